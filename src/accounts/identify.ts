@@ -13,6 +13,7 @@ import {
   expiredToken,
   readAccessToken,
   type TokenPurpose,
+  type TokenReading,
 } from './oauth/access-token.ts'
 import { invalidKey, notAKey, readKey } from './read-key.ts'
 import { administers } from './role.ts'
@@ -125,10 +126,8 @@ async function lookUp({ db }: Store, which: { digest: string } | { id: string })
   return { caller, expiresAt: row.expires_at, ended }
 }
 
-type Reading = Parameters<typeof readAccessToken>[2]
-
 /** Who calls with an access token: the caller of the key that it stands for, and no administrator. */
-async function lookUpToken(store: Store, token: string, reading: Reading): Promise<Found> {
+async function lookUpToken(store: Store, token: string, reading: TokenReading): Promise<Found> {
   const { keyId, expiresAt, mayInfer } = await readAccessToken(store.db, token, reading)
   const found = await lookUp(store, { id: keyId })
   const scopes = mayInfer ? found.caller.scopes.filter((scope) => scope === 'inference') : []

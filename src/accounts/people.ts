@@ -8,7 +8,7 @@ import type { PeopleTable } from '../storage/people-tables.ts'
 import type { Tables } from '../storage/tables.ts'
 import type { Audit } from './audit.ts'
 import { newId } from './id.ts'
-import { actingRole, isOperating, membershipsOf } from './memberships.ts'
+import { actingRole, isOperating, membershipsOf, type Membership } from './memberships.ts'
 import { endPasswordLinks } from './password-links.ts'
 import { assertStrong, type Passwords } from './password.ts'
 import { endOtherSessions } from './sessions.ts'
@@ -134,10 +134,7 @@ export async function insertPerson(
   throw new GatewayError('email_taken', text, { param: 'email' })
 }
 
-function toPerson(
-  row: PeopleTable,
-  memberships: Awaited<ReturnType<typeof membershipsOf>>,
-): Person {
+function toPerson(row: PeopleTable, memberships: readonly Membership[]): Person {
   const isOperator = memberships.some(isOperating)
   return {
     id: row.id,

@@ -19,6 +19,7 @@ import {
   type Modality,
   type Receipt,
   type UsageRow,
+  type EndedCall,
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 import type { Held } from './spending.ts'
@@ -182,7 +183,7 @@ function settling(held: Held | undefined, kept: Promise<void>): Promise<void> {
 }
 
 type EndOfCall = Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended
-type SoFar = Omit<Parameters<typeof usageRow>[0], keyof EndOfCall> & { model: string }
+type SoFar = Omit<EndedCall, keyof EndOfCall> & { model: string }
 
 /** Records once: a call whose row could not be kept has no second one, which says something else. */
 function recorder(
@@ -204,10 +205,7 @@ function lastOf(tries: readonly Try[]): Pick<Progress, 'model'> {
   return last === undefined ? {} : { model: last.route.model.row }
 }
 
-type Ended = Pick<
-  Parameters<typeof usageRow>[0],
-  'cost' | 'usage' | 'warnings' | 'savedNanoUsd'
-> & {
+type Ended = Pick<EndedCall, 'cost' | 'usage' | 'warnings' | 'savedNanoUsd'> & {
   errorCode?: GatewayError['code']
   model?: string
 }

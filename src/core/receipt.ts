@@ -60,7 +60,7 @@ export type UsageRow = {
 }
 
 /** What is known of a call when it ends, successfully or not. */
-type Ending = {
+export type EndedCall = {
   context: CallContext
   modality: Modality
   model: string
@@ -81,7 +81,7 @@ type Ending = {
 }
 
 /** Builds the ledger's row of a call. */
-export function usageRow(ending: Ending): UsageRow {
+export function usageRow(ending: EndedCall): UsageRow {
   const { context, modality, route, outcome, cache, cost, attempts, askedModel } = ending
   const { servedModel = null, warnings = [], savedNanoUsd = null } = ending
   const model = route?.model.row.id ?? ending.model

@@ -3,7 +3,7 @@ import { Dicer } from '@fastify/busboy'
 import { createBase64Encoder, encodeBase64 } from '../bytes/base64.ts'
 import { joinPieces, type Pieces } from '../bytes/pieces.ts'
 import { GatewayError } from '../core/error.ts'
-import { readPartHead, type PartHead } from './part-head.ts'
+import { readPartHead, type PartHead, type PartHeaders } from './part-head.ts'
 import type { Sink } from './receive.ts'
 
 /** One part of a form, whole: a file as base64, as which it travels on. */
@@ -60,7 +60,7 @@ function openPart(stream: Dicer.PartStream, fail: (error: GatewayError) => void)
   stream.once('header', (headers: object) => {
     try {
       // As Dicer collects them.
-      const head = readPartHead(headers as Parameters<typeof readPartHead>[0])
+      const head = readPartHead(headers as PartHeaders)
       read = head.isFile && !head.inBase64 ? readFile(head, stream) : readText(head, stream, fail)
     } catch (thrown) {
       // `readPartHead` throws nothing else.

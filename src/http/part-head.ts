@@ -4,14 +4,14 @@ import { GatewayError } from '../core/error.ts'
 export type PartHead = { name: string; isFile: boolean; inBase64: boolean }
 
 /** The headers of a part in latin1, by name in small letters. */
-type Headers = Readonly<Record<string, readonly string[] | undefined>>
+export type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>
 
 const nameLengthMax = 200
 /** One parameter of a header, in quotes or not; what stands in quotes may be escaped. */
 const parameter = /\s*;\s*([\w-]+\*?)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/y
 
 /** Reads the head of a part (RFC 7578 section 4). Throws `invalid_value`. */
-export function readPartHead(headers: Headers): PartHead {
+export function readPartHead(headers: PartHeaders): PartHead {
   const [disposition = ''] = headers['content-disposition'] ?? []
   const given = parametersOf(disposition)
   const name = given.get('name')

@@ -42,11 +42,12 @@ type Answering = {
   logsInAnswer: boolean
 }
 export type ToolNotification = ProgressNotification | LogNotification
-type LogNotification = { method: 'notifications/message'; params: ReturnType<typeof logOf> }
+type LogMessage = { level: 'info'; logger: 'generation'; data: ToolCallState }
+type LogNotification = { method: 'notifications/message'; params: LogMessage }
 
-/** What clients are told of a call, as a log message. */
-export function logOf(data: ToolCallState) {
-  return { level: 'info', logger: 'generation', data } as const
+/** The state of a call as a log message. */
+export function logOf(data: ToolCallState): LogMessage {
+  return { level: 'info', logger: 'generation', data }
 }
 
 /**

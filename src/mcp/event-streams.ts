@@ -34,7 +34,7 @@ export type EventStreams = {
   close(): void
 }
 
-type Limits = {
+export type EventStreamLimits = {
   eventStreamsPerSessionMax: number
   eventStreamsPerKeyMax: number
   eventStreamsPerAccountMax: number
@@ -58,7 +58,7 @@ const everything: News = {
 }
 const retryAfterSeconds = 60
 
-export function createEventStreams(limits: Limits): EventStreams {
+export function createEventStreams(limits: EventStreamLimits): EventStreams {
   const held = createHeldStreams(limits)
   return {
     open: ({ accountId }, client, { signal, news = everything }) => {
@@ -113,7 +113,7 @@ export function createEventStreams(limits: Limits): EventStreams {
 const noStreams: ReadonlySet<Stream> = new Set()
 
 /** The open streams by account, within the limits. */
-function createHeldStreams(limits: Limits) {
+function createHeldStreams(limits: EventStreamLimits) {
   const byAccount = new Map<string, Set<Stream>>()
   let count = 0
   let isClosed = false

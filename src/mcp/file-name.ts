@@ -61,8 +61,11 @@ export function formatOf(name: string): ImageFormat | undefined {
   return formats.find(([, fitting]) => fitting.includes(own))?.[0]
 }
 
+/** A file name in two parts. */
+export type SplitName = { stem: string; extension: string }
+
 /** The name in two parts; an extension that is missing or not of this format is corrected. */
-export function splitName(name: string, format: ImageFormat): { stem: string; extension: string } {
+export function splitName(name: string, format: ImageFormat): SplitName {
   const own = extensionOf(name)
   const stem = own === '' ? name : name.slice(0, -own.length)
   const fitting = extensions[format]

@@ -13,23 +13,21 @@ import type { Elsewhere, ToolCallState } from './elsewhere.ts'
 import { createClientNames } from './client-names.ts'
 import { createLegacyEra } from './eras/legacy.ts'
 import { createModernEra } from './eras/modern.ts'
-import { createEventStreams } from './event-streams.ts'
+import { createEventStreams, type EventStreamLimits } from './event-streams.ts'
 import { getMcp } from './get-mcp.ts'
 import { createErrorAnswer, errorMessage, rpcCodes } from './json-rpc.ts'
 import { createLogLevels } from './log-levels.ts'
 import { createMultiplexer } from './multiplexer.ts'
 import type { AllowsOrigin } from './origin.ts'
-import { postMcp } from './post-mcp.ts'
-import { createSessions, type Client } from './sessions.ts'
+import { postMcp, type PostLimits } from './post-mcp.ts'
+import { createSessions, type Client, type SessionLimits } from './sessions.ts'
 import type { ToolsInForce } from './tool.ts'
 
 type McpId = 'postMcp' | 'getMcp' | 'deleteMcp'
 type Options = {
   config: {
     baseUrl: string | undefined
-    limits: Parameters<typeof postMcp>[0]['limits'] &
-      Parameters<typeof createEventStreams>[0] &
-      Parameters<typeof createSessions>[1] & { toolProgressIntervalMs: number }
+    limits: PostLimits & EventStreamLimits & SessionLimits & { toolProgressIntervalMs: number }
   }
   inForce: () => ToolsInForce
   /** Whether pages of an origin may use the tool server. */

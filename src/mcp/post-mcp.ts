@@ -20,11 +20,12 @@ type Options = {
   clientNames: ClientNames
   /** Resolves when the SDK server is connected to the multiplexer. */
   connect: () => Promise<void>
-  limits: MessageLimits & {
-    batchCallsConcurrentMax: number
-    toolStreamAfterMs: number
-    toolCallsPerKeyMax: number
-  }
+  limits: PostLimits
+}
+export type PostLimits = MessageLimits & {
+  batchCallsConcurrentMax: number
+  toolStreamAfterMs: number
+  toolCallsPerKeyMax: number
 }
 
 /** POST /mcp: one message or a batch. */

@@ -29,10 +29,9 @@ export const sessionKeyBytes = 32
 const randomLength = 16
 const proofLength = 16
 
-export function createSessions(
-  key: Buffer,
-  limits: { toolSessionsRememberedMax: number },
-): Sessions {
+export type SessionLimits = { toolSessionsRememberedMax: number }
+
+export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
   const max = limits.toolSessionsRememberedMax
   const proved = new LRUCache<string, true>({ max })
   const ended = new LRUCache<string, true>({ max })

@@ -17,7 +17,7 @@ import type { CallContext } from '../core/caller.ts'
 import { GatewayError, memoryError } from '../core/error.ts'
 import type { NamedAddress, Picture } from '../core/image/image.ts'
 import { pictureBytesMax } from '../core/image/picture.ts'
-import { splitName } from './file-name.ts'
+import { splitName, type SplitName } from './file-name.ts'
 
 /** The folder in which pictures are saved. */
 export type Uploads = {
@@ -106,7 +106,7 @@ export function createUploads(
 /** The members of a file that differ from those of any other file that ever has its name. */
 type SavedFile = Pick<BigIntStats, 'ino' | 'size' | 'mtimeNs'>
 type Saved = { path: string; file: SavedFile }
-type Name = ReturnType<typeof splitName>
+type SealOf = (accountId: string, name: string, file: SavedFile) => string
 
 const sealCharacters = 22
 /** `saved:<seal>:<name>` */
@@ -124,8 +124,8 @@ export function isHandle(address: string): boolean {
  * Names of saved files can be guessed, and all accounts share the folder: the seal of a handle proves
  * that the gateway saved the file for the account. Every process of the gateway can check it.
  */
-function createSeal(key: Buffer) {
-  return (accountId: string, name: string, { ino, size, mtimeNs }: SavedFile): string => {
+function createSeal(key: Buffer): SealOf {
+  return (accountId, name, { ino, size, mtimeNs }) => {
     const sealed = JSON.stringify([accountId, name, String(ino), String(size), String(mtimeNs)])
     return createHmac('sha256', key).update(sealed).digest('base64url').slice(0, sealCharacters)
   }
@@ -138,7 +138,7 @@ function createSeal(key: Buffer) {
 async function openSaved(
   folder: string,
   { handle, accountId }: { handle: string; accountId: string },
-  sealOf: ReturnType<typeof createSeal>,
+  sealOf: SealOf,
 ): Promise<FileHandle | undefined> {
   const [, seal, name] = handlePattern.exec(handle) ?? []
   if (seal === undefined || name === undefined) return undefined
@@ -184,7 +184,7 @@ function createLimitedSave(folder: string, limits: Limits, monotonic: () => numb
     if (bytes + added <= uploadBytesMax) return undefined
     return `it may hold ${uploadBytesMax} bytes (upload_bytes_max)`
   }
-  const save = async (name: Name, bytes: Buffer): Promise<Saved> => {
+  const save = async (name: SplitName, bytes: Buffer): Promise<Saved> => {
     let now = held ?? (await count())
     const mayHaveChanged = monotonic() - countedAt >= countAgainMs
     if (complaint(now, bytes.length) !== undefined && mayHaveChanged) now = await count()
@@ -200,7 +200,7 @@ function createLimitedSave(folder: string, limits: Limits, monotonic: () => numb
   let last: Promise<unknown> = removeTemporaryFiles(folder)
     .then(count)
     .catch(() => undefined)
-  return (name: Name, bytes: Buffer): Promise<Saved> => {
+  return (name: SplitName, bytes: Buffer): Promise<Saved> => {
     const saved = last.then(() => save(name, bytes))
     last = saved.catch(() => undefined)
     return saved
@@ -228,7 +228,7 @@ async function removeTemporaryFiles(folder: string): Promise<void> {
   }
 }
 
-async function write(folder: string, name: Name, bytes: Buffer): Promise<Saved> {
+async function write(folder: string, name: SplitName, bytes: Buffer): Promise<Saved> {
   const temporary = join(folder, `.${randomUUID()}.tmp`)
   try {
     const handle = await open(temporary, 'wx', 0o644)
@@ -248,7 +248,7 @@ async function write(folder: string, name: Name, bytes: Buffer): Promise<Saved> 
 const namesMax = 1000
 
 /** Gives a whole file the first free name, with a counter if needed. */
-async function publish(temporary: string, folder: string, name: Name): Promise<string> {
+async function publish(temporary: string, folder: string, name: SplitName): Promise<string> {
   const { stem, extension } = name
   for (let count = 1; count <= namesMax; count++) {
     const target = join(folder, `${stem}${count === 1 ? '' : `-${count}`}${extension}`)

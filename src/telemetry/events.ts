@@ -10,7 +10,7 @@ import { shortened } from '../core/words/shorten.ts'
 import { causeOf, codeOf, textLengthMax } from './cause.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
-import { createRefusals } from './refusals.ts'
+import { createRefusals, type LoggedRefusals } from './refusals.ts'
 
 type Reloaded = components['schemas']['Reload']
 
@@ -266,7 +266,7 @@ function limitEvents(now: () => Log, metrics: Metrics) {
   }
 }
 
-type Printing = { log: Log; metrics: Metrics; refusals: ReturnType<typeof createRefusals> }
+type Printing = { log: Log; metrics: Metrics; refusals: LoggedRefusals }
 
 function printExchange(
   { log, metrics, refusals }: Printing,

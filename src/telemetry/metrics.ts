@@ -1,4 +1,12 @@
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client'
+import {
+  collectDefaultMetrics,
+  Counter,
+  Gauge,
+  Histogram,
+  Registry,
+  type CounterConfiguration,
+  type GaugeConfiguration,
+} from 'prom-client'
 import type { UsageRow } from '../core/receipt.ts'
 
 /** The metrics of one gateway, in the Prometheus format. */
@@ -125,7 +133,7 @@ function spansDropped(registers: Registry[]) {
 }
 
 /** A gauge that is there from its first value on: without a subject it would say something untrue. */
-function lateGauge(options: ConstructorParameters<typeof Gauge>[0]): (value: number) => void {
+function lateGauge(options: GaugeConfiguration<string>): (value: number) => void {
   let gauge: Gauge | undefined
   return (value) => {
     gauge ??= new Gauge(options)
@@ -134,7 +142,7 @@ function lateGauge(options: ConstructorParameters<typeof Gauge>[0]): (value: num
 }
 
 /** The same for a counter by outcome. */
-function lateCounter(options: ConstructorParameters<typeof Counter>[0]): (outcome: string) => void {
+function lateCounter(options: CounterConfiguration<string>): (outcome: string) => void {
   let counter: Counter | undefined
   return (outcome) => {
     counter ??= new Counter(options)

@@ -7,11 +7,17 @@ const windowMs = 10_000
 /** Names of models are a part of some: beyond these each is a line. */
 const causesMax = 100
 
+export type LoggedRefusals = {
+  /** Writes the counts, also before the end of their time. */
+  settle(): void
+  /** A stack would say nothing: the fault is in the settings, the store or the load. */
+  refused(log: Log, fields: object, error: unknown, message: string): void
+}
+
 /** Logs what is refused with 503: there is one for each call while a cause lasts. */
-export function createRefusals(now: () => Log) {
+export function createRefusals(now: () => Log): LoggedRefusals {
   const counted = new Map<string, { code: string; cause: object; count: number }>()
   let timer: NodeJS.Timeout | undefined
-  /** Writes the counts, also before the end of their time. */
   const settle = (): void => {
     clearTimeout(timer)
     timer = undefined
@@ -20,8 +26,7 @@ export function createRefusals(now: () => Log) {
   }
   return {
     settle,
-    /** A stack would say nothing: the fault is in the settings, the store or the load. */
-    refused(log: Log, fields: object, error: unknown, message: string): void {
+    refused(log, fields, error, message): void {
       const { stack: _stack, ...cause } = causeOf(error) as { stack?: unknown }
       const code = error instanceof GatewayError ? error.code : 'internal_error'
       const key = JSON.stringify([code, cause])

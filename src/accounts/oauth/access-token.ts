@@ -27,6 +27,9 @@ export type AccessToken = {
   mayInfer: boolean
 }
 
+/** What an access token has to be for, at a time in Unix milliseconds. */
+export type TokenReading = TokenPurpose & { now: number }
+
 /**
  * Reads an access token. Throws `invalid_token` for one that is none, that has expired, or that is for
  * another server than the one at `audience`.
@@ -34,7 +37,7 @@ export type AccessToken = {
 export async function readAccessToken(
   db: Kysely<Tables>,
   token: string,
-  { audience, scope: needed, now }: TokenPurpose & { now: number },
+  { audience, scope: needed, now }: TokenReading,
 ): Promise<AccessToken> {
   if (!shape.test(token)) throw invalidToken('The access token is not whole.')
   const digests = accessKinds.map((kind) => artifactDigest(kind, token))

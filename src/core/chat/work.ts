@@ -1,5 +1,5 @@
 import { deliverWhole, type Answered, type Call, type Whole, type Work } from '../call.ts'
-import type { Warning } from '../model.ts'
+import type { Model, Warning } from '../model.ts'
 import type { Usage } from '../price.ts'
 import { noAdapter, type Route } from '../route.ts'
 import type { TraceHeaders } from '../trace.ts'
@@ -20,6 +20,7 @@ import { lastUserText } from './prompt.ts'
 import { settledCalls, type SettledCalls } from './settled-calls.ts'
 import { fieldHints, withHints } from './strange-fields.ts'
 import { deliverStream, replayStream, type StreamedChat } from './stream.ts'
+import type { UpperUsage } from '../upper-cost.ts'
 import { upperChatUsage } from './upper-usage.ts'
 
 type Attempt<T> = (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
@@ -84,7 +85,7 @@ export function chatStreamWork(
 }
 
 function conversation(request: ChatRequest, timeoutMs: number) {
-  let upperUsage: ReturnType<typeof upperChatUsage> | undefined
+  let upperUsage: ((model: Model) => UpperUsage) | undefined
   return {
     modality: 'chat' as const,
     models: [request.model, ...(request.models ?? [])],

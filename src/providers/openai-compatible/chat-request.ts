@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
-import { functionsOnly } from '../wire/function-tools.ts'
+import { functionsOnly, type FunctionsOnly } from '../wire/function-tools.ts'
 import type { Abilities, ChatDialect } from './dialect.ts'
 import { drop, type Body, type Draft } from './draft.ts'
 import { writeHistory } from './history.ts'
@@ -25,7 +25,7 @@ export function writeChat(
   dialect: ChatDialect,
 ): WrittenChat<Body> {
   const isOpen = dialect.takesBack === undefined
-  const whole: ReturnType<typeof functionsOnly> | WholeRequest =
+  const whole: FunctionsOnly | WholeRequest =
     isOpen || dialect.customTools === true
       ? { request: asked, problems: [], warnings: [] }
       : functionsOnly(asked, target.provider.id)

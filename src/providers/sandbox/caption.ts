@@ -1,6 +1,6 @@
 import { round, type PictureSize } from './scene/svg.ts'
 
-type Caption = {
+export type Caption = {
   markup: string
   /** The height of the caption at the bottom of the picture, in pixels. */
   height: number

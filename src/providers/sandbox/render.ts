@@ -1,5 +1,5 @@
 import type { Sharp } from 'sharp'
-import { drawCaption } from './caption.ts'
+import { drawCaption, type Caption } from './caption.ts'
 import { drawEdit, drawScene } from './scene/scene.ts'
 import { rect, type PictureSize } from './scene/svg.ts'
 import { layOutSources } from './sources.ts'
@@ -62,7 +62,7 @@ type Edit = PictureSize & {
   sources: readonly Buffer[]
   drawn: string
   transparent: boolean
-  caption: ReturnType<typeof drawCaption>
+  caption: Caption
 }
 
 /** The input pictures, what is drawn over them, and the caption. */

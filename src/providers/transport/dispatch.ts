@@ -38,7 +38,7 @@ export type Dispatch = (request: UpstreamRequest, receiver: Receiver) => void
 
 type Options = { connectTimeoutMs: number; connectionsMax: number }
 
-type UpstreamPool = {
+export type UpstreamPool = {
   /** Paths are below the base URL. */
   dispatch: Dispatch
   /** Paths are below the base URL's origin. */

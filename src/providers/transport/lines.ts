@@ -1,5 +1,5 @@
 import { restMaxMs, restMs } from '../../core/failover.ts'
-import { createDispatch, type Dispatch } from './dispatch.ts'
+import { createDispatch, type Dispatch, type UpstreamPool } from './dispatch.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
 
 /** The way to one provider: its connections, and its keys. */
@@ -30,7 +30,7 @@ export type Lines = {
 }
 
 type Ring = { ring: KeyRing; keys: readonly string[] }
-type Connected = { pool: ReturnType<typeof createDispatch>; lines: number; last?: Ring }
+type Connected = { pool: UpstreamPool; lines: number; last?: Ring }
 
 export function createLines(monotonic: () => number): Lines {
   const connected = new Map<string, Connected>()

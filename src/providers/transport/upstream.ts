@@ -165,6 +165,9 @@ export type OpenAnswer = {
   endWithin(timeoutMs: number): void
 }
 
+/** A request whose answer is read in pieces. */
+export type Opening = Omit<Options, 'bytesMax'> & { coalescing: Coalescing }
+
 /** Sends a request; resolves at the first piece or the end. Rejects with a ProviderFailure. */
 export function open({
   dispatch,
@@ -173,7 +176,7 @@ export function open({
   hold,
   traceHeaders,
   coalescing,
-}: Omit<Options, 'bytesMax'> & { coalescing: Coalescing }): Promise<OpenAnswer> {
+}: Opening): Promise<OpenAnswer> {
   return new Promise((resolve, reject) => {
     const link = linkSignal(signal)
     const passage = passPieces(coalescing)

@@ -24,15 +24,15 @@ export type FunctionRequest = Omit<
   tool_choice?: 'none' | 'auto' | 'required' | Schemas['FunctionToolChoice']
 }
 
+/** A request whose only tools are functions, with what that changed. */
+export type FunctionsOnly = { request: FunctionRequest } & Notes
+
 /**
  * The same request with functions as its only tools, and the same object where nothing else was
  * in it: the old `functions` become tools, allowed tools are the only ones that are given, and
  * custom tools, which have no counterpart, are problems.
  */
-export function functionsOnly(
-  request: ChatRequest,
-  vendor: string,
-): { request: FunctionRequest } & Notes {
+export function functionsOnly(request: ChatRequest, vendor: string): FunctionsOnly {
   const notes: Notes = { problems: [], warnings: [] }
   const messages = messagesOf(request.messages, vendor, notes)
   const { tools, tool_choice: choice, functions, function_call: called } = request

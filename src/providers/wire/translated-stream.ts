@@ -7,6 +7,7 @@ import {
   open,
   readRest,
   type OpenAnswer,
+  type Opening,
   type PieceReader,
   type UpstreamHead,
 } from '../transport/upstream.ts'
@@ -24,7 +25,7 @@ export type Translator = {
   isOver?(): boolean
 }
 
-type Asked = Parameters<typeof open>[0] & {
+type Asked = Opening & {
   limits: StreamLimits
   /** Reads the vendor's error; throws a ProviderFailure. */
   readFailure: (head: UpstreamHead) => PieceReader<never>
