@@ -1482,6 +1482,8 @@ export interface components {
             off_peak?: boolean;
             /** @description The part of `cost` that another vendor bills to a key of your own. */
             usd_upstream?: components["schemas"]["Usd"];
+            /** @description The part of `cost` that providers counted in attempts whose answers were not delivered. */
+            usd_other_attempts?: components["schemas"]["Usd"];
         };
         AccountId: string;
         AnyId: string;
@@ -2313,10 +2315,11 @@ export interface components {
         /**
          * @description What a line is for; no token is in two of them. `input_tokens` and `output_tokens` are those that
          *     no other line counts. `reference_images` are input pictures that are charged one by one.
-         *     `vendor_charge` is what the vendor itself told, in the place of everything else.
+         *     `vendor_charge` is what the vendor itself told, in the place of everything else. `other_attempts` is
+         *     what providers counted in attempts whose answers were not delivered, at the prices of their models.
          * @enum {string}
          */
-        CostLineKind: "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "image_input_tokens" | "audio_input_tokens" | "output_tokens" | "image_output_tokens" | "audio_output_tokens" | "images" | "reference_images" | "vendor_charge";
+        CostLineKind: "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "image_input_tokens" | "audio_input_tokens" | "output_tokens" | "image_output_tokens" | "audio_output_tokens" | "images" | "reference_images" | "vendor_charge" | "other_attempts";
         CostLine: {
             what: components["schemas"]["CostLineKind"];
             units: number;
@@ -2451,6 +2454,11 @@ export interface components {
             /** @description When it began, from the beginning of the call; null for calls of a version that did not keep it. */
             start_ms: number | null;
             duration_ms: number;
+            /**
+             * @description What the provider counted in an attempt whose answer was not delivered; null where it counted
+             *     nothing, and for the attempt that was answered.
+             */
+            cost: components["schemas"]["NullableMoney"];
             /** @description What the failure means and what was done then; null for an attempt that went well. */
             explanation: string | null;
         };
@@ -10413,6 +10421,7 @@ export interface operations {
                      *               "status": null,
                      *               "start_ms": 1,
                      *               "duration_ms": 1874.2,
+                     *               "cost": null,
                      *               "explanation": null
                      *             }
                      *           ],
@@ -10641,6 +10650,7 @@ export interface operations {
                      *               "status": null,
                      *               "start_ms": 1,
                      *               "duration_ms": 1874.2,
+                     *               "cost": null,
                      *               "explanation": null
                      *             }
                      *           ],
@@ -10942,6 +10952,7 @@ export interface operations {
                      *           "status": null,
                      *           "start_ms": 1,
                      *           "duration_ms": 1874.2,
+                     *           "cost": null,
                      *           "explanation": null
                      *         }
                      *       ],

@@ -2,7 +2,7 @@ import type { Hold } from '../bytes/budget.ts'
 import type { CallContext } from './caller.ts'
 import type { Deadline, StartDeadline } from './deadline.ts'
 import { toGatewayError, type GatewayError, type Progress } from './error.ts'
-import { failedEnd, wasJoined, type Delivered } from './failed-end.ts'
+import { failedEnd, withOtherTries, wasJoined, type Delivered } from './failed-end.ts'
 import { failover, type Attempt, type FailoverPolicy, type Try } from './failover.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Admission, Demand } from './limits.ts'
@@ -77,7 +77,7 @@ export type Call = {
     selection: Selection,
     attempt: (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>,
     options?: TryOptions,
-  ): Promise<{ value: T; route: Route }>
+  ): Promise<{ value: T; route: Route; made: Try }>
   /** The receipt of an answer that is still being delivered; its cost is not known yet. */
   receiptSoFar(route: Route, warnings: readonly Warning[]): Receipt
   /** Records a delivered answer; resolves when the row is durable. */
@@ -130,7 +130,8 @@ export function openCall(parts: CallParts, options: Options): Call {
       const { model, provider } = route
       if (healthPending) parts.failover.health.ended(route)
       admission.end(usage)
-      const cost = costOfAnswer({ model, usage, mode, atMs: startedAt, picture })
+      const own = costOfAnswer({ model, usage, mode, atMs: startedAt, picture })
+      const cost = withOtherTries(own, { mode, atMs: startedAt, tries })
       await record({ outcome: 'ok', cache, route, usage, servedModel, cost, warnings })
       return receipt({ model, provider: provider.id, cost, cache, warnings })
     },

@@ -15,6 +15,7 @@ import {
   multiplied,
   onefold,
   unpriced,
+  type Paid,
   type PictureTraits,
   type Pricing,
 } from './pricing.ts'
@@ -46,6 +47,32 @@ export function costOf(prices: Prices, usage: Usage, { atMs, picture }: Circumst
   if (picture !== undefined) pricing.picture = picture
   const nanoUsd = costNanoUsd(usage, pricing)
   return { nanoUsd, status, pricing, details: detailsOf(usage, pricing) }
+}
+
+/** A cost and what other attempts of its call cost, which is one line more; null with a part that is null. */
+export function addCost(cost: Cost, { nanoUsd, status }: Cost): Cost {
+  const { pricing, details } = cost
+  const { prices } = pricing
+  if (cost.nanoUsd === null || nanoUsd === null || prices === null) {
+    return { ...cost, nanoUsd: null, status: 'unknown', pricing: { ...unpriced } }
+  }
+  // The multiplier of one attempt is not that of another.
+  const all: Pricing['prices'] & {} = {}
+  // `prices` has no other keys.
+  for (const what of Object.keys(prices) as Paid[]) all[what] = multiplied(prices[what]!, pricing)
+  all.other_attempts = (all.other_attempts ?? 0n) + femtoUsd(nanoUsd)
+  return {
+    nanoUsd: cost.nanoUsd + nanoUsd,
+    status: statusOf(cost.status, status),
+    pricing: { ...pricing, prices: all, multiplier: onefold },
+    details: { ...details, usd_other_attempts: Number(all.other_attempts / femtoPerNano) / 1e9 },
+  }
+}
+
+/** Of a sum: no surer than its parts. */
+function statusOf(one: CostStatus, other: CostStatus): CostStatus {
+  if (one === other) return one
+  return one === 'estimated' || other === 'estimated' ? 'estimated' : 'exact'
 }
 
 type Priced = { pricing: Pricing; status: CostStatus }

@@ -1,10 +1,10 @@
-import { addUsage } from './add-usage.ts'
 import type { Mode } from './caller.ts'
+import { addCost, type Cost } from './cost.ts'
 import { GatewayError } from './error.ts'
 import type { Try } from './failover.ts'
-import { ProviderFailure, UnknownOutcome, type Spent } from './failure.ts'
+import { ProviderFailure, UnknownOutcome } from './failure.ts'
 import type { Usage } from './price.ts'
-import type { PictureTraits } from './pricing.ts'
+import type { PictureTraits, Spent } from './pricing.ts'
 import { costOfAnswer, noCost, unknownCost, type UsageRow } from './receipt.ts'
 import type { Route } from './route.ts'
 
@@ -31,40 +31,37 @@ type Circumstances = { mode: Mode; atMs: number; tries: readonly Try[] }
 export function failedEnd(
   failure: ProviderFailure | undefined,
   delivered: Delivered | undefined,
-  { mode, atMs, tries }: Circumstances,
+  circumstances: Circumstances,
 ) {
+  const { mode, atMs, tries } = circumstances
   const outcome = outcomeOf(failure)
-  const made = delivered ?? spentIn(tries)
   const isOpen = delivered === undefined && tries.some((one) => one.failure?.mayBeCharged)
-  // One row has the prices of one model.
-  const models = new Set(tries.flatMap((one) => (spentOf(one) ? [one.route.model] : [])))
-  const isUnknown = outcome === 'unknown' || isOpen || models.size > 1
-  if (isUnknown) return { outcome, usage: undefined, ...made, cost: unknownCost(mode) }
-  if (made === undefined) return { outcome, usage: undefined, cost: noCost(mode) }
-  return { outcome, ...made, cost: costOfAnswer({ model: made.route.model, ...made, mode, atMs }) }
+  const last = delivered === undefined ? tries.findLast(spentOf) : undefined
+  const made = delivered ?? (last && { route: last.route, ...spentOf(last)! })
+  const own = made ? costOfAnswer({ model: made.route.model, ...made, mode, atMs }) : noCost(mode)
+  const known = withOtherTries(own, circumstances, last)
+  const cost = outcome === 'unknown' || isOpen ? unknownCost(mode) : known
+  return { outcome, usage: undefined, ...made, cost }
 }
 
-/** What the tries of a call have used together, as the route of the last one. */
-function spentIn(tries: readonly Try[]): Delivered | undefined {
-  let all: Delivered | undefined
+/**
+ * The cost of a call whose own is that of its answer, or of the try `own`: with what vendors counted in
+ * other tries. Each attempt that was not delivered gets its part.
+ */
+export function withOtherTries(cost: Cost, { mode, atMs, tries }: Circumstances, own?: Try): Cost {
+  let all = cost
   for (const one of tries) {
     const spent = spentOf(one)
     if (spent === undefined) continue
-    const { route } = one
-    const { usage, picture } = spent
-    const sum = all?.usage === undefined ? usage : addUsage(all.usage, usage)
-    all = { route, usage: sum, ...(picture && { picture: addTraits(all?.picture, picture) }) }
+    const part = costOfAnswer({ model: one.route.model, ...spent, mode, atMs })
+    one.attempt.costNanoUsd = part.nanoUsd
+    if (one !== own) all = addCost(all, part)
   }
   return all
 }
 
 function spentOf({ spent, failure }: Try): Spent | undefined {
   return spent ?? failure?.spent
-}
-
-function addTraits(before: PictureTraits | undefined, picture: PictureTraits): PictureTraits {
-  const { referenceImages = 0 } = before ?? {}
-  return { ...picture, referenceImages: referenceImages + (picture.referenceImages ?? 0) }
 }
 
 /** Whether a call waited for an identical one, which failed. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deadline } from './deadline.ts'
-import { ProviderFailure, tellingFailure, type FailureKind, type Spent } from './failure.ts'
+import { ProviderFailure, tellingFailure, type FailureKind } from './failure.ts'
+import type { Spent } from './pricing.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 import type { TraceHeaders, TracedTry } from './trace.ts'
 
@@ -14,11 +15,14 @@ export type Attempt = {
   /** From the beginning of the call to that of the try, in whole milliseconds. */
   startMs: number
   durationMs: number
+  /** What its vendor counted, where its answer is not delivered; null when no price is known. */
+  costNanoUsd?: number | null
 }
 
 /** A try of a call, and how it failed. */
 export type Try = {
   route: Route
+  attempt: Attempt
   failure?: ProviderFailure | undefined
   /** What it made, where that is not delivered. */
   spent?: Spent
@@ -85,7 +89,7 @@ type Options<T> = {
   /** The attempt resolves when a stream begins; the caller reports the health at its end. */
   goesOn?: boolean
 }
-type Won<T> = { value: T; route: Route }
+type Won<T> = { value: T; route: Route; made: Try }
 
 /**
  * Tries the routes in order until one answers, then retries those that may succeed after a pause.
@@ -108,8 +112,7 @@ export async function failover<T>(options: Options<T>): Promise<Won<T>> {
         try {
           const value = await attempt(route, traced?.headers)
           traced?.ended({ outcome: 'ok' })
-          answered(options, route, startedAt)
-          return { value, route }
+          return { value, route, made: answered(options, route, startedAt) }
         } catch (error) {
           traced?.ended(endOf(error))
           failure = failed(options, route, startedAt, error)
@@ -142,10 +145,10 @@ function begin<T>({ monotonic, policy }: Options<T>, route: Route): number {
   return monotonic()
 }
 
-function answered<T>(options: Options<T>, route: Route, startedAt: number): void {
+function answered<T>(options: Options<T>, route: Route, startedAt: number): Try {
   const { policy, goesOn = false } = options
   if (!goesOn) policy.health.ended(route)
-  note(options, { route, outcome: 'ok', startedAt })
+  return note(options, { route, outcome: 'ok', startedAt })
 }
 
 /** Notes a ProviderFailure and returns it; rethrows anything else. */
@@ -185,16 +188,18 @@ function note(
   options: Pick<Options<unknown>, 'attempts' | 'tries' | 'report' | 'monotonic' | 'begunAt'>,
   { route, outcome, status, startedAt }: Made,
   failure?: ProviderFailure,
-): void {
+): Try {
   const { provider, upstreamModel } = route
   const { attempts, tries, report, monotonic, begunAt } = options
   const startMs = Math.round(startedAt - begunAt)
   const durationMs = monotonic() - startedAt
-  const made = { provider: provider.id, upstreamModel, outcome, startMs, durationMs }
-  const attempt: Attempt = status === undefined ? made : { ...made, status }
+  const known = { provider: provider.id, upstreamModel, outcome, startMs, durationMs }
+  const attempt: Attempt = status === undefined ? known : { ...known, status }
+  const made: Try = { route, attempt, failure }
   attempts.push(attempt)
-  tries.push({ route, failure })
+  tries.push(made)
   report(route, attempt)
+  return made
 }
 
 /** Waits, then gives the routes to retry; none when the pause or the deadline does not allow it. */

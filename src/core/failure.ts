@@ -1,10 +1,8 @@
 import type { components } from '../../generated/types.ts'
 import { GatewayError, type ErrorCode } from './error.ts'
 import type { Usage } from './price.ts'
-import type { PictureTraits } from './pricing.ts'
+import type { Spent } from './pricing.ts'
 
-/** What a vendor has used and made in a try that failed. */
-export type Spent = { usage: Usage; picture?: PictureTraits }
 export type FailureKind = components['schemas']['FailureKind']
 
 type Kind = {
@@ -126,7 +124,7 @@ export class ProviderFailure extends Error {
 
   /** Whether only the vendor knows if it has done, and charges for, what was asked. */
   get mayBeCharged(): boolean {
-    if (this.spent !== undefined) return false
+    if (this.spent !== undefined) return this.spent.isOpen === true
     const { kind, status = 200 } = this
     // A redirect did nothing; a vendor's 504 says nothing of the work that was waited for.
     if (status >= 300) return kind === 'timeout' && status >= 500

@@ -14,6 +14,14 @@ export type PictureTraits = {
   referenceImages?: number
 }
 
+/** What a vendor has used and made in a try that failed. */
+export type Spent = {
+  usage: Usage
+  picture?: PictureTraits
+  /** Another part of the try may have been charged, which only the vendor knows. */
+  isOpen?: boolean
+}
+
 /**
  * What a cost was made from, beside the amounts. The catalog is not needed to calculate it again, and
  * nothing in it is rounded.
@@ -55,6 +63,7 @@ const unitsOf: Readonly<Record<Paid, (usage: Usage, picture: PictureTraits) => n
   images: ({ images }) => images,
   reference_images: (_usage, { referenceImages = 0 }) => referenceImages,
   vendor_charge: () => 1,
+  other_attempts: () => 1,
 }
 
 function uncached({ inputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 }: Usage): number {

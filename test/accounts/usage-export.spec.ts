@@ -96,6 +96,7 @@ forEachStore('exports of usage', () => {
           // Rows of older versions do not tell.
           start_ms: null,
           duration_ms: 3,
+          cost: null,
           explanation:
             'The provider limits the rate of requests. The same provider was asked again.',
         },
@@ -106,6 +107,7 @@ forEachStore('exports of usage', () => {
           status: 200,
           start_ms: null,
           duration_ms: 3,
+          cost: null,
           explanation: null,
         },
       ],

@@ -120,6 +120,10 @@ function attemptsIn(text: string): Schemas['RequestAttempt'][] {
     status: attempt.status ?? null,
     start_ms: attempt.startMs ?? null,
     duration_ms: attempt.durationMs,
+    cost:
+      attempt.costNanoUsd === undefined || attempt.costNanoUsd === null
+        ? null
+        : moneyOf(attempt.costNanoUsd),
     explanation: explanationOf(attempt, attempts.slice(index + 1)),
   }))
 }

@@ -1,11 +1,12 @@
 import { piecesLength } from '../../bytes/pieces.ts'
-import { addUsage } from '../add-usage.ts'
 import type { Call, Whole } from '../call.ts'
+import type { Try } from '../failover.ts'
 import { afterSpending, ProviderFailure, tellingFailure, UnknownOutcome } from '../failure.ts'
 import type { Warning } from '../model.ts'
 import type { PictureTraits } from '../pricing.ts'
-import { noUsage, type Usage } from '../price.ts'
+import { noUsage } from '../price.ts'
 import type { Route, Selection } from '../route.ts'
+import { generate, merge, usageOf } from './generate.ts'
 import {
   splitCalls,
   type FinishedPicture,
@@ -73,7 +74,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const { imageCallsConcurrentMax: concurrency = 4 } = parts.limits
   const first = selection.routes[0]!
   const perCall = adapterOf(first).picturesPerCall(first)
-  const answers: { route: Route; value: Made }[] = []
+  const answers: { route: Route; value: Made; made: Try }[] = []
   const onFailure = (cause: unknown) =>
     siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause }))
   const split = { n: request.n, perCall, concurrency, answers, onFailure }
@@ -89,7 +90,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   } catch (error) {
     // Not at their places: some may be missing.
     for (const one of Object.values(answers)) {
-      call.tries.push({ route: one.route, spent: spentOn(one.value, options, one.route) })
+      one.made.spent = spentOn(one.value, options, one.route)
     }
     throw error
   }
@@ -135,12 +136,10 @@ function makerOf(options: Options, concurrency: number) {
     const plan = planOf(route)
     const idempotencyKey = call.nextVendorKey()
     const told = { idempotencyKey, traceHeaders, hold, signal: deadline.signal }
-    const lose = (made: ImageResult) =>
-      void call.tries.push({ route, spent: spentOn(made, options, route) })
     let made: ImageResult | undefined
     try {
       const asked = { request, plan, target: route, ...part, ...told }
-      made = await generate(adapterOf(route), asked, { concurrency, lose })
+      made = await generate(adapterOf(route), asked, concurrency)
       const finished = await Promise.all(made.pictures.map((one) => parts.finishPicture(one, plan)))
       const pictures = finished.map(({ picture }) => picture)
       const lostFor = finished.find((one) => one.credentialsLostFor)?.credentialsLostFor
@@ -159,10 +158,6 @@ function makerOf(options: Options, concurrency: number) {
   }
 }
 
-function usageOf({ usage = noUsage, pictures }: ImageResult): Usage {
-  return { ...usage, images: pictures.length }
-}
-
 /** What pictures cost that are not delivered; `made` is undefined where only their number is known. */
 function spentOn(made: ImageResult | undefined, { request, planOf }: Options, route: Route) {
   const plan = planOf(route)
@@ -172,69 +167,12 @@ function spentOn(made: ImageResult | undefined, { request, planOf }: Options, ro
   return { usage: made ? usageOf(made) : noUsage, picture: { ...picture, referenceImages } }
 }
 
-type Splitting = {
-  concurrency: number
-  /** Receives what calls have made that another one of this try leaves without use. */
-  lose: (made: ImageResult) => void
-}
-
-/** Splits the call again for a route that makes fewer pictures per call than the first one. */
-async function generate(
-  adapter: ImageAdapter,
-  call: ImageCall,
-  splitting: Splitting,
-): Promise<ImageResult> {
-  const perCall = adapter.picturesPerCall(call.target)
-  const made =
-    call.count <= perCall
-      ? await adapter.generate(call)
-      : await generateEach(adapter, call, { ...splitting, perCall })
-  if (made.pictures.length < call.count) {
-    const text = `The provider made ${made.pictures.length} of ${call.count} pictures.`
-    throw afterSpending(new ProviderFailure('malformed', text), usageOf(made))
-  }
-  return { ...made, pictures: made.pictures.slice(0, call.count) }
-}
-
-/** Concurrent calls of one route. */
-async function generateEach(
-  adapter: ImageAdapter,
-  call: ImageCall,
-  { concurrency, perCall, lose }: Splitting & { perCall: number },
-): Promise<ImageResult> {
-  const answers: ImageResult[] = []
-  try {
-    await splitCalls({ n: call.count, perCall, concurrency, answers }, (count, index) =>
-      adapter.generate({ ...call, count, index: call.index + index }),
-    )
-  } catch (error) {
-    for (const made of Object.values(answers)) lose(made)
-    throw error
-  }
-  return merge(answers)
-}
-
 /** The requested settings that the answer reports unless the vendor reports others. */
 function asAsked({ background }: ImageRequest, { quality }: ImagePlan): Partial<ImageResult> {
   return {
     ...(quality === undefined ? {} : { quality }),
     // Only the vendor knows what `auto` became.
     ...(background === undefined || background === 'auto' ? {} : { background }),
-  }
-}
-
-function merge(results: readonly ImageResult[]): ImageResult {
-  const first = results.find(({ usage }) => usage !== undefined)?.usage
-  // Pictures that the vendor did not count are taken to be as those that it counted.
-  const usages = results.map(({ usage }) => usage ?? { ...first!, estimated: true })
-  const texts = results.flatMap(({ text }) => (text === undefined ? [] : [text]))
-  const { quality, background } = results[0] ?? {}
-  return {
-    pictures: results.flatMap(({ pictures }) => pictures),
-    ...(first === undefined ? {} : { usage: usages.reduce(addUsage) }),
-    ...(texts.length === 0 ? {} : { text: texts.join('\n') }),
-    ...(quality === undefined ? {} : { quality }),
-    ...(background === undefined ? {} : { background }),
   }
 }
 

@@ -1,0 +1,84 @@
+import { addUsage } from '../add-usage.ts'
+import { afterSpending, ProviderFailure } from '../failure.ts'
+import { noUsage, type Usage } from '../price.ts'
+import { splitCalls, type ImageAdapter, type ImageCall, type ImageResult } from './image.ts'
+
+/** Splits the call again for a route that makes fewer pictures per call than the first one. */
+export async function generate(
+  adapter: ImageAdapter,
+  call: ImageCall,
+  concurrency: number,
+): Promise<ImageResult> {
+  const perCall = adapter.picturesPerCall(call.target)
+  const made =
+    call.count <= perCall
+      ? await adapter.generate(call)
+      : await generateEach(adapter, call, { concurrency, perCall })
+  if (made.pictures.length < call.count) {
+    const text = `The provider made ${made.pictures.length} of ${call.count} pictures.`
+    throw afterSpending(new ProviderFailure('malformed', text), usageOf(made))
+  }
+  return { ...made, pictures: made.pictures.slice(0, call.count) }
+}
+
+/** Concurrent calls of one route. */
+async function generateEach(
+  adapter: ImageAdapter,
+  call: ImageCall,
+  { concurrency, perCall }: { concurrency: number; perCall: number },
+): Promise<ImageResult> {
+  const answers: ImageResult[] = []
+  const failures: ProviderFailure[] = []
+  const generateOne = async (count: number, index: number) => {
+    try {
+      return await adapter.generate({ ...call, count, index: call.index + index })
+    } catch (error) {
+      if (error instanceof ProviderFailure) failures.push(error)
+      throw error
+    }
+  }
+  try {
+    await splitCalls({ n: call.count, perCall, concurrency, answers }, generateOne)
+  } catch (error) {
+    throw afterAll(error, Object.values(answers), failures)
+  }
+  return merge(answers)
+}
+
+/** An error of one of several calls, with what all of them have made and counted. */
+function afterAll(
+  error: unknown,
+  answers: readonly ImageResult[],
+  failures: readonly ProviderFailure[],
+): unknown {
+  const counted = failures.flatMap(({ spent }) => (spent === undefined ? [] : [spent.usage]))
+  const usages = [...answers.map(usageOf), ...counted]
+  if (usages.length === 0 || !(error instanceof ProviderFailure)) return error
+  const own = error.afterSending()
+  own.spent = {
+    usage: usages.reduce(addUsage),
+    isOpen: failures.some(({ mayBeCharged }) => mayBeCharged),
+  }
+  return own
+}
+
+/** What was used in an answer, with the pictures that it has. */
+export function usageOf({ usage = noUsage, pictures }: ImageResult): Usage {
+  return { ...usage, images: pictures.length }
+}
+
+/** Several answers as one. */
+export function merge(results: readonly ImageResult[]): ImageResult {
+  const first = results.find(({ usage }) => usage !== undefined)?.usage
+  // Pictures that the vendor did not count are taken to be as those that it counted.
+  const usages = results.map(({ usage }) => usage ?? { ...first!, estimated: true })
+  const texts = results.flatMap(({ text }) => (text === undefined ? [] : [text]))
+  const { quality, background } = results[0] ?? {}
+  return {
+    pictures: results.flatMap(({ pictures }) => pictures),
+    ...(first === undefined ? {} : { usage: usages.reduce(addUsage) }),
+    ...(texts.length === 0 ? {} : { text: texts.join('\n') }),
+    ...(quality === undefined ? {} : { quality }),
+    ...(background === undefined ? {} : { background }),
+  }
+}
