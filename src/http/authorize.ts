@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { BlockList } from 'node:net'
 import type {
   Context as BackendContext,
   OpenAPIBackend,
@@ -7,7 +8,7 @@ import type {
 import { operations } from '../../generated/operations.ts'
 import type { Caller, Scope } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { createAddressCheck } from './allowed-addresses.ts'
+import { holds, networksOf } from '../core/networks.ts'
 import type { ClientAddress } from './client-address.ts'
 import type { SecurityHandlers } from './security.ts'
 
@@ -130,4 +131,28 @@ function without(scope: Scope, { person, makerId }: Caller): GatewayError {
       ? `This needs the scope '${scope}', which the API key does not have. Use a key that has it.`
       : `This needs the scope '${scope}', which a ${person.role} does not have. Ask an owner for another role.`
   return new GatewayError('insufficient_scope', text)
+}
+
+/**
+ * Gives a caller back whose key may be used from where the request comes. Throws `ip_not_allowed`.
+ */
+export function createAddressCheck(addressOf: ClientAddress) {
+  return (caller: Caller, request: IncomingMessage): Caller => {
+    if (caller.networks === null) return caller
+    const address = addressOf(request)
+    if (address !== null && holds(allowedOf(caller.networks), address)) return caller
+    throw new GatewayError(
+      'ip_not_allowed',
+      `This API key may not be used from ${address ?? 'an unknown address'}. Call from one of its allowed addresses, or use another key. If that is a proxy's address, its operator names it in 'trusted_proxies'.`,
+    ).about(caller)
+  }
+}
+
+/** A list lives as long as its caller. */
+const known = new WeakMap<readonly string[], BlockList>()
+
+function allowedOf(networks: readonly string[]): BlockList {
+  let allowed = known.get(networks)
+  if (allowed === undefined) known.set(networks, (allowed = networksOf(networks)))
+  return allowed
 }

@@ -1,12 +1,31 @@
+import type { ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import {
-  isAsking,
-  isIdle,
-  openConnection,
-  settle,
-  untakenMs,
-  type Connection,
-} from './connection.ts'
+import type { GatewayError } from '../core/error.ts'
+import { originOf } from '../core/networks.ts'
+
+/** An open connection of a caller. Times are those of the monotonic clock, in milliseconds. */
+export type Connection = {
+  readonly socket: Socket
+  /** What callers are counted by. */
+  readonly origin: string
+  /** The answer under way; `settle` forgets it when it has been delivered. */
+  response: ServerResponse | undefined
+  /** Requests that wait for the answers before them (RFC 9112 section 9.3.2). */
+  waiting: number
+  /** Since when no request is under way, and what had been read by then. */
+  idleSinceMs: number
+  idleBytesRead: number
+  /** What the system had taken of the answers when it was last seen to take something. */
+  bytesTaken: number
+  takenAtMs: number
+  /** What had been read and written in all when that was last seen to change. */
+  bytesMoved: number
+  movedAtMs: number
+  /** When it is closed whatever happens; nothing is read from it as a request any more. */
+  closesAtMs: number
+  /** Told once the answers before it have been delivered. */
+  refusal: GatewayError | undefined
+}
 
 /** Why the gateway refused a connection, or closed it before its time. */
 export type CloseReason = 'full' | 'address' | 'pipelined' | 'untaken' | 'evicted'
@@ -157,4 +176,94 @@ function createEvict({ open, cut, monotonic }: Evicting): (origin?: string) => b
     if (evicted === 0) againAtMs = nowMs + evictingPauseMs
     return evicted > 0
   }
+}
+
+function openConnection(socket: Socket, nowMs: number): Connection {
+  return {
+    socket,
+    origin: originOf(socket.remoteAddress ?? null),
+    response: undefined,
+    waiting: 0,
+    idleSinceMs: nowMs,
+    idleBytesRead: 0,
+    bytesTaken: 0,
+    takenAtMs: nowMs,
+    bytesMoved: 0,
+    movedAtMs: nowMs,
+    closesAtMs: Infinity,
+    refusal: undefined,
+  }
+}
+
+/** Forgets an answer that has been delivered, and notes whether bytes have moved. */
+function settle(connection: Connection, nowMs: number): void {
+  const { socket, response } = connection
+  if (response?.destroyed === true) {
+    connection.response = undefined
+    connection.idleSinceMs = nowMs
+    connection.idleBytesRead = socket.bytesRead
+  }
+  const bytesMoved = socket.bytesRead + socket.bytesWritten
+  if (bytesMoved !== connection.bytesMoved) {
+    connection.bytesMoved = bytesMoved
+    connection.movedAtMs = nowMs
+  }
+}
+
+/** Whether no request is under way, as of the last `settle`. */
+function isIdle({ socket, response, waiting }: Connection): boolean {
+  return response === undefined && waiting === 0 && socket.writableLength === 0
+}
+
+/** Whether a part of a request's head is there, as of the last `settle`. */
+function isAsking({ socket, response, idleBytesRead }: Connection): boolean {
+  return response === undefined && socket.bytesRead !== idleBytesRead
+}
+
+/** How long its client has taken nothing of what waits for it. */
+function untakenMs(connection: Connection, nowMs: number): number {
+  const { socket } = connection
+  const bytesTaken = socket.writableLength === 0 ? -1 : bytesTakenOf(socket)
+  if (bytesTaken === -1 || bytesTaken !== connection.bytesTaken) {
+    connection.bytesTaken = bytesTaken
+    connection.takenAtMs = nowMs
+  }
+  return nowMs - connection.takenAtMs
+}
+
+type Handle = { bytesWritten: number; writeQueueSize: number }
+
+/**
+ * Of one large write only the handle tells how far it has come. Node's own timeout of sockets looks
+ * at the same member, but takes what a client sends for progress too.
+ */
+function bytesTakenOf(socket: Socket): number {
+  // Node's types leave the handle out; a socket that is destroyed has none.
+  const { _handle: handle } = socket as Socket & { _handle?: Handle | null }
+  return handle ? handle.bytesWritten - handle.writeQueueSize : -1
+}
+
+/** Files that the process needs beside its connections: the store, the log, its modules. */
+const ownFiles = 64
+/** More than these are to be asked for: each takes some kilobytes. */
+const connectionsMost = 16_384
+
+/**
+ * How many connections of callers fit into the process's limit of open files. Half of it is left to
+ * the connections to providers, since a call may need one each.
+ */
+export function connectionsFitting(): number {
+  const fitting = Math.floor((openFilesMax() - ownFiles) / 2)
+  return Math.max(1, Math.min(fitting, connectionsMost))
+}
+
+/** The limit of the system; infinite where it has none, or does not tell. */
+function openFilesMax(): number {
+  // Node's types leave this member out. Without it the report looks up the name of each address.
+  const report = process.report as typeof process.report & { excludeNetwork: boolean }
+  report.excludeNetwork = true
+  // Node's types take any report for an object without members.
+  const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } }
+  const limit = Number(userLimits?.open_files?.soft)
+  return Number.isNaN(limit) ? Infinity : limit
 }

@@ -1,14 +1,16 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import { STATUS_CODES, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { GatewayError } from '../core/error.ts'
-import type { Connection } from './connection.ts'
+import { GatewayError } from '../core/error.ts'
 import {
   createConnectionTable,
   type ConnectionTable,
   type TableOptions,
+  lingerTimeoutStandardMs,
+  type Connection,
 } from './connection-table.ts'
-import { createRefusals } from './connection-refusals.ts'
-import { malformedError, type ParseError } from './malformed.ts'
+import { newRequestId } from './exchange.ts'
+import { malformedError, type ParseError } from './check-request.ts'
+import { errorBody, errorHeaders } from './error-answer.ts'
 
 export type ConnectionsOptions = TableOptions & {
   /** Answers a request whose turn has come. */
@@ -92,4 +94,90 @@ function stopParsing(socket: Socket): void {
   // Node's types leave the parser out. Its answer 2 means: what follows is not HTTP.
   const { parser } = socket as Socket & { parser?: Parser | null }
   if (parser) parser.onIncoming = () => 2
+}
+
+type RefusalOptions = Pick<ConnectionsOptions, 'limits' | 'monotonic' | 'clock' | 'onRefusal'> & {
+  table: Pick<ConnectionTable, 'get'>
+}
+
+/** Answers connections with errors, and has them closed whether or not their clients do. */
+function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalOptions) {
+  const tell = (connection: Connection, error: GatewayError): string => {
+    const { socket } = connection
+    const requestId = newRequestId(clock())
+    connection.closesAtMs = monotonic() + (limits.lingerTimeoutMs ?? lingerTimeoutStandardMs)
+    if (!socket.writable) socket.destroy()
+    else socket.end(printAnswer(error, requestId))
+    return requestId
+  }
+  const dismiss = (connection: Connection, error: GatewayError): void => {
+    connection.refusal = error
+    discardInput(connection.socket)
+  }
+  const tellBehind = (connection: Connection, error: GatewayError): void => {
+    const { response, waiting } = connection
+    if (waiting > 0) return
+    const isUnderWay = response !== undefined && !response.destroyed
+    if (isUnderWay && (response.headersSent || response.req.complete)) {
+      response.once('close', () => tellBehind(connection, error))
+      return
+    }
+    onRefusal(tell(connection, error), error)
+  }
+  return {
+    refuse: (socket: Socket, error: GatewayError): void => {
+      const connection = table.get(socket)
+      if (connection === undefined) socket.destroy()
+      else if (connection.refusal === undefined) {
+        dismiss(connection, error)
+        tellBehind(connection, error)
+      }
+    },
+    /**
+     * Tells an error behind the answers before it, so that it is not taken for one of them; to be
+     * called again with each of those that begins.
+     */
+    tellBehind,
+    /** Refuses a new connection. The table counts these: a line in the log for each is too much. */
+    turnAway: (connection: Connection, reason: keyof typeof tooMany): void => {
+      dismiss(connection, tooMany[reason])
+      tell(connection, tooMany[reason])
+    },
+  }
+}
+
+/** Reads on, so that the client's end is seen, but nothing as a request. */
+function discardInput(socket: Socket): void {
+  socket.removeAllListeners('data')
+  // Node's parser lets go of a socket that somebody else reads.
+  socket.on('data', () => undefined)
+  socket.resume()
+}
+
+/** An error as the bytes of an answer, for a connection on which Node can give none. */
+function printAnswer(error: GatewayError, requestId: string): string {
+  const body = JSON.stringify(errorBody(error, requestId))
+  const headers = {
+    'x-request-id': requestId,
+    ...errorHeaders(error),
+    connection: 'close',
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  }
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  return `HTTP/1.1 ${error.status} ${STATUS_CODES[error.status]}\r\n${lines.join('')}\r\n${body}`
+}
+
+const soon = { retryAfterSeconds: 1 }
+const tooMany = {
+  full: new GatewayError(
+    'overloaded',
+    'The gateway has too many connections. Try again soon.',
+    soon,
+  ),
+  address: new GatewayError(
+    'overloaded',
+    'There are too many connections from this address. Close some.',
+    soon,
+  ),
 }

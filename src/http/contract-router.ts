@@ -1,9 +1,7 @@
+import type { Router } from '@koa/router'
 import { readFile } from 'node:fs/promises'
 import type { IncomingMessage } from 'node:http'
-import { createRequire } from 'node:module'
-import type { Router } from '@koa/router'
-import type * as OpenApiBackend from 'openapi-backend'
-import type { Document, OpenAPIBackend, Operation as BackendOperation } from 'openapi-backend'
+import { OpenAPIBackend, type Document, type Operation as BackendOperation } from 'openapi-backend'
 import {
   operations,
   securitySchemes,
@@ -12,25 +10,25 @@ import {
   type OperationIdOf,
 } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
-import { GatewayError } from '../core/error.ts'
 import { yieldIfLarge } from '../bytes/yield-if-large.ts'
-import type { ClaimKey } from '../core/recall/idempotency.ts'
+import { GatewayError } from '../core/error.ts'
 import type { CountRefused } from '../core/limits.ts'
+import type { ClaimKey } from '../core/recall/idempotency.ts'
 import type { ReferenceCount } from '../core/reference-count.ts'
+import { nearName } from '../core/words/near-name.ts'
 import type { Answer } from './answer.ts'
 import { authorizerOf, noContext, type ActFor, type Registered } from './authorize.ts'
 import { assertValid } from './check-error.ts'
 import type { ClientAddress } from './client-address.ts'
-import { answersOnce, keyHeader } from './idempotent.ts'
 import { MethodNotAllowed } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
+import { answersOnce, keyHeader } from './idempotent.ts'
 import { pathMeant } from './near-path.ts'
 import type { Operation, OperationCall } from './operation.ts'
 import { bodyReader, bodyReceiver } from './read-body.ts'
-import type { SecurityHandlers } from './security.ts'
 import type { FormReading } from './read-form.ts'
-import { readQuery } from './read-query.ts'
 import type { BodyLimits } from './receive.ts'
+import type { SecurityHandlers } from './security.ts'
 
 /** A handler for every operation of the contract; a missing one is a compile error. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
@@ -74,25 +72,11 @@ const document = new URL('../../generated/openapi.json', import.meta.url)
 /** The contract in openapi-backend, without handlers. */
 export type LoadedContract = OpenAPIBackend
 
+/** Reads the generated contract. */
 export async function loadContract(): Promise<LoadedContract> {
-  const { OpenAPIBackend } = loadOnce()
   // Generated from the linted openapi.yaml.
   const definition = JSON.parse(await readFile(document, 'utf8')) as Document
   return new OpenAPIBackend({ definition, quick: true, strict: true, validate: false }).init()
-}
-
-/**
- * Loads openapi-backend without keeping it: once the table is filled, its 5 MB can be collected.
- * Pictures make V8 collect the whole heap, at a cost that grows with it
- * (docs/performance.md#start-flags).
- */
-function loadOnce(): typeof OpenApiBackend {
-  const require = createRequire(import.meta.url)
-  const kept = new Set(Object.keys(require.cache))
-  // The package's own types.
-  const loaded = require('openapi-backend') as typeof OpenApiBackend
-  for (const name of Object.keys(require.cache)) if (!kept.has(name)) delete require.cache[name]
-  return loaded
 }
 
 /**
@@ -103,7 +87,6 @@ function loadOnce(): typeof OpenApiBackend {
 export function createContractRouter(backend: LoadedContract, options: Options): ContractRouter {
   registerHandlers(backend, options)
   const described = backend.router.getOperations()
-  // Not the backend itself, so that it can be collected.
   const { handlers, securityHandlers } = backend
   const registered = { handlers, securityHandlers }
   const table = new Map<string, OperationHandler>()
@@ -275,4 +258,39 @@ function methodRefusal(
 /** A path for @koa/router; model identifiers contain slashes. */
 function patternOf(path: string): string {
   return path.replace(/\{(model)\}$/, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
+}
+
+type QueryNames = { queryNames: readonly string[]; queryLists: readonly string[] }
+
+/**
+ * The query parameters of an operation as strings, or lists of them, which commas separate; an empty
+ * one is absent, and those that it does not have are ignored. Throws `invalid_value` for one that is given twice, `unknown_parameter` for
+ * one that is nearly a parameter.
+ */
+function readQuery(
+  { url = '' }: IncomingMessage,
+  { queryNames: known, queryLists: lists }: QueryNames,
+): object {
+  const start = url.indexOf('?')
+  if (start < 0) return {}
+  // No prototype: its members, such as `toString`, would count as parameters already given.
+  const query: Record<string, unknown> = Object.create(null)
+  for (const [name, value] of new URLSearchParams(url.slice(start))) {
+    if (!known.includes(name)) {
+      refuseMisspelled(name, known)
+      continue
+    }
+    if (name in query) {
+      throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
+    }
+    if (value !== '') query[name] = lists.includes(name) ? value.split(',') : value
+  }
+  return query
+}
+
+function refuseMisspelled(name: string, known: readonly string[]): void {
+  const meant = nearName(name, known)
+  if (meant === undefined) return
+  const text = `There is no parameter '${name}'. Did you mean '${meant}'?`
+  throw new GatewayError('unknown_parameter', text, { param: name })
 }

@@ -1,7 +1,12 @@
+import { createHash, hash } from 'node:crypto'
+import { setImmediate as turn } from 'node:timers/promises'
 import type { OperationId, OperationIdOf } from '../../generated/operations.ts'
 import type { Hold } from '../bytes/budget.ts'
+import type { Pieces } from '../bytes/pieces.ts'
 import { keepEvents } from '../core/chat/stream.ts'
 import { toGatewayError } from '../core/error.ts'
+import type { LeftTexts } from '../core/image/image.ts'
+import { canonicalText } from '../core/recall/cache-key.ts'
 import {
   claimed,
   failClaim,
@@ -13,7 +18,6 @@ import {
 import type { Answer } from './answer.ts'
 import { errorAnswer } from './error-answer.ts'
 import { contextOf, type Operation, type OperationCall } from './operation.ts'
-import { fingerprintOf } from './request-fingerprint.ts'
 
 /** The header of a request that names it for good, in lower case. */
 export const keyHeader = 'idempotency-key'
@@ -117,4 +121,39 @@ function keptStream(answer: Answer, claim: Claim, hold: Hold): Answer {
       }
     },
   }
+}
+
+/** What makes a request another one; pictures are tickets in it, which `texts` resolves. */
+type Fingerprinted = {
+  request: unknown
+  texts: LeftTexts
+  strict: boolean
+  fallback: boolean
+}
+
+/**
+ * A digest that equal requests share, in any process: whatever the order of members, the boundary of
+ * a form or the tickets of its files. Throws a GatewayError.
+ */
+export async function fingerprintOf(given: Fingerprinted): Promise<string> {
+  const { texts, ...asked } = given
+  let text = canonicalText(asked)
+  for (const [ticket, pieces] of texts) text = text.replaceAll(ticket, await digestOf(pieces))
+  return hash('sha256', text, 'base64url')
+}
+
+const hashedBytesMax = 4 * 1024 * 1024
+
+/** Lets others be answered between some megabytes. */
+async function digestOf(pieces: Pieces): Promise<string> {
+  const digest = createHash('sha256')
+  let bytes = 0
+  for (const piece of pieces) {
+    digest.update(piece)
+    bytes += piece.length
+    if (bytes < hashedBytesMax) continue
+    bytes = 0
+    await turn()
+  }
+  return digest.digest('base64url')
 }

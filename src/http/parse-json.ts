@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
+import { endOfString, hasMoreNames } from '../bytes/json-string.ts'
 import { GatewayError } from '../core/error.ts'
-import { checkJsonBounds, refuseInfinity } from './json-bounds.ts'
 import { findJsonFault } from './json-fault.ts'
 
 /**
@@ -67,3 +67,114 @@ function notUtf8(bytes: Buffer): GatewayError {
 function invalidJson(message: string, cause?: unknown): GatewayError {
   return new GatewayError('invalid_json', message, { cause })
 }
+
+/** JSON.parse has no limit, but JSON.stringify overflows the stack at some thousand levels. */
+const levelsMax = 1000
+/** More than any list of tools has. */
+const namesMax = 20_000
+/** Parsed, each takes tens of bytes; a conversation of the largest context with its tools has far fewer. */
+const valuesStandardMax = 250_000
+
+/** What a byte outside of strings means here; nothing for most of them. */
+const kinds = new Uint8Array(256)
+const [string, separator, opening, closing, digit, ofNumber] = [1, 2, 3, 4, 5, 6]
+for (const [kind, signs] of [
+  [string, '"'],
+  [separator, ','],
+  [opening, '[{'],
+  [closing, ']}'],
+  [digit, '0123456789'],
+  [ofNumber, '.+-eE'],
+] as const) {
+  for (const sign of Buffer.from(signs)) kinds[sign] = kind
+}
+
+/**
+ * Looks once over the bytes of a JSON body before it is parsed, since what is parsed costs much more
+ * than its bytes. Throws `invalid_value` when it is nested too deeply, `request_too_large` when it
+ * has more than `valuesMax` members and items, or too many names. Says whether a number in it may be out of range. Bytes
+ * that are no JSON are no fault here.
+ */
+export function checkJsonBounds(
+  bytes: Buffer,
+  valuesMax = valuesStandardMax,
+): { overflows: boolean } {
+  let depth = 0
+  let values = 1
+  let numbers = 0
+  let overflows = false
+  for (let at = 0; at < bytes.length; at++) {
+    const kind = kinds[bytes[at]!]!
+    if (kind === 0 || kind === ofNumber) continue
+    if (kind === string) at = endOfString(bytes, at)
+    else if (kind === closing) depth--
+    else if (kind === digit) {
+      const end = endOfNumber(bytes, at)
+      // In JSON there are no more of them than values.
+      if (!overflows && numbers++ < valuesMax) overflows = isOutOfRange(bytes, at, end)
+      at = end - 1
+    } else {
+      const isEmpty = kind === opening && kinds[bytes[at + 1]!] === closing
+      if (kind === opening && ++depth > levelsMax) throw tooDeep()
+      if (!isEmpty && ++values > valuesMax) throw tooManyValues(valuesMax)
+    }
+  }
+  // There are no more names than values.
+  if (values > namesMax && hasMoreNames(bytes, values, namesMax)) throw tooManyNames()
+  return { overflows }
+}
+
+function endOfNumber(bytes: Buffer, start: number): number {
+  let at = start + 1
+  while (kinds[bytes[at]!]! >= digit) at++
+  return at
+}
+
+/** With fewer digits and no exponent a number is in range. */
+const digitsMax = 308
+const [smallE, largeE] = [0x65, 0x45]
+
+function isOutOfRange(bytes: Buffer, start: number, end: number): boolean {
+  const isShort = end - start <= digitsMax
+  if (isShort && !hasExponent(bytes, start, end)) return false
+  return Math.abs(Number(bytes.toString('latin1', start, end))) === Infinity
+}
+
+function hasExponent(bytes: Buffer, start: number, end: number): boolean {
+  for (let at = start; at < end; at++) {
+    if (bytes[at] === smallE || bytes[at] === largeE) return true
+  }
+  return false
+}
+
+function tooDeep(): GatewayError {
+  return new GatewayError('invalid_value', `The body is nested deeper than ${levelsMax} levels.`)
+}
+
+function tooManyValues(valuesMax: number): GatewayError {
+  const text = `The body has more than ${valuesMax} values, members of objects and items of lists together.`
+  return new GatewayError('request_too_large', `${text} Send less at once.`)
+}
+
+function tooManyNames(): GatewayError {
+  const text = `The members of the body have more than ${namesMax} different names.`
+  return new GatewayError('request_too_large', `${text} Send less at once.`)
+}
+
+/** Throws `invalid_value`, which names the place, for the first number that is out of range. */
+function refuseInfinity(value: unknown, place = ''): void {
+  if (typeof value === 'number' && !Number.isFinite(value)) {
+    const what = place === '' ? 'The body' : `'${place.slice(0, placeLengthMax)}'`
+    const text = `${what} is a number out of range: the largest is about 1.8e308.`
+    throw new GatewayError('invalid_value', text, place === '' ? {} : { param: place })
+  }
+  if (typeof value !== 'object' || value === null) return
+  if (Array.isArray(value)) value.forEach((one, at) => refuseInfinity(one, `${place}[${at}]`))
+  else {
+    for (const [name, one] of Object.entries(value)) {
+      refuseInfinity(one, place === '' ? name : `${place}.${name}`)
+    }
+  }
+}
+
+const placeLengthMax = 200

@@ -6,12 +6,10 @@ import { joinPieces, piecesLength, type Pieces } from '../bytes/pieces.ts'
 import { noTexts, type LeftTexts } from '../core/image/image.ts'
 import { memoryError } from '../core/error.ts'
 import { assertValid } from './check-error.ts'
-import { formPartsSink, type FormPart } from './form-parts.ts'
-import { leaveTexts } from './left-texts.ts'
-import { checkMediaType, isForm } from './media-type.ts'
+import { formPartsSink, type FormPart, fieldsOf, type FormReading } from './read-form.ts'
+import { extractBase64 } from './extract-base64.ts'
+import { checkMediaType, isForm, receive, type BodyLimits, type Sink } from './receive.ts'
 import { parseBody } from './parse-json.ts'
-import { fieldsOf, type FormReading } from './read-form.ts'
-import { receive, type BodyLimits, type Sink } from './receive.ts'
 
 type Described = (typeof operations)[number]
 
@@ -69,7 +67,7 @@ function holdParsed(pieces: Pieces, hold: Hold): void {
 }
 
 function readJson(body: Pieces, hold: Hold): ReadBody {
-  const { pieces, texts } = leaveTexts(body)
+  const { pieces, texts } = extractBase64(body)
   holdParsed(pieces, hold)
   const value = parseBody(joinPieces(pieces), () => joinPieces(body))
   return { body: value, texts, names: ownNames }

@@ -1,7 +1,11 @@
+import { Dicer } from '@fastify/busboy'
+import { isUtf8 } from 'node:buffer'
 import { randomUUID } from 'node:crypto'
-import type { Pieces } from '../bytes/pieces.ts'
+import { createBase64Encoder, encodeBase64 } from '../bytes/base64.ts'
+import { type Pieces, joinPieces } from '../bytes/pieces.ts'
+import { GatewayError } from '../core/error.ts'
 import type { LeftTexts } from '../core/image/image.ts'
-import type { FormPart } from './form-parts.ts'
+import type { Sink } from './receive.ts'
 
 /** One field of a form. A file's value is a data URL with a ticket in the place of its base64. */
 export type FormField = { name: string; value: string; file: boolean }
@@ -26,4 +30,201 @@ export function fieldsOf(parts: readonly FormPart[]): { fields: FormField[]; tex
     return { name, value: `data:application/octet-stream;base64,${ticket}`, file: true }
   })
   return { fields, texts }
+}
+
+/** One part of a form, whole: a file as base64, as which it travels on. */
+export type FormPart = { name: string } & ({ base64: Pieces } | { text: string })
+
+/** More than any form of the contract can have. */
+const partsMax = 64
+const headersMax = 16
+/** Of a part that is no file: no prompt is as long. */
+const textBytesMax = 1024 * 1024
+
+/**
+ * Reads a `multipart/form-data` body (RFC 7578) while it arrives, for `receive`. Throws
+ * `invalid_value` when it is none, is cut off, or has too much of something.
+ */
+export function formPartsSink(contentType: string): Sink<FormPart[]> {
+  const dicer = new Dicer({ boundary: boundaryOf(contentType), maxHeaderPairs: headersMax })
+  const parts: OpenPart[] = []
+  const ended = Promise.withResolvers<void>()
+  // It may fail while nobody waits for it.
+  ended.promise.catch(() => undefined)
+  let failure: GatewayError | undefined
+  const fail = (error: GatewayError) => ended.reject((failure ??= error))
+  dicer.on('finish', ended.resolve)
+  dicer.on('error', (cause) => fail(cutOff(cause)))
+  dicer.on('part', (stream) => {
+    if (parts.length === partsMax) fail(invalid(`The form has more than ${partsMax} parts.`))
+    if (failure === undefined) parts.push(openPart(stream, fail))
+    else leave(stream)
+  })
+  return {
+    take: (piece) => {
+      if (failure !== undefined) throw failure
+      if (dicer.write(piece)) return undefined
+      const drained = new Promise<void>((resolve) => dicer.once('drain', resolve))
+      return Promise.race([drained, ended.promise])
+    },
+    finish: async () => {
+      dicer.end()
+      await ended.promise
+      // The form may end before what has arrived of its parts is taken.
+      return Promise.all(parts.map((part) => part.read()))
+    },
+  }
+}
+
+/** A part that is being read; `read` is for when the form has ended. Throws `invalid_value`. */
+type OpenPart = { read(): Promise<FormPart> }
+
+function openPart(stream: Dicer.PartStream, fail: (error: GatewayError) => void): OpenPart {
+  let read: (() => FormPart) | undefined
+  const taken = new Promise<void>((resolve) => stream.once('end', resolve))
+  stream.on('error', () => undefined)
+  stream.once('header', (headers: object) => {
+    try {
+      // As Dicer collects them.
+      const head = readPartHead(headers as PartHeaders)
+      read = head.isFile && !head.inBase64 ? readFile(head, stream) : readText(head, stream, fail)
+    } catch (thrown) {
+      // `readPartHead` throws nothing else.
+      fail(thrown as GatewayError)
+      leave(stream)
+    }
+  })
+  return {
+    read: async () => {
+      if (read === undefined) throw invalid('A part of the form has no head.')
+      await taken
+      return read()
+    },
+  }
+}
+
+function readFile({ name }: PartHead, stream: Dicer.PartStream): () => FormPart {
+  const encoder = createBase64Encoder()
+  stream.on('data', encoder.push)
+  return () => ({ name, base64: encoder.finish() })
+}
+
+function readText(
+  { name, isFile, inBase64 }: PartHead,
+  stream: Dicer.PartStream,
+  fail: (error: GatewayError) => void,
+): () => FormPart {
+  const pieces: Buffer[] = []
+  const bytesMax = isFile ? Infinity : textBytesMax
+  let bytes = 0
+  stream.on('data', (piece: Buffer) => {
+    bytes += piece.length
+    if (bytes <= bytesMax) pieces.push(piece)
+    else fail(invalid(`'${name}' is longer than ${textBytesMax} bytes.`, name))
+  })
+  return () => {
+    const whole = joinPieces(pieces)
+    const value = inBase64 ? Buffer.from(whole.toString('latin1'), 'base64') : whole
+    if (isFile) return { name, base64: encodeBase64([value]) }
+    if (!isUtf8(value)) throw invalid(`'${name}' is not UTF-8.`, name)
+    return { name, text: value.toString() }
+  }
+}
+
+/** Reads what nobody wants, so that the form comes to its end. */
+function leave(stream: Dicer.PartStream): void {
+  stream.on('error', () => undefined)
+  stream.removeAllListeners('data')
+  stream.resume()
+}
+
+const boundary = /;\s*boundary=(?:"([^"]{1,70})"|([^\s;"]{1,70}))\s*(?:;|$)/i
+
+function boundaryOf(contentType: string): string {
+  const [, quoted, plain] = boundary.exec(contentType) ?? []
+  const found = quoted ?? plain
+  if (found !== undefined) return found
+  const text =
+    'The Content-Type names no boundary of the form. Let the client that makes the form set it.'
+  throw invalid(text, 'content-type')
+}
+
+function cutOff(cause: Error): GatewayError {
+  const text = 'The body is not a multipart form, or it is cut off: its last boundary is missing.'
+  return invalid(
+    `${text} Send multipart/form-data as its boundary says, or send JSON.`,
+    undefined,
+    cause,
+  )
+}
+
+function invalid(text: string, param?: string, cause?: Error): GatewayError {
+  return new GatewayError('invalid_value', text, { param, cause })
+}
+
+/** What a part of a form says about itself. */
+type PartHead = { name: string; isFile: boolean; inBase64: boolean }
+
+/** The headers of a part in latin1, by name in small letters. */
+type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>
+
+const nameLengthMax = 200
+/** One parameter of a header, in quotes or not; what stands in quotes may be escaped. */
+const parameter = /\s*;\s*([\w-]+\*?)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/y
+
+/** Reads the head of a part (RFC 7578 section 4). Throws `invalid_value`. */
+function readPartHead(headers: PartHeaders): PartHead {
+  const [disposition = ''] = headers['content-disposition'] ?? []
+  const given = parametersOf(disposition)
+  const name = given.get('name')
+  if (!/^form-data\s*(?:;|$)/i.test(disposition) || name === undefined || name === '') {
+    const text =
+      'A part of the form has no name. Send each with Content-Disposition: form-data; name="…".'
+    throw new GatewayError('invalid_value', text)
+  }
+  if (name.length > nameLengthMax) {
+    const text = `A part of the form has a name of more than ${nameLengthMax} characters.`
+    throw new GatewayError('invalid_value', text)
+  }
+  const [encoding = 'binary'] = headers['content-transfer-encoding'] ?? []
+  const [contentType = ''] = headers['content-type'] ?? []
+  const isFile = given.has('filename') || given.has('filename*')
+  checkReadable({ name, isFile, encoding, charset: parametersOf(contentType).get('charset') })
+  return { name, isFile, inBase64: encoding.trim().toLowerCase() === 'base64' }
+}
+
+type Written = { name: string; isFile: boolean; encoding: string; charset: string | undefined }
+
+function checkReadable({ name, isFile, encoding, charset = 'utf-8' }: Written): void {
+  if (!/^\s*(?:7bit|8bit|binary|base64)\s*$/i.test(encoding)) {
+    throw unread(name, 'Content-Transfer-Encoding', 'Send the bytes themselves.')
+  }
+  if (!isFile && !/^(?:utf-?8|us-ascii)$/i.test(charset)) {
+    throw unread(name, 'charset', 'Send UTF-8.')
+  }
+}
+
+function unread(name: string, what: string, remedy: string): GatewayError {
+  const text = `The ${what} of '${name}' is not read. ${remedy}`
+  return new GatewayError('invalid_value', text, { param: name })
+}
+
+function parametersOf(header: string): Map<string, string> {
+  const found = new Map<string, string>()
+  parameter.lastIndex = Math.max(0, header.indexOf(';'))
+  for (let match = parameter.exec(header); match !== null; match = parameter.exec(header)) {
+    const [, name = '', quoted, plain = ''] = match
+    const text = quoted === undefined ? plain : unescaped(quoted)
+    // The first counts, so that nobody else reads another one.
+    if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), text)
+  }
+  return found
+}
+
+/** Browsers write quotes and line breaks as `%22`, `%0D` and `%0A`, others a backslash before them. */
+function unescaped(quoted: string): string {
+  const text = Buffer.from(quoted, 'latin1').toString()
+  return text
+    .replaceAll(/\\(["\\])/g, '$1')
+    .replaceAll(/%(22|0D|0A)/gi, (_all, code: string) => String.fromCharCode(parseInt(code, 16)))
 }

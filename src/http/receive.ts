@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { Hold } from '../bytes/budget.ts'
 import type { Peer } from '../bytes/books.ts'
+import type { Hold } from '../bytes/budget.ts'
+import { unpackers } from '../bytes/unpackers.ts'
 import { GatewayError, memoryError } from '../core/error.ts'
-import { tooLarge, unpacked, unpackingError } from './unpack.ts'
 
 export type BodyLimits = {
   requestBytesMax: number
@@ -129,4 +129,101 @@ function paused(): GatewayError {
 /** The client closed the connection before the request was complete. */
 export class ClientLeft extends Error {
   override name = 'ClientLeft'
+}
+
+/** The values of Content-Encoding that are read (RFC 9110 section 8.4.1), in lower case. */
+const encodingsRead: readonly string[] = ['identity', ...Object.keys(unpackers)]
+
+/**
+ * The body of a request, unpacked as it arrives; the request itself when it is plain. Ends with a
+ * GatewayError when the body is not packed as it says, or is too large before it is unpacked.
+ */
+function unpacked(request: IncomingMessage, bytesMax: number): Readable {
+  const { 'content-encoding': encoding } = request.headers
+  const create = encoding === undefined ? undefined : unpackers[encoding.toLowerCase()]
+  if (create === undefined) return request
+  const unpacker = create()
+  let bytes = 0
+  // Some of what arrives may unpack to nothing, so that it is counted too.
+  request.on('data', ({ length }: Buffer) => {
+    bytes += length
+    if (bytes > bytesMax) unpacker.destroy(tooLarge(bytesMax))
+  })
+  return request.pipe(unpacker)
+}
+
+/** The error of a body that is larger than a request may be. */
+function tooLarge(bytesMax: number): GatewayError {
+  return new GatewayError(
+    'request_too_large',
+    `The request is larger than ${bytesMax} bytes. Send less at once.`,
+  )
+}
+
+/** The error that ended an unpacked body, as the caller is told of it. */
+function unpackingError(cause: Error): GatewayError {
+  if (cause instanceof GatewayError) return cause
+  return new GatewayError(
+    'invalid_value',
+    'The body is not packed as its Content-Encoding says, or it is cut off. Send it plain.',
+    { param: 'content-encoding', cause },
+  )
+}
+
+const json = 'application/json'
+
+/** Whether the body is a form, as its Content-Type says. */
+export function isForm(request: IncomingMessage): boolean {
+  return typeOf(request) === 'multipart/form-data'
+}
+
+/**
+ * Throws `unsupported_media_type` unless the body has one of these types in UTF-8, in an encoding
+ * that is read. Where JSON is taken, so is a body that does not say what it is.
+ */
+export function checkMediaType(request: IncomingMessage, types: readonly string[]): void {
+  joinSame(request)
+  const { 'content-type': contentType = '', 'content-encoding': encoding } = request.headers
+  const type = typeOf(request)
+  const isTaken = types.includes(type) || (types.includes(json) && mayBeJson.test(type))
+  if (!isTaken) throw unsupported('content-type', typeText(type, types))
+  if (encoding !== undefined && !encodingsRead.includes(encoding.toLowerCase())) {
+    const known = encodingsRead.join(', ')
+    throw unsupported(
+      'content-encoding',
+      `The Content-Encoding is none of: ${known}. Send it plain.`,
+    )
+  }
+  const charset = /charset="?([^";]+)/i.exec(contentType)?.[1] ?? 'utf-8'
+  if (!/^(?:utf-?8|us-ascii)$/i.test(charset.trim())) {
+    throw unsupported('content-type', 'The charset is not read. Send UTF-8.')
+  }
+}
+
+/** Proxies and clients join a header that is there twice with a comma: the same type twice is one. */
+function joinSame({ headers }: IncomingMessage): void {
+  const { 'content-type': given } = headers
+  const [first, ...others] = given?.includes(',') ? given.split(/\s*,\s*/) : []
+  const isSame = others.length > 0 && others.every((other) => other === first)
+  if (isSame) headers['content-type'] = first
+}
+
+/** What clients say of JSON when nobody has told them better; also `application/<name>+json`. */
+const mayBeJson = /^$|^text\/(?:plain|json)$|^application\/[\w.-]+\+json$/
+
+function typeText(type: string, types: readonly string[]): string {
+  const asked = `Send ${types.join(' or ')}.`
+  if (type !== 'application/x-www-form-urlencoded') {
+    return `The Content-Type '${type.slice(0, 100)}' is not read here. ${asked}`
+  }
+  return `The Content-Type says that the body is a form. ${asked} With curl: -H 'Content-Type: ${json}'.`
+}
+
+/** The media type of a request's body, without parameters, in lower case; `''` without one. */
+function typeOf({ headers }: IncomingMessage): string {
+  return (headers['content-type'] ?? '').split(';', 1)[0]!.trim().toLowerCase()
+}
+
+function unsupported(param: string, text: string): GatewayError {
+  return new GatewayError('unsupported_media_type', text, { param })
 }

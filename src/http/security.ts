@@ -4,7 +4,7 @@ import type { Caller, Identify, PersonCaller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { keyRemedy } from '../core/words/remedies.ts'
 import { timingSafeEqualText } from '../bytes/timing-safe-equal.ts'
-import { assertSameOrigin, isUnsafe } from './same-origin.ts'
+import { assertSameOrigin, isUnsafe } from './cross-origin.ts'
 import type { SessionCookie } from './session-cookie.ts'
 
 /**

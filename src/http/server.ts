@@ -20,8 +20,8 @@ import {
   type ExchangeState,
   type OperationHandler,
 } from './exchange.ts'
-import { closePort, createAcceptWaiting, flagAfter, runFor, sweepUntil } from './leaving.ts'
-import { connectionsFitting } from './open-files.ts'
+import { closePort, createAcceptWaiting, flagAfter, runFor, sweepUntil } from './drain.ts'
+import { connectionsFitting } from './connection-table.ts'
 
 type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
   contract: ContractRouter

@@ -17,7 +17,7 @@ import type { Model } from '../core/model.ts'
 import { noUsage } from '../core/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { assertValid } from '../http/check-error.ts'
-import { withTexts } from '../http/left-texts.ts'
+import { restoreBase64 } from '../http/extract-base64.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 import { chatUsage, doneEvent } from './chat-events.ts'
 
@@ -36,7 +36,7 @@ export async function chatImages(
   { gateway, imageConfigOf, clock }: Options,
 ): Promise<Answer> {
   // Warnings quote the request with its texts; `messages` is never ignored and stays out.
-  const asked = withTexts({ ...request, messages: [] }, texts, context.hold)
+  const asked = restoreBase64({ ...request, messages: [] }, texts, context.hold)
   const { image, inputs, nameOf } = chatAsImage({ request, asked }, model, imageConfigOf)
   const answered = gateway.image(image, context, { ...inputs, texts }).catch((error: unknown) => {
     // A vendor names what it refuses as the images API does.

@@ -10,7 +10,7 @@ import { makesImages, type Model } from '../core/model.ts'
 import { noUsage, type Usage } from '../core/price.ts'
 import type { Receipt } from '../core/receipt.ts'
 import type { RouteTable } from '../core/route.ts'
-import { withTexts } from '../http/left-texts.ts'
+import { restoreBase64 } from '../http/extract-base64.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 import { chatUsage, streamChat } from './chat-events.ts'
@@ -44,7 +44,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
       checkConversation(body)
       return chatImages({ body, texts }, model, context, options)
     }
-    const request: ChatRequest = withTexts(body, texts, call.hold)
+    const request: ChatRequest = restoreBase64(body, texts, call.hold)
     if (request.stream === true) {
       const streamed = await gateway.chatStream(request, context)
       const headers = receiptHeaders(streamed.receipt)

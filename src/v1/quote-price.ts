@@ -13,7 +13,7 @@ import { moneyOf } from '../core/price.ts'
 import type { Quotes, RouteQuote } from '../core/quote.ts'
 import type { RouteTable } from '../core/route.ts'
 import { assertValid } from '../http/check-error.ts'
-import { withTexts } from '../http/left-texts.ts'
+import { restoreBase64 } from '../http/extract-base64.ts'
 import { contextOf, type Operation, type OperationCall } from '../http/operation.ts'
 import { chatAsImage } from './chat-images.ts'
 import { checkFallbacks } from './check-fallbacks.ts'
@@ -70,7 +70,7 @@ const quoters: Readonly<Record<Schemas['QuotedOperation'], Quote>> = {
     const context = contextOf(call, 'chat', corrected?.warnings)
     const draws = model !== undefined && isForPictures(model, body)
     assertFallbacks(body, draws, { call, options })
-    const request: ChatRequest = withTexts(body, texts, call.hold)
+    const request: ChatRequest = restoreBase64(body, texts, call.hold)
     if (!draws) return options.gateway.quoteChat(request, context)
     checkConversation(request)
     const conversation = { request, asked: request }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { joinPieces } from '../../src/bytes/pieces.ts'
-import { formPartsSink, type FormPart } from '../../src/http/form-parts.ts'
+import { formPartsSink, type FormPart } from '../../src/http/read-form.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { pixelFile } from '../support/pixel.ts'

@@ -1,7 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { checkJsonBounds } from '../../src/http/json-bounds.ts'
-import { parseBody } from '../../src/http/parse-json.ts'
+import { checkJsonBounds, parseBody } from '../../src/http/parse-json.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { uncounted } from '../../src/bytes/budget.ts'
 import fc from 'fast-check'
 import { joinPieces } from '../../src/bytes/pieces.ts'
-import { leaveTexts, withTexts } from '../../src/http/left-texts.ts'
+import { extractBase64, restoreBase64 } from '../../src/http/extract-base64.ts'
 import { parseBody } from '../../src/http/parse-json.ts'
 
 const long = (fill: number) => Buffer.alloc(15_000, fill).toString('base64')
@@ -77,9 +77,9 @@ function outcome(read: () => unknown): unknown {
 }
 
 function readLight(pieces: readonly Buffer[]): unknown {
-  const light = leaveTexts(pieces)
+  const light = extractBase64(pieces)
   const whole = () => joinPieces(pieces)
-  return withTexts(parseBody(joinPieces(light.pieces), whole), light.texts, uncounted)
+  return restoreBase64(parseBody(joinPieces(light.pieces), whole), light.texts, uncounted)
 }
 
 describe('a JSON body whose pictures are left out', () => {
@@ -112,7 +112,7 @@ describe('a JSON body whose pictures are left out', () => {
   })
 
   const picture = `data:image/png;base64,${long(0)}`
-  const leftOut = (text: string) => [...leaveTexts([Buffer.from(text)]).texts.values()]
+  const leftOut = (text: string) => [...extractBase64([Buffer.from(text)]).texts.values()]
 
   it('leaves out every large picture, and keeps its bytes where they are', () => {
     const body = Buffer.from(
@@ -122,7 +122,7 @@ describe('a JSON body whose pictures are left out', () => {
         2,
       ),
     )
-    const { pieces, texts } = leaveTexts([body])
+    const { pieces, texts } = extractBase64([body])
     expect(joinPieces(pieces).length).to.be.lessThan(400)
     expect([...texts.values()].map((text) => joinPieces(text).toString())).to.deep.equal([
       long(0),
@@ -149,7 +149,9 @@ describe('a JSON body whose pictures are left out', () => {
 
   it('has tickets that nobody knew before', () => {
     const text = JSON.stringify({ url: picture })
-    const tickets = [text, text].flatMap((one) => [...leaveTexts([Buffer.from(one)]).texts.keys()])
+    const tickets = [text, text].flatMap((one) => [
+      ...extractBase64([Buffer.from(one)]).texts.keys(),
+    ])
     expect(new Set(tickets).size).to.equal(2)
     const [forged] = tickets
     const images = [picture, `data:image/png;base64,${forged}`, forged!]
@@ -164,6 +166,6 @@ describe('a JSON body whose pictures are left out', () => {
       Array.from({ length: 500 }, (_, index) => index * 65_536),
     )
     // What looks at the rest again from each of a million places does not end within a test's time.
-    expect(leaveTexts(body).texts.size).to.equal(0)
+    expect(extractBase64(body).texts.size).to.equal(0)
   })
 })

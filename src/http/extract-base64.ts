@@ -30,7 +30,7 @@ const head = /^"data:image\/[a-z]+;base64,/
  * cannot contain one already. Data URLs in an unusual notation and invalid base64 stay in the body,
  * which is then parsed and checked as usual.
  */
-export function leaveTexts(body: Pieces): LightBody {
+export function extractBase64(body: Pieces): LightBody {
   if (piecesLength(body) < textBytesMin) return { pieces: body, texts: noTexts }
   const texts = new Map<string, Pieces>()
   let pieces: Buffer[] = []
@@ -67,7 +67,7 @@ function byteAt(body: Pieces, at: number): number | undefined {
  * The value with each ticket in a data URL replaced by its text again. Throws a GatewayError when there
  * is no room for the texts as strings, in the value and in what a provider is sent.
  */
-export function withTexts<T>(value: T, texts: LeftTexts, hold: Hold): T {
+export function restoreBase64<T>(value: T, texts: LeftTexts, hold: Hold): T {
   if (texts.size === 0) return value
   const put = (inner: unknown): unknown => {
     if (typeof inner === 'string') return textOf(inner, texts, hold)
