@@ -22,13 +22,13 @@ export interface components {
              */
             data_dir: string;
             /**
-             * @description Processes that answer on the port, up to 128; `auto` is one for each core.
+             * @description Processes that answer on the port, up to 128; `auto` is one for each core. More than one needs `REDIS_URL`.
              * @default 1
              */
             workers: string;
             /** @description PostgreSQL as the store, as `postgres://user:password@host/database`. Without it the store is in `DATA_DIR`. */
             database_url?: string;
-            /** @description Redis for what replicas count and remember together, as `redis://user:password@host:6379/0`; `rediss://` for TLS. */
+            /** @description Redis for what replicas and workers count and remember together, as `redis://user:password@host:6379/0`; `rediss://` for TLS. */
             redis_url?: string;
             /**
              * @description How names begin in Redis; gateways with the same prefix and database there belong together.
@@ -338,21 +338,6 @@ export interface components {
                  * @default 10000
                  */
                 reservation_check_interval_ms: number;
-                /**
-                 * @description Questions of one worker to the primary that wait for an answer; only with `WORKERS` above 1.
-                 * @default 10000
-                 */
-                primary_questions_max: number;
-                /**
-                 * @description How long a worker waits for an answer of the primary, and the primary for one of a worker.
-                 * @default 1000
-                 */
-                primary_answer_timeout_ms: number;
-                /**
-                 * @description Size of a message between a worker and the primary; four of them may wait to be read.
-                 * @default 16777216
-                 */
-                primary_message_bytes_max: number;
                 /**
                  * @description How long a person stays signed in at most.
                  * @default 2592000
@@ -749,7 +734,7 @@ export const settings = [
     "variable": "WORKERS",
     "standard": "1",
     "needsRestart": true,
-    "description": "Processes that answer on the port, up to 128; `auto` is one for each core."
+    "description": "Processes that answer on the port, up to 128; `auto` is one for each core. More than one needs `REDIS_URL`."
   },
   {
     "name": "database_url",
@@ -763,7 +748,7 @@ export const settings = [
     "variable": "REDIS_URL",
     "standard": null,
     "needsRestart": true,
-    "description": "Redis for what replicas count and remember together, as `redis://user:password@host:6379/0`; `rediss://` for TLS."
+    "description": "Redis for what replicas and workers count and remember together, as `redis://user:password@host:6379/0`; `rediss://` for TLS."
   },
   {
     "name": "redis_key_prefix",
@@ -1177,27 +1162,6 @@ export const settings = [
     "standard": 10000,
     "needsRestart": true,
     "description": "How often is looked for what calls of processes that died hold of budgets, to give it back."
-  },
-  {
-    "name": "limits.primary_questions_max",
-    "variable": null,
-    "standard": 10000,
-    "needsRestart": true,
-    "description": "Questions of one worker to the primary that wait for an answer; only with `WORKERS` above 1."
-  },
-  {
-    "name": "limits.primary_answer_timeout_ms",
-    "variable": null,
-    "standard": 1000,
-    "needsRestart": true,
-    "description": "How long a worker waits for an answer of the primary, and the primary for one of a worker."
-  },
-  {
-    "name": "limits.primary_message_bytes_max",
-    "variable": null,
-    "standard": 16777216,
-    "needsRestart": true,
-    "description": "Size of a message between a worker and the primary; four of them may wait to be read."
   },
   {
     "name": "limits.session_ttl_seconds",

@@ -14,7 +14,6 @@ import {
   type Environment,
   type OpenStore,
 } from './assemble/store.ts'
-import { workerShares } from './assemble/worker-shares.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectAfter, type Collector } from './bytes/collection.ts'
 import { workerCount, type Config, type Loaded, type Secrets } from './config.ts'
@@ -30,8 +29,6 @@ import type { ToolServer } from './mcp/index.ts'
 import type { BoundTool } from './mcp/tool.ts'
 import { crossOriginPaths } from './oauth/index.ts'
 import { bindPages } from './pages/index.ts'
-import type { PrimaryLine } from './peers/primary-line.ts'
-import { settingsTopics } from './peers/settings-topics.ts'
 import type { PublicNet } from './pictures/guarded-fetch.ts'
 import type { GuardedStore } from './storage/store-guard.ts'
 import type { Store } from './storage/store.ts'
@@ -39,7 +36,6 @@ import { createEvents, type Events } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { startTracing, type Started } from './telemetry/tracing.ts'
-import { readSum } from './telemetry/worker-metrics.ts'
 
 type Assembled = {
   server: GatewayServer
@@ -50,6 +46,8 @@ type Assembled = {
   events: Events
   toolServer: ToolServer
   reload: Reload
+  /** Reloads what another process has reloaded and written down. */
+  reread: () => void
   providerIds: readonly string[]
   /** Models that the settings name and that end, or are not there. */
   retiring: readonly string[]
@@ -75,10 +73,19 @@ type Options = {
   moreTools?: readonly BoundTool[]
   /** Called when the port closes. */
   onPortClosed?: () => void
-  /** Where this process is a worker of a primary. */
-  worker?: { primary: PrimaryLine; isFirst: boolean; allListen: () => boolean } | undefined
+  worker?: WorkerParts | undefined
   /** Collects garbage; thoroughly where nothing else is to do. */
   collector?: Collector | undefined
+}
+
+/** What differs in one of several processes that share the port. */
+export type WorkerParts = {
+  /** The first of them makes what is made once, and prints it. */
+  isFirst: boolean
+  /** Whether the gateway is ready: all workers have listened. */
+  allListen: () => boolean
+  /** Reads the metrics of all workers as one page. */
+  sumMetrics: (own: Pick<Metrics, 'contentType' | 'readObjects'>) => Metrics['read']
 }
 
 /** Whole milliseconds since the process began. */
@@ -88,7 +95,7 @@ const elapsed = () => Math.trunc(performance.now())
 export async function assemble(options: Options): Promise<Assembled> {
   const { config, secrets, log, moreTools = [], worker } = options
   const { environment, metrics, opened, contract, following } = await open(options)
-  const { events, peers, primary, clock } = environment
+  const { events, peers, clock } = environment
   const { tracing } = following
   const store = assembleStore(environment, opened)
   const people = assemblePeople(environment, store)
@@ -99,7 +106,7 @@ export async function assemble(options: Options): Promise<Assembled> {
     const { operations: others } = faces
     return createGeneration({ ...settings, environment, store, calls, moreTools, others })
   }
-  const { reload, apply } = createReload({
+  const { reload, reread } = createReload({
     readSettings: options.readSettings,
     current,
     build,
@@ -111,19 +118,16 @@ export async function assemble(options: Options): Promise<Assembled> {
     },
     isDraining: () => server.draining(),
     note: createNote(store),
-    replicas: peers.replicas,
-    ...(primary && { share: shareOver(primary, events.faulted) }),
+    channel: peers.channel,
     events,
     clock,
   })
-  // Only the primary asks.
-  primary?.answer(settingsTopics.apply, (settings) => apply(settings as Loaded))
   const parts = { environment, store, people, calls, current, reload, tracing }
   const faces = assembleFaces(contract, parts)
   generations.begin(build({ config, secrets }))
   const server = serverOf(parts, faces, options.onPortClosed ?? (() => undefined))
   bindPages(server.router, {
-    readMetrics: createReading({ log, metrics, config, worker }),
+    readMetrics: createReading({ log, metrics, worker }),
     metricsToken: () => current().secrets.metricsToken,
     checkReady: readiness(server, store.store, worker),
   })
@@ -137,6 +141,7 @@ export async function assemble(options: Options): Promise<Assembled> {
     events,
     toolServer: faces.toolServer,
     reload,
+    reread,
     providerIds,
     retiring,
     close: async () => {
@@ -163,11 +168,10 @@ type Opened = {
 async function open(options: Options): Promise<Opened> {
   const { config, secrets, log, worker, publicNet = {} } = options
   const { clock = Date.now, monotonic = elapsed, sleep = pause, random = Math.random } = options
-  const primary = worker?.primary
   const budget = budgetOf({ config, monotonic, collector: options.collector })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(log, metrics)
-  const peers = await assemblePeers({ config, secrets, events, primary })
+  const peers = await assemblePeers({ config, secrets, events })
   const examines = worker?.isFirst !== false
   // Both are slow and independent of each other.
   const [opened, contract] = await Promise.all([
@@ -175,16 +179,17 @@ async function open(options: Options): Promise<Opened> {
     loadContract(),
   ])
   const following = await startTracing({ config, secrets, log, metrics, events })
-  const given = { config, secrets, events, peers, primary, budget, publicNet }
+  const given = { config, secrets, events, peers, budget, publicNet }
   const environment = { ...given, clock, monotonic, sleep, random }
   return { environment, metrics, opened, contract, following }
 }
 
-type ReadingParts = Pick<Options, 'log' | 'config' | 'worker'> & { metrics: Metrics }
+type ReadingParts = Pick<Options, 'log' | 'worker'> & { metrics: Metrics }
 
 /** Reads the metrics: in a worker those of all, with what has still to be counted here. */
-function createReading({ log, metrics, config, worker }: ReadingParts): Metrics['read'] {
-  const settled: Pick<Metrics, 'read' | 'readObjects'> = {
+function createReading({ log, metrics, worker }: ReadingParts): Metrics['read'] {
+  const settled: Pick<Metrics, 'contentType' | 'read' | 'readObjects'> = {
+    contentType: metrics.contentType,
     read: () => {
       log.settle()
       return metrics.read()
@@ -194,16 +199,7 @@ function createReading({ log, metrics, config, worker }: ReadingParts): Metrics[
       return metrics.readObjects()
     },
   }
-  if (worker === undefined) return settled.read
-  const { primary } = worker
-  return readSum({ metrics: settled, primary, count: workerCount(config) })
-}
-
-/** What goes wrong elsewhere does not undo what has been reloaded here. */
-function shareOver(primary: PrimaryLine, onFault: (error: unknown) => void) {
-  return async (settings: Loaded): Promise<void> => {
-    await primary.ask(settingsTopics.share, settings).catch(onFault)
-  }
+  return worker === undefined ? settled.read : worker.sumMetrics(settled)
 }
 
 /** The HTTP server of the contract, with a router for all other paths. */
@@ -249,11 +245,14 @@ type BudgetParts = Pick<Options, 'collector' | 'config'> & {
   monotonic: () => number
 }
 
-/** The bytes that all requests of this process together may hold. */
+/** The bytes that all requests of this process together may hold. Memory is the machine's: workers divide it. */
 function budgetOf({ config, monotonic, collector }: BudgetParts): Budget {
+  const { bufferedBytesMax, requestBytesMax, slowPeerGraceMs } = config.limits
+  // However many workers there are, each has room for two requests of the greatest size.
+  const leastBytes = Math.min(bufferedBytesMax, 2 * requestBytesMax)
   return createBudget({
-    bytesMax: workerShares(config).bufferedBytesMax,
-    graceMs: config.limits.slowPeerGraceMs,
+    bytesMax: Math.max(Math.floor(bufferedBytesMax / workerCount(config)), leastBytes),
+    graceMs: slowPeerGraceMs,
     now: monotonic,
     ...(collector === undefined ? {} : { onGiven: collectAfter(collector) }),
   })

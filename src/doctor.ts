@@ -104,8 +104,10 @@ export function diagnosisText(found: Diagnosis): string {
 function workersText(config: Config, { redisUrl }: Secrets): string {
   const count = workerCount(config)
   if (count === 1) return '1 process (WORKERS is 1)'
-  const where = redisUrl === undefined ? 'at their primary' : 'in Redis'
-  return `${count} processes, which count limits and share answers ${where}`
+  const where = 'which count limits and share answers in Redis'
+  return redisUrl === undefined
+    ? `${count} processes, ${where}: set REDIS_URL, or WORKERS=1`
+    : `${count} processes, ${where}`
 }
 
 async function checkRedis(

@@ -3,25 +3,36 @@ import { ConfigError, loadConfig, readVariables, workerCount, type Loaded } from
 import { obeySignals } from './signals.ts'
 import { startFailure } from './start-failure.ts'
 
+/** With these arguments the primary starts its workers. */
+const [role, workerId, sharedPort, rank] = process.argv.slice(2)
+
 async function main(): Promise<void> {
-  const settings = readConfig()
+  const isWorker = role === 'worker' && process.send !== undefined
+  const readSettings = () =>
+    loadConfig(isWorker ? { ...readVariables(), PORT: sharedPort } : readVariables())
+  const settings = readFirst(readSettings)
   const exit = (code: number) => process.exit(code)
-  // A primary needs nothing of what answers, and a single process nothing of the primary.
-  if (workerCount(settings.config) > 1) {
+  if (!isWorker && workerCount(settings.config) > 1) {
+    // A primary needs nothing of what answers, and a single process nothing of the primary.
     const { runPrimary } = await import('./workers/primary.ts')
-    return runPrimary({ settings, exit, print: (text) => process.stderr.write(text) })
+    const program = import.meta.filename
+    return runPrimary({ settings, program, exit, print: (text) => process.stderr.write(text) })
   }
-  const { serve } = await import('./serve.ts')
-  // Who started it need not read what it prints.
+  // A reader of standard output that ends early does not end the gateway.
   process.stdout.on('error', () => undefined)
   const print = (text: string) => void process.stdout.write(text)
-  const readSettings = () => loadConfig(readVariables())
-  return serve({ settings, readSettings, obey: obeySignals, exit, print })
+  const options = { settings, readSettings, exit, print }
+  if (isWorker) {
+    const { runWorker } = await import('./workers/worker.ts')
+    return runWorker({ ...options, id: Number(workerId), isFirst: rank === 'first', fail })
+  }
+  const { serve } = await import('./serve.ts')
+  return serve({ ...options, obey: obeySignals })
 }
 
-function readConfig(): Loaded {
+function readFirst(readSettings: () => Loaded): Loaded {
   try {
-    return loadConfig(readVariables())
+    return readSettings()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     process.stderr.write(`The settings are not right:\n${error.message.replaceAll(/^/gm, '  ')}\n`)
@@ -29,7 +40,9 @@ function readConfig(): Loaded {
   }
 }
 
-await main().catch((error: Error) => {
+function fail(error: Error): void {
   process.stderr.write(startFailure(error))
   process.exit(1)
-})
+}
+
+await main().catch(fail)

@@ -42,4 +42,7 @@ export const removedSettings: Readonly<Record<string, string>> = {
   far_cache_writes_max: '64 answers wait to be remembered by other processes',
   far_cache_written_bytes_max: '32 MiB of answers wait to be remembered by other processes',
   estimate_bytes_max: '1 MiB of a stream is kept to estimate its tokens',
+  primary_questions_max: 'workers meet in Redis (REDIS_URL), and no longer ask their primary',
+  primary_answer_timeout_ms: 'workers meet in Redis (REDIS_URL): see limits_timeout_ms',
+  primary_message_bytes_max: 'workers meet in Redis (REDIS_URL), and no longer ask their primary',
 }

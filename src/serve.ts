@@ -1,34 +1,24 @@
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
 import { commandLine, signalActor } from './accounts/audit.ts'
 import { printedElsewhereText, setUpText } from './accounts/set-up-link.ts'
-import { assemble } from './assemble.ts'
+import { assemble, type WorkerParts } from './assemble.ts'
 import { setFontConfiguration, siteAddress, type Loaded } from './config.ts'
-import { systemReason } from './core/words/system-reason.ts'
-import type { PrimaryLine } from './peers/primary-line.ts'
 import { fontConfigurationFile } from './providers/sandbox/font-configuration.ts'
 import { takeFolder } from './take-folder.ts'
-import { StartError } from './start-failure.ts'
+import { listenFailure } from './start-failure.ts'
 import { createStop, type Stop } from './stop.ts'
 import type { Events } from './telemetry/events.ts'
 import { createLog } from './telemetry/log.ts'
 import { welcome } from './welcome.ts'
-import { topics } from './workers/start.ts'
 
 type Options = {
   settings: Loaded
   /** Reads all settings again. Throws a ConfigError. */
   readSettings: () => Loaded
-  /** In a worker. */
-  worker?: {
-    id: number
-    primary: PrimaryLine
-    /** The first of them makes what is made once, and tells of it. */
-    isFirst: boolean
-    /** Whether the gateway is ready: all workers have listened. */
-    allListen: () => boolean
-  }
-  /** Sees to it that the process ends when it has to. */
-  obey: (parts: { stop: Stop; events: Events; reload: () => void }) => void
+  /** One of several processes that share the port. */
+  worker?: WorkerParts & { id: number; portClosed: () => void }
+  /** Sees to it that the process ends when it has to; `reread` leaves the audit event to another process. */
+  obey: (parts: { stop: Stop; events: Events; reload: () => void; reread: () => void }) => void
   exit: (code: number) => void
   print: (text: string) => void
 }
@@ -43,12 +33,14 @@ export async function serve(options: Options): Promise<void> {
   const onWait = (text: string) => log.warn(text)
   // The primary has it for its workers.
   const lock = worker ? undefined : await takeFolder(settings, onWait)
-  const onPortClosed = () =>
-    worker ? worker.primary.tell(topics.portClosed, null) : lock?.release()
+  const onPortClosed = () => (worker ? worker.portClosed() : lock?.release())
   const parts = { config, secrets, log, readSettings, worker, onPortClosed, ...collection() }
   const assembled = await assemble(parts)
-  const { server, events, reload, providerIds, close } = assembled
-  const port = await listen(server, config)
+  const { server, events, reload, reread, providerIds, close } = assembled
+  const listening = server.listen(config.port, config.host, worker !== undefined)
+  const port = await listening.catch((cause: unknown) => {
+    throw listenFailure(cause, config)
+  })
   const stop = createStop({
     events,
     drain: server.drain,
@@ -64,6 +56,7 @@ export async function serve(options: Options): Promise<void> {
       // What goes wrong is logged.
       reload(signalActor).catch(() => undefined)
     },
+    reread,
   })
   const baseUrl = siteAddress({ ...config, port })
   lock?.listensAt(baseUrl)
@@ -112,21 +105,4 @@ function collection(): Pick<Parameters<typeof assemble>[0], 'collector'> {
 
 function isMajor(entry: PerformanceEntry & { detail?: { kind?: number } }): boolean {
   return entry.detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR
-}
-
-async function listen(
-  server: { listen(port: number, host: string): Promise<number> },
-  { port, host }: { port: number; host: string },
-): Promise<number> {
-  try {
-    return await server.listen(port, host)
-  } catch (cause) {
-    // Errors of the system have a code.
-    if ((cause as { code?: string }).code === 'EADDRINUSE') {
-      const text = 'The address is in use already. Set PORT to another one.'
-      throw new StartError(text, { cause })
-    }
-    const text = `It cannot listen on ${host}, port ${port}: ${systemReason(cause)}. Set HOST or PORT otherwise.`
-    throw new StartError(text, { cause })
-  }
 }

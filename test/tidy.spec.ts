@@ -28,11 +28,10 @@ const starting = ['config.ts', 'start-failure.ts', 'stop.ts', 'take-folder.ts']
 /** Who may import whom (ARCHITECTURE.md#the-house): type-only imports count too. */
 const mayImport: Record<string, string[]> = {
   'main.ts': ['serve.ts', 'workers', 'config.ts', 'signals.ts', 'start-failure.ts'],
-  'worker.ts': ['serve.ts', 'workers', 'config.ts', 'start-failure.ts', 'peers'],
-  workers: ['config.ts', 'signals.ts', 'stop.ts', 'take-folder.ts', 'peers', 'policy', 'telemetry'],
-  'start-failure.ts': ['storage', 'peers'],
+  workers: ['serve.ts', ...starting, 'signals.ts', 'telemetry', 'core'],
+  'start-failure.ts': ['storage', 'peers', 'core'],
   'take-folder.ts': ['config.ts', 'storage'],
-  'serve.ts': ['assemble.ts', ...starting, 'welcome.ts', 'workers', ...parts, 'core'],
+  'serve.ts': ['assemble.ts', ...starting, 'welcome.ts', ...parts, 'core'],
   'signals.ts': ['stop.ts', 'telemetry'],
   'stop.ts': ['telemetry'],
   'command-line.ts': ['commands', 'config.ts', ...parts, 'core'],
@@ -80,9 +79,9 @@ const open = new Set(['transport', 'wire', 'openai-compatible'])
 const processMembers: Record<string, string[]> = {
   env: ['config.ts'],
   argv: ['main.ts', 'command-line.ts'],
-  stdout: ['main.ts', 'worker.ts', 'command-line.ts'],
-  stderr: ['main.ts', 'worker.ts', 'command-line.ts', 'telemetry/log.ts', 'workers/orphan.ts'],
-  exit: ['main.ts', 'worker.ts', 'command-line.ts', 'workers/orphan.ts'],
+  stdout: ['main.ts', 'command-line.ts'],
+  stderr: ['main.ts', 'command-line.ts', 'telemetry/log.ts'],
+  exit: ['main.ts', 'command-line.ts'],
   exitCode: ['main.ts', 'command-line.ts'],
 }
 const schemaNames = new Set(Object.keys(contract.components.schemas))

@@ -79,7 +79,6 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     config,
     events,
     peers,
-    primary: undefined,
     budget,
     publicNet: {},
     clock,

@@ -129,7 +129,7 @@ const startServer = async (
 
 const storesOf = async (candidate: Candidate): Promise<Stores> => {
   if (candidate === 'shared') return startStores()
-  if (candidate !== 'far') return {}
+  if (candidate !== 'far' && candidate !== 'workers') return {}
   const { redisUrl } = await startStores()
   return { redisUrl }
 }

@@ -1,14 +1,13 @@
 import { createBudgets, type Budgets } from '../accounts/budgets.ts'
 import { createLedger } from '../accounts/ledger.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
-import type { Config } from '../config.ts'
+import { workerCount, type Config } from '../config.ts'
 import type { CallParts } from '../core/call.ts'
 import { createLeftCalls, type LeftCalls } from '../core/ending.ts'
 import type { Darkroom } from '../core/image/darkroom.ts'
 import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
 import { createRecollection, type Recollection } from '../core/recall/recollection.ts'
 import { createUploads, uploadsKeyBytes, type Uploads } from '../mcp/uploads.ts'
-import { workerEnded } from '../peers/worker-lines.ts'
 import { createDarkroom } from '../pictures/finish.ts'
 import { createGuardedFetch, type GuardedFetch } from '../pictures/guarded-fetch.ts'
 import { createIdempotency, type Idempotency } from '../policy/idempotency.ts'
@@ -17,10 +16,9 @@ import { createResponseCache, type ResponseCache } from '../policy/response-cach
 import { createRouteHealth, type Health } from '../policy/route-health.ts'
 import { createLines, type Lines } from '../providers/transport/lines.ts'
 import { assembleCounts } from './counts.ts'
-import { loadFarCache } from './far-cache.ts'
+import { assembleFarCache } from './far-cache.ts'
 import type { Peers } from './peers.ts'
 import type { Environment, StoreParts } from './store.ts'
-import { workerShares } from './worker-shares.ts'
 
 /** A host of pictures redirects once or twice, to where they are stored. */
 const pictureRedirectsMax = 3
@@ -58,12 +56,12 @@ export async function assembleCalls(
   { store, secret }: Pick<StoreParts, 'store' | 'secret'>,
   limits: () => Config['limits'],
 ): Promise<Calls> {
-  const { config, peers, primary, events, budget, publicNet, clock, monotonic } = environment
+  const { config, peers, events, budget, publicNet, clock, monotonic } = environment
   const { limits: first, uploadDir } = config
   const { redis } = peers
-  const connectFarCache = await loadFarCache({ redis, line: primary })
-  const farCache = connectFarCache?.({ secret, limits, events, monotonic })
-  const { cacheBytesMax: bytesMax } = workerShares(config)
+  const remembering = { secret, limits, events, monotonic }
+  const farCache = redis && (await assembleFarCache(redis, remembering))
+  const bytesMax = Math.floor(first.cacheBytesMax / workerCount(config))
   const cache = createResponseCache({ bytesMax, limits, far: farCache?.far, monotonic })
   const claim = cache.recallFar && farCache?.claimsWith(cache.recallFar)
   const fingerprintKey = secret.keyFor('fingerprints', fingerprintKeyBytes)
@@ -73,7 +71,7 @@ export async function assembleCalls(
     ...publicNet,
   })
   const { counts, close: closeCounts } = assembleCounts({ ...environment, limits, redis })
-  const isOneOfSeveral = primary !== undefined || store.dialect === 'postgres'
+  const isOneOfSeveral = workerCount(config) > 1 || store.dialect === 'postgres'
   const onFault = events.faulted
   const idempotency = createIdempotency({ store, limits, clock, onFault, isOneOfSeveral })
   const budgets = createBudgets({ store, clock, limits: first })
@@ -85,8 +83,6 @@ export async function assembleCalls(
     onAbandoned: events.reservationAbandoned,
     onSwept: (error) => events.worked('reservation_sweep', error),
   })
-  // Twice: the look that is under way may have begun before.
-  primary?.on(workerEnded, () => void reservations.look().then(reservations.look))
   const key = secret.keyFor('saved pictures', uploadsKeyBytes)
   return {
     guarded,

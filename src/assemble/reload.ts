@@ -62,10 +62,8 @@ type Options = {
   isDraining: () => boolean
   /** Writes down who reloaded, and what that changes. */
   note: (by: Actor, changes: Changes) => Promise<void>
-  /** Where other replicas have their settings read again, and say so. */
-  replicas: Pick<Channel, 'announce' | 'listen'>
-  /** In a worker: has all workers go on with the same settings. */
-  share?: (settings: Loaded) => Promise<void>
+  /** Where other processes have their settings read again, and say so. */
+  channel: Pick<Channel, 'announce' | 'listen'>
   events: Pick<Events, 'reloaded' | 'reloadRefused'>
   clock: () => number
 }
@@ -82,13 +80,13 @@ type By = Actor | typeof byAnother
  * reloaded the other replicas reload too, each from its own files; a signal concerns its gateway alone.
  */
 export function createReload(options: Options) {
-  const { replicas, share, current, events } = options
+  const { channel, events } = options
   let waiting = 0
   let last: Promise<unknown> = Promise.resolve()
-  const inTurn = (by: By, read: () => Loaded): Promise<Reloaded> => {
+  const inTurn = (by: By): Promise<Reloaded> => {
     const turn = last.then(async () => {
       try {
-        const reloaded = await reloadOnce(options, by, read)
+        const reloaded = await reloadOnce(options, by)
         events.reloaded(reloaded)
         return reloaded
       } catch (error) {
@@ -99,47 +97,32 @@ export function createReload(options: Options) {
     last = turn.catch(() => undefined)
     return turn
   }
-  const fromFiles = async (by: By): Promise<Reloaded> => {
-    const reloaded = await inTurn(by, () => readAll(options.readSettings))
-    const { config, secrets } = current()
-    // Behind the turn: all workers are given them in one order, this one too.
-    await share?.({ config, secrets, doubts: [] })
-    return reloaded
-  }
   let isAnnounced = false
-  replicas.listen({
-    settings_reloaded: () => {
-      if (isAnnounced) return
-      isAnnounced = true
-      const read = async () => {
-        // The files are read after this; what goes wrong is logged.
-        isAnnounced = false
-        await fromFiles(byAnother).catch(() => undefined)
-      }
-      void last.then(read)
-    },
-  })
+  const reread = (): void => {
+    if (isAnnounced) return
+    isAnnounced = true
+    const read = async () => {
+      // The files are read after this; what goes wrong is logged.
+      isAnnounced = false
+      await inTurn(byAnother).catch(() => undefined)
+    }
+    void last.then(read)
+  }
+  channel.listen({ settings_reloaded: reread })
   const reload: Reload = async (by) => {
     if (waiting >= waitingMax) throw tooMany()
     waiting++
-    const reloaded = await fromFiles(by).finally(() => waiting--)
-    if (by.id !== signalActor.id) replicas.announce({ kind: 'settings_reloaded' })
+    const reloaded = await inTurn(by).finally(() => waiting--)
+    if (by.id !== signalActor.id) channel.announce({ kind: 'settings_reloaded' })
     return reloaded
   }
-  return {
-    reload,
-    /** Goes on with settings that another worker has read. */
-    apply: async (settings: Loaded): Promise<void> => {
-      const { changed } = changesBetween(current(), settings)
-      if (changed.length > 0) await inTurn(byAnother, () => settings)
-    },
-  }
+  return { reload, reread }
 }
 
-async function reloadOnce(options: Options, by: By, readSettings: () => Loaded): Promise<Reloaded> {
+async function reloadOnce(options: Options, by: By): Promise<Reloaded> {
   const { current, build, begin, note, isDraining, clock } = options
   if (isDraining()) throw stopping()
-  const read = readSettings()
+  const read = readAll(options.readSettings)
   const changes = changesBetween(current(), read)
   const { changed, needsRestart, applied } = changes
   const next = changed.length === 0 ? undefined : build(applied)

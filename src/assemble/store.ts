@@ -15,7 +15,6 @@ import { attemptOf, type Refused } from '../http/refused-attempt.ts'
 import { toolScope } from '../oauth/metadata.ts'
 import type { Announce } from '../peers/announcement.ts'
 import { createHearing, type Listeners } from '../peers/channel.ts'
-import type { PrimaryLine } from '../peers/primary-line.ts'
 import type { PublicNet } from '../pictures/guarded-fetch.ts'
 import { readGatewaySecret, type GatewaySecret } from '../storage/gateway-secret.ts'
 import { openStore } from '../storage/open-store.ts'
@@ -30,8 +29,6 @@ export type Environment = {
   secrets: Secrets
   events: Events
   peers: Peers
-  /** In a worker, the line to the primary. */
-  primary: PrimaryLine | undefined
   /** The bytes that all requests of this process together may hold. */
   budget: Budget
   /** What stands for the internet. */

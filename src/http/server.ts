@@ -49,8 +49,11 @@ type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
 }
 
 export type GatewayServer = {
-  /** Resolves with the port that is bound, also when `port` is 0. */
-  listen(port: number, host: string): Promise<number>
+  /**
+   * Resolves with the port that is bound, also when `port` is 0. With `reusePort` other processes may
+   * listen on it too, and the system spreads connections over them.
+   */
+  listen(port: number, host: string, reusePort?: boolean): Promise<number>
   /**
    * Says that it is not ready, and takes requests for `noticeMs` (`drainNoticeMs` by default) as
    * before. Then it closes the port and waits for open requests, up to `drainTimeoutMs` in all.
@@ -114,7 +117,7 @@ export function createHttpServer({
   let closing = false
   const app = new Application(contract)
   const { refuse } = contract
-  const onExchange = events.exchanged
+  const { exchanged: onExchange, acceptFailed: onError } = events
   const isClosing = ({ socket }: IncomingMessage) => closing && !connections.isAwaited(socket)
   app.use(exchangeMiddleware({ ...options, limits, refuse, onExchange, closing: isClosing }))
   app.use((context, next) => {
@@ -152,7 +155,7 @@ export function createHttpServer({
     connections.refuse(socket as Socket, noProxy)
   })
   return {
-    listen: (port, host) => listen(server, { port, host, onError: events.acceptFailed }),
+    listen: (port, host, reusePort) => listen(server, { port, host, reusePort, onError }),
     drain: async (noticeMs = limits.drainNoticeMs) => {
       const endsAt = performance.now() + limits.drainTimeoutMs
       const isLate = flagAfter(limits.drainTimeoutMs)
@@ -243,17 +246,18 @@ function countWork(handle: Handle) {
 type Listening = {
   port: number
   host: string
+  reusePort: boolean | undefined
   onError: (error: Error) => void
 }
 
-function listen(server: Server, { port, host, onError }: Listening): Promise<number> {
+function listen(server: Server, { onError, ...address }: Listening): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen({ port, host, backlog: connectionsWaitingMax }, () => {
+    server.listen({ ...address, backlog: connectionsWaitingMax }, () => {
       server.removeListener('error', reject)
       server.on('error', onError)
-      const address = server.address()
-      resolve(typeof address === 'object' && address !== null ? address.port : port)
+      const bound = server.address()
+      resolve(typeof bound === 'object' && bound !== null ? bound.port : address.port)
     })
   })
 }

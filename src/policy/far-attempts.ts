@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { PrimaryLine } from '../peers/primary-line.ts'
 import { createScript, type ScriptRunner } from '../peers/redis-script.ts'
 import { within } from '../peers/within.ts'
-import type { WorkerLines } from '../peers/worker-lines.ts'
 import { attemptScript } from './attempt-script.ts'
-import { createAttempts, type AttemptChange, type AttemptNeed, type Attempts } from './attempts.ts'
+import type { AttemptChange, AttemptNeed, Attempts } from './attempts.ts'
 
 /** What one process asks of where attempts are counted for all; answered as `Attempts.begin` gives. */
 type AttemptQuestion =
@@ -54,25 +52,4 @@ export function countAttemptsOnRedis(redis: Redis): AttemptExchange {
     const words = { keys: ['attempts'], arguments: [name, JSON.stringify(list)] }
     return redis.run((commands) => runScript(commands, words))
   }
-}
-
-const topic = 'attempts'
-
-/** A worker's way to the counts of its primary. */
-export function askPrimaryForAttempts(line: Pick<PrimaryLine, 'ask'>): AttemptExchange {
-  return (question) => line.ask(topic, question)
-}
-
-type Primary = Parameters<typeof createAttempts>[0] & { lines: Pick<WorkerLines, 'answer'> }
-
-/** Counts attempts in the primary for all of its workers. */
-export function countAttemptsForWorkers({ lines, ...options }: Primary): void {
-  const attempts = createAttempts(options)
-  lines.answer(topic, (question) => {
-    // What a worker asks was written by `createFarAttempts`.
-    const [name, list] = question as AttemptQuestion
-    if (name === 'begin') return attempts.begin(list)
-    attempts.settle(list)
-    return 0
-  })
 }

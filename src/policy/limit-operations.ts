@@ -1,7 +1,4 @@
-/**
- * What one process asks of where limits are counted for all: Redis (`limit-script.ts`) or the primary
- * (`counts-for-workers.ts`). Lists, since they cross processes as JSON.
- */
+/** What one process asks of Redis (`limit-script.ts`). Lists, since they go there as JSON. */
 export type LimitOperation = TakeOperation | EndOperation | LookOperation | BeatOperation
 
 /** Takes all or nothing. Answered with 1 or 0 and what `look` answers; what was taken is counted in it. */

@@ -8,6 +8,7 @@ import {
   type GaugeConfiguration,
 } from 'prom-client'
 import type { UsageRow } from '../core/receipt.ts'
+import type { Reading } from './worker-metrics.ts'
 
 /** The metrics of one gateway, in the Prometheus format. */
 export type Metrics = ReturnType<typeof createMetrics>
@@ -29,14 +30,16 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
     buffered.set(bufferedBytes())
   }
   return {
+    contentType: registry.contentType,
     read: async () => {
       settle()
       return { contentType: registry.contentType, text: await registry.metrics() }
     },
     /** The same as objects. */
-    readObjects: () => {
+    readObjects: async () => {
       settle()
-      return registry.getMetricsAsJSON()
+      // The package's type is that of metrics without values.
+      return (await registry.getMetricsAsJSON()) as unknown as Reading
     },
     recorded: ledger.add,
     ...createPeerMetrics(registers),

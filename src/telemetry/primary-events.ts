@@ -1,4 +1,3 @@
-import type { WorkerId } from '../peers/worker-lines.ts'
 import { causeOf } from './cause.ts'
 import type { Log } from './log.ts'
 
@@ -16,10 +15,6 @@ export function createPrimaryEvents(log: Log) {
     /** Another gateway has the folder of the store, and is waited for. */
     folderTaken(text: string): void {
       log.warn(text)
-    },
-    /** A worker goes on with the settings that it had. */
-    notReloaded({ id }: WorkerId, error: unknown): void {
-      log.error({ worker: id, cause: causeOf(error) }, 'worker not reloaded')
     },
     faulted(error: unknown): void {
       log.error({ cause: causeOf(error) }, 'fault between processes')

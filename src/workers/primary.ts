@@ -1,79 +1,65 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { createServer, type AddressInfo } from 'node:net'
 import { constants } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { siteAddress, workerCount, type Loaded } from '../config.ts'
-import { lineLimits } from '../peers/line.ts'
-import { relayAnnouncements } from '../peers/line-channel.ts'
-import { createWorkerLines, workerEnded, type WorkerLines } from '../peers/worker-lines.ts'
-import { judgeClaims } from '../policy/far-cache/claim-judge.ts'
-import { holdBytes } from '../policy/far-cache/primary-bytes.ts'
-import { countForWorkers } from '../policy/counts-for-workers.ts'
-import { countAttemptsForWorkers } from '../policy/far-attempts.ts'
+import { listenFailure, StartError } from '../start-failure.ts'
 import { closingMs } from '../stop.ts'
 import { takeFolder } from '../take-folder.ts'
 import { createLog } from '../telemetry/log.ts'
 import { createPrimaryEvents, type PrimaryEvents } from '../telemetry/primary-events.ts'
-import { collectMetrics } from '../telemetry/worker-metrics.ts'
-import { createFork } from './fork.ts'
-import { keepSettings } from './settings-in-force.ts'
-import { topics } from './start.ts'
+import { createWorkerMetrics } from '../telemetry/worker-metrics.ts'
 import { createSupervisor, type Supervisor } from './supervisor.ts'
+import type { ToPrimary, ToWorker } from './worker.ts'
 
 type Options = {
   settings: Loaded
+  /** The file that a worker runs. */
+  program: string
   exit: (code: number) => void
-  /** For those who started it. */
+  /** Prints to the operator. */
   print: (text: string) => void
 }
 
-/** Behind the time that a worker takes to end by itself. */
+/** After the time that a worker takes to end by itself. */
 const spareMs = 2000
 const flushMs = 1000
 
 /**
- * The process that workers come from: it takes the port and hands its connections round, answers
- * the workers' questions, and replaces those that end (docs/workers.md). It serves nothing itself.
- * Throws a StoreError when another gateway has the folder of the store.
+ * Starts the workers, replaces those that end, and passes signals on (docs/workers.md). It serves nothing
+ * itself. Throws a StartError where the workers have no Redis or the port is taken, a StoreError where
+ * another gateway has the folder of the store.
  */
-export async function runPrimary({ settings, exit, print }: Options): Promise<void> {
-  const { config } = settings
-  const { limits } = config
-  const monotonic = () => Math.trunc(performance.now())
+export async function runPrimary({ settings, program, exit, print }: Options): Promise<void> {
+  const { config, secrets } = settings
+  const count = workerCount(config)
+  if (secrets.redisUrl === undefined) throw new StartError(withoutRedis(count))
   const log = createLog(config.logLevel)
   const events = createPrimaryEvents(log)
   const lock = await takeFolder(settings, events.folderTaken)
-  lock?.listensAt(siteAddress(config))
-  const lines = createWorkerLines({
-    limits: lineLimits(limits),
-    monotonic,
-    onFault: events.faulted,
-  })
-  relayAnnouncements(lines)
-  keepForAll(settings, lines, monotonic)
-  collectMetrics({ lines, answerTimeoutMs: limits.primaryAnswerTimeoutMs })
-  countForWorkers({ lines, monotonic, onFault: events.faulted })
-  countAttemptsForWorkers({ lines, entriesMax: limits.signInEntriesMax, monotonic })
-  const kept = keepSettings({ settings, lines, onFailure: events.notReloaded })
+  const port = await findPort(config)
+  lock?.listensAt(siteAddress({ ...config, port }))
   const leave = async (code: number): Promise<void> => {
     if (code === 0) events.stopped()
     const flushed = new Promise<void>((resolve) => log.flush(() => resolve()))
     await Promise.race([flushed, sleep(flushMs)])
     exit(code)
   }
-  const fork = createFork({
-    lines,
-    onFault: events.faulted,
+  const workers = createWorkers({
+    program,
+    port,
+    onError: events.faulted,
+    onMessage: (id, message) => heard[message.kind](id, message as never),
     onExit: (id, how) => {
+      metrics.ended(id)
       supervisor.ended(id, how)
-      const [other] = supervisor.answering()
-      if (other !== undefined) lines.tell(workerEnded, null, other)
     },
-    othersAnswer: (id) => supervisor.answering().some((one) => one.id !== id),
   })
-  let allListen = false
+  const metrics = createWorkerMetrics((id) => workers.send(id, { kind: 'read_metrics' }))
   const supervisor = createSupervisor({
-    count: workerCount(config),
-    fork: (isFirst) => fork({ ...kept.inForce(), isFirst, allListen }),
-    monotonic,
+    count,
+    fork: workers.fork,
+    monotonic: () => Math.trunc(performance.now()),
     setTimer: setTimeout,
     events,
     onEnd: (code, reason) => {
@@ -81,37 +67,96 @@ export async function runPrimary({ settings, exit, print }: Options): Promise<vo
       void leave(code)
     },
   })
-  lines.on(topics.started, (version, worker) => {
-    supervisor.started(worker.id)
-    kept.begun(worker, Number(version))
-    if (allListen || supervisor.answering().length < workerCount(config)) return
-    allListen = true
-    lines.tell(topics.allListen, null)
-  })
-  lines.on(topics.leaving, (_message, { id }) => supervisor.leaving(id))
-  lines.on(topics.portClosed, (_message, { id }) => {
-    supervisor.leaving(id)
-    // What still ends needs the store, and not the folder.
-    if (supervisor.answering().length === 0) lock?.release()
-  })
-  const { drainTimeoutMs } = limits
-  obeySignals({ lines, supervisor, events, endMs: drainTimeoutMs + closingMs + spareMs, exit })
+  let allListen = false
+  const heard: Heard = {
+    listening: (id) => {
+      supervisor.started(id)
+      metrics.joined(id)
+      const answering = supervisor.answering()
+      allListen ||= answering.length === count
+      if (allListen) for (const one of answering) workers.send(one.id, { kind: 'all_listen' })
+    },
+    port_closed: (id) => {
+      supervisor.leaving(id)
+      // Calls that still run need the store, and not the folder.
+      if (supervisor.answering().length === 0) lock?.release()
+    },
+    ask_metrics: (id) =>
+      metrics.read().then((text) => workers.send(id, { kind: 'metrics', text }), events.faulted),
+    metrics: (id, { reading }) => metrics.answered(id, reading),
+  }
+  const endMs = config.limits.drainTimeoutMs + closingMs + spareMs
+  passSignalsOn({ send: workers.send, supervisor, events, endMs, exit })
   supervisor.start()
 }
 
-/** What workers remember together; with Redis they do it there. */
-function keepForAll(
-  { config: { limits }, secrets }: Loaded,
-  lines: WorkerLines,
-  monotonic: () => number,
-): void {
-  if (secrets.redisUrl !== undefined) return
-  holdBytes({ lines, bytesMax: Math.floor(limits.cacheBytesMax / 2), monotonic })
-  judgeClaims(lines)
+type Heard = {
+  [Kind in ToPrimary['kind']]: (id: number, message: Extract<ToPrimary, { kind: Kind }>) => unknown
 }
 
-type Obeying = {
-  lines: WorkerLines
+function withoutRedis(count: number): string {
+  return (
+    `WORKERS: ${count} workers share limits and answers through Redis: start one, for example with ` +
+    '`apt-get install redis-server`, and set REDIS_URL=redis://127.0.0.1:6379, or set WORKERS=1.'
+  )
+}
+
+/**
+ * Resolves with the port, which the system chooses for port 0. A process that shares its port with others
+ * would share this one too, so that the port must be free. Rejects with a StartError.
+ */
+function findPort({ host, port }: { host: string; port: number }): Promise<number> {
+  const server = createServer((socket) => socket.destroy())
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause) => reject(listenFailure(cause, { host, port })))
+    server.listen({ host, port }, () => {
+      // A server that listens on TCP has such an address.
+      const { port: found } = server.address() as AddressInfo
+      server.close(() => resolve(found))
+    })
+  })
+}
+
+type WorkersOptions = {
+  program: string
+  port: number
+  onError: (error: unknown) => void
+  onMessage: (id: number, message: ToPrimary) => void
+  onExit: (id: number, how: Parameters<Supervisor['ended']>[1]) => void
+}
+
+/** The processes of the workers. */
+function createWorkers({ program, port, onError, onMessage, onExit }: WorkersOptions) {
+  const children = new Map<number, ChildProcess>()
+  let last = 0
+  return {
+    fork: (isFirst: boolean) => {
+      const id = ++last
+      const words = ['worker', String(id), String(port), isFirst ? 'first' : 'later']
+      // Numbers of metrics that are not finite are lost in JSON.
+      const child = fork(program, words, { serialization: 'advanced' })
+      const ended = (code: number | null, signal: NodeJS.Signals | null) => {
+        children.delete(id)
+        onExit(id, { code, signal, signalNumber: signal ? constants.signals[signal] : 0 })
+      }
+      children.set(id, child)
+      child.on('message', (message) => onMessage(id, message as ToPrimary))
+      child.on('exit', ended)
+      child.on('error', (error) => {
+        onError(error)
+        // A process that could not be started does not exit.
+        if (child.pid === undefined) ended(1, null)
+      })
+      const kill = (signal: NodeJS.Signals) => void child.kill(signal)
+      return { id, pid: child.pid ?? 0, kill }
+    },
+    /** A message to a worker that has ended is lost. */
+    send: (id: number, message: ToWorker) => void children.get(id)?.send(message, () => undefined),
+  }
+}
+
+type Signals = {
+  send: (id: number, message: ToWorker) => void
   supervisor: Supervisor
   events: PrimaryEvents
   /** Workers that have not ended by then are killed. */
@@ -120,31 +165,34 @@ type Obeying = {
 }
 
 /** As `src/signals.ts` has it for a single process, for all workers. */
-function obeySignals({ lines, supervisor, events, endMs, exit }: Obeying): void {
+function passSignalsOn({ send, supervisor, events, endMs, exit }: Signals): void {
   let isStopping = false
-  const kill = (signal: NodeJS.Signals, spared: readonly { id: number }[] = []): void => {
-    for (const worker of supervisor.running()) {
-      if (!spared.some(({ id }) => id === worker.id)) worker.kill(signal)
-    }
+  const killAll = () => {
+    for (const worker of supervisor.running()) worker.kill('SIGKILL')
   }
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
       if (isStopping) {
-        kill('SIGKILL')
+        killAll()
         return exit(128 + constants.signals[signal])
       }
       isStopping = true
       events.stopping(signal)
-      // One that has not started has nothing to finish, and hears nobody.
-      kill('SIGTERM', supervisor.answering())
-      lines.tell(topics.drain, signal === 'SIGINT' ? { noticeMs: 0 } : {})
-      setTimeout(kill, endMs, 'SIGKILL').unref()
+      const answering = new Set(supervisor.answering())
+      for (const worker of supervisor.running()) {
+        send(worker.id, { kind: 'signal', signal })
+        // Ends a worker that has not started, which has nothing to finish; others ignore it.
+        if (!answering.has(worker)) worker.kill('SIGTERM')
+      }
+      setTimeout(killAll, endMs).unref()
       supervisor.stop()
     })
   }
   process.on('SIGHUP', () => {
-    const [first] = supervisor.answering()
-    if (first !== undefined && !isStopping) lines.tell(topics.reload, null, first)
+    if (isStopping) return
+    const [first, ...others] = supervisor.answering()
+    if (first !== undefined) send(first.id, { kind: 'signal', signal: 'SIGHUP' })
+    for (const { id } of others) send(id, { kind: 'reread' })
   })
   for (const signal of ['SIGUSR1', 'SIGUSR2'] as const)
     process.on(signal, () => events.ignored(signal))

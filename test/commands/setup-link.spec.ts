@@ -4,7 +4,9 @@ import { digestOf } from '../../src/accounts/api-key.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { runProgram } from '../support/program.ts'
 import { startServer } from '../support/server-process.ts'
+import { programPath } from '../support/program-path.ts'
 import { openTestStore } from '../support/store.ts'
+import { workerVariables } from '../support/worker-processes.ts'
 
 describe('the command setup-link', () => {
   let folder: TemporaryFolder
@@ -29,11 +31,12 @@ describe('the command setup-link', () => {
   })
 
   for (const [name, more] of [
-    ['that it names in BASE_URL', { BASE_URL: 'https://gateway.example' }],
-    ['of its workers', { WORKERS: '2' }],
+    ['that it names in BASE_URL', () => ({ BASE_URL: 'https://gateway.example' })],
+    ['of its workers', workerVariables],
   ] as const) {
-    it(`prints the address of the gateway that has DATA_DIR, ${name}`, async () => {
-      const variables = { DATA_DIR: folder.path, PORT: String(await freePort()), ...more }
+    it(`prints the address of the gateway that has DATA_DIR, ${name}`, async function () {
+      if (more === workerVariables) programPath('redis-server', this)
+      const variables = { DATA_DIR: folder.path, PORT: String(await freePort()), ...(await more()) }
       const server = await startServer({ folder: folder.path, variables })
       const { stdout } = await runProgram('src/command-line.ts', ['setup-link'], {
         folder: folder.path,

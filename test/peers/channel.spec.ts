@@ -2,10 +2,8 @@ import { expect } from 'chai'
 import { setImmediate as turn } from 'node:timers/promises'
 import { readAnnouncement, type Announcement } from '../../src/peers/announcement.ts'
 import type { Channel } from '../../src/peers/channel.ts'
-import { createLineChannel, relayAnnouncements } from '../../src/peers/line-channel.ts'
 import { createRedisChannel } from '../../src/peers/redis-channel.ts'
 import { RedisDown } from '../../src/peers/redis-trouble.ts'
-import { processLines } from '../support/process-lines.ts'
 
 const announcements: Announcement[] = [
   { kind: 'keys_changed', keyIds: ['key_1', 'key_2'] },
@@ -91,19 +89,6 @@ describe('announcements', () => {
       expect(readAnnouncement(JSON.parse(JSON.stringify(one)))).to.deep.equal(one)
     }
     for (const one of nonsense) expect(readAnnouncement(one)).to.equal(undefined)
-  })
-
-  it('reach all other workers by their primary, which knows none of it', async () => {
-    const { primary, workers, faults } = processLines(3)
-    relayAnnouncements(primary)
-    const channels = workers.map(createLineChannel)
-    const [own, ...others] = channels.map(heardBy)
-    for (const one of announcements) channels[0]!.announce(one)
-    for (const one of nonsense) workers[0]!.tell('announcement', one)
-    for (let time = 0; time < 5; time++) await turn()
-    expect(own).to.deep.equal([])
-    for (const other of others) expect(other).to.deep.equal(announcements)
-    expect(faults).to.deep.equal([])
   })
 
   it('reach all others of a Redis, and are not heard by who made them', async () => {

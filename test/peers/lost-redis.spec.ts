@@ -21,7 +21,7 @@ describe('two processes that have lost their Redis', () => {
     programPath('redis-server', this)
     upstream = await startUpstream()
     const file = { providers: [ownProvider('own', upstream)] }
-    two = await startTwo('Redis', { variables: { OWN_API_KEY: 'sk-own' }, file })
+    two = await startTwo({ variables: { OWN_API_KEY: 'sk-own' }, file })
     ;({ a, b } = two)
   })
   after(async () => {
@@ -42,7 +42,7 @@ describe('two processes that have lost their Redis', () => {
       expect(await redisUp(b)).to.equal('1')
       const made = await a.post('/api/keys', { name: 'x', mode: 'live' }, { key: a.adminKey })
       const { id, key } = (await made.json()) as { id: string; key: string }
-      two.redis!.kill(signal)
+      two.redis.kill(signal)
       await until('it is noticed', async () => (await redisUp(a)) === '0')
       upstream.answer({ pieces: [textChunk('one')], hang: true })
       const streamed = await chat(b, key, { stream: true })
@@ -59,8 +59,8 @@ describe('two processes that have lost their Redis', () => {
       const params = { requestId: 7 }
       const message = { jsonrpc: '2.0', method: 'notifications/cancelled', params }
       expect((await postMessages(a, message)).response.status).to.equal(202)
-      if (signal === 'SIGSTOP') two.redis!.kill('SIGCONT')
-      else await two.redis!.restart()
+      if (signal === 'SIGSTOP') two.redis.kill('SIGCONT')
+      else await two.redis.restart()
       const back = performance.now()
       await until(
         'it is back',

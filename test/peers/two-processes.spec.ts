@@ -17,169 +17,166 @@ const promisedMs = 2000
 /** Nobody finds out by looking once in a while. */
 const never = { key_cache_ms: 600_000, key_recheck_ms: 600_000 }
 
-for (const over of ['Redis', 'primary'] as const) {
-  describe(`two processes that hear each other over ${over === 'Redis' ? over : 'their primary'}`, () => {
-    let upstream: Upstream
-    let two: TwoProcesses
-    let a: TestGateway
-    let b: TestGateway
-    const settings = (more: { aliases?: Record<string, string> } = {}) => ({
-      providers: [ownProvider('own', upstream)],
-      limits: { ...never, tool_progress_interval_ms: 100 },
-      ...more,
-    })
-    before(async function () {
-      if (over === 'Redis') programPath('redis-server', this)
-      upstream = await startUpstream()
-      two = await startTwo(over, { variables: { OWN_API_KEY: 'sk-own' }, file: settings() })
-      ;({ a, b } = two)
-    })
-    after(async () => {
-      await two?.stop()
-      await upstream?.stop()
-    })
-
-    const administer = (method: string, path: string, body?: object) =>
-      a.fetch(path, {
-        method,
-        key: a.adminKey,
-        headers: { 'content-type': 'application/json' },
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-    const newKey = async () =>
-      (await (
-        await administer('POST', '/api/keys', { name: 'x', mode: 'live' })
-      ).json()) as components['schemas']['CreatedApiKey']
-    const chat = (gateway: TestGateway, key: string, more: object = {}, init: CallOptions = {}) =>
-      gateway.post(
-        '/v1/chat/completions',
-        { model: 'own/house-1', messages: hello, ...more },
-        { key, ...init },
-      )
-    const listen = (gateway: TestGateway, key: string) =>
-      openMessageStream((signal) =>
-        gateway.fetch('/mcp', { headers: { accept: 'text/event-stream' }, signal, key }),
-      )
-    const asked = (count: number) =>
-      until('the upstream is asked', () => upstream.requests.length === count)
-    const hangingCall = (id: number | string, key: string) =>
-      postMessages(b, toolCall('chat', { model: 'own/house-1', messages: said(typeof id) }, id), {
-        key,
-      })
-    const cancel = (requestId: unknown, key: string) =>
-      postMessages(
-        a,
-        { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } },
-        { key },
-      )
-
-    it('end a stream of the one when its key is revoked at the other', async () => {
-      const { id, key } = await newKey()
-      upstream.answer({ pieces: [textChunk('one')], hang: true })
-      const streamed = await chat(b, key, { stream: true })
-      const events = await listen(b, key)
-      const from = performance.now()
-      expect((await administer('DELETE', `/api/keys/${id}`)).status).to.equal(200)
-      const last = readEvents(await streamed.text()).at(-1)!
-      await events.ended
-      expect(performance.now() - from).to.be.below(promisedMs)
-      expect(JSON.parse(last.data!)).to.have.nested.property('error.code', 'invalid_api_key')
-      expect((await b.fetch('/v1/models', { key })).status).to.equal(401)
-    })
-
-    it('refuse a key that is rotated at the other, and know what it may since', async () => {
-      const { id, key } = await newKey()
-      upstream.answer(completion('one'))
-      expect((await b.fetch('/v1/models', { key })).status).to.equal(200)
-      const none = { limits: { requests_per_minute: 0 } }
-      expect((await administer('PATCH', `/api/keys/${id}`, none)).status).to.equal(200)
-      await until('it is limited', async () => (await chat(b, key)).status === 429)
-      await administer('POST', `/api/keys/${id}/rotate`, { overlap_minutes: 0 })
-      await until('it has ended', async () => (await b.fetch('/v1/models', { key })).status === 401)
-    })
-
-    it('hold the limits that an account was given at the other', async () => {
-      const accountId = await a.createAccount()
-      const key = await a.createKey('test', { accountId })
-      const ask = () => chat(b, key, { model: 'gpt-5-mini', seed: upstream.requests.length })
-      expect((await ask()).status).to.equal(200)
-      const none = { limits: { requests_per_minute: 0 } }
-      expect((await administer('PATCH', `/api/accounts/${accountId}`, none)).status).to.equal(200)
-      await until('it is limited', async () => (await ask()).status === 429)
-    })
-
-    it('cancel a call of a tool that is in work at the other, for the same key alone', async () => {
-      const left = await countLeft(b)
-      const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-      upstream.answer(({ body }) => {
-        const isText = JSON.stringify(body).includes(said('string')[0]!.content)
-        return { ...completion('late'), after: gates[isText ? 1 : 0]!.promise }
-      })
-      const number = hangingCall(7, b.liveKey)
-      const text = hangingCall('7', b.liveKey)
-      await asked(2)
-      const stranger = await a.createKey('live')
-      await cancel(7, stranger)
-      await cancel(8, b.liveKey)
-      await cancel('7', b.liveKey)
-      await left.until(1)
-      gates[1]!.resolve()
-      expect((await text).answers).to.deep.equal([{}])
-      // What was announced first was heard first, and has ended nothing.
-      expect(await left.count()).to.equal(1)
-      await cancel(7, b.liveKey)
-      await left.until(2)
-      gates[0]!.resolve()
-      expect((await number).answers).to.deep.equal([{}])
-    })
-
-    it('tell who listens at the one of calls at the other, at the level that was set', async () => {
-      const own = await a.createAccount()
-      const [key, quiet] = [
-        await a.createKey('test', { accountId: own }),
-        await a.createKey('test', { accountId: own }),
-      ]
-      const [listening, silenced] = [await listen(b, key), await listen(b, quiet)]
-      await postMessages(a, request('logging/setLevel', { level: 'error' }), { key: quiet })
-      const call = toolCall('generate-image', { prompt: 'a lake', model: 'gpt-image-1-mini' })
-      await postMessages(a, call, { key })
-      await until('it has finished', () => listening.text().includes('"state":"finished"'))
-      const states = listening
-        .messages()
-        .map(({ params }) => (params!['data'] as { state: string }).state)
-      expect(states).to.include.members(['started', 'finished'])
-      expect(silenced.messages()).to.deep.equal([])
-      listening.leave()
-      silenced.leave()
-    })
-
-    it('go on with new settings when the other was asked to, and tell tool clients', async () => {
-      // Replicas have files of their own, workers have the same.
-      const reader = over === 'Redis' ? b : a
-      const client = await connectClient(b)
-      const { ToolListChangedNotificationSchema } =
-        await import('@modelcontextprotocol/sdk/types.js')
-      let told = 0
-      client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-        told++
-      })
-      const auditBefore = await reloadsIn(a)
-      let reloads = 0
-      // It listens soon.
-      await until('it is told', async () => {
-        reader.rewrite(settings({ aliases: { house: `own/house-${++reloads}` } }))
-        expect((await a.reload()).status).to.equal(200)
-        return told > 0
-      })
-      await until('the last is read', () => b.logText().split('"reloaded"').length > reloads)
-      upstream.answer({ body: { choices: [] }, status: 400 })
-      await chat(b, b.liveKey, { model: 'house' })
-      expect(upstream.requests.at(-1)!.body).to.have.property('model', `house-${reloads}`)
-      expect(await reloadsIn(a)).to.equal(auditBefore + reloads)
-      await client.close()
-    })
+describe('two processes that hear each other over Redis', () => {
+  let upstream: Upstream
+  let two: TwoProcesses
+  let a: TestGateway
+  let b: TestGateway
+  const settings = (more: { aliases?: Record<string, string> } = {}) => ({
+    providers: [ownProvider('own', upstream)],
+    limits: { ...never, tool_progress_interval_ms: 100 },
+    ...more,
   })
-}
+  before(async function () {
+    programPath('redis-server', this)
+    upstream = await startUpstream()
+    two = await startTwo({ variables: { OWN_API_KEY: 'sk-own' }, file: settings() })
+    ;({ a, b } = two)
+  })
+  after(async () => {
+    await two?.stop()
+    await upstream?.stop()
+  })
+
+  const administer = (method: string, path: string, body?: object) =>
+    a.fetch(path, {
+      method,
+      key: a.adminKey,
+      headers: { 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    })
+  const newKey = async () =>
+    (await (
+      await administer('POST', '/api/keys', { name: 'x', mode: 'live' })
+    ).json()) as components['schemas']['CreatedApiKey']
+  const chat = (gateway: TestGateway, key: string, more: object = {}, init: CallOptions = {}) =>
+    gateway.post(
+      '/v1/chat/completions',
+      { model: 'own/house-1', messages: hello, ...more },
+      { key, ...init },
+    )
+  const listen = (gateway: TestGateway, key: string) =>
+    openMessageStream((signal) =>
+      gateway.fetch('/mcp', { headers: { accept: 'text/event-stream' }, signal, key }),
+    )
+  const asked = (count: number) =>
+    until('the upstream is asked', () => upstream.requests.length === count)
+  const hangingCall = (id: number | string, key: string) =>
+    postMessages(b, toolCall('chat', { model: 'own/house-1', messages: said(typeof id) }, id), {
+      key,
+    })
+  const cancel = (requestId: unknown, key: string) =>
+    postMessages(
+      a,
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } },
+      { key },
+    )
+
+  it('end a stream of the one when its key is revoked at the other', async () => {
+    const { id, key } = await newKey()
+    upstream.answer({ pieces: [textChunk('one')], hang: true })
+    const streamed = await chat(b, key, { stream: true })
+    const events = await listen(b, key)
+    const from = performance.now()
+    expect((await administer('DELETE', `/api/keys/${id}`)).status).to.equal(200)
+    const last = readEvents(await streamed.text()).at(-1)!
+    await events.ended
+    expect(performance.now() - from).to.be.below(promisedMs)
+    expect(JSON.parse(last.data!)).to.have.nested.property('error.code', 'invalid_api_key')
+    expect((await b.fetch('/v1/models', { key })).status).to.equal(401)
+  })
+
+  it('refuse a key that is rotated at the other, and know what it may since', async () => {
+    const { id, key } = await newKey()
+    upstream.answer(completion('one'))
+    expect((await b.fetch('/v1/models', { key })).status).to.equal(200)
+    const none = { limits: { requests_per_minute: 0 } }
+    expect((await administer('PATCH', `/api/keys/${id}`, none)).status).to.equal(200)
+    await until('it is limited', async () => (await chat(b, key)).status === 429)
+    await administer('POST', `/api/keys/${id}/rotate`, { overlap_minutes: 0 })
+    await until('it has ended', async () => (await b.fetch('/v1/models', { key })).status === 401)
+  })
+
+  it('hold the limits that an account was given at the other', async () => {
+    const accountId = await a.createAccount()
+    const key = await a.createKey('test', { accountId })
+    const ask = () => chat(b, key, { model: 'gpt-5-mini', seed: upstream.requests.length })
+    expect((await ask()).status).to.equal(200)
+    const none = { limits: { requests_per_minute: 0 } }
+    expect((await administer('PATCH', `/api/accounts/${accountId}`, none)).status).to.equal(200)
+    await until('it is limited', async () => (await ask()).status === 429)
+  })
+
+  it('cancel a call of a tool that is in work at the other, for the same key alone', async () => {
+    const left = await countLeft(b)
+    const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    upstream.answer(({ body }) => {
+      const isText = JSON.stringify(body).includes(said('string')[0]!.content)
+      return { ...completion('late'), after: gates[isText ? 1 : 0]!.promise }
+    })
+    const number = hangingCall(7, b.liveKey)
+    const text = hangingCall('7', b.liveKey)
+    await asked(2)
+    const stranger = await a.createKey('live')
+    await cancel(7, stranger)
+    await cancel(8, b.liveKey)
+    await cancel('7', b.liveKey)
+    await left.until(1)
+    gates[1]!.resolve()
+    expect((await text).answers).to.deep.equal([{}])
+    // What was announced first was heard first, and has ended nothing.
+    expect(await left.count()).to.equal(1)
+    await cancel(7, b.liveKey)
+    await left.until(2)
+    gates[0]!.resolve()
+    expect((await number).answers).to.deep.equal([{}])
+  })
+
+  it('tell who listens at the one of calls at the other, at the level that was set', async () => {
+    const own = await a.createAccount()
+    const [key, quiet] = [
+      await a.createKey('test', { accountId: own }),
+      await a.createKey('test', { accountId: own }),
+    ]
+    const [listening, silenced] = [await listen(b, key), await listen(b, quiet)]
+    await postMessages(a, request('logging/setLevel', { level: 'error' }), { key: quiet })
+    const call = toolCall('generate-image', { prompt: 'a lake', model: 'gpt-image-1-mini' })
+    await postMessages(a, call, { key })
+    await until('it has finished', () => listening.text().includes('"state":"finished"'))
+    const states = listening
+      .messages()
+      .map(({ params }) => (params!['data'] as { state: string }).state)
+    expect(states).to.include.members(['started', 'finished'])
+    expect(silenced.messages()).to.deep.equal([])
+    listening.leave()
+    silenced.leave()
+  })
+
+  it('go on with new settings when the other was asked to, and tell tool clients', async () => {
+    // Replicas have files of their own, workers have the same.
+    const reader = b
+    const client = await connectClient(b)
+    const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js')
+    let told = 0
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+      told++
+    })
+    const auditBefore = await reloadsIn(a)
+    let reloads = 0
+    // It listens soon.
+    await until('it is told', async () => {
+      reader.rewrite(settings({ aliases: { house: `own/house-${++reloads}` } }))
+      expect((await a.reload()).status).to.equal(200)
+      return told > 0
+    })
+    await until('the last is read', () => b.logText().split('"reloaded"').length > reloads)
+    upstream.answer({ body: { choices: [] }, status: 400 })
+    await chat(b, b.liveKey, { model: 'house' })
+    expect(upstream.requests.at(-1)!.body).to.have.property('model', `house-${reloads}`)
+    expect(await reloadsIn(a)).to.equal(auditBefore + reloads)
+    await client.close()
+  })
+})
 
 /** Calls that say the same share their answer. */
 const said = (content: string) => [{ role: 'user', content }]

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import type { Attempts } from '../../src/policy/attempts.ts'
 import { createAttempts } from '../../src/policy/attempts.ts'
 import { countAttemptsOnRedis, createFarAttempts } from '../../src/policy/far-attempts.ts'
-import { sharedRedis } from '../support/far-limits.ts'
+import { sharedRedis } from '../support/servers/redis.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { postForm } from '../support/oauth-client.ts'
 import { programPath } from '../support/program-path.ts'
@@ -12,58 +12,56 @@ import { startTwo, type TwoProcesses } from '../support/two-processes.ts'
 
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'correct horse battery' }
 
-for (const over of ['Redis', 'primary'] as const) {
-  describe(`attempts to come in by two gateways with one ${over}`, () => {
-    let two: TwoProcesses
-    before(async function () {
-      if (over === 'Redis') programPath('redis-server', this)
-      two = await startTwo(over, { file: { limits: { limits_timeout_ms: 5000 } } })
-      await two.a.post('/api/people', ada, { key: null })
-    })
-    after(() => two.stop())
-
-    const signIn = async (gateway: TestGateway, password: string, email = ada.email) =>
-      (await gateway.post('/api/sessions', { email, password }, { key: null })).status
-    /** By turns at both. */
-    const statuses = async (count: number, ask: (gateway: TestGateway) => Promise<number>) => {
-      const told: number[] = []
-      for (let one = 0; one < count; one++) told.push(await ask(one % 2 === 0 ? two.a : two.b))
-      return told
-    }
-
-    it('are slowed behind as many wrong passwords as at one', async () => {
-      const email = 'grace@example.com'
-      const told = await statuses(7, (gateway) => signIn(gateway, 'a wrong horse', email))
-      expect(told).to.deep.equal([401, 401, 401, 401, 401, 429, 429])
-    })
-
-    it('are free again at both once one let the person in', async () => {
-      const wrong = (gateway: TestGateway) => signIn(gateway, 'a wrong horse')
-      expect(await statuses(4, wrong)).to.deep.equal([401, 401, 401, 401])
-      expect(await signIn(two.b, ada.password)).to.equal(201)
-      expect(await statuses(4, wrong)).to.deep.equal([401, 401, 401, 401])
-    })
-
-    it('are slowed behind as many wrong secrets of a client as at one', async () => {
-      const guess = async (gateway: TestGateway) => {
-        const fields = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'wrong' }
-        return (await postForm(gateway, '/oauth/token', fields)).status
-      }
-      expect(await statuses(7, guess)).to.deep.equal([401, 401, 401, 401, 401, 429, 429])
-    })
-
-    it('are slowed behind as many new accounts as at one', async () => {
-      let made = 0
-      const signUp = async (gateway: TestGateway) => {
-        const email = `new-${++made}@example.com`
-        return (await gateway.post('/api/people', { ...ada, email }, { key: null })).status
-      }
-      // Ada is one of the ten.
-      const told = await statuses(11, signUp)
-      expect(told).to.deep.equal([...Array.from({ length: 9 }, () => 201), 429, 429])
-    })
+describe('attempts to come in by two gateways with one Redis', () => {
+  let two: TwoProcesses
+  before(async function () {
+    programPath('redis-server', this)
+    two = await startTwo({ file: { limits: { limits_timeout_ms: 5000 } } })
+    await two.a.post('/api/people', ada, { key: null })
   })
-}
+  after(() => two.stop())
+
+  const signIn = async (gateway: TestGateway, password: string, email = ada.email) =>
+    (await gateway.post('/api/sessions', { email, password }, { key: null })).status
+  /** By turns at both. */
+  const statuses = async (count: number, ask: (gateway: TestGateway) => Promise<number>) => {
+    const told: number[] = []
+    for (let one = 0; one < count; one++) told.push(await ask(one % 2 === 0 ? two.a : two.b))
+    return told
+  }
+
+  it('are slowed behind as many wrong passwords as at one', async () => {
+    const email = 'grace@example.com'
+    const told = await statuses(7, (gateway) => signIn(gateway, 'a wrong horse', email))
+    expect(told).to.deep.equal([401, 401, 401, 401, 401, 429, 429])
+  })
+
+  it('are free again at both once one let the person in', async () => {
+    const wrong = (gateway: TestGateway) => signIn(gateway, 'a wrong horse')
+    expect(await statuses(4, wrong)).to.deep.equal([401, 401, 401, 401])
+    expect(await signIn(two.b, ada.password)).to.equal(201)
+    expect(await statuses(4, wrong)).to.deep.equal([401, 401, 401, 401])
+  })
+
+  it('are slowed behind as many wrong secrets of a client as at one', async () => {
+    const guess = async (gateway: TestGateway) => {
+      const fields = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'wrong' }
+      return (await postForm(gateway, '/oauth/token', fields)).status
+    }
+    expect(await statuses(7, guess)).to.deep.equal([401, 401, 401, 401, 401, 429, 429])
+  })
+
+  it('are slowed behind as many new accounts as at one', async () => {
+    let made = 0
+    const signUp = async (gateway: TestGateway) => {
+      const email = `new-${++made}@example.com`
+      return (await gateway.post('/api/people', { ...ada, email }, { key: null })).status
+    }
+    // Ada is one of the ten.
+    const told = await statuses(11, signUp)
+    expect(told).to.deep.equal([...Array.from({ length: 9 }, () => 201), 429, 429])
+  })
+})
 
 describe('attempts that are counted in Redis', () => {
   let far: Attempts

@@ -2,13 +2,8 @@ import { expect } from 'chai'
 import type { Caller } from '../../src/core/caller.ts'
 import type { Admission, Demand } from '../../src/core/limits.ts'
 import type { GatewayError } from '../../src/core/error.ts'
-import {
-  startReplicas,
-  startWorkers,
-  type TestProcess,
-  type TestReplica,
-} from '../support/far-limits.ts'
-import { callerWith, demandOf, nothing, refusal } from '../support/limits.ts'
+import { startReplicas, type TestProcess, type TestReplica } from '../support/far-limits.ts'
+import { callerWith, demandOf, nothing } from '../support/limits.ts'
 import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
@@ -33,94 +28,76 @@ async function rush(
 const leftOf = async (process: TestProcess, caller: Caller) =>
   (await process.look(caller)).map(({ remaining }) => remaining)
 
-for (const [place, start] of [
-  ['the primary of two workers', async () => startWorkers(2).workers],
-  ['the Redis of two replicas', () => startReplicas(2)],
-] as const) {
-  describe(`limits that are counted in ${place}`, () => {
-    before(function () {
-      programPath('redis-server', this)
-    })
-    let both: TestProcess[]
-    let one: TestProcess
-    let other: TestProcess
-    beforeEach(async () => {
-      both = await start()
-      ;[one, other] = both as [TestProcess, TestProcess]
-    })
-    afterEach(async () => {
-      await Promise.all(both.map(async (each) => each.stop()))
-      for (const { told, faults } of both) expect([...told, ...faults]).to.deep.equal([])
-    })
-
-    it('let exactly 500 of 2000 calls through that come at once', async () => {
-      const caller = callerWith({ requestsPerMinute: 500 }, { requestsPerMinute: 100_000 })
-      const { admissions, refusals } = await rush(both, { caller, count: 2000 })
-      expect(admissions).to.have.length(500)
-      expect(refusals).to.have.length(1500)
-      for (const { code } of refusals) expect(code).to.equal('rate_limit_exceeded')
-      expect(await leftOf(other, caller)).to.deep.equal([99_500, 0])
-      await other.pass(60_000)
-      expect((await rush(both, { caller, count: 600 })).admissions).to.have.length(500)
-    })
-
-    it('are exact for tokens and images, which one process gives back for both', async () => {
-      const caller = callerWith({ tokensPerMinute: 1000 }, { imagesPerMinute: 300 })
-      const demand = demandOf(4, 10)
-      const { admissions } = await rush(both, { caller, demand, count: 400 })
-      expect(admissions).to.have.length(75)
-      expect(await leftOf(one, caller)).to.deep.equal([250, 0])
-      for (const { end } of admissions) end({ inputTokens: 4, outputTokens: 2, images: 3 })
-      await until('it is counted', async () => (await leftOf(other, caller))[0] === 550)
-      expect(await leftOf(other, caller)).to.deep.equal([550, 75])
-    })
-
-    it('hold for calls at once, which are free for all when they have ended', async () => {
-      const caller = callerWith({ concurrency: 7 }, { concurrency: 100 })
-      const { admissions, refusals } = await rush(both, { caller, count: 300 })
-      expect(admissions).to.have.length(7)
-      expect(refusals[0]!.message).to.match(/^This API key may have 7 calls at once/)
-      expect(await leftOf(other, caller)).to.deep.equal([93, 0])
-      for (const { end } of admissions) end(nothing)
-      await until('they have ended', async () => (await leftOf(other, caller))[1] === 7)
-      expect(admissions[0]!.limits().at(-1)!.remaining).to.be.at.least(1)
-      expect((await rush(both, { caller, count: 20 })).admissions).to.have.length(7)
-    })
-
-    it('count a refused call nowhere', async () => {
-      const caller = callerWith({ tokensPerMinute: 5 }, { requestsPerMinute: 50, concurrency: 5 })
-      const { refusals } = await rush(both, { caller, demand: demandOf(0, 6), count: 100 })
-      expect(refusals).to.have.length(100)
-      expect(await leftOf(one, caller)).to.deep.equal([50, 5, 5])
-    })
-
-    it('are asked in one message for all calls of a turn', async () => {
-      const before = one.messages()
-      const caller = callerWith({ requestsPerMinute: 500 })
-      await rush([one], { caller, count: 150 })
-      expect(one.messages() - before).to.be.at.most(2)
-    })
-
-    it('would be divided by two', async () => {
-      await until('both are known', () => other.processes() === 2)
-    })
+describe('limits that are counted in the Redis of two replicas', () => {
+  before(function () {
+    programPath('redis-server', this)
   })
-}
+  let both: TestProcess[]
+  let one: TestProcess
+  let other: TestProcess
+  beforeEach(async () => {
+    both = await startReplicas(2)
+    ;[one, other] = both as [TestProcess, TestProcess]
+  })
+  afterEach(async () => {
+    await Promise.all(both.map(async (each) => each.stop()))
+    for (const { told, faults } of both) expect([...told, ...faults]).to.deep.equal([])
+  })
 
+  it('let exactly 500 of 2000 calls through that come at once', async () => {
+    const caller = callerWith({ requestsPerMinute: 500 }, { requestsPerMinute: 100_000 })
+    const { admissions, refusals } = await rush(both, { caller, count: 2000 })
+    expect(admissions).to.have.length(500)
+    expect(refusals).to.have.length(1500)
+    for (const { code } of refusals) expect(code).to.equal('rate_limit_exceeded')
+    expect(await leftOf(other, caller)).to.deep.equal([99_500, 0])
+    await other.pass(60_000)
+    expect((await rush(both, { caller, count: 600 })).admissions).to.have.length(500)
+  })
+
+  it('are exact for tokens and images, which one process gives back for both', async () => {
+    const caller = callerWith({ tokensPerMinute: 1000 }, { imagesPerMinute: 300 })
+    const demand = demandOf(4, 10)
+    const { admissions } = await rush(both, { caller, demand, count: 400 })
+    expect(admissions).to.have.length(75)
+    expect(await leftOf(one, caller)).to.deep.equal([250, 0])
+    for (const { end } of admissions) end({ inputTokens: 4, outputTokens: 2, images: 3 })
+    await until('it is counted', async () => (await leftOf(other, caller))[0] === 550)
+    expect(await leftOf(other, caller)).to.deep.equal([550, 75])
+  })
+
+  it('hold for calls at once, which are free for all when they have ended', async () => {
+    const caller = callerWith({ concurrency: 7 }, { concurrency: 100 })
+    const { admissions, refusals } = await rush(both, { caller, count: 300 })
+    expect(admissions).to.have.length(7)
+    expect(refusals[0]!.message).to.match(/^This API key may have 7 calls at once/)
+    expect(await leftOf(other, caller)).to.deep.equal([93, 0])
+    for (const { end } of admissions) end(nothing)
+    await until('they have ended', async () => (await leftOf(other, caller))[1] === 7)
+    expect(admissions[0]!.limits().at(-1)!.remaining).to.be.at.least(1)
+    expect((await rush(both, { caller, count: 20 })).admissions).to.have.length(7)
+  })
+
+  it('count a refused call nowhere', async () => {
+    const caller = callerWith({ tokensPerMinute: 5 }, { requestsPerMinute: 50, concurrency: 5 })
+    const { refusals } = await rush(both, { caller, demand: demandOf(0, 6), count: 100 })
+    expect(refusals).to.have.length(100)
+    expect(await leftOf(one, caller)).to.deep.equal([50, 5, 5])
+  })
+
+  it('are asked in one message for all calls of a turn', async () => {
+    const before = one.messages()
+    const caller = callerWith({ requestsPerMinute: 500 })
+    await rush([one], { caller, count: 150 })
+    expect(one.messages() - before).to.be.at.most(2)
+  })
+
+  it('would be divided by two', async () => {
+    await until('both are known', () => other.processes() === 2)
+  })
+})
 describe('calls at once of a process that dies', () => {
   const caller = callerWith({ concurrency: 4 }, { requestsPerMinute: 100 })
-
-  it('are free at once where it was a worker', async () => {
-    const { workers, die } = startWorkers(2)
-    const [one, other] = workers as [TestProcess, TestProcess]
-    await rush([one], { caller, count: 3 })
-    await other.admit(caller, demandOf())
-    await refusal(other.admit(caller, demandOf()))
-    die(0)
-    expect(await leftOf(other, caller)).to.deep.equal([96, 3])
-    die(1)
-    expect(await leftOf(other, caller)).to.deep.equal([96, 4])
-  })
 
   it('are free when it has not been heard of for a while, and after their deadline at the latest', async function () {
     programPath('redis-server', this)

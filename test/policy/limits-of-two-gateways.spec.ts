@@ -8,57 +8,55 @@ import { until } from '../support/until.ts'
 
 type Own = { rate_limits: { kind: string; limit: number; remaining: number }[] }
 
-for (const over of ['Redis', 'primary'] as const) {
-  describe(`the limits of two gateways with one ${over}`, () => {
-    let two: TwoProcesses
-    let key: string
-    before(function () {
-      if (over === 'Redis') programPath('redis-server', this)
-    })
-    beforeEach(async () => {
-      two = await startTwo(over, { file: { limits: { key_cache_ms: 0, limits_timeout_ms: 5000 } } })
-      key = await two.a.createKey('test')
-    })
-    afterEach(() => two.stop())
-
-    const ask = (gateway: TestGateway, more: object = {}) => {
-      const body = { model: 'gpt-5-mini', messages: hello, ...more }
-      return gateway.post('/v1/chat/completions', body, { key })
-    }
-    const left = async (gateway: TestGateway, kind: string) => {
-      const own = (await (await gateway.fetch('/api/key', { key })).json()) as Own
-      return own.rate_limits.find((one) => one.kind === kind)!.remaining
-    }
-
-    it('let exactly as many through as they say, and tell on both what is left', async () => {
-      await two.a.allow({ requests_per_minute: 100 }, key)
-      const calls = Array.from({ length: 400 }, (_, index) => ask(index % 2 === 0 ? two.a : two.b))
-      const answers = await Promise.all(calls)
-      const statuses = answers.map(({ status }) => status)
-      expect(statuses.filter((status) => status === 200)).to.have.length(100)
-      expect(statuses.filter((status) => status === 429)).to.have.length(300)
-      const refused = answers.find(({ status }) => status === 429)!
-      expect(refused.headers.get('ratelimit')).to.match(/"requests-per-key";r=0;t=(59|60)/)
-      expect(refused.headers.get('ratelimit-policy')).to.contain('"requests-per-key";q=100;w=60')
-      expect(await refused.text()).to.contain('This API key may make 100 requests a minute')
-      await Promise.all(answers.map(async (answer) => answer.bodyUsed || answer.text()))
-      expect(await left(two.b, 'requests')).to.equal(0)
-      expect(two.a.logText() + two.b.logText()).to.not.contain('its share')
-    })
-
-    it('give back at one what a call at the other did not use', async () => {
-      await two.a.allow({ tokens_per_minute: 1000, concurrency: 5 }, key)
-      const first = await ask(two.a, { max_tokens: 900 })
-      expect(first.status, await first.text()).to.equal(200)
-      await until('it is counted', async () => (await left(two.b, 'tokens')) > 500)
-      const tokens = await left(two.b, 'tokens')
-      expect(first.headers.get('x-ratelimit-remaining-tokens')).to.equal(String(tokens))
-      expect(await left(two.b, 'concurrency')).to.equal(5)
-      const body = { messages: [{ role: 'user', content: 'another' }], max_tokens: 500 }
-      expect((await ask(two.b, body)).status).to.equal(200)
-    })
+describe('the limits of two gateways with one Redis', () => {
+  let two: TwoProcesses
+  let key: string
+  before(function () {
+    programPath('redis-server', this)
   })
-}
+  beforeEach(async () => {
+    two = await startTwo({ file: { limits: { key_cache_ms: 0, limits_timeout_ms: 5000 } } })
+    key = await two.a.createKey('test')
+  })
+  afterEach(() => two.stop())
+
+  const ask = (gateway: TestGateway, more: object = {}) => {
+    const body = { model: 'gpt-5-mini', messages: hello, ...more }
+    return gateway.post('/v1/chat/completions', body, { key })
+  }
+  const left = async (gateway: TestGateway, kind: string) => {
+    const own = (await (await gateway.fetch('/api/key', { key })).json()) as Own
+    return own.rate_limits.find((one) => one.kind === kind)!.remaining
+  }
+
+  it('let exactly as many through as they say, and tell on both what is left', async () => {
+    await two.a.allow({ requests_per_minute: 100 }, key)
+    const calls = Array.from({ length: 400 }, (_, index) => ask(index % 2 === 0 ? two.a : two.b))
+    const answers = await Promise.all(calls)
+    const statuses = answers.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 200)).to.have.length(100)
+    expect(statuses.filter((status) => status === 429)).to.have.length(300)
+    const refused = answers.find(({ status }) => status === 429)!
+    expect(refused.headers.get('ratelimit')).to.match(/"requests-per-key";r=0;t=(59|60)/)
+    expect(refused.headers.get('ratelimit-policy')).to.contain('"requests-per-key";q=100;w=60')
+    expect(await refused.text()).to.contain('This API key may make 100 requests a minute')
+    await Promise.all(answers.map(async (answer) => answer.bodyUsed || answer.text()))
+    expect(await left(two.b, 'requests')).to.equal(0)
+    expect(two.a.logText() + two.b.logText()).to.not.contain('its share')
+  })
+
+  it('give back at one what a call at the other did not use', async () => {
+    await two.a.allow({ tokens_per_minute: 1000, concurrency: 5 }, key)
+    const first = await ask(two.a, { max_tokens: 900 })
+    expect(first.status, await first.text()).to.equal(200)
+    await until('it is counted', async () => (await left(two.b, 'tokens')) > 500)
+    const tokens = await left(two.b, 'tokens')
+    expect(first.headers.get('x-ratelimit-remaining-tokens')).to.equal(String(tokens))
+    expect(await left(two.b, 'concurrency')).to.equal(5)
+    const body = { messages: [{ role: 'user', content: 'another' }], max_tokens: 500 }
+    expect((await ask(two.b, body)).status).to.equal(200)
+  })
+})
 
 describe('two gateways that lose their Redis', () => {
   before(function () {
@@ -66,7 +64,7 @@ describe('two gateways that lose their Redis', () => {
   })
 
   it('answer as before, each its share, and say so; two seconds after it is back they count as one', async () => {
-    const two = await startTwo('Redis', { file: { limits: { key_cache_ms: 0 } } })
+    const two = await startTwo({ file: { limits: { key_cache_ms: 0 } } })
     try {
       const key = await two.a.createKey('test')
       await two.a.allow({ requests_per_minute: 10 }, key)
@@ -84,12 +82,12 @@ describe('two gateways that lose their Redis', () => {
         /^gateway_limits_fallback (\d)/m.exec(await (await gateway.fetch('/metrics')).text())?.[1]
       expect(await metric(two.a)).to.equal('0')
       await knowEachOther(two)
-      two.redis!.kill('SIGKILL')
+      two.redis.kill('SIGKILL')
       expect(await let20(two.a)).to.equal(5)
       expect(await let20(two.b)).to.equal(5)
       expect(await metric(two.b)).to.equal('1')
       expect(two.b.logText()).to.contain('each process counts its share')
-      await two.redis!.restart()
+      await two.redis.restart()
       const told = (gateway: TestGateway) =>
         gateway.logText().includes('limits are counted together again')
       await until('it is used again', () => told(two.a) && told(two.b), 2000)
@@ -103,7 +101,7 @@ describe('two gateways that lose their Redis', () => {
 
 /** Resolves when each has said that it is there since both were, and so was told of the other. */
 async function knowEachOther({ redis }: TwoProcesses): Promise<void> {
-  const client = createClient({ url: redis!.url })
+  const client = createClient({ url: redis.url })
   await client.connect()
   const saidAt = async () =>
     (await client.zRangeWithScores('gateway:limits:processes', 0, -1)).map(({ score }) => score)

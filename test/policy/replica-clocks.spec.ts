@@ -24,7 +24,7 @@ for (const aheadMs of [60_000, -60_000]) {
       programPath('redis-server', this)
       upstream = await startUpstream()
       const start = noon - performance.now()
-      two = await startTwo('Redis', {
+      two = await startTwo({
         variables: { OWN_API_KEY: 'sk-own' },
         file: {
           providers: [ownProvider('own', upstream)],

@@ -12,7 +12,7 @@ import { programPath } from '../support/program-path.ts'
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
-import { loggedLines, workersOf } from '../support/worker-processes.ts'
+import { loggedLines, workersOf, workerVariables } from '../support/worker-processes.ts'
 
 describe('rows in the journals of workers', () => {
   let folder: TemporaryFolder
@@ -21,6 +21,7 @@ describe('rows in the journals of workers', () => {
   let upstream: Upstream
   before(async function () {
     programPath('postgres', this)
+    programPath('redis-server', this)
     postgres = await startPostgres()
   })
   after(() => postgres.stop())
@@ -70,8 +71,7 @@ describe('rows in the journals of workers', () => {
         DATA_DIR: join(folder.path, 'data'),
         DATABASE_URL: url,
         OWN_API_KEY: ownKey,
-        LOG_LEVEL: 'info',
-        WORKERS: '2',
+        ...(await workerVariables()),
       }
       server = await startServer({ folder: folder.path, variables })
       const now = () => workersOf(server!)

@@ -29,9 +29,9 @@ for (const { name, start, areReplicas } of setups) {
     let b: Door
     let clientId: string
     before(async function () {
+      programPath('redis-server', this)
       if (areReplicas)
-        for (const program of ['postgres', 'redis-server', 'nginx'] as const)
-          programPath(program, this)
+        for (const program of ['postgres', 'nginx'] as const) programPath(program, this)
       all = await start()
       ;[a, b] = all.doors
       clientId = (await registered(a, { redirect_uris: [callback] })).client_id

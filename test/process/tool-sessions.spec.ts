@@ -14,7 +14,7 @@ import { sharedPostgres } from '../support/servers/postgres.ts'
 import { startRedis, type TestRedis } from '../support/servers/redis.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
-import { workersOf } from '../support/worker-processes.ts'
+import { workersOf, workerVariables } from '../support/worker-processes.ts'
 
 const rounds = 8
 
@@ -81,8 +81,9 @@ describe('two clients of one key that count from 0', () => {
     for (const { client } of sessions) await client.close()
   }
 
-  it('cancel their own calls alone over two workers', async () => {
-    const server = await start('a', { WORKERS: '2' })
+  it('cancel their own calls alone over two workers', async function () {
+    programPath('redis-server', this)
+    const server = await start('a', await workerVariables())
     await until('both workers answer', () => workersOf(server).length === 2)
     await cancelOften()
   })

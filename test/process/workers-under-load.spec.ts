@@ -10,7 +10,8 @@ import { runProgram } from '../support/program.ts'
 import { startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
-import { loggedLines, workersOf } from '../support/worker-processes.ts'
+import { programPath } from '../support/program-path.ts'
+import { loggedLines, workersOf, workerVariables } from '../support/worker-processes.ts'
 
 const tokens = 1000
 /** Of a call: output at $2 a million. */
@@ -25,7 +26,12 @@ describe('two workers under load', () => {
   let key: string
   const usage = { prompt_tokens: 9, completion_tokens: tokens, total_tokens: tokens + 9 }
 
+  let shared: Record<string, string>
+  before(function () {
+    programPath('redis-server', this)
+  })
   beforeEach(async () => {
+    shared = await workerVariables()
     folder = makeFolder()
     upstream = await startUpstream()
     writeSettings({})
@@ -58,8 +64,7 @@ describe('two workers under load', () => {
     DATA_DIR: join(folder.path, 'data'),
     CONFIG_FILE: join(folder.path, 'gateway.yaml'),
     OWN_API_KEY: ownKey,
-    LOG_LEVEL: 'info',
-    WORKERS: '2',
+    ...shared,
   })
   const writeSettings = (more: object) => {
     // Nothing but the death of its process frees what a call holds.
@@ -118,7 +123,7 @@ describe('two workers under load', () => {
     })
   })
 
-  it('lose the calls of one that is killed and no others; what it held comes free at once', async () => {
+  it('lose the calls of one that is killed and no others; what it held comes free when it is replaced', async () => {
     inStore((database) =>
       database.exec(
         `update api_keys set budget_nano_usd = ${1000 * callNanoUsd}, budget_period = 'total'`,
@@ -181,14 +186,16 @@ describe('two workers under load', () => {
     expect(await reloaded.json()).to.deep.include({ changed: ['aliases'] })
     const find = async (alias: string) =>
       (await fetch(`${server.url}/v1/models/${alias}`, { headers })).status
+    const told = () => loggedLines(server).filter(({ msg }) => msg === 'reloaded').length
+    await until('both are reloaded', () => told() === 2)
     for (let count = 0; count < 8; count++) expect(await find('swift')).to.equal(200)
     expect(one(`select count(*) from audit_events where action = 'settings.reload'`)).to.equal(1)
     // By a signal to the primary; and one that is started later has them as well.
     writeSettings({ aliases: { rapid: 'gpt-5-mini' } })
     server.kill('SIGHUP')
-    const told = () => loggedLines(server).filter(({ msg }) => msg === 'reloaded').length
     await until('both are reloaded again', () => told() === 4)
-    process.kill(workersOf(server)[0]!.pid, 'SIGKILL')
+    const [first] = workersOf(server)
+    process.kill(first!.pid, 'SIGKILL')
     await until(
       'it is replaced',
       () => loggedLines(server).filter(({ msg }) => msg === 'worker answers').length === 3,

@@ -7,19 +7,31 @@ import { makeFolder, projectFolder, type TemporaryFolder } from '../support/fold
 import { runProgram, startProgram } from '../support/program.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
-import { loggedLines, workersOf, type LoggedLine } from '../support/worker-processes.ts'
+import { programPath } from '../support/program-path.ts'
+import {
+  loggedLines,
+  workersOf,
+  workerVariables,
+  type LoggedLine,
+} from '../support/worker-processes.ts'
 
 describe('several workers', () => {
   let folder: TemporaryFolder
   let server: ServerProcess
-  beforeEach(() => (folder = makeFolder()))
+  let variables: Record<string, string>
+  before(function () {
+    programPath('redis-server', this)
+  })
+  beforeEach(async () => {
+    folder = makeFolder()
+    variables = await workerVariables()
+  })
   afterEach(async () => {
     server?.kill('SIGKILL')
     await server?.ended
     folder.remove()
   })
 
-  const variables = { WORKERS: '2', LOG_LEVEL: 'info' }
   const start = async (more: Record<string, string> = {}) => {
     server = await startServer({ folder: folder.path, variables: { ...variables, ...more } })
     await until('both workers answer', () => workersOf(server).length === 2)
@@ -31,8 +43,8 @@ describe('several workers', () => {
 
   it('answer on one port, also on one that the system chose; what is made once is told once', async () => {
     await start()
-    for (let count = 0; count < 4; count++) expect(await health()).to.equal(200)
-    await until('both are logged', () => {
+    await until('both are logged', async () => {
+      expect(await health()).to.equal(200)
       const answered = loggedLines(server).filter(({ msg }) => msg === 'request')
       return new Set(answered.map(({ worker }) => worker)).size === 2
     })
@@ -86,6 +98,8 @@ describe('several workers', () => {
     await start()
     const [first, second] = workersOf(server)
     process.kill(first!.pid, 'SIGKILL')
+    // Connections that wait for it until then are reset.
+    await until('it has ended', () => !isThere(first!.pid))
     for (let count = 0; count < 20; count++) expect(await health()).to.equal(200)
     const now = () => workersOf(server).map(({ pid }) => pid)
     // The end of the first is logged once the primary has heard of it.
@@ -122,7 +136,9 @@ describe('several workers', () => {
     expect([await read(seen), await read(seen)]).to.deep.equal([11, 12])
     expect(await read('gateway_workers')).to.equal(2)
     expect(await read('process_resident_memory_bytes')).to.be.above(200e6)
-    process.kill(workersOf(server)[0]!.pid, 'SIGKILL')
+    const [first] = workersOf(server)
+    process.kill(first!.pid, 'SIGKILL')
+    await until('it has ended', () => !isThere(first!.pid))
     await until('the other is alone', async () => (await read('gateway_workers_ended_total')) === 1)
     expect(await read(seen)).to.be.at.least(15)
   })
@@ -187,12 +203,22 @@ describe('several workers', () => {
     const run = (more: Record<string, string>) =>
       runProgram('src/main.ts', [], {
         folder: folder.path,
-        variables: { PORT: '0', WORKERS: '3', DATA_DIR: join(folder.path, 'data'), ...more },
+        variables: { ...variables, PORT: '0', DATA_DIR: join(folder.path, 'data'), ...more },
       })
     const wrong = await run({ HOST: '192.0.2.1' })
     expect(wrong.code).to.equal(1)
     expect(wrong.stderr.trim().split('\n')).to.have.length(1)
     expect(wrong.stderr).to.match(/^The gateway cannot start: It cannot listen on 192\.0\.2\.1/)
+    // Workers of another gateway would share a port with them.
+    await start({ DATA_DIR: join(folder.path, 'other') })
+    const taken = await run({ PORT: new URL(server.url).port })
+    expect(taken.code).to.equal(1)
+    expect(taken.stderr).to.match(/^The gateway cannot start: The address is in use already\. /)
+    const alone = await run({ REDIS_URL: '' })
+    expect(alone.code).to.equal(1)
+    expect(alone.stderr).to.match(
+      /^The gateway cannot start: WORKERS: 2 workers share .+ Redis: .+`apt-get install redis-server`.+REDIS_URL=redis:\/\/127\.0\.0\.1:6379, .+\.\n$/,
+    )
     const settings = await run({ LOG_LEVEL: 'loud' })
     expect({ code: settings.code, stdout: settings.stdout }).to.deep.equal({ code: 78, stdout: '' })
   })

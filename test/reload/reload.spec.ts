@@ -237,7 +237,7 @@ describe('a reload', () => {
       build: () => expect.fail('Nothing has changed.'),
       begin: () => undefined,
       isDraining: () => false,
-      replicas: aloneChannel,
+      channel: aloneChannel,
       note: () => noted.promise,
       events: { reloaded: () => undefined, reloadRefused: () => undefined },
       clock: Date.now,

@@ -1,19 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import type { Claim } from '../../src/core/recall/in-flight.ts'
 import type { Remembered } from '../../src/core/recall/remembered.ts'
-import type { PrimaryLine } from '../../src/peers/primary-line.ts'
 import { openRedis, type Redis } from '../../src/peers/redis.ts'
 import { createCircuit } from '../../src/policy/far-cache/circuit.ts'
-import { judgeClaims } from '../../src/policy/far-cache/claim-judge.ts'
 import { createFarCache, type FarBytes } from '../../src/policy/far-cache/far-cache.ts'
-import { createPrimaryBytes, holdBytes } from '../../src/policy/far-cache/primary-bytes.ts'
-import { createPrimaryClaims } from '../../src/policy/far-cache/primary-claims.ts'
 import { createRedisBytes } from '../../src/policy/far-cache/redis-bytes.ts'
 import { createAskRedis } from '../../src/policy/far-cache/redis-operations.ts'
 import { createRedisClaims } from '../../src/policy/far-cache/redis-claims.ts'
 import { createSeal, sealKeyBytes } from '../../src/policy/far-cache/seal.ts'
 import { createResponseCache, type ResponseCache } from '../../src/policy/response-cache.ts'
-import { processLines, type ProcessLines } from './process-lines.ts'
 import { startRedis, type TestRedis } from './servers/redis.ts'
 
 /** The cache of one of several processes; each has a memory of its own. */
@@ -32,7 +27,6 @@ export type Together = {
   end(): Promise<void>
   redis?: TestRedis
   connection?: Redis
-  lines?: ProcessLines
 }
 
 type Options = {
@@ -101,37 +95,6 @@ export async function togetherInMemory(options: Options = {}): Promise<Together>
   const join = (own: Options = {}) => processOf(shared, { ...options, ...own })
   const processes = Array.from({ length: options.count ?? 2 }, () => join())
   return { processes, join, end: async () => undefined }
-}
-
-/** Workers of one primary. */
-export async function togetherAtPrimary(options: Options = {}): Promise<Together> {
-  const lines = processLines(options.count ?? 2, {
-    messageBytesMax: 16_000_000,
-    answerTimeoutMs: 5000,
-  })
-  holdBytes({ lines: lines.primary, bytesMax: 20_000_000, monotonic })
-  judgeClaims(lines.primary)
-  const seal = createSeal(sealKey)
-  const timeoutMs = () => options.timeoutMs ?? standardTimeoutMs
-  const on = (line: PrimaryLine, own: Options) =>
-    processOf(
-      {
-        bytes: createPrimaryBytes(line, timeoutMs),
-        claims: ({ recallFar }) =>
-          createPrimaryClaims({
-            line,
-            seal,
-            bytesMax: 16_000_000,
-            timeoutMs,
-            recallFar,
-            askAgainMs: 200,
-          }),
-      },
-      { ...options, ...own },
-    )
-  const join = (own: Options = {}) => on(lines.workers[0]!, own)
-  const processes = lines.workers.map((line) => on(line, {}))
-  return { processes, join, lines, end: async () => undefined }
 }
 
 /** Replicas of one Redis. */

@@ -2,16 +2,15 @@ import { hash, randomUUID } from 'node:crypto'
 import { createClient } from '@redis/client'
 import type { Caller } from '../../src/core/caller.ts'
 import type { Demand } from '../../src/core/limits.ts'
-import { createCountsForWorkers } from '../../src/policy/counts-for-workers.ts'
 import { createCountsInMemory } from '../../src/policy/counts-in-memory.ts'
 import { createCountsOnRedis } from '../../src/policy/counts-on-redis.ts'
 import { createFarCounts } from '../../src/policy/far-counts.ts'
-import type { LimitExchange, LimitOperation } from '../../src/policy/limit-operations.ts'
+import type { LimitExchange } from '../../src/policy/limit-operations.ts'
 import { limitScript } from '../../src/policy/limit-script.ts'
 import { RateLimit, windowSeconds } from '../../src/policy/rate-limit.ts'
 import { unlimited } from './callers.ts'
 import { callTimeoutMs, limitsInMemory, type TestLimits } from './limits.ts'
-import { startRedis, type TestRedis } from './servers/redis.ts'
+import { sharedRedis, type TestRedis } from './servers/redis.ts'
 
 /** One of several processes that count together. */
 export type TestProcess = TestLimits & {
@@ -69,42 +68,6 @@ export function startProcess(processId: string, options: Options): Process {
     messages: () => messages,
     close: counts.close,
   }
-}
-
-/** Workers that count at the primary; what crosses the line is copied. */
-export function startWorkers(count: number): {
-  workers: TestProcess[]
-  die(worker: number): void
-} {
-  const time = { now: 0 }
-  const monotonic = () => time.now
-  const onFault = (fault: unknown) => {
-    throw fault
-  }
-  const primary = createCountsForWorkers({
-    counts: createCountsInMemory({ windowSeconds, monotonic, onFault }),
-    monotonic,
-    processes: () => count,
-  })
-  const workers = Array.from({ length: count }, (_, worker): TestProcess => {
-    const { close, ...one } = startProcess(randomUUID(), {
-      monotonic,
-      exchange: async (operations) => {
-        const asked = JSON.parse(JSON.stringify(operations)) as LimitOperation[]
-        return primary.answer(asked, worker)
-      },
-    })
-    return { ...one, pass: (ms) => void (time.now += ms), stop: close }
-  })
-  return { workers, die: primary.ended }
-}
-
-let shared: Promise<TestRedis> | undefined
-
-/** The Redis of this test process, for specs that do it no harm. */
-export function sharedRedis(): Promise<TestRedis> {
-  shared ??= startRedis()
-  return shared
 }
 
 /** The gateway's script, by a clock that a test can put forward. */
@@ -175,6 +138,5 @@ export async function startReplicas(
 /** Each place where limits can be counted, for suites that hold for all of them. */
 export const countedIn: Readonly<Record<string, () => Promise<TestLimits> | TestLimits>> = {
   memory: limitsInMemory,
-  'the primary': () => startWorkers(1).workers[0]!,
   Redis: async () => (await startReplicas(1))[0]!,
 }

@@ -9,7 +9,6 @@ import type { Bounds } from '../../src/bounds.ts'
 import { loadConfig, setFontConfiguration, type Variables } from '../../src/config.ts'
 import type { Mode } from '../../src/core/caller.ts'
 import type { BoundTool } from '../../src/mcp/tool.ts'
-import type { PrimaryLine } from '../../src/peers/primary-line.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { fontConfigurationFile } from '../../src/providers/sandbox/font-configuration.ts'
 import type { Store } from '../../src/storage/store.ts'
@@ -39,8 +38,6 @@ export type GatewayOptions = {
   /** A gateway whose store this one shares, as a further process of it. */
   beside?: Pick<TestGateway, 'dataDir'> | undefined
   redisUrl?: string | undefined
-  /** Where it is a worker. */
-  primary?: PrimaryLine | undefined
 }
 
 /** As for `fetch`; `key` replaces the test key, null sends none. */
@@ -122,7 +119,7 @@ const elsewhere = { address: '203.0.113.7', origin: '203.0.113.7', userAgent: nu
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const { path: folder, remove } = makeFolder()
   const configFile = join(folder, 'gateway.yaml')
-  const { beside, redisUrl, primary } = options
+  const { beside, redisUrl } = options
   const databaseUrl = await databaseOf(beside === undefined ? folder : dirname(beside.dataDir))
   const variables: Record<string, string | undefined> = {
     SIGN_UP: 'open',
@@ -164,7 +161,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     clock,
     moreTools,
     publicNet,
-    worker: primary && { primary, isFirst: true, allListen: () => true },
     ...(monotonic === undefined ? {} : { monotonic }),
     ...(sleep === undefined ? {} : { sleep }),
     ...(random === undefined ? {} : { random }),

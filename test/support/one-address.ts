@@ -10,7 +10,7 @@ import { startNginx } from './servers/nginx.ts'
 import { sharedPostgres } from './servers/postgres.ts'
 import { startRedis } from './servers/redis.ts'
 import { until } from './until.ts'
-import { workersOf } from './worker-processes.ts'
+import { workersOf, workerVariables } from './worker-processes.ts'
 
 type Door = { url: string }
 
@@ -110,7 +110,7 @@ export async function startWorkers(): Promise<OneAddress> {
   const port = await freePort()
   const origin = `http://127.0.0.1:${port}`
   const words = { CONFIG_FILE: file, BASE_URL: origin, CLIENT_DOCUMENTS: 'closed' }
-  const own = { DATA_DIR: join(folder, 'a'), PORT: String(port), WORKERS: '2', LOG_LEVEL: 'info' }
+  const own = { DATA_DIR: join(folder, 'a'), PORT: String(port), ...(await workerVariables()) }
   const server = await startServer({ folder, variables: { ...words, ...own } })
   await until('both workers answer', () => workersOf(server).length === 2)
   return {

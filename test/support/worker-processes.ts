@@ -1,6 +1,19 @@
+import { randomUUID } from 'node:crypto'
 import type { ServerProcess } from './server-process.ts'
+import { sharedRedis } from './servers/redis.ts'
 
 export type LoggedLine = { msg: string; worker?: number; [field: string]: unknown }
+
+/** Variables of a server of several workers, which meet in the Redis of this test process. */
+export async function workerVariables(count = 2) {
+  const { url } = await sharedRedis()
+  return {
+    WORKERS: String(count),
+    REDIS_URL: url,
+    REDIS_KEY_PREFIX: `${randomUUID()}:`,
+    LOG_LEVEL: 'info',
+  }
+}
 
 /** What a server has logged so far. */
 export function loggedLines({ stderr }: Pick<ServerProcess, 'stderr'>): LoggedLine[] {

@@ -3,12 +3,7 @@ import { expect } from 'chai'
 import { joinPieces } from '../../../src/bytes/pieces.ts'
 import type { ImageResult } from '../../../src/core/image/image.ts'
 import type { Remembered } from '../../../src/core/recall/remembered.ts'
-import {
-  togetherAtPrimary,
-  togetherInMemory,
-  togetherInRedis,
-  type Together,
-} from '../../support/far-caches.ts'
+import { togetherInMemory, togetherInRedis, type Together } from '../../support/far-caches.ts'
 import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
 
@@ -29,7 +24,6 @@ const places: Record<
   (options?: Parameters<typeof togetherInRedis>[0]) => Promise<Together>
 > = {
   'in memory': togetherInMemory,
-  'at the primary': togetherAtPrimary,
   'in Redis': togetherInRedis,
 }
 

@@ -6,22 +6,10 @@ import type { ChatTurn } from '../../../src/core/chat/chat.ts'
 import { fingerprintKeyBytes } from '../../../src/core/recall/fingerprint.ts'
 import { createRecollection } from '../../../src/core/recall/recollection.ts'
 import { contextOf, gatewayWith } from '../../support/core-gateway.ts'
-import {
-  togetherAtPrimary,
-  togetherInRedis,
-  type TestProcess,
-  type Together,
-} from '../../support/far-caches.ts'
+import { togetherInRedis, type TestProcess, type Together } from '../../support/far-caches.ts'
 import { routeOf } from '../../support/route.ts'
 import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
-
-type Gather = (options: Parameters<typeof togetherInRedis>[0]) => Promise<Together>
-
-const places: Record<string, Gather> = {
-  'at the primary': togetherAtPrimary,
-  'in Redis': togetherInRedis,
-}
 
 /** A provider that answers when the test says so, whichever process asks it. */
 function vendor() {
@@ -48,195 +36,164 @@ function vendor() {
   return { asked, routeFrom, setSize: (bytes: number) => (size = bytes) }
 }
 
-for (const [place, gather] of Object.entries(places)) {
-  describe(`identical calls of several processes, joined ${place}`, () => {
-    let together: Together
-    let upstream: ReturnType<typeof vendor>
-    let call: (process: number, options?: { question?: string; ending?: Ending }) => Promise<string>
-    before(function () {
-      if (gather === togetherInRedis) programPath('redis-server', this)
-    })
-    afterEach(() => together.end())
-    const start = async (options: Parameters<typeof togetherInRedis>[0] = {}) => {
-      together = await gather({ count: 3, ...options })
-      upstream = vendor()
-      const gateways = together.processes.map((process, index) => coreOf(process, index))
-      call = async (process, { question = 'Hello.', ending = new Ending() } = {}) => {
-        const messages = [{ role: 'user' as const, content: question }]
-        const context = contextOf({ ending })
-        const answer = await gateways[process]!.chat({ model: 'gpt-4.1', messages }, context)
-        return answer.result.completion.choices[0]!.message.content!.trim()
-      }
-    }
-    const coreOf = ({ recall, recallFar, remember, claim }: TestProcess, index: number) => {
-      const fingerprintKey = Buffer.alloc(fingerprintKeyBytes)
-      const parts = {
-        recall,
-        recallFar,
-        remember,
-        ...createRecollection({ fingerprintKey, claim }),
-      }
-      return gatewayWith([upstream.routeFrom(index)], parts).gateway
-    }
-    const isAsked = (times: number) =>
-      until(`${times} are asked for`, () => upstream.asked.length >= times)
-    /** What is claimed now is known everywhere then. */
-    const settled = () => new Promise((resolve) => setTimeout(resolve, 60))
-    const answers = (from = 0) => {
-      for (const { end } of upstream.asked.slice(from)) end.resolve('answers')
-    }
-
-    it('share one answer of the provider', async () => {
-      await start()
-      const calls = Array.from({ length: 20 }, (_, index) => call(index % 3))
-      await isAsked(1)
-      await settled()
-      answers()
-      expect(new Set(await Promise.all(calls))).to.deep.equal(new Set(['answer 1']))
-      expect(upstream.asked).to.have.length(1)
-    })
-
-    it('share nothing when they are not identical', async () => {
-      await start()
-      const calls = ['a', 'b'].map((question, index) => call(index, { question }))
-      await isAsked(2)
-      answers()
-      expect((await Promise.all(calls)).toSorted()).to.deep.equal(['answer 1', 'answer 2'])
-    })
-
-    it('are made by exactly one of those who wait when the one that makes it fails', async () => {
-      await start()
-      const first = call(0).catch(() => 'not answered')
-      await isAsked(1)
-      const others = [1, 2, 1, 2].map((process) => call(process))
-      await settled()
-      upstream.asked[0]!.end.resolve('fails')
-      expect(await first).to.equal('not answered')
-      await isAsked(2)
-      await settled()
-      expect(upstream.asked).to.have.length(2)
-      answers(1)
-      expect(new Set(await Promise.all(others))).to.deep.equal(new Set(['answer 2']))
-    })
-
-    it('are made once when the caller leaves for whom it is made', async () => {
-      await start()
-      const ending = new Ending()
-      const first = call(0, { ending })
-      await isAsked(1)
-      const others = [1, 2, 1, 2].map((process) => call(process))
-      await settled()
-      ending.leave(callerLeft())
-      await settled()
-      answers()
-      expect(new Set(await Promise.all([first, ...others]))).to.deep.equal(new Set(['answer 1']))
-      expect(upstream.asked).to.have.length(1)
-    })
-
-    it('go on when one leaves who waits for another process', async () => {
-      await start()
-      const first = call(0)
-      await isAsked(1)
-      const ending = new Ending()
-      const leaving = call(1, { ending }).catch(() => 'not answered')
-      const staying = [call(1), call(2)]
-      await settled()
-      ending.leave(callerLeft())
-      expect(await leaving).to.equal('not answered')
-      answers()
-      expect(await Promise.all([first, ...staying])).to.deep.equal(Array(3).fill('answer 1'))
-    })
-
-    it('forget what nobody waits for any more', async () => {
-      await start()
-      const endings = [new Ending(), new Ending()]
-      const calls = endings.map((ending, index) =>
-        call(index, { ending }).catch(() => 'not answered'),
-      )
-      await isAsked(1)
-      await settled()
-      for (const ending of endings) ending.leave(callerLeft())
-      upstream.asked[0]!.end.resolve('fails')
-      await Promise.all(calls)
-      const last = call(2)
-      await isAsked(2)
-      upstream.asked.at(-1)!.end.resolve('answers')
-      expect(await last).to.match(/^answer [23]$/)
-    })
-
-    it('go on where an answer is too large to be kept: not one after the other', async () => {
-      await start()
-      upstream.setSize(5_000_000)
-      const calls = [0, 1, 2, 1, 2].map((process) => call(process))
-      await isAsked(1)
-      await settled()
-      answers()
-      if (gather === togetherInRedis) {
-        // Each of the others makes its own, at the same time.
-        await isAsked(3)
-        answers()
-      }
-      const told = await Promise.all(calls)
-      expect(new Set(told).size).to.equal(gather === togetherInRedis ? 3 : 1)
-    })
-
-    it('are made by each alone when what they agree by is gone', async () => {
-      await start({ timeoutMs: 150 })
-      if (together.redis === undefined) together.lines!.freeze()
-      else together.redis.kill('SIGSTOP')
-      const calls = [0, 1, 2].map((process) => call(process))
-      await isAsked(3)
-      answers()
-      expect((await Promise.all(calls)).toSorted()).to.deep.equal([
-        'answer 1',
-        'answer 2',
-        'answer 3',
-      ])
-    })
-
-    if (gather === togetherAtPrimary) {
-      it('share an answer that is remembered nowhere', async () => {
-        await start({ limits: { cacheTtlSeconds: 0 } })
-        const calls = [0, 1, 2, 1, 2].map((process) => call(process))
-        await isAsked(1)
-        await settled()
-        answers()
-        expect(new Set(await Promise.all(calls))).to.deep.equal(new Set(['answer 1']))
-        expect(await Promise.race([call(0), isAsked(2)])).to.equal(undefined)
-      })
-
-      it('are made by one of those who wait when the process that makes it dies', async () => {
-        await start()
-        void call(0).catch(() => undefined)
-        await isAsked(1)
-        const others = [1, 2, 1, 2].map((process) => call(process))
-        await settled()
-        together.lines!.workers[0]!.end()
-        await isAsked(2)
-        await settled()
-        expect(upstream.asked).to.have.length(2)
-        answers(1)
-        expect(new Set(await Promise.all(others))).to.deep.equal(new Set(['answer 2']))
-      })
-    } else {
-      it('are made by one of those who wait when the lease of one that died runs out', async () => {
-        await start()
-        const { connection } = together
-        const first = call(0)
-        await isAsked(1)
-        const [prefixed] = await connection!.run((commands) => commands.keys('*claims*'))
-        const name = prefixed!.replace('gateway:', '')
-        const leftMs = await connection!.run((commands) => commands.pTTL(name))
-        expect(leftMs).to.be.within(5000, 10_000)
-        const others = [call(1), call(2)]
-        await settled()
-        await connection!.run((commands) => commands.del(name))
-        await isAsked(2)
-        await settled()
-        expect(upstream.asked).to.have.length(2)
-        answers()
-        await Promise.all([first, ...others])
-      })
-    }
+describe('identical calls of several processes, joined in Redis', () => {
+  let together: Together
+  let upstream: ReturnType<typeof vendor>
+  let call: (process: number, options?: { question?: string; ending?: Ending }) => Promise<string>
+  before(function () {
+    programPath('redis-server', this)
   })
-}
+  afterEach(() => together.end())
+  const start = async (options: Parameters<typeof togetherInRedis>[0] = {}) => {
+    together = await togetherInRedis({ count: 3, ...options })
+    upstream = vendor()
+    const gateways = together.processes.map((process, index) => coreOf(process, index))
+    call = async (process, { question = 'Hello.', ending = new Ending() } = {}) => {
+      const messages = [{ role: 'user' as const, content: question }]
+      const context = contextOf({ ending })
+      const answer = await gateways[process]!.chat({ model: 'gpt-4.1', messages }, context)
+      return answer.result.completion.choices[0]!.message.content!.trim()
+    }
+  }
+  const coreOf = ({ recall, recallFar, remember, claim }: TestProcess, index: number) => {
+    const fingerprintKey = Buffer.alloc(fingerprintKeyBytes)
+    const parts = {
+      recall,
+      recallFar,
+      remember,
+      ...createRecollection({ fingerprintKey, claim }),
+    }
+    return gatewayWith([upstream.routeFrom(index)], parts).gateway
+  }
+  const isAsked = (times: number) =>
+    until(`${times} are asked for`, () => upstream.asked.length >= times)
+  /** What is claimed now is known everywhere then. */
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 60))
+  const answers = (from = 0) => {
+    for (const { end } of upstream.asked.slice(from)) end.resolve('answers')
+  }
+
+  it('share one answer of the provider', async () => {
+    await start()
+    const calls = Array.from({ length: 20 }, (_, index) => call(index % 3))
+    await isAsked(1)
+    await settled()
+    answers()
+    expect(new Set(await Promise.all(calls))).to.deep.equal(new Set(['answer 1']))
+    expect(upstream.asked).to.have.length(1)
+  })
+
+  it('share nothing when they are not identical', async () => {
+    await start()
+    const calls = ['a', 'b'].map((question, index) => call(index, { question }))
+    await isAsked(2)
+    answers()
+    expect((await Promise.all(calls)).toSorted()).to.deep.equal(['answer 1', 'answer 2'])
+  })
+
+  it('are made by exactly one of those who wait when the one that makes it fails', async () => {
+    await start()
+    const first = call(0).catch(() => 'not answered')
+    await isAsked(1)
+    const others = [1, 2, 1, 2].map((process) => call(process))
+    await settled()
+    upstream.asked[0]!.end.resolve('fails')
+    expect(await first).to.equal('not answered')
+    await isAsked(2)
+    await settled()
+    expect(upstream.asked).to.have.length(2)
+    answers(1)
+    expect(new Set(await Promise.all(others))).to.deep.equal(new Set(['answer 2']))
+  })
+
+  it('are made once when the caller leaves for whom it is made', async () => {
+    await start()
+    const ending = new Ending()
+    const first = call(0, { ending })
+    await isAsked(1)
+    const others = [1, 2, 1, 2].map((process) => call(process))
+    await settled()
+    ending.leave(callerLeft())
+    await settled()
+    answers()
+    expect(new Set(await Promise.all([first, ...others]))).to.deep.equal(new Set(['answer 1']))
+    expect(upstream.asked).to.have.length(1)
+  })
+
+  it('go on when one leaves who waits for another process', async () => {
+    await start()
+    const first = call(0)
+    await isAsked(1)
+    const ending = new Ending()
+    const leaving = call(1, { ending }).catch(() => 'not answered')
+    const staying = [call(1), call(2)]
+    await settled()
+    ending.leave(callerLeft())
+    expect(await leaving).to.equal('not answered')
+    answers()
+    expect(await Promise.all([first, ...staying])).to.deep.equal(Array(3).fill('answer 1'))
+  })
+
+  it('forget what nobody waits for any more', async () => {
+    await start()
+    const endings = [new Ending(), new Ending()]
+    const calls = endings.map((ending, index) =>
+      call(index, { ending }).catch(() => 'not answered'),
+    )
+    await isAsked(1)
+    await settled()
+    for (const ending of endings) ending.leave(callerLeft())
+    upstream.asked[0]!.end.resolve('fails')
+    await Promise.all(calls)
+    const last = call(2)
+    await isAsked(2)
+    upstream.asked.at(-1)!.end.resolve('answers')
+    expect(await last).to.match(/^answer [23]$/)
+  })
+
+  it('go on where an answer is too large to be kept: not one after the other', async () => {
+    await start()
+    upstream.setSize(5_000_000)
+    const calls = [0, 1, 2, 1, 2].map((process) => call(process))
+    await isAsked(1)
+    await settled()
+    answers()
+    // Each of the others makes its own, at the same time.
+    await isAsked(3)
+    answers()
+    const told = await Promise.all(calls)
+    expect(new Set(told).size).to.equal(3)
+  })
+
+  it('are made by each alone when what they agree by is gone', async () => {
+    await start({ timeoutMs: 150 })
+    together.redis!.kill('SIGSTOP')
+    const calls = [0, 1, 2].map((process) => call(process))
+    await isAsked(3)
+    answers()
+    expect((await Promise.all(calls)).toSorted()).to.deep.equal([
+      'answer 1',
+      'answer 2',
+      'answer 3',
+    ])
+  })
+
+  it('are made by one of those who wait when the lease of one that died runs out', async () => {
+    await start()
+    const { connection } = together
+    const first = call(0)
+    await isAsked(1)
+    const [prefixed] = await connection!.run((commands) => commands.keys('*claims*'))
+    const name = prefixed!.replace('gateway:', '')
+    const leftMs = await connection!.run((commands) => commands.pTTL(name))
+    expect(leftMs).to.be.within(5000, 10_000)
+    const others = [call(1), call(2)]
+    await settled()
+    await connection!.run((commands) => commands.del(name))
+    await isAsked(2)
+    await settled()
+    expect(upstream.asked).to.have.length(2)
+    answers()
+    await Promise.all([first, ...others])
+  })
+})

@@ -11,6 +11,14 @@ export type TestRedis = Daemon & {
   restart(): Promise<void>
 }
 
+let shared: Promise<TestRedis> | undefined
+
+/** The Redis of this test process, for specs that do it no harm. */
+export function sharedRedis(): Promise<TestRedis> {
+  shared ??= startRedis()
+  return shared
+}
+
 /** Starts a Redis of its own, in some 20 ms; `words` are further options of its command line. */
 export async function startRedis(words: readonly string[] = []): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'))
