@@ -5,11 +5,11 @@ import type { Reload } from './api/settings.ts'
 import { assembleCalls } from './assemble/calls.ts'
 import { assembleFaces, type Built, type Faces } from './assemble/faces.ts'
 import { createGeneration, type Generation } from './assemble/generation.ts'
-import { assemblePeers } from './assemble/peers.ts'
 import { assemblePeople, type People } from './assemble/people.ts'
 import { createGenerations, createNote, createReload } from './assemble/reload.ts'
 import {
   assembleStore,
+  openPeers,
   openStoreWithSecret,
   type Environment,
   type OpenStore,
@@ -37,7 +37,7 @@ import type { Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { startTracing, type Started } from './telemetry/tracing.ts'
 
-type Assembled = {
+export type Assembled = {
   server: GatewayServer
   accounts: Accounts
   people: People
@@ -55,7 +55,7 @@ type Assembled = {
   close: () => Promise<void>
 }
 
-type Options = {
+export type AssembleOptions = {
   config: Config
   secrets: Secrets
   log: Log
@@ -92,7 +92,7 @@ export type WorkerParts = {
 const elapsed = () => Math.trunc(performance.now())
 
 /** Builds each part once, in the order of their dependencies. */
-export async function assemble(options: Options): Promise<Assembled> {
+export async function assemble(options: AssembleOptions): Promise<Assembled> {
   const { config, secrets, log, moreTools = [], worker } = options
   const { environment, metrics, opened, contract, following } = await open(options)
   const { events, peers, clock } = environment
@@ -165,13 +165,13 @@ type Opened = {
 }
 
 /** Opens what has to be waited for, before anything is built with it. */
-async function open(options: Options): Promise<Opened> {
+async function open(options: AssembleOptions): Promise<Opened> {
   const { config, secrets, log, worker, publicNet = {} } = options
   const { clock = Date.now, monotonic = elapsed, sleep = pause, random = Math.random } = options
   const budget = budgetOf({ config, monotonic, collector: options.collector })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const events = createEvents(log, metrics)
-  const peers = await assemblePeers({ config, secrets, events })
+  const peers = await openPeers({ config, secrets, events })
   const examines = worker?.isFirst !== false
   // Both are slow and independent of each other.
   const [opened, contract] = await Promise.all([
@@ -184,7 +184,7 @@ async function open(options: Options): Promise<Opened> {
   return { environment, metrics, opened, contract, following }
 }
 
-type ReadingParts = Pick<Options, 'log' | 'worker'> & { metrics: Metrics }
+type ReadingParts = Pick<AssembleOptions, 'log' | 'worker'> & { metrics: Metrics }
 
 /** Reads the metrics: in a worker those of all, with what has still to be counted here. */
 function createReading({ log, metrics, worker }: ReadingParts): Metrics['read'] {
@@ -241,7 +241,7 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
   return { ...server, router }
 }
 
-type BudgetParts = Pick<Options, 'collector' | 'config'> & {
+type BudgetParts = Pick<AssembleOptions, 'collector' | 'config'> & {
   monotonic: () => number
 }
 
@@ -262,7 +262,7 @@ function budgetOf({ config, monotonic, collector }: BudgetParts): Budget {
 function readiness(
   server: GatewayServer,
   store: GuardedStore,
-  worker: Options['worker'],
+  worker: AssembleOptions['worker'],
 ): () => Promise<void> {
   return async () => {
     if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')

@@ -1,7 +1,7 @@
 import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
 import { commandLine, signalActor } from './accounts/audit.ts'
 import { printedElsewhereText, setUpText } from './accounts/set-up-link.ts'
-import { assemble, type WorkerParts } from './assemble.ts'
+import { assemble, type Assembled, type AssembleOptions, type WorkerParts } from './assemble.ts'
 import { setFontConfiguration, siteAddress, type Loaded } from './config.ts'
 import { fontConfigurationFile } from './providers/sandbox/font-configuration.ts'
 import { takeFolder } from './take-folder.ts'
@@ -64,10 +64,11 @@ export async function serve(options: Options): Promise<void> {
   events.started(baseUrl, providerIds, assembled.retiring)
 }
 
-type Greeting = Pick<
-  Awaited<ReturnType<typeof assemble>>,
-  'accounts' | 'keys' | 'people' | 'providerIds' | 'store'
-> & { settings: Loaded; baseUrl: string; print: Options['print'] }
+type Greeting = Pick<Assembled, 'accounts' | 'keys' | 'people' | 'providerIds' | 'store'> & {
+  settings: Loaded
+  baseUrl: string
+  print: Options['print']
+}
 
 /** Makes what the first start makes, and prints where the gateway is. */
 async function greet(options: Greeting): Promise<void> {
@@ -85,7 +86,7 @@ async function greet(options: Greeting): Promise<void> {
 }
 
 /** What `npm start` exposes to collect garbage; without that flag V8 does as it likes. */
-function collection(): Pick<Parameters<typeof assemble>[0], 'collector'> {
+function collection(): Pick<AssembleOptions, 'collector'> {
   const { gc } = globalThis
   if (gc === undefined) return {}
   return {

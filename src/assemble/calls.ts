@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { createBudgets, type Budgets } from '../accounts/budgets.ts'
 import { createLedger } from '../accounts/ledger.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
@@ -6,20 +7,31 @@ import type { CallParts } from '../core/call.ts'
 import { createLeftCalls, type LeftCalls } from '../core/ending.ts'
 import type { Darkroom } from '../core/image/darkroom.ts'
 import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
+import type { Claim } from '../core/recall/in-flight.ts'
 import { createRecollection, type Recollection } from '../core/recall/recollection.ts'
+import type { Remembered } from '../core/recall/remembered.ts'
 import { createUploads, uploadsKeyBytes, type Uploads } from '../mcp/uploads.ts'
+import type { Redis } from '../peers/redis.ts'
 import { createDarkroom } from '../pictures/finish.ts'
 import { createGuardedFetch, type GuardedFetch } from '../pictures/guarded-fetch.ts'
+import { createCountsInMemory } from '../policy/counts-in-memory.ts'
+import { createCountsOnRedis } from '../policy/counts-on-redis.ts'
+import type { FarCache } from '../policy/far-cache/far-cache.ts'
+import { createFarCounts } from '../policy/far-counts.ts'
 import { createIdempotency, type Idempotency } from '../policy/idempotency.ts'
-import { RateLimit } from '../policy/rate-limit.ts'
+import type { LimitCounts } from '../policy/limit-counts.ts'
+import { RateLimit, windowSeconds } from '../policy/rate-limit.ts'
 import { createResponseCache, type ResponseCache } from '../policy/response-cache.ts'
 import { createRouteHealth, type Health } from '../policy/route-health.ts'
 import { createLines, type Lines } from '../providers/transport/lines.ts'
-import { assembleCounts } from './counts.ts'
-import { assembleFarCache } from './far-cache.ts'
-import type { Peers } from './peers.ts'
-import type { Environment, StoreParts } from './store.ts'
+import type { GatewaySecret } from '../storage/gateway-secret.ts'
+import type { Events } from '../telemetry/events.ts'
+import type { Environment, Peers, StoreParts } from './store.ts'
 
+/** After a failure, nothing is asked for so long. */
+const farCachePauseMs = 500
+/** A call waits for it before its vendor is asked, who takes longer for anything. */
+const farCacheTimeoutStandardMs = 150
 /** A host of pictures redirects once or twice, to where they are stored. */
 const pictureRedirectsMax = 3
 
@@ -43,6 +55,8 @@ export type Calls = {
   close: () => Promise<void>
 }
 
+/** The limits in force. */
+type LimitsNow = () => Config['limits']
 type Needed = Omit<Environment, 'secrets' | 'peers' | 'sleep' | 'random'> & {
   peers: Pick<Peers, 'redis'>
 }
@@ -54,13 +68,13 @@ type Needed = Omit<Environment, 'secrets' | 'peers' | 'sleep' | 'random'> & {
 export async function assembleCalls(
   environment: Needed,
   { store, secret }: Pick<StoreParts, 'store' | 'secret'>,
-  limits: () => Config['limits'],
+  limits: LimitsNow,
 ): Promise<Calls> {
   const { config, peers, events, budget, publicNet, clock, monotonic } = environment
   const { limits: first, uploadDir } = config
   const { redis } = peers
   const remembering = { secret, limits, events, monotonic }
-  const farCache = redis && (await assembleFarCache(redis, remembering))
+  const farCache = redis && (await loadFarCache(redis, remembering))
   const bytesMax = Math.floor(first.cacheBytesMax / workerCount(config))
   const cache = createResponseCache({ bytesMax, limits, far: farCache?.far, monotonic })
   const claim = cache.recallFar && farCache?.claimsWith(cache.recallFar)
@@ -70,7 +84,7 @@ export async function assembleCalls(
     connectionsMax: first.upstreamConnectionsMax,
     ...publicNet,
   })
-  const { counts, close: closeCounts } = assembleCounts({ ...environment, limits, redis })
+  const { counts, close: closeCounts } = countsOf(environment, limits)
   const isOneOfSeveral = workerCount(config) > 1 || store.dialect === 'postgres'
   const onFault = events.faulted
   const idempotency = createIdempotency({ store, limits, clock, onFault, isOneOfSeveral })
@@ -104,5 +118,81 @@ export async function assembleCalls(
       await guarded.close()
       await idempotency.close()
     },
+  }
+}
+
+type Counting = { counts: LimitCounts; close: () => Promise<void> }
+
+/** Counts what rate limits limit: in Redis, else in memory. */
+function countsOf({ peers: { redis }, events, monotonic }: Needed, limits: LimitsNow): Counting {
+  const createNear = (processes?: () => number) =>
+    createCountsInMemory({
+      windowSeconds,
+      monotonic,
+      onFault: events.faulted,
+      ...(processes === undefined ? {} : { processes }),
+    })
+  if (redis === undefined) return { counts: createNear(), close: () => Promise.resolve() }
+  const processId = randomUUID()
+  events.limitsShared()
+  const counts = createFarCounts({
+    exchange: createCountsOnRedis(redis, processId),
+    processId,
+    createNear,
+    timeoutMs: () => limits().limitsTimeoutMs,
+    onAlone: events.limitsAlone,
+    onJoint: events.limitsJoint,
+  })
+  return { counts, close: counts.close }
+}
+
+type FarCacheParts = {
+  secret: GatewaySecret
+  limits: LimitsNow
+  events: Pick<Events, 'farCacheAsked'>
+  monotonic: () => number
+}
+type Remembering = {
+  far: FarCache
+  /** Joins identical calls; `recallFar` looks into the far cache. */
+  claimsWith: (recallFar: RecallFar) => (key: string) => Claim<Remembered>
+}
+type RecallFar = (key: string) => Promise<Remembered | undefined>
+
+/** What processes remember together in Redis; Keyv is loaded only where there is one. */
+async function loadFarCache(redis: Redis, parts: FarCacheParts): Promise<Remembering> {
+  const [
+    { createFarCache },
+    { createCircuit },
+    { createSeal, sealForm, sealKeyBytes },
+    { createAskRedis },
+    { createRedisBytes },
+    { createRedisClaims },
+  ] = await Promise.all([
+    import('../policy/far-cache/far-cache.ts'),
+    import('../policy/far-cache/circuit.ts'),
+    import('../policy/far-cache/seal.ts'),
+    import('../policy/far-cache/redis-operations.ts'),
+    import('../policy/far-cache/redis-bytes.ts'),
+    import('../policy/far-cache/redis-claims.ts'),
+  ])
+  const { secret, limits, events, monotonic } = parts
+  const timeoutMs = () => limits().farCacheTimeoutMs ?? farCacheTimeoutStandardMs
+  const ask = createAskRedis(redis, timeoutMs)
+  const circuit = createCircuit(farCachePauseMs, monotonic)
+  // Gateways with other stores, and other versions, may use the same Redis.
+  const names = `${secret.keyFor('names in Redis', 9).toString('base64url')}:${sealForm}`
+  const far = createFarCache({
+    bytes: createRedisBytes({ redis, ask, timeoutMs }),
+    seal: createSeal(secret.keyFor('seals of answers', sealKeyBytes)),
+    circuit,
+    namespace: `${names}:answers`,
+    onOutcome: events.farCacheAsked,
+  })
+  const isOn = () => limits().cacheTtlSeconds > 0
+  const namespace = `${names}:claims`
+  return {
+    far,
+    claimsWith: (recallFar) => createRedisClaims({ ask, circuit, namespace, isOn, recallFar }),
   }
 }

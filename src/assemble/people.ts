@@ -13,9 +13,10 @@ import type { PeopleParts } from '../api/people.ts'
 import type { SessionParts } from '../api/sessions.ts'
 import { siteAddress } from '../config.ts'
 import { createSessionCookie } from '../http/session-cookie.ts'
+import { createAttempts, type Attempts } from '../policy/attempts.ts'
 import { createClientAttempts, type ClientAttempts } from '../policy/client-attempts.ts'
+import { countAttemptsOnRedis, createFarAttempts } from '../policy/far-attempts.ts'
 import { createSignInAttempts, type SignInAttempts } from '../policy/sign-in-attempts.ts'
-import { assembleAttempts } from './attempts.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 /** How people sign in: their passwords, sessions and links. */
@@ -31,13 +32,13 @@ export function assemblePeople(
   environment: Environment,
   { store, audit, announce }: StoreParts,
 ): People {
-  const { config, events, peers, clock } = environment
+  const { config, events, clock } = environment
   const { limits, signUp } = config
   const baseUrl = siteAddress(config)
   const stored = { store, audit, announce, clock }
   const passwords = createPasswords(limits)
   const sessions = createSessions({ ...stored, limits })
-  const counted = assembleAttempts({ ...environment, redis: peers.redis })
+  const counted = attemptsOf(environment)
   const attempts = createSignInAttempts(counted)
   const people = createPeople({ ...stored, passwords, attempts })
   const letIn = { ...stored, passwords, people, sessions, attempts, onFailure: events.signInFailed }
@@ -56,4 +57,12 @@ export function assemblePeople(
     clientAttempts: createClientAttempts(counted),
     cookie: createSessionCookie(config.baseUrl),
   }
+}
+
+/** Counts attempts to sign in: in Redis, else in memory. */
+function attemptsOf({ config: { limits }, peers: { redis }, monotonic }: Environment): Attempts {
+  const near = createAttempts({ entriesMax: limits.signInEntriesMax, monotonic })
+  if (redis === undefined) return near
+  const exchange = countAttemptsOnRedis(redis)
+  return createFarAttempts({ exchange, timeoutMs: () => limits.limitsTimeoutMs, near })
 }

@@ -14,13 +14,14 @@ import type { FailoverPolicy } from '../core/failover.ts'
 import { attemptOf, type Refused } from '../http/refused-attempt.ts'
 import { toolScope } from '../oauth/metadata.ts'
 import type { Announce } from '../peers/announcement.ts'
-import { createHearing, type Listeners } from '../peers/channel.ts'
+import { aloneChannel, createHearing, type Channel, type Listeners } from '../peers/channel.ts'
+import { createRedisChannel } from '../peers/redis-channel.ts'
+import { openRedis, type Redis } from '../peers/redis.ts'
 import type { PublicNet } from '../pictures/guarded-fetch.ts'
 import { readGatewaySecret, type GatewaySecret } from '../storage/gateway-secret.ts'
 import { openStore } from '../storage/open-store.ts'
 import { guardStore, type GuardedStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
-import type { Peers } from './peers.ts'
 
 /** What every part is built with. */
 export type Environment = {
@@ -41,6 +42,14 @@ export type Environment = {
   random: () => number
 }
 
+/** What crosses processes: replicas, and workers of one machine alike. */
+export type Peers = {
+  redis: Redis | undefined
+  /** To all other processes. */
+  channel: Channel
+  close(): void
+}
+
 /** The store, and what it keeps of accounts, keys and their use. */
 export type StoreParts = OpenStore & {
   audit: Audit
@@ -59,6 +68,30 @@ export type OpenStore = { store: GuardedStore; secret: GatewaySecret }
 
 /** Records an answered error, for people who can remove its cause. */
 export type NoteRefusal = (error: GatewayError, refused: Refused) => void
+
+type PeersOptions = {
+  config: Pick<Config, 'redisKeyPrefix' | 'limits'>
+  secrets: Pick<Secrets, 'redisUrl'>
+  events: Events
+}
+
+/** Throws a RedisRefusal. */
+export async function openPeers(options: PeersOptions): Promise<Peers> {
+  const redis = await redisOf(options)
+  const channel = redis === undefined ? aloneChannel : createRedisChannel(redis)
+  return { redis, channel, close: () => redis?.close() }
+}
+
+async function redisOf({
+  config: { redisKeyPrefix: keyPrefix, limits },
+  secrets: { redisUrl },
+  events,
+}: PeersOptions): Promise<Redis | undefined> {
+  if (redisUrl === undefined) return undefined
+  const redis = await openRedis({ url: redisUrl, keyPrefix, limits, events })
+  if (redis.isUp()) events.redisUsed(redis.place)
+  return redis
+}
 
 type Opening = Pick<Environment, 'config' | 'secrets' | 'events' | 'monotonic'> & {
   /** Whether this process examines the store, which one of several does. */
