@@ -23,8 +23,7 @@ import {
   type Operations,
 } from '../http/contract-router.ts'
 import { createSecurity } from '../http/security.ts'
-import type { Elsewhere } from '../mcp/elsewhere.ts'
-import { createToolServer, type ToolServer } from '../mcp/index.ts'
+import { createToolServer, type OtherProcesses, type ToolServer } from '../mcp/index.ts'
 import { sessionKeyBytes } from '../mcp/sessions.ts'
 import type { OAuthServer } from '../oauth/index.ts'
 import { announcedTextMax } from '../peers/announcement.ts'
@@ -108,7 +107,7 @@ function toolServerOf(parts: Built, claimKey: ClaimKey, countRefused: CountRefus
     allowsOrigin: (origin) => current().allowsOrigin(origin),
     claimKey,
     countRefused,
-    elsewhere: elsewhereOver(peers.channel),
+    otherProcesses: otherProcessesOver(peers.channel),
     sessionKey: store.secret.keyFor('tool sessions', sessionKeyBytes),
     // The tool answers with the failure; the account also learns of what it can repair.
     onFailure: (tool, error, context) => {
@@ -121,26 +120,25 @@ function toolServerOf(parts: Built, claimKey: ClaimKey, countRefused: CountRefus
     tracing,
     monotonic,
   })
-  const { fromElsewhere } = toolServer
+  const { fromOtherProcesses: announced } = toolServer
   peers.channel.listen({
-    call_cancelled: ({ id, keyId, sessionId }) => fromElsewhere.cancel({ keyId, sessionId }, id),
-    log_level_set: ({ level, keyId, sessionId }) =>
-      fromElsewhere.setLevel({ keyId, sessionId }, level),
-    tool_session_ended: ({ keyId, sessionId }) => fromElsewhere.endSession({ keyId, sessionId }),
-    call_told: ({ accountId, told }) => fromElsewhere.tellState(accountId, told),
+    call_cancelled: ({ id, keyId, sessionId }) => announced.cancel({ keyId, sessionId }, id),
+    log_level_set: ({ level, keyId, sessionId }) => announced.setLevel({ keyId, sessionId }, level),
+    tool_session_ended: ({ keyId, sessionId }) => announced.endSession({ keyId, sessionId }),
+    call_told: ({ accountId, told }) => announced.publishState(accountId, told),
   })
   return toolServer
 }
 
 /** Announces what tool clients do at this process to the others. */
-function elsewhereOver({ isAlone, announce }: Channel): Elsewhere {
+function otherProcessesOver({ isAlone, announce }: Channel): OtherProcesses {
   return {
     cancel: (client, id) => {
       if (String(id).length <= announcedTextMax) announce({ kind: 'call_cancelled', ...client, id })
     },
     setLevel: (client, level) => announce({ kind: 'log_level_set', ...client, level }),
     endSession: (client) => announce({ kind: 'tool_session_ended', ...client }),
-    tellState: isAlone
+    publishState: isAlone
       ? undefined
       : (accountId, told) => announce({ kind: 'call_told', accountId, told }),
   }

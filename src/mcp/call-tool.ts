@@ -1,25 +1,44 @@
+import { schemaChecks } from '../../generated/checks.js'
 import type { CallContext } from '../core/caller.ts'
 import { toGatewayError, type GatewayError } from '../core/error.ts'
 import { wasCancelled } from '../core/failure.ts'
-import type { ClaimKey } from '../core/recall/idempotency.ts'
+import { noTexts } from '../core/image/image.ts'
 import type { CountRefused } from '../core/limits.ts'
-import { nearName } from '../core/words/near-name.ts'
+import { claimed, failClaim, type ClaimKey, type KeptAnswer } from '../core/recall/idempotency.ts'
 import type { TraceCarrier, Tracing } from '../core/trace.ts'
+import { nearName } from '../core/words/near-name.ts'
 import { assertValid } from '../http/check-error.ts'
-import { failureText, printContent, printFailure, type PrintedResult } from './content.ts'
-import type { ToolCallState } from './elsewhere.ts'
-import { callOnce, keyIn } from './idempotent-call.ts'
-import { JsonRpcError, rpcCodes, type MessageId } from './json-rpc.ts'
-import { admitsInfo, levelMember } from './log-levels.ts'
-import { withoutNulls, type Params } from './messages.ts'
-import { startProgress, type ProgressNotification } from './progress.ts'
-import type { BoundTool, ToolsInForce } from './tool.ts'
+import { fingerprintOf } from '../http/idempotent.ts'
+import {
+  isObject,
+  JsonRpcError,
+  rpcCodes,
+  withoutNulls,
+  type MessageId,
+  type Params,
+} from './json-rpc.ts'
+import {
+  admitsInfo,
+  levelMember,
+  logOf,
+  startReports,
+  type CallReports,
+  type ToolCallState,
+  type ToolNotification,
+} from './progress.ts'
+import {
+  printContent,
+  printFailure,
+  type BoundTool,
+  type PrintedResult,
+  type ToolsInForce,
+} from './tool.ts'
 
 type Options = {
   inForce: () => ToolsInForce
-  /** Whether somebody may listen for an account. */
+  /** Whether an event stream may be open for an account. */
   isHeard: (accountId: string) => boolean
-  tellState: (accountId: string, state: ToolCallState) => void
+  publishState: (accountId: string, state: ToolCallState) => void
   progressIntervalMs: number
   claimKey: ClaimKey
   countRefused: CountRefused
@@ -34,20 +53,11 @@ export type CallTool = (
   answering: Answering,
 ) => Promise<PrintedResult>
 
-/** How news of a call reach its client. */
 type Answering = {
   /** Sends a message before the result. */
   notify: (notification: ToolNotification) => void
   /** Whether log messages that the call asks for are among them. */
   logsInAnswer: boolean
-}
-export type ToolNotification = ProgressNotification | LogNotification
-type LogMessage = { level: 'info'; logger: 'generation'; data: ToolCallState }
-type LogNotification = { method: 'notifications/message'; params: LogMessage }
-
-/** The state of a call as a log message. */
-export function logOf(data: ToolCallState): LogMessage {
-  return { level: 'info', logger: 'generation', data }
 }
 
 /**
@@ -58,102 +68,140 @@ export function createCallTool(options: Options): CallTool {
   const { inForce, claimKey, countRefused, onFailure } = options
   return async (params, asked, answering) => {
     const { tools, enter, leave } = inForce()
-    const { name, arguments: given = {} } = params
-    const tool = typeof name === 'string' ? tools.get(name) : undefined
-    if (tool === undefined) throw noTool(name, [...tools.keys()])
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-      const remedy =
-        typeof given === 'string' ? ' It is a string: send JSON itself, without the quotes.' : ''
-      throw new JsonRpcError(rpcCodes.invalidParams, `'arguments' must be an object.${remedy}`)
-    }
-    const traced = options.tracing?.tool(tool.description.name, metaOf(params), asked.trace)
+    const tool = toolOf(params, tools)
+    const given = argumentsOf(params)
+    const { name } = tool.description
+    const traced = options.tracing?.tool(name, metaOf(params), asked.trace)
     const context = traced === undefined ? asked : { ...asked, trace: traced }
     const { requestId } = context
     const key = tool.isGeneration ? keyIn(params) : undefined
-    const work = announce(tool, { params, context, answering, options })
+    const reports = reportsOf(tool, { params, context, answering, options })
     enter()
     try {
       const input: object = withoutNulls(given)
       assertValid(tool.check, input)
-      const { report } = work
-      const call = async (given: CallContext) =>
-        printContent(await tool.handle(input, { context: given, report }))
-      const keyed = { toolName: tool.description.name, input, context }
+      const { report } = reports
+      const call = async (own: CallContext) =>
+        printContent(await tool.handle(input, { context: own, report }))
       const result =
         key === undefined
           ? { ...(await call(context)), meta: { requestId } }
-          : await callOnce({ key, ...keyed }, claimKey, call)
-      work.end('finished')
+          : await callOnce({ key, toolName: name, input, context }, claimKey, call)
+      reports.end('finished')
       traced?.ended?.(undefined)
       return result
     } catch (thrown) {
       const error = toGatewayError(await countRefused(thrown, context.caller))
-      onFailure(tool.description.name, error, context)
-      work.end(wasCancelled(error) ? 'cancelled' : 'failed')
+      onFailure(name, error, context)
+      reports.end(wasCancelled(error) ? 'cancelled' : 'failed')
       traced?.ended?.(error.code)
-      return { ...printFailure(failureText(error)), meta: { requestId } }
+      return { ...printFailure(error), meta: { requestId } }
     } finally {
       leave()
     }
   }
 }
 
-function noTool(name: unknown, names: readonly string[]): JsonRpcError {
-  const what =
-    typeof name === 'string' ? `There is no tool '${name.slice(0, 200)}'.` : 'No tool is named.'
-  const near = typeof name === 'string' ? nearName(name, names) : undefined
-  const remedy =
-    near === undefined ? 'The method tools/list lists the tools.' : `Did you mean '${near}'?`
-  return new JsonRpcError(rpcCodes.invalidParams, `${what} ${remedy}`)
+function toolOf({ name }: Params, tools: ToolsInForce['tools']): BoundTool {
+  if (typeof name !== 'string') throw noTool('No tool is named.', undefined)
+  const tool = tools.get(name)
+  if (tool !== undefined) return tool
+  throw noTool(`There is no tool '${name.slice(0, 200)}'.`, nearName(name, [...tools.keys()]))
 }
 
-type Announced = {
+function noTool(fault: string, near: string | undefined): JsonRpcError {
+  const remedy =
+    near === undefined ? 'The method tools/list lists the tools.' : `Did you mean '${near}'?`
+  return new JsonRpcError(rpcCodes.invalidParams, `${fault} ${remedy}`)
+}
+
+function argumentsOf({ arguments: given = {} }: Params): object {
+  if (isObject(given)) return given
+  const remedy =
+    typeof given === 'string' ? ' It is a string: send JSON itself, without the quotes.' : ''
+  throw new JsonRpcError(rpcCodes.invalidParams, `'arguments' must be an object.${remedy}`)
+}
+
+type Reported = {
   params: Params
   context: CallContext
   answering: Answering
   options: Options
 }
 
-/** Reports progress to the client; for generating tools also to the account's event streams. */
-function announce(tool: BoundTool, { params, context, answering, options }: Announced) {
-  const { isHeard, tellState, progressIntervalMs, monotonic } = options
-  const { name } = tool.description
-  const { caller, requestId } = context
+/** Reports progress to the client; of generating tools also the state, as log messages. */
+function reportsOf(
+  tool: BoundTool,
+  { params, context: { caller, requestId }, answering, options }: Reported,
+): CallReports {
+  const { isHeard, publishState, progressIntervalMs: intervalMs, monotonic } = options
   const { notify, logsInAnswer } = answering
-  const isLogged = tool.isGeneration && logsInAnswer && admitsInfo(metaOf(params)[levelMember])
-  const isHeardOf = tool.isGeneration && isHeard(caller.accountId)
-  const tell = (state: string, elapsedMs: number) => {
-    const told = { tool: name, requestId, state, elapsedMs }
-    if (isHeardOf) tellState(caller.accountId, told)
-    if (isLogged) notify({ method: 'notifications/message', params: logOf(told) })
+  const { progressToken: token, [levelMember]: level } = metaOf(params)
+  const listeners: ((state: ToolCallState) => void)[] = []
+  if (tool.isGeneration && isHeard(caller.accountId)) {
+    listeners.push((state) => publishState(caller.accountId, state))
   }
-  const startedAt = monotonic()
-  tell('started', 0)
-  const { report, stop } = startProgress({
-    toolName: name,
-    token: tokenOf(params),
-    notify,
-    onTick: (elapsedMs) => tell('running', elapsedMs),
-    isObserved: isHeardOf || isLogged,
-    intervalMs: progressIntervalMs,
-    monotonic,
-  })
-  return {
-    report,
-    end: (state: string) => {
-      stop()
-      tell(state, monotonic() - startedAt)
-    },
+  if (tool.isGeneration && logsInAnswer && admitsInfo(level)) {
+    listeners.push((state) => notify({ method: 'notifications/message', params: logOf(state) }))
   }
+  const toolName = tool.description.name
+  return startReports({ toolName, requestId, token, notify, listeners, intervalMs, monotonic })
 }
 
-function tokenOf(params: Params): MessageId | undefined {
-  return metaOf(params).progressToken
+type Meta = TraceCarrier & {
+  progressToken?: MessageId
+  [levelMember]?: unknown
+  idempotencyKey?: unknown
 }
-
-type Meta = TraceCarrier & { progressToken?: MessageId; [levelMember]?: unknown }
 
 function metaOf({ _meta: meta }: Params): Meta {
   // `readMessages` has checked `_meta` of every request.
   return (meta as Meta | undefined) ?? {}
+}
+
+/** The idempotency key in a call's `_meta`, if it has one. Throws a JsonRpcError. */
+function keyIn(params: Params): string | undefined {
+  const { idempotencyKey: key } = metaOf(params)
+  if (key === undefined) return undefined
+  if (schemaChecks.IdempotencyKey(key)) return key
+  const text = "'_meta.idempotencyKey' must be 1 to 255 visible ASCII characters, as one string."
+  throw new JsonRpcError(rpcCodes.invalidParams, text)
+}
+
+type KeyedCall = { key: string; toolName: string; input: object; context: CallContext }
+
+/**
+ * Does the work of calls with the same key once, and answers the others with its result
+ * (docs/tool-protocol.md#idempotency). Throws a GatewayError.
+ */
+async function callOnce(
+  { key, toolName, input: request, context }: KeyedCall,
+  claimKey: ClaimKey,
+  work: (context: CallContext) => Promise<PrintedResult>,
+): Promise<PrintedResult> {
+  const { caller, requestId, hold, strict, fallback, allowRepeat } = context
+  const operation = `tools/call ${toolName}`
+  const fingerprint = await fingerprintOf({ request, texts: noTexts, strict, fallback })
+  const asked = { caller, key, operation, fingerprint, requestId, hold, allowRepeat }
+  const { claim, kept } = await claimKey(asked)
+  if (claim === undefined) return replayed(kept)
+  try {
+    const result = await work({ ...context, ...claimed(claim) })
+    await claim.keep(keptOf(result))
+    return { ...result, meta: { requestId } }
+  } catch (thrown) {
+    const error = toGatewayError(thrown)
+    await failClaim(claim, error, () => keptOf(printFailure(error)))
+    throw thrown
+  }
+}
+
+function keptOf({ printed }: PrintedResult): KeptAnswer {
+  return { status: null, headers: {}, body: printed }
+}
+
+/** The kept result, marked as replayed, with the id of the call that made it. */
+function replayed({ body, requestId }: KeptAnswer & { requestId: string }): PrintedResult {
+  const printed = body.map((piece) => Buffer.from(piece))
+  return { printed, meta: { idempotentReplayed: true, requestId } }
 }

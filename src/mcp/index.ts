@@ -7,20 +7,25 @@ import type { Tracing } from '../core/trace.ts'
 import type { Operations } from '../http/contract-router.ts'
 import type { ErrorAnswer } from '../http/error-answer.ts'
 import type { Operation } from '../http/operation.ts'
-import { createCallTool, logOf } from './call-tool.ts'
-import { deleteMcp } from './delete-mcp.ts'
-import type { Elsewhere, ToolCallState } from './elsewhere.ts'
-import { createClientNames } from './client-names.ts'
+import { createCallTool } from './call-tool.ts'
+import { createClientInfo } from './client-info.ts'
 import { createLegacyEra } from './eras/legacy.ts'
 import { createModernEra } from './eras/modern.ts'
-import { createEventStreams, type EventStreamLimits } from './event-streams.ts'
-import { getMcp } from './get-mcp.ts'
-import { createErrorAnswer, errorMessage, rpcCodes } from './json-rpc.ts'
-import { createLogLevels } from './log-levels.ts'
-import { createMultiplexer } from './multiplexer.ts'
-import type { AllowsOrigin } from './origin.ts'
+import { createEventStreams, type EventStreamLimits, type EventStreams } from './event-streams.ts'
+import { createErrorAnswer, type MessageId } from './json-rpc.ts'
+import { createOpenCalls } from './open-calls.ts'
+import { guarded, type AllowsOrigin } from './origin.ts'
 import { postMcp, type PostLimits } from './post-mcp.ts'
-import { createSessions, type Client, type SessionLimits } from './sessions.ts'
+import { accepts } from './post-response.ts'
+import { createLogLevels, logOf, type ToolCallState } from './progress.ts'
+import { assertKnownRevision, serverCard } from './protocol.ts'
+import {
+  clientOf,
+  createSessions,
+  type Client,
+  type SessionLimits,
+  type Sessions,
+} from './sessions.ts'
 import type { ToolsInForce } from './tool.ts'
 
 type McpId = 'postMcp' | 'getMcp' | 'deleteMcp'
@@ -30,17 +35,27 @@ type Options = {
     limits: PostLimits & EventStreamLimits & SessionLimits & { toolProgressIntervalMs: number }
   }
   inForce: () => ToolsInForce
-  /** Whether pages of an origin may use the tool server. */
   allowsOrigin: AllowsOrigin
   claimKey: ClaimKey
   countRefused: CountRefused
-  elsewhere: Elsewhere
-  /** Proves ids of sessions, the same for all processes. */
+  otherProcesses: OtherProcesses
+  /** Signs ids of sessions, the same for all processes. */
   sessionKey: Buffer
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   connectionLog: Pick<ConnectionLog, 'heard'>
   tracing?: Tracing | undefined
   monotonic: () => number
+}
+
+/** Announces what a client did to the other processes, which may answer its other messages. */
+export type OtherProcesses = {
+  /** Cancels a call of the client. */
+  cancel(client: Client, id: MessageId): void
+  setLevel(client: Client, level: string): void
+  /** Ends a session with its calls and streams. */
+  endSession(client: Client): void
+  /** Sends a call's state to the account's event streams; undefined for a single process. */
+  publishState: ((accountId: string, state: ToolCallState) => void) | undefined
 }
 
 export type ToolServer = {
@@ -51,103 +66,122 @@ export type ToolServer = {
   allowedOrigin: (origin: string) => string | undefined
   /** Sends `tools/list_changed` to all event streams; to be called when tools have changed. */
   announceToolsChanged(): void
-  /** What clients did at another process. */
-  fromElsewhere: { [Act in keyof Elsewhere]: NonNullable<Elsewhere[Act]> }
+  /** Receives what other processes announce. */
+  fromOtherProcesses: {
+    cancel(client: Client, id: unknown): boolean
+    setLevel(client: Client, level: unknown): level is string
+    endSession(client: Client): void
+    publishState(accountId: string, state: ToolCallState): void
+  }
   /** Ends all event streams. */
   close(): void
 }
 
-/**
- * The tool server: one SDK server behind a Streamable HTTP transport of our own. The SDK is loaded
- * with the first tool call: it takes a fifth of the heap, which every garbage collection scans.
- */
+/** The tool server: Streamable HTTP of our own around SDK servers (docs/tool-protocol.md#sdk). */
 export function createToolServer(options: Options): ToolServer {
-  const { config, inForce, allowsOrigin, claimKey, countRefused, elsewhere } = options
-  const { onFailure, tracing, monotonic } = options
+  const { config, inForce, allowsOrigin, otherProcesses } = options
   const { limits } = config
-  const multiplexer = createMultiplexer()
+  const openCalls = createOpenCalls()
   const streams = createEventStreams(limits)
   const levels = createLogLevels(limits)
   const sessions = createSessions(options.sessionKey, limits)
-  const endSessionHere = (client: Client): void => {
-    sessions.end(client)
-    streams.endSession(client)
-    multiplexer.cancelAll(client)
-    levels.forget(client)
-  }
-  const progressIntervalMs = limits.toolProgressIntervalMs
-  const tellHere = (accountId: string, data: ToolCallState): void => {
-    const message = { jsonrpc: '2.0', method: 'notifications/message', params: logOf(data) }
-    streams.publish(accountId, message, levels.wantsInfo)
-  }
-  const callTool = createCallTool({
-    inForce,
-    isHeard: (accountId) => elsewhere.tellState !== undefined || streams.isHeard(accountId),
-    tellState: (accountId, state) => {
-      tellHere(accountId, state)
-      elsewhere.tellState?.(accountId, state)
+  const here: ToolServer['fromOtherProcesses'] = {
+    cancel: openCalls.cancel,
+    setLevel: levels.set,
+    endSession: (client) => {
+      sessions.end(client)
+      streams.endSession(client)
+      openCalls.cancelAll(client)
+      levels.forget(client)
     },
-    progressIntervalMs,
-    claimKey,
-    countRefused,
-    onFailure,
-    tracing,
-    monotonic,
-  })
-  const eras = {
-    legacy: createLegacyEra({ inForce, levels, sessions, elsewhere }),
-    modern: createModernEra({ inForce, streams }),
+    publishState: (accountId, state) => {
+      const message = { jsonrpc: '2.0', method: 'notifications/message', params: logOf(state) }
+      streams.publish(accountId, message, levels.wantsInfo)
+    },
   }
-  const endSession = (client: Client): void => {
-    endSessionHere(client)
-    elsewhere.endSession(client)
+  const { publishState } = otherProcesses
+  const callTool = createCallTool({
+    ...options,
+    isHeard: (accountId) => publishState !== undefined || streams.isHeard(accountId),
+    publishState: (accountId, state) => {
+      here.publishState(accountId, state)
+      publishState?.(accountId, state)
+    },
+    progressIntervalMs: limits.toolProgressIntervalMs,
+  })
+  const setLevel = (client: Client, level: unknown) => {
+    if (!levels.set(client, level)) return false
+    otherProcesses.setLevel(client, level)
+    return true
   }
-  const clientNames = createClientNames({
-    log: options.connectionLog,
-    isTool: (name) => inForce().tools.has(name),
+  const post = postMcp({
+    eras: {
+      legacy: createLegacyEra({ inForce, sessions, setLevel }),
+      modern: createModernEra({ inForce, streams }),
+    },
+    clientInfo: createClientInfo({
+      log: options.connectionLog,
+      isTool: (name) => inForce().tools.has(name),
+    }),
+    openCalls,
+    cancel: (client, id) => {
+      if (openCalls.cancel(client, id)) return
+      if (typeof id === 'string' || typeof id === 'number') otherProcesses.cancel(client, id)
+    },
+    callTool: async (request) => (await loadSdk()).callInServer(request, callTool),
+    limits,
   })
-  const connect = once(async () => {
-    const { connectServer } = await import('./server.ts')
-    await connectServer({ multiplexer, callTool })
-  })
+  const endSession = (client: Client) => {
+    here.endSession(client)
+    otherProcesses.endSession(client)
+  }
   return {
     operations: {
-      postMcp: guarded(
-        postMcp({ multiplexer, eras, elsewhere, clientNames, connect, limits }),
-        allowsOrigin,
-      ),
+      postMcp: guarded(post, allowsOrigin),
       getMcp: guarded(getMcp({ streams, sessions }), allowsOrigin),
       deleteMcp: guarded(deleteMcp({ sessions, endSession }), allowsOrigin),
     },
     errorAnswer: createErrorAnswer(config.baseUrl),
     allowedOrigin: (origin) => (allowsOrigin(origin) ? origin : undefined),
     announceToolsChanged: streams.announceToolsChanged,
-    fromElsewhere: {
-      cancel: multiplexer.cancelByClient,
-      setLevel: levels.set,
-      endSession: endSessionHere,
-      tellState: tellHere,
-    },
+    fromOtherProcesses: here,
     close: streams.close,
   }
 }
+
+/** The SDK is loaded with the first tool call: it takes a fifth of the heap, which every garbage collection scans. */
+const loadSdk = once(() => import('./sdk-server.ts'))
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined
   return () => (made ??= make())
 }
 
-/** Answers pages of other origins with 403 (MCP specification, transports, security warning). */
-function guarded<Id extends McpId>(
-  handle: Operation<Id>,
-  allowsOrigin: AllowsOrigin,
-): Operation<Id> {
-  return async (call) => {
-    const { origin } = call.request.headers
-    if (origin === undefined || allowsOrigin(origin)) return handle(call)
-    const text =
-      'Pages of this origin may not use the tool server. ' +
-      'The setting allowed_origins lists those that may.'
-    return { status: 403, json: errorMessage(null, rpcCodes.refused, text) }
+type GetOptions = { streams: EventStreams; sessions: Sessions }
+
+/** GET /mcp: an event stream if `Accept` names one, else a description of the tool server. */
+function getMcp({ streams, sessions }: GetOptions): Operation<'getMcp'> {
+  return async ({ request, caller, ending }) => {
+    const { method, headers } = request
+    assertKnownRevision(headers)
+    if (method !== 'GET' || !accepts(headers.accept, 'text/event-stream')) {
+      return { status: 200, json: serverCard }
+    }
+    const client = clientOf(caller, headers)
+    sessions.check(caller.accountId, client)
+    return streams.open(caller, client, { signal: ending.signal })
+  }
+}
+
+type DeleteOptions = { sessions: Sessions; endSession: (client: Client) => void }
+
+/** DELETE /mcp: ends a session with its streams and calls. */
+function deleteMcp({ sessions, endSession }: DeleteOptions): Operation<'deleteMcp'> {
+  return async ({ request, caller }) => {
+    assertKnownRevision(request.headers)
+    const client = clientOf(caller, request.headers)
+    sessions.check(caller.accountId, client)
+    if (client.sessionId !== undefined) endSession(client)
+    return { status: 204 }
   }
 }

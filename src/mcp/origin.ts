@@ -1,3 +1,6 @@
+import type { Operation } from '../http/operation.ts'
+import { errorMessage, rpcCodes } from './json-rpc.ts'
+
 /** Whether a page of this origin may use the tool server. */
 export type AllowsOrigin = (origin: string) => boolean
 
@@ -6,12 +9,27 @@ type Options = { baseUrl: string | undefined; allowedOrigins: readonly string[] 
 const loopback = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/
 
 /**
- * Allows pages of the gateway itself, of this machine, and those that the operator lists. A name
- * that only resolves to this machine is refused (MCP specification, DNS rebinding warning).
+ * Allows pages of the gateway, of this machine, and of the listed origins. A name that resolves to
+ * this machine is refused (MCP specification, DNS rebinding warning).
  */
 export function createOriginRule({ baseUrl, allowedOrigins }: Options): AllowsOrigin {
   const addresses = [...(baseUrl === undefined ? [] : [baseUrl]), ...allowedOrigins]
   // Normalised as browsers do it: in lower case, without a default port.
   const listed = new Set(addresses.map((address) => URL.parse(address)?.origin ?? address))
   return (origin) => listed.has(origin) || loopback.test(origin)
+}
+
+/** Answers pages of other origins with 403 (MCP specification, transports, security warning). */
+export function guarded<Id extends 'postMcp' | 'getMcp' | 'deleteMcp'>(
+  handle: Operation<Id>,
+  allowsOrigin: AllowsOrigin,
+): Operation<Id> {
+  return async (call) => {
+    const { origin } = call.request.headers
+    if (origin === undefined || allowsOrigin(origin)) return handle(call)
+    const text =
+      'Pages of this origin may not use the tool server. ' +
+      'The setting allowed_origins lists those that may.'
+    return { status: 403, json: errorMessage(null, rpcCodes.refused, text) }
+  }
 }

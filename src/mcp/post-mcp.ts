@@ -1,25 +1,35 @@
 import type { CallContext } from '../core/caller.ts'
+import { callerLeft } from '../core/deadline.ts'
 import { GatewayError } from '../core/error.ts'
 import { KeyEnded } from '../core/failure.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
-import { openAnswerLine, type AnswerLine } from './answer-line.ts'
-import { errorMessage, refusalOf, rpcCodes, type MessageId } from './json-rpc.ts'
-import type { Elsewhere } from './elsewhere.ts'
-import { readMessages, type Message, type MessageLimits, type RequestMessage } from './messages.ts'
-import { answerAtOnce, answerOne } from './answer-at-once.ts'
-import type { ClientNames } from './client-names.ts'
-import type { Era } from './eras/era.ts'
-import type { Multiplexer } from './multiplexer.ts'
-import { eraOf, type EraName } from './revision.ts'
+import type { ClientInfo } from './client-info.ts'
+import { answerRequest, respond, type Era } from './eras/era.ts'
+import {
+  errorMessage,
+  readMessages,
+  refusalOf,
+  rpcCodes,
+  type Message,
+  type MessageId,
+  type MessageLimits,
+  type PrintedJson,
+  type RequestMessage,
+} from './json-rpc.ts'
+import type { OpenCalls } from './open-calls.ts'
+import { accepts, openResponse, type PostResponse } from './post-response.ts'
+import { eraOf, type EraName } from './protocol.ts'
+import type { ToolRequest } from './sdk-server.ts'
 import type { Client } from './sessions.ts'
 
 type Options = {
-  multiplexer: Multiplexer
   eras: Record<EraName, Era>
-  elsewhere: Pick<Elsewhere, 'cancel'>
-  clientNames: ClientNames
-  /** Resolves when the SDK server is connected to the multiplexer. */
-  connect: () => Promise<void>
+  clientInfo: ClientInfo
+  openCalls: OpenCalls
+  /** Cancels calls of the client with this id, in any process. */
+  cancel: (client: Client, id: unknown) => void
+  /** Returns the response; undefined if the call was cancelled. */
+  callTool: (request: ToolRequest) => Promise<PrintedJson | undefined>
   limits: PostLimits
 }
 export type PostLimits = MessageLimits & {
@@ -29,7 +39,7 @@ export type PostLimits = MessageLimits & {
 }
 
 /** POST /mcp: one message or a batch. */
-export function postMcp({ limits, eras, clientNames, ...parts }: Options): Operation<'postMcp'> {
+export function postMcp({ limits, eras, clientInfo, ...parts }: Options): Operation<'postMcp'> {
   return async (call) => {
     const { isBatch, messages } = readMessages(call.body, limits)
     const [first] = messages
@@ -41,119 +51,115 @@ export function postMcp({ limits, eras, clientNames, ...parts }: Options): Opera
     } catch (error) {
       return { status: 400, json: refusalOf(error, isBatch ? null : idOf(first)) }
     }
-    if (!isBatch && first?.kind === 'request' && !isWork(first)) {
-      const answer = answerOne(first, era, call)
-      clientNames.answered(first, call, answer)
+    if (!isBatch && first?.kind === 'request' && !isToolCall(first)) {
+      const answer = answerRequest(first, era, call)
+      clientInfo.answered(first, call, answer)
       return answer
     }
-    const calls = messages.filter((one) => one.kind === 'request' && isWork(one)).length
-    if (parts.multiplexer.countOf(call.caller.keyId) + calls > limits.toolCallsPerKeyMax) {
+    const calls = messages.filter(isToolCall).length
+    if (parts.openCalls.countOf(call.caller.keyId) + calls > limits.toolCallsPerKeyMax) {
       throw tooManyCalls(limits.toolCallsPerKeyMax)
     }
-    clientNames.called(messages, call)
+    clientInfo.called(messages, call)
     const context = contextOf(call, 'mcp')
-    const acceptsEvents = accepts(call.request.headers.accept, 'text/event-stream')
-    const line = openAnswerLine({ acceptsEvents, isBatch })
-    const slow = setTimeout(line.stream, limits.toolStreamAfterMs)
+    const acceptsEvents = accepts(headers.accept, 'text/event-stream')
+    const response = openResponse({ acceptsEvents, isBatch })
+    const slow = setTimeout(response.stream, limits.toolStreamAfterMs)
     const concurrency = limits.batchCallsConcurrentMax
     const client = era.clientOf(call)
-    const post: Post = { ...parts, era, client, context, line, concurrency }
-    answerAll(messages, post)
+    answerAll(messages, { ...parts, era, client, context, response, concurrency })
       .finally(() => clearTimeout(slow))
-      .then(() => endOrRefuse(line, context), line.fail)
-    return line.answer
+      .then(() => endOrRefuse(response, context), response.fail)
+    return response.answer
   }
 }
 
-/** Calls that are cancelled have no replies: who called with a key that ended is told so. */
-function endOrRefuse(line: AnswerLine, { ending }: CallContext): void {
+/** Cancelled calls have no response: the error of a key that ended answers the POST. */
+function endOrRefuse(response: PostResponse, { ending }: CallContext): void {
   const { reason } = ending.signal
-  if (reason instanceof KeyEnded) line.fail(reason.error)
-  else line.end()
+  if (reason instanceof KeyEnded) response.fail(reason.error)
+  else response.end()
 }
 
-/** Whether an Accept header names this media type; wildcards do not count. */
-export function accepts(accept: string | undefined, type: string): boolean {
-  return (accept ?? '').split(',').some((range) => {
-    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
-    return name === type && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
-  })
+type CallMessage = RequestMessage & { method: 'tools/call' }
+
+function isToolCall(message: Message): message is CallMessage {
+  return message.kind === 'request' && message.method === 'tools/call'
 }
 
-function isWork({ method }: RequestMessage): boolean {
-  return method === 'tools/call'
-}
-
-type Post = Omit<Options, 'limits' | 'eras' | 'clientNames'> & {
+type Post = Omit<Options, 'limits' | 'eras' | 'clientInfo'> & {
   era: Era
   client: Client
   context: CallContext
-  line: AnswerLine
+  response: PostResponse
   concurrency: number
 }
 
 /** Answers all messages of a POST; at most `concurrency` tool calls run at once. */
 async function answerAll(messages: readonly Message[], post: Post): Promise<void> {
-  const { multiplexer, connect, era, client, context, line, concurrency } = post
+  const { era, client, context, response, cancel, concurrency } = post
   const { signal } = context.ending
   const calls: QueuedCall[] = []
   for (const message of messages) {
-    if (message.kind === 'request' && isWork(message)) {
+    if (isToolCall(message)) {
       calls.push(enqueue(message, post, calls.length))
     } else if (message.kind === 'request') {
-      line.reply(answerAtOnce(message, client, era).printed)
+      response.reply(respond(message, client, era).printed)
     } else if (message.kind === 'invalid') {
-      line.reply([JSON.stringify(malformed(message))])
+      response.reply([JSON.stringify(malformed(message))])
     } else if (era.takesCancellation && isCancellation(message)) {
-      cancelByClient(post, message.params['requestId'])
+      cancel(client, message.params['requestId'])
     }
     // Other notifications, and responses, need no action.
   }
   if (calls.length === 0) return
   const leave = () => {
-    for (const { number } of calls) multiplexer.cancel(number)
+    const reason = signal.reason instanceof KeyEnded ? signal.reason : callerLeft()
+    for (const call of calls) call.cancel(reason)
   }
   if (signal.aborted) leave()
   else signal.addEventListener('abort', leave, { once: true })
   try {
-    await connect()
     let next = 0
     const worker = async (): Promise<void> => {
-      while (next < calls.length) {
-        const { number, ended } = calls[next++]!
-        multiplexer.start(number)
-        await ended
-      }
+      while (next < calls.length) await calls[next++]!.run()
     }
     await Promise.all(Array.from({ length: Math.min(concurrency, calls.length) }, worker))
   } finally {
     signal.removeEventListener('abort', leave)
-    // None is left, unless the server could not be loaded.
-    leave()
+    for (const { close } of calls) close()
   }
 }
 
-/** The call may be in work at another process, which then has to end it. */
-function cancelByClient({ multiplexer, elsewhere, client }: Post, id: unknown): void {
-  if (multiplexer.cancelByClient(client, id)) return
-  if (typeof id === 'string' || typeof id === 'number') elsewhere.cancel(client, id)
+/** A call that can be cancelled while it waits and while it runs. */
+type QueuedCall = {
+  run(): Promise<void>
+  cancel(reason: Error): void
+  close(): void
 }
 
-/** A call that can be cancelled; `ended` when it is answered, or its handler was cancelled and ended. */
-type QueuedCall = { number: number; ended: Promise<void> }
-
-function enqueue(message: RequestMessage, post: Post, index: number) {
-  const { multiplexer, era, client, context, line } = post
-  const { promise: ended, resolve } = Promise.withResolvers<void>()
-  const end = (reply: Parameters<AnswerLine['reply']>[0] | undefined) => {
-    if (reply !== undefined) line.reply(reply)
-    resolve()
-  }
+function enqueue(message: CallMessage, post: Post, index: number): QueuedCall {
+  const { openCalls, callTool, era, client, context, response } = post
+  const cancelled = new AbortController()
+  const cancel = (reason: Error) => cancelled.abort(reason)
+  const open = { client, id: message.id, cancel }
+  openCalls.add(open)
+  const close = () => openCalls.remove(open)
   // Unique for each call, which has its own row in the ledger.
   const requestId = index === 0 ? context.requestId : `${context.requestId}_${index + 1}`
-  const own = { ...context, requestId }
-  const answering = { notify: line.notify, end }
-  return { number: multiplexer.add({ era, client, message, context: own, line: answering }), ended }
+  const request = {
+    message,
+    context: { ...context, requestId },
+    era,
+    notify: response.notify,
+    cancelled: cancelled.signal,
+  }
+  const run = async () => {
+    const reply = await callTool(request)
+    close()
+    if (reply !== undefined) response.reply(reply)
+  }
+  return { run, cancel, close }
 }
 
 type Notification = Extract<Message, { kind: 'notification' }>

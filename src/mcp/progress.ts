@@ -1,45 +1,104 @@
+import { LRUCache } from 'lru-cache'
+import { schemaChecks } from '../../generated/checks.js'
 import type { MessageId } from './json-rpc.ts'
+import { nameOf, type Client } from './sessions.ts'
+import type { ReportProgress } from './tool.ts'
 
-export type ProgressNotification = {
-  method: 'notifications/progress'
-  params: { progressToken: MessageId; progress: number; total?: number; message: string }
+/** The state of a tool call, as log messages report it. */
+export type ToolCallState = { tool: string; requestId: string; state: string; elapsedMs: number }
+
+export type ToolNotification =
+  | {
+      method: 'notifications/progress'
+      params: { progressToken: MessageId; progress: number; total?: number; message: string }
+    }
+  | { method: 'notifications/message'; params: LogMessage }
+type LogMessage = { level: 'info'; logger: 'generation'; data: ToolCallState }
+
+/** The state of a call as a log message. */
+export function logOf(data: ToolCallState): LogMessage {
+  return { level: 'info', logger: 'generation', data }
 }
-/** Reports the progress of one tool call to its client. */
-export type Progress = {
-  /** Sends a notification; ignored unless `progress` is above the last value. */
-  report(progress: number, message: string, total?: number): void
-  stop(): void
+
+/** Reports one running call to its clients. */
+export type CallReports = {
+  report: ReportProgress
+  /** Ends the reports with this state. */
+  end(state: string): void
 }
+
 type Options = {
   toolName: string
-  /** The client's progress token; without one no notification is sent. */
+  requestId: string
+  /** The client's progress token; without one no progress is sent. */
   token: MessageId | undefined
-  notify: (notification: ProgressNotification) => void
-  /** Called at each interval; without a token only if `isObserved`. */
-  onTick: (elapsedMs: number) => void
-  isObserved: boolean
+  notify: (notification: ToolNotification) => void
+  /** Receivers of the call's state: log messages in its answer, the account's event streams. */
+  listeners: readonly ((state: ToolCallState) => void)[]
   intervalMs: number
   monotonic: () => number
 }
 
-/** Notifies at once, then at every interval until `stop` (docs/tool-protocol.md#progress). */
-export function startProgress(options: Options): Progress {
-  const { toolName, token, notify, onTick, isObserved, intervalMs, monotonic } = options
+/** Reports at once, then at every interval until the end (docs/tool-protocol.md#progress). */
+export function startReports(options: Options): CallReports {
+  const { toolName: tool, requestId, token, notify, listeners, intervalMs, monotonic } = options
   const startedAt = monotonic()
   let last = -1
-  const report: Progress['report'] = (progress, message, total) => {
+  const report: ReportProgress = (progress, message, total) => {
     if (token === undefined || progress <= last) return
     last = progress
     const amounts = total === undefined ? { progress } : { progress, total }
     const params = { progressToken: token, ...amounts, message }
     notify({ method: 'notifications/progress', params })
   }
-  report(0, `${toolName} has started.`)
-  if (token === undefined && !isObserved) return { report, stop: () => undefined }
-  const timer = setInterval(() => {
-    const elapsedMs = monotonic() - startedAt
-    report(last + 1, `${toolName} has been at work for ${Math.round(elapsedMs / 1000)} s.`)
-    onTick(elapsedMs)
-  }, intervalMs)
-  return { report, stop: () => clearInterval(timer) }
+  const publish = (state: string, elapsedMs: number) => {
+    for (const listener of listeners) listener({ tool, requestId, state, elapsedMs })
+  }
+  publish('started', 0)
+  report(0, `${tool} has started.`)
+  const isSilent = token === undefined && listeners.length === 0
+  const timer = isSilent
+    ? undefined
+    : setInterval(() => {
+        const elapsedMs = monotonic() - startedAt
+        report(last + 1, `${tool} has been at work for ${Math.round(elapsedMs / 1000)} s.`)
+        publish('running', elapsedMs)
+      }, intervalMs)
+  return {
+    report,
+    end: (state) => {
+      clearInterval(timer)
+      publish(state, monotonic() - startedAt)
+    },
+  }
+}
+
+/** The log levels that clients have set (MCP specification, logging). */
+export type LogLevels = {
+  /** Returns false for an unknown level. */
+  set(client: Client, level: unknown): level is string
+  wantsInfo(client: Client): boolean
+  forget(client: Client): void
+}
+
+/** The member of `_meta` by which a request of revision 2026-07-28 sets the level of its answer. */
+export const levelMember = 'io.modelcontextprotocol/logLevel'
+
+/** The default is `info`, also for a client that is forgotten because many others set a level since. */
+export function createLogLevels(limits: { toolSessionsRememberedMax: number }): LogLevels {
+  const admitting = new LRUCache<string, boolean>({ max: limits.toolSessionsRememberedMax })
+  return {
+    set: (client, level): level is string => {
+      if (!schemaChecks.LogLevel(level)) return false
+      admitting.set(nameOf(client), admitsInfo(level))
+      return true
+    },
+    wantsInfo: (client) => admitting.get(nameOf(client)) ?? true,
+    forget: (client) => void admitting.delete(nameOf(client)),
+  }
+}
+
+/** Whether a level admits `info`, that of all messages here. */
+export function admitsInfo(level: unknown): boolean {
+  return level === 'debug' || level === 'info'
 }

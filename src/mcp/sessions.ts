@@ -3,14 +3,14 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { saidIn } from './said-in.ts'
+import { headerValues, sessionHeader } from './protocol.ts'
 
-/** Who sends a message: a key, in the session of its connection if it was given one. */
+/** The sender of a message: a key, and the session of its connection if it has one. */
 export type Client = { keyId: string; sessionId: string | undefined }
 
 /**
- * The sessions that `initialize` begins. An id proves itself, so that every process of the gateway
- * knows it and none keeps it (docs/tool-protocol.md#sessions).
+ * The sessions that `initialize` begins. An id is signed, so that every process of the gateway accepts
+ * it and none stores it (docs/tool-protocol.md#sessions).
  */
 export type Sessions = {
   /** The id of a new session of the account. */
@@ -20,12 +20,10 @@ export type Sessions = {
   end(client: Client): void
 }
 
-/** The header that names a session, in requests and in the answer to `initialize`. */
-export const sessionHeader = 'mcp-session-id'
-/** Bytes of the key that proves ids. */
+/** Bytes of the key that signs ids. */
 export const sessionKeyBytes = 32
 
-/** The bytes of an id: those that no other has, and those that prove it. */
+/** An id is random bytes and their signature. */
 const randomLength = 16
 const proofLength = 16
 
@@ -41,7 +39,7 @@ export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
     const name = `${accountId} ${id}`
     if (proved.has(name)) return true
     const bytes = Buffer.from(id, 'base64url')
-    // What base64 would overlook would be another name of the same session.
+    // Each session has one spelling: the decoder ignores characters that are not base64.
     if (bytes.length !== randomLength + proofLength || bytes.toString('base64url') !== id)
       return false
     const [random, proof] = [bytes.subarray(0, randomLength), bytes.subarray(randomLength)]
@@ -69,12 +67,12 @@ export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
   }
 }
 
-/** Who sends a request, as it says itself. */
+/** The sender of a request. */
 export function clientOf({ keyId }: Pick<Caller, 'keyId'>, headers: IncomingHttpHeaders): Client {
   const given = headers[sessionHeader]
   // An empty header names none.
   if (typeof given !== 'string' || given === '') return { keyId, sessionId: undefined }
-  const [first = given, ...others] = saidIn(given)
+  const [first = given, ...others] = headerValues(given)
   return { keyId, sessionId: others.length === 0 ? first : given }
 }
 

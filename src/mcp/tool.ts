@@ -2,12 +2,15 @@ import type { Check } from '../../generated/checks.js'
 import type { components } from '../../generated/tool-types.ts'
 import type { ToolName } from '../../generated/tools.ts'
 import type { CallContext } from '../core/caller.ts'
+import type { GatewayError } from '../core/error.ts'
 import type { ReferenceCount } from '../core/reference-count.ts'
-import type { ToolContent } from './content.ts'
-import type { Progress } from './progress.ts'
+import type { PrintedJson } from './json-rpc.ts'
 
 /** What a handler gets in addition to the arguments of a call. */
-export type ToolCall = { context: CallContext; report: Progress['report'] }
+export type ToolCall = { context: CallContext; report: ReportProgress }
+
+/** Sends a progress notification; ignored unless `progress` is above the last value. */
+export type ReportProgress = (progress: number, message: string, total?: number) => void
 
 /** A tool with its description, input check and handler. */
 export type BoundTool = {
@@ -26,7 +29,7 @@ export type BoundTool = {
   handle: (input: object, call: ToolCall) => Promise<readonly ToolContent[]>
 }
 
-/** The tools that there are now; a reload replaces them, and calls end with those they began with. */
+/** The current tools; a reload replaces them, and calls end with those they began with. */
 export type ToolsInForce = Pick<ReferenceCount, 'enter' | 'leave'> & {
   tools: ReadonlyMap<string, BoundTool>
   /** The result of `tools/list`, as JSON. */
@@ -38,3 +41,43 @@ export type ToolHandler<Name extends ToolName> = (
   input: components['schemas'][Name],
   call: ToolCall,
 ) => Promise<readonly ToolContent[]>
+
+type TextBlock = { type: 'text'; text: string }
+/** A picture as base64, in the chunks in which it arrived. */
+type ImageBlock = { type: 'image'; base64: readonly Buffer[]; mimeType: string }
+/** A block of a tool's result; `json` is a block of any other type, sent verbatim. */
+export type ToolContent = TextBlock | ImageBlock | { json: object }
+
+/** A result as JSON text, so that megabytes of base64 are not serialized again; `meta` is separate. */
+export type PrintedResult = { printed: PrintedJson; meta?: ResultMeta }
+
+/** The call that a result is of, and whether an earlier call with the same key made it. */
+type ResultMeta = { requestId: string; idempotentReplayed?: true }
+
+/** A JSON object with at least one member, with other members in front. */
+export function withMembers(printed: PrintedJson, members: object): PrintedJson {
+  const [first = '', ...rest] = printed
+  const afterBrace = typeof first === 'string' ? first.slice(1) : first.subarray(1)
+  return [`${JSON.stringify(members).slice(0, -1)},`, afterBrace, ...rest]
+}
+
+/** The result of `tools/call` with these blocks. */
+export function printContent(blocks: readonly ToolContent[]): PrintedResult {
+  const printed = blocks.flatMap((block, index) => [index === 0 ? '' : ',', ...printBlock(block)])
+  return { printed: ['{"content":[', ...printed, ']}'] }
+}
+
+function printBlock(block: ToolContent): (string | Buffer)[] {
+  if ('json' in block) return [JSON.stringify(block.json)]
+  if (block.type === 'text') return [JSON.stringify(block)]
+  // Base64 has no character that JSON would escape.
+  return ['{"type":"image","data":"', ...block.base64, `","mimeType":"${block.mimeType}"}`]
+}
+
+/** The result of a failed `tools/call`: its text says what a model has to correct. */
+export function printFailure({ toolMessage, param }: GatewayError): PrintedResult {
+  // One of several parameters of a kind is named.
+  const isOneOfSeveral = param?.includes('[') === true && !toolMessage.includes(param)
+  const text = isOneOfSeveral ? `'${param}': ${toolMessage}` : toolMessage
+  return { printed: [JSON.stringify({ content: [{ type: 'text', text }], isError: true })] }
+}

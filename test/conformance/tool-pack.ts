@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Check } from '../../generated/checks.js'
 import { GatewayError } from '../../src/core/error.ts'
-import type { ToolContent } from '../../src/mcp/content.ts'
+import type { ToolContent } from '../../src/mcp/tool.ts'
 import type { BoundTool, ToolCall } from '../../src/mcp/tool.ts'
 
 const pauseMs = 50

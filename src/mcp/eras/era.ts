@@ -1,9 +1,18 @@
+import { nearName } from '../../core/words/near-name.ts'
 import type { Answer } from '../../http/answer.ts'
 import type { OperationCall } from '../../http/operation.ts'
-import type { PrintedResult } from '../content.ts'
-import type { PrintedJson } from '../json-rpc.ts'
-import type { Message, Params, RequestMessage } from '../messages.ts'
+import {
+  JsonRpcError,
+  refusalOf,
+  rpcCodes,
+  type Message,
+  type Params,
+  type PrintedJson,
+  type RequestMessage,
+} from '../json-rpc.ts'
+import { jsonAnswer } from '../post-response.ts'
 import type { Client } from '../sessions.ts'
+import type { PrintedResult } from '../tool.ts'
 
 type Call = OperationCall<'postMcp'>
 
@@ -13,26 +22,90 @@ export type Method = (params: Params, client: Client) => string
 /** The messages of one POST. */
 export type Post = { isBatch: boolean; messages: readonly Message[] }
 
-/** In what the two eras of the protocol differ (docs/tool-protocol.md#eras). */
+/** The differences between the two eras of the protocol (docs/tool-protocol.md#eras). */
 export type Era = {
   /**
-   * Throws a JsonRpcError or GatewayError where the messages or their headers are not of this era,
-   * `not_found` where their session is none.
+   * Throws a JsonRpcError or GatewayError if the messages or their headers are not of this era, and
+   * `not_found` for an unknown session.
    */
   assertAllowed(post: Post, call: Call): void
-  /** Who sends these messages. */
+  /** The sender of these messages. */
   clientOf(call: Call): Client
   /** Headers of the answer to a request. */
   headersOf(request: RequestMessage, call: Call): Answer['headers']
   methods: ReadonlyMap<string, Method>
-  /** Methods whose answer is a stream that is held. */
+  /** Methods that are answered with an event stream. */
   streams: ReadonlyMap<string, (request: RequestMessage, call: Call) => Answer>
   /** The HTTP status of an error that answers one request. */
   statusOf(code: number): number
-  /** The result of a call with what each result of this era says. */
+  /** The result of a call, with the members that each result of this era has. */
   print(result: PrintedResult): PrintedJson
-  /** Whether `notifications/cancelled` ends a call; else closing its answer alone does. */
+  /** Whether `notifications/cancelled` ends a call; if not, only closing its answer does. */
   takesCancellation: boolean
   /** Whether a call of a tool has log messages in its answer, as its `_meta` asks. */
   logsInAnswer: boolean
+}
+
+/** Answers a POST of one request, of any method but `tools/call`. */
+export function answerRequest(request: RequestMessage, era: Era, call: Call): Answer {
+  const open = era.streams.get(request.method)
+  if (open === undefined) {
+    const { status, printed } = respond(request, era.clientOf(call), era)
+    return jsonAnswer(printed, { status, headers: era.headersOf(request, call) })
+  }
+  try {
+    return open(request, call)
+  } catch (error) {
+    return { status: 200, json: refusalOf(error, request.id) }
+  }
+}
+
+/** Answers a request of any method but `tools/call` and those with streams: the response and its HTTP status. */
+export function respond(
+  { id, method, params }: RequestMessage,
+  client: Client,
+  era: Era,
+): { status: number; printed: PrintedJson } {
+  try {
+    const answer = era.methods.get(method)
+    if (answer === undefined) throw noMethod(method, era)
+    const result = answer(params, client)
+    return {
+      status: 200,
+      printed: [`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`],
+    }
+  } catch (thrown) {
+    const refusal = refusalOf(thrown, id)
+    return { status: era.statusOf(refusal.error.code), printed: [JSON.stringify(refusal)] }
+  }
+}
+
+/** Empty lists by method: clients that ask for prompts and resources unasked would fail at an error. */
+export const emptyLists: ReadonlyMap<string, string> = new Map([
+  ['prompts/list', '{"prompts":[]}'],
+  ['resources/list', '{"resources":[]}'],
+  ['resources/templates/list', '{"resourceTemplates":[]}'],
+])
+
+/**
+ * Each list has one page, so every cursor is invalid; some clients ask for the first with an empty
+ * one. Throws a JsonRpcError.
+ */
+export function onlyPage({ cursor }: Params, page: string): string {
+  if (cursor === undefined || cursor === '') return page
+  throw new JsonRpcError(
+    rpcCodes.invalidParams,
+    "There is no such 'cursor'; the list has one page.",
+  )
+}
+
+function noMethod(name: string, { methods, streams }: Era): JsonRpcError {
+  if (/^(prompts|resources|completion)\//.test(name)) {
+    const text = `There is no method '${name.slice(0, 200)}': no prompts and no resources are offered here, only tools.`
+    return new JsonRpcError(rpcCodes.methodNotFound, text)
+  }
+  const near = nearName(name, ['tools/call', ...methods.keys(), ...streams.keys()])
+  const remedy = near === undefined ? '' : ` Did you mean '${near}'?`
+  const text = `There is no method '${name.slice(0, 200)}'.${remedy}`
+  return new JsonRpcError(rpcCodes.methodNotFound, text)
 }

@@ -1,27 +1,27 @@
-import type { Elsewhere } from '../elsewhere.ts'
-import { emptyLists, onlyPage } from '../answer-at-once.ts'
-import { withMembers } from '../content.ts'
-import { JsonRpcError, rpcCodes } from '../json-rpc.ts'
-import type { LogLevels } from '../log-levels.ts'
-import type { Params } from '../messages.ts'
-import { assertKnownRevision, negotiate } from '../revision.ts'
-import { capabilities, instructions, serverInfo } from '../server-card.ts'
-import { clientOf, sessionHeader, type Client, type Sessions } from '../sessions.ts'
-import type { ToolsInForce } from '../tool.ts'
-import type { Era, Method } from './era.ts'
+import { JsonRpcError, rpcCodes, type Params } from '../json-rpc.ts'
+import {
+  assertKnownRevision,
+  capabilities,
+  instructions,
+  negotiate,
+  serverInfo,
+  sessionHeader,
+} from '../protocol.ts'
+import { clientOf, type Client, type Sessions } from '../sessions.ts'
+import { withMembers, type ToolsInForce } from '../tool.ts'
+import { emptyLists, onlyPage, type Era, type Method } from './era.ts'
 
 type Options = {
   inForce: () => Pick<ToolsInForce, 'list'>
-  levels: LogLevels
   sessions: Sessions
-  elsewhere: Pick<Elsewhere, 'setLevel'>
+  /** Returns false for an unknown level. */
+  setLevel: (client: Client, level: unknown) => boolean
 }
 
 const handshake = 'initialize'
 
 /** Revisions 2024-11-05 to 2025-11-25: a handshake, sessions, batches. */
-export function createLegacyEra(options: Options): Era {
-  const { inForce, sessions } = options
+export function createLegacyEra({ inForce, sessions, setLevel }: Options): Era {
   const methods = new Map<string, Method>([
     [handshake, initialize],
     ['ping', () => '{}'],
@@ -29,7 +29,14 @@ export function createLegacyEra(options: Options): Era {
     ...emptyLists
       .entries()
       .map(([method, list]): [string, Method] => [method, (params) => onlyPage(params, list)]),
-    ['logging/setLevel', ({ level }, client) => setLevel(options, client, level)],
+    [
+      'logging/setLevel',
+      ({ level }, client) => {
+        if (setLevel(client, level)) return '{}'
+        const text = "'level' must be a log level, such as info."
+        throw new JsonRpcError(rpcCodes.invalidParams, text)
+      },
+    ],
   ])
   return {
     assertAllowed: ({ isBatch, messages: [first] }, { caller, request: { headers } }) => {
@@ -53,12 +60,4 @@ export function createLegacyEra(options: Options): Era {
 function initialize({ protocolVersion: asked }: Params): string {
   const agreed = negotiate(asked)
   return JSON.stringify({ protocolVersion: agreed, capabilities, serverInfo, instructions })
-}
-
-function setLevel({ levels, elsewhere }: Options, client: Client, level: unknown): string {
-  if (levels.set(client, level)) {
-    elsewhere.setLevel(client, level)
-    return '{}'
-  }
-  throw new JsonRpcError(rpcCodes.invalidParams, "'level' must be a log level, such as info.")
 }

@@ -1,13 +1,30 @@
-import { emptyLists, onlyPage } from '../answer-at-once.ts'
-import { withMembers } from '../content.ts'
-import type { EventStreams } from '../event-streams.ts'
-import { rpcCodes } from '../json-rpc.ts'
-import { modernRevision } from '../revision.ts'
-import { capabilities, instructions, serverInfoMember } from '../server-card.ts'
-import type { ToolsInForce } from '../tool.ts'
-import type { Era, Method } from './era.ts'
-import { listen } from './listen.ts'
-import { assertModern } from './modern-request.ts'
+import type { IncomingHttpHeaders } from 'node:http'
+import { schemaChecks } from '../../../generated/checks.js'
+import { shortened } from '../../core/words/shorten.ts'
+import type { Answer } from '../../http/answer.ts'
+import { complaintOf } from '../../http/check-error.ts'
+import type { OperationCall } from '../../http/operation.ts'
+import { eventOf, toolsChanged, type EventStreams } from '../event-streams.ts'
+import {
+  isObject,
+  JsonRpcError,
+  rpcCodes,
+  withoutNulls,
+  type Message,
+  type RequestMessage,
+} from '../json-rpc.ts'
+import {
+  capabilities,
+  claimOf,
+  instructions,
+  modernRevision,
+  revisionHeader,
+  revisionMember,
+  revisionsIn,
+  serverInfoMember,
+} from '../protocol.ts'
+import { withMembers, type ToolsInForce } from '../tool.ts'
+import { emptyLists, onlyPage, type Era, type Method, type Post } from './era.ts'
 
 type Options = {
   inForce: () => Pick<ToolsInForce, 'list'>
@@ -15,12 +32,12 @@ type Options = {
 }
 
 const ttlMs = 300_000
-/** All that is listed here is the same for everybody. */
+/** All clients get the same lists. */
 const caching = { ttlMs, cacheScope: 'public' }
-/** What each result says. */
+/** Members of each result. */
 const always = { resultType: 'complete', _meta: serverInfoMember }
 
-/** Revision 2026-07-28: each request stands for itself. */
+/** Revision 2026-07-28: no handshake and no sessions. */
 export function createModernEra({ inForce, streams }: Options): Era {
   // A list that is answered has its capability in this revision, though it is empty.
   const declared = { ...capabilities, prompts: {}, resources: {} }
@@ -50,7 +67,7 @@ export function createModernEra({ inForce, streams }: Options): Era {
   ])
   return {
     assertAllowed: (post, { request }) => assertModern(post, request.headers),
-    // Nobody but the request itself can mean it: ids of other clients may be the same.
+    // No other request can cancel it: other clients of the key may use the same id.
     clientOf: ({ caller, requestId }) => ({ keyId: caller.keyId, sessionId: requestId }),
     headersOf: () => undefined,
     methods,
@@ -61,4 +78,137 @@ export function createModernEra({ inForce, streams }: Options): Era {
     takesCancellation: false,
     logsInAnswer: true,
   }
+}
+
+const methodHeader = 'mcp-method'
+const nameHeader = 'mcp-name'
+const shownLengthMax = 200
+
+/** Throws a JsonRpcError unless a POST and its headers comply with revision 2026-07-28. */
+function assertModern({ isBatch, messages }: Post, headers: IncomingHttpHeaders): void {
+  if (isBatch) {
+    const text = `Revision ${modernRevision} has no batches. Send each message by itself.`
+    throw new JsonRpcError(rpcCodes.invalidRequest, text)
+  }
+  const [message] = messages
+  if (message?.kind !== 'request' && message?.kind !== 'notification') return
+  assertSpoken(message, headers)
+  if (message.kind === 'request') assertWholeMeta(message)
+  assertHeaders(message, headers)
+}
+
+type Named = Extract<Message, { method: string }>
+
+/** The header may name an older revision: clients send that of an earlier handshake. */
+function assertSpoken(message: Named, headers: IncomingHttpHeaders): void {
+  const claim = claimOf(message)
+  if (typeof claim !== 'string') return
+  const other = revisionsIn(headers).find((name) => name !== claim && !isOlder(name, claim))
+  if (other !== undefined)
+    throw mismatch(revisionHeader, other, claim, `_meta['${revisionMember}']`)
+  if (schemaChecks.ModernRevision(claim)) return
+  const requested = shortened(claim, shownLengthMax)
+  throw new JsonRpcError(
+    rpcCodes.unsupportedRevision,
+    `Requests of revision '${requested}' are not taken here; those of ${modernRevision} are. ` +
+      "Older revisions begin with 'initialize'.",
+    { supported: [modernRevision], requested },
+  )
+}
+
+function isOlder(named: string, claim: string): boolean {
+  return schemaChecks.LegacyRevision(named) && !schemaChecks.LegacyRevision(claim)
+}
+
+function assertWholeMeta({ params }: RequestMessage): void {
+  const { _meta: meta = {} } = params
+  if (schemaChecks.ModernMeta(meta)) return
+  const { message } = complaintOf(schemaChecks.ModernMeta, { prefix: '_meta' })
+  const text = `A request of revision ${modernRevision} describes itself in '_meta'. ${message}`
+  throw new JsonRpcError(rpcCodes.invalidParams, text)
+}
+
+/**
+ * Headers must equal the message. They may be missing from a notification, and from a request whose
+ * version header names an older revision, which has no other headers.
+ */
+function assertHeaders(message: Named, headers: IncomingHttpHeaders): void {
+  const { kind, method, params } = message
+  const named = revisionsIn(headers)
+  const isComplete = kind === 'request' && named.every((name) => schemaChecks.ModernRevision(name))
+  if (isComplete && named.length === 0) throw missing(revisionHeader, modernRevision)
+  const sent = { [methodHeader]: method, ...nameIn(method, params['name']) }
+  for (const [header, meant] of Object.entries(sent)) {
+    const value = valueOf(headers, header)
+    if (value === undefined && isComplete) throw missing(header, meant)
+    if (value !== undefined && decoded(value) !== meant) throw mismatch(header, value, meant)
+  }
+}
+
+function nameIn(method: string, name: unknown): Record<string, string> {
+  return method === 'tools/call' && typeof name === 'string' ? { [nameHeader]: name } : {}
+}
+
+function valueOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name]
+  return value === undefined ? undefined : String(value).trim()
+}
+
+/** The value of a header that may be base64 of UTF-8; undefined for malformed base64. */
+function decoded(value: string): string | undefined {
+  const [, base64] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
+  if (base64 === undefined) return value
+  const bytes = Buffer.from(base64, 'base64')
+  return bytes.toString('base64') === base64 ? bytes.toString() : undefined
+}
+
+function missing(header: string, meant: string): JsonRpcError {
+  const text = `The header '${header}' is required: send it with '${shortened(meant, shownLengthMax)}'.`
+  return new JsonRpcError(rpcCodes.headerMismatch, text)
+}
+
+function mismatch(header: string, value: string, meant: string, place = 'message'): JsonRpcError {
+  const [sent, right] = [value, meant].map((one) => shortened(one, shownLengthMax))
+  const text = `The header '${header}' says '${sent}', and the ${place} '${right}'. Send the same in both.`
+  return new JsonRpcError(rpcCodes.headerMismatch, text)
+}
+
+const subscriptionMember = 'io.modelcontextprotocol/subscriptionId'
+
+/**
+ * `subscriptions/listen`: a stream that begins with the accepted subscription, and ends with the
+ * result when the gateway ends it. Only changes of the list of tools can be subscribed to here. Throws
+ * a JsonRpcError for a malformed filter, a GatewayError at the limits of event streams.
+ */
+function listen(
+  { id, method, params }: RequestMessage,
+  { caller, requestId, ending }: OperationCall<'postMcp'>,
+  streams: Pick<EventStreams, 'open'>,
+): Answer {
+  const { notifications: filter } = params
+  const notifications = isObject(filter) ? withoutNulls(filter) : filter
+  const request = { jsonrpc: '2.0', id, method, params: { ...params, notifications } }
+  if (!schemaChecks.SubscriptionsListen(request)) {
+    const { message } = complaintOf(schemaChecks.SubscriptionsListen)
+    throw new JsonRpcError(rpcCodes.invalidParams, message)
+  }
+  const mine = { [subscriptionMember]: id }
+  const isWanted = request.params.notifications.toolsListChanged === true
+  const opening = eventOf({
+    jsonrpc: '2.0',
+    method: 'notifications/subscriptions/acknowledged',
+    params: { _meta: mine, notifications: isWanted ? { toolsListChanged: true } : {} },
+  })
+  const result = { resultType: 'complete', _meta: { ...mine, ...serverInfoMember } }
+  const closing = eventOf({ jsonrpc: '2.0', id, result })
+  if (!isWanted) {
+    const events: Answer['events'] = async () => Buffer.concat([opening, closing])
+    return { status: 200, events }
+  }
+  const client = { keyId: caller.keyId, sessionId: requestId }
+  const changed = eventOf({ ...toolsChanged, params: { _meta: mine } })
+  return streams.open(caller, client, {
+    signal: ending.signal,
+    news: { opening, toolsChanged: changed, hearsCalls: false, closing },
+  })
 }

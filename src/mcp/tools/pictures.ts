@@ -3,7 +3,7 @@ import type { Answered } from '../../core/call.ts'
 import type { CallContext } from '../../core/caller.ts'
 import type { ImageResult, Picture, ShrinkPicture } from '../../core/image/image.ts'
 import { pixelsText } from '../../core/image/size.ts'
-import type { ToolContent } from '../content.ts'
+import type { ToolContent } from '../tool.ts'
 import type { ReceiptText } from '../receipt-text.ts'
 import type { Uploads } from '../uploads.ts'
 

@@ -1,10 +1,9 @@
 import type { EventSink } from '../core/chat/chat.ts'
 import type { Answer } from '../http/answer.ts'
-import { joined } from './content.ts'
 import type { PrintedJson } from './json-rpc.ts'
 
 /** The answer to one POST: JSON, or an event stream once `stream` or `notify` is called. */
-export type AnswerLine = {
+export type PostResponse = {
   answer: Promise<Answer>
   /** Turns the answer into an event stream if the client accepts one. */
   stream(): void
@@ -21,7 +20,7 @@ type Options = { acceptsEvents: boolean; isBatch: boolean }
 const eventHead = Buffer.from('event: message\ndata: ')
 const eventEnd = Buffer.from('\n\n')
 
-export function openAnswerLine({ acceptsEvents, isBatch }: Options): AnswerLine {
+export function openResponse({ acceptsEvents, isBatch }: Options): PostResponse {
   const { promise: answer, resolve, reject } = Promise.withResolvers<Answer>()
   const { promise: over, resolve: end } = Promise.withResolvers<void>()
   const replies: PrintedJson[] = []
@@ -75,7 +74,7 @@ function repliesAnswer(replies: readonly PrintedJson[], isBatch: boolean): Answe
   const pieces = isBatch
     ? ['[', ...replies.flatMap((reply, index) => (index === 0 ? reply : [',', ...reply])), ']']
     : first
-  return jsonAnswer(joined(pieces))
+  return jsonAnswer(pieces)
 }
 
 /** An answer whose JSON is already text. */
@@ -83,7 +82,30 @@ export function jsonAnswer(
   pieces: PrintedJson,
   { status = 200, headers }: Partial<Pick<Answer, 'status' | 'headers'>> = {},
 ): Answer {
-  return { status, headers: { 'content-type': 'application/json', ...headers }, pieces }
+  return {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+    pieces: joined(pieces),
+  }
+}
+
+/** Joins adjacent strings, since each piece is a separate write. */
+function joined(pieces: PrintedJson): (string | Buffer)[] {
+  const list: (string | Buffer)[] = []
+  for (const piece of pieces) {
+    const last = list.at(-1)
+    if (typeof last === 'string' && typeof piece === 'string') list[list.length - 1] = last + piece
+    else list.push(piece)
+  }
+  return list
+}
+
+/** Whether an Accept header names this media type; wildcards do not count. */
+export function accepts(accept: string | undefined, type: string): boolean {
+  return (accept ?? '').split(',').some((range) => {
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase())
+    return name === type && !parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))
+  })
 }
 
 function writeEvent(sink: EventSink, message: PrintedJson): void {

@@ -1,15 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { schemaChecks } from '../../generated/checks.js'
+import { contractInfo } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import { shortened } from '../core/words/shorten.ts'
-import type { Message } from './messages.ts'
-import { saidIn } from './said-in.ts'
-import { sessionHeader } from './sessions.ts'
+import type { Message } from './json-rpc.ts'
 
 type Schemas = components['schemas']
 
-/** The two ways of the protocol: with a handshake, or with the revision in each request. */
+/** The two forms of the protocol: with a handshake, or with the revision in each request. */
 export type EraName = 'legacy' | 'modern'
 
 /** The tool server's own protocol version (the product document, Versioning). */
@@ -17,6 +16,26 @@ export const protocolVersion: Schemas['LegacyRevision'] = '2024-11-05'
 /** The revision of requests that name theirs. */
 export const modernRevision: Schemas['ModernRevision'] = '2026-07-28'
 
+const { title, version } = contractInfo
+export const serverInfo = { name: 'model-access-gateway', title, version }
+/** Member of `_meta` in each result of revision 2026-07-28. */
+export const serverInfoMember = { 'io.modelcontextprotocol/serverInfo': serverInfo }
+export const capabilities = { tools: { listChanged: true }, logging: {} }
+export const instructions =
+  'Language and image models of many providers. list-models and list-image-models show what ' +
+  'there is, with prices; chat, generate-image and generate-image-preview use it.'
+
+/** The answer to a GET /mcp that does not ask for an event stream. */
+export const serverCard = {
+  name: serverInfo.name,
+  version,
+  description: instructions,
+  protocolVersion,
+  capabilities,
+}
+
+/** The header that names a session, in requests and in the answer to `initialize`. */
+export const sessionHeader = 'mcp-session-id'
 export const revisionHeader = 'mcp-protocol-version'
 export const revisionMember = 'io.modelcontextprotocol/protocolVersion'
 
@@ -25,16 +44,22 @@ export function negotiate(asked: unknown): string {
   return schemaChecks.LegacyRevision(asked) ? asked : protocolVersion
 }
 
+/** The distinct values of a header: clients and proxies may send it twice, and Node joins the values. */
+export function headerValues(header: string): string[] {
+  if (!header.includes(',')) return [header.trim()]
+  return [...new Set(header.split(',').map((value) => value.trim()))]
+}
+
 /** The revisions that the header names. */
 export function revisionsIn({ [revisionHeader]: header }: IncomingHttpHeaders): string[] {
-  return header === undefined ? [] : saidIn(String(header))
+  return header === undefined ? [] : headerValues(String(header))
 }
 
 function isSpoken(name: string): boolean {
   return schemaChecks.LegacyRevision(name) || schemaChecks.ModernRevision(name)
 }
 
-/** Throws `invalid_value` for a header that names a revision that there is not, or several. */
+/** Throws `invalid_value` for a header that names an unknown revision, or several. */
 export function assertKnownRevision(headers: IncomingHttpHeaders): void {
   const named = revisionsIn(headers)
   if (named.length === 0 || (named.length === 1 && isSpoken(named[0]!))) return
@@ -46,8 +71,8 @@ export function assertKnownRevision(headers: IncomingHttpHeaders): void {
 }
 
 /**
- * The era of a POST: what the messages say in their `_meta`. Where they say nothing the header
- * decides, except for a handshake or in a session (docs/tool-protocol.md#eras).
+ * The era of a POST, by the revision in `_meta` of its messages. Without one the header decides,
+ * except for a handshake or in a session (docs/tool-protocol.md#eras).
  */
 export function eraOf(messages: readonly Message[], headers: IncomingHttpHeaders): EraName {
   const isModern = messages.some((message) => {

@@ -2,16 +2,17 @@ import { LRUCache } from 'lru-cache'
 import { clientOfUserAgent, heardClient, type ConnectionLog } from '../core/connection-log.ts'
 import type { Answer } from '../http/answer.ts'
 import type { OperationCall } from '../http/operation.ts'
-import type { Message, RequestMessage } from './messages.ts'
-import { clientOf, nameOf, sessionHeader } from './sessions.ts'
+import type { Message, RequestMessage } from './json-rpc.ts'
+import { sessionHeader } from './protocol.ts'
+import { clientOf, nameOf } from './sessions.ts'
 
 type Call = Pick<OperationCall<'postMcp'>, 'caller' | 'request'>
 
-/** Which programs talk to the tool server, by what they say of themselves. */
-export type ClientNames = {
-  /** A request that is no call of a tool was answered. */
+/** Logs the programs that use the tool server, by the name that they send. */
+export type ClientInfo = {
+  /** To be called when a request of any method but `tools/call` is answered. */
   answered(request: RequestMessage, call: Call, answer: Answer): void
-  /** Tools are called. */
+  /** To be called for the messages of a POST with tool calls. */
   called(messages: readonly Message[], call: Call): void
 }
 
@@ -20,21 +21,21 @@ type Options = {
   isTool: (name: string) => boolean
 }
 
-/** With these a program begins to talk, in either era. */
+/** The first methods of a connection, in either era. */
 const beginnings: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 const infoMember = 'io.modelcontextprotocol/clientInfo'
-/** Sessions whose program is known here; of others the `User-Agent` tells. */
+/** Sessions whose program is remembered; for others the `User-Agent` names it. */
 const sessionsMax = 10_000
 
 type Named = { name: string; version: string | null }
 
-export function createClientNames({ log, isTool }: Options): ClientNames {
+export function createClientInfo({ log, isTool }: Options): ClientInfo {
   const bySession = new LRUCache<string, Named>({ max: sessionsMax })
   const ofRequest = (call: Call, { params }: RequestMessage) => {
     const { caller, request } = call
     const session = clientOf(caller, request.headers)
     return (
-      toldIn(params) ??
+      infoIn(params) ??
       (session.sessionId === undefined ? undefined : bySession.get(nameOf(session))) ??
       clientOfUserAgent(request.headers['user-agent'])
     )
@@ -61,10 +62,10 @@ export function createClientNames({ log, isTool }: Options): ClientNames {
   }
 }
 
-/** What a request says of its program: at the handshake, or with each in the newer era. */
-function toldIn({ clientInfo, _meta: meta }: RequestMessage['params']): Named | undefined {
-  const told = clientInfo ?? (meta as Record<string, unknown> | undefined)?.[infoMember]
-  if (typeof told !== 'object' || told === null) return undefined
-  const { name, version } = told as { name?: unknown; version?: unknown }
+/** The program that a request names: at the handshake, or in each request of the newer era. */
+function infoIn({ clientInfo, _meta: meta }: RequestMessage['params']): Named | undefined {
+  const info = clientInfo ?? (meta as Record<string, unknown> | undefined)?.[infoMember]
+  if (typeof info !== 'object' || info === null) return undefined
+  const { name, version } = info as { name?: unknown; version?: unknown }
   return heardClient(name, version)
 }

@@ -1,0 +1,49 @@
+import { callerCancelled } from '../core/deadline.ts'
+import type { MessageId } from './json-rpc.ts'
+import type { Client } from './sessions.ts'
+
+/** A tool call that waits or runs. */
+export type OpenCall = { client: Client; id: MessageId; cancel(reason: Error): void }
+
+/** The tool calls that wait or run, for their cancellation and the limit of each key. */
+export type OpenCalls = {
+  add(call: OpenCall): void
+  remove(call: OpenCall): void
+  /** Counts the calls of a key. */
+  countOf(keyId: string): number
+  /**
+   * Cancels the client's calls with this id; without a session only the latest, since other clients
+   * of the key may use the same ids. Returns false if there is none.
+   */
+  cancel(client: Client, id: unknown): boolean
+  /** Cancels all calls of a session. */
+  cancelAll(session: Client): void
+}
+
+export function createOpenCalls(): OpenCalls {
+  const byKey = new Map<string, Set<OpenCall>>()
+  const callsOf = ({ keyId, sessionId }: Client) =>
+    [...(byKey.get(keyId) ?? [])].filter(({ client }) => client.sessionId === sessionId)
+  return {
+    add: (call) => {
+      const { keyId } = call.client
+      byKey.set(keyId, (byKey.get(keyId) ?? new Set()).add(call))
+    },
+    remove: (call) => {
+      const { keyId } = call.client
+      const calls = byKey.get(keyId)
+      calls?.delete(call)
+      if (calls?.size === 0) byKey.delete(keyId)
+    },
+    countOf: (keyId) => byKey.get(keyId)?.size ?? 0,
+    cancel: (client, id) => {
+      const named = callsOf(client).filter((call) => call.id === id)
+      const meant = client.sessionId === undefined ? named.slice(-1) : named
+      for (const call of meant) call.cancel(callerCancelled())
+      return meant.length > 0
+    },
+    cancelAll: (session) => {
+      for (const call of callsOf(session)) call.cancel(callerCancelled())
+    },
+  }
+}
