@@ -514,16 +514,6 @@ export interface components {
                  */
                 idempotency_answer_bytes_max: number;
                 /**
-                 * @description Size up to which the store is checked for damage at the start.
-                 * @default 268435456
-                 */
-                store_check_bytes_max: number;
-                /**
-                 * @description Copies of damaged files that may lie in the folder of the store; with more it does not start.
-                 * @default 5
-                 */
-                store_damaged_copies_max: number;
-                /**
                  * @description How often the store is looked at, and one in trouble is tried again.
                  * @default 1000
                  */
@@ -1407,20 +1397,6 @@ export const settings = [
     "standard": 67108864,
     "needsRestart": false,
     "description": "Size of such an answer; a larger one is given once and not kept."
-  },
-  {
-    "name": "limits.store_check_bytes_max",
-    "variable": null,
-    "standard": 268435456,
-    "needsRestart": true,
-    "description": "Size up to which the store is checked for damage at the start."
-  },
-  {
-    "name": "limits.store_damaged_copies_max",
-    "variable": null,
-    "standard": 5,
-    "needsRestart": true,
-    "description": "Copies of damaged files that may lie in the folder of the store; with more it does not start."
   },
   {
     "name": "limits.store_check_interval_ms",

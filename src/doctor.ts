@@ -135,12 +135,13 @@ async function checkStore(config: Config, secrets: Secrets): Promise<Finding> {
     const store = await openStore({ ...config, limits, schemaChange: 'none' }, secrets)
     const active = await countActiveKeys(store, Date.now())
     const described = await store.describe()
-    const isWell = await store.look().then(
-      () => true,
-      () => false,
-    )
+    await store.check()
+    const trouble = await store.look().catch((error: Error) => error.message)
     await store.close()
-    return { finding: `${described}, ${active} active keys`, healthy: isWell }
+    const finding = [`${described}, ${active} active keys`, ...(trouble ? [trouble] : [])].join(
+      '; ',
+    )
+    return { finding, healthy: trouble === undefined }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     if (error instanceof NoStore) return { finding: reason, healthy: true }

@@ -20,6 +20,7 @@ import { openRedis, type Redis } from '../peers/redis.ts'
 import type { PublicNet } from '../pictures/guarded-fetch.ts'
 import { readGatewaySecret, type GatewaySecret } from '../storage/gateway-secret.ts'
 import { openStore } from '../storage/open-store.ts'
+import { toStoreError } from '../storage/store-error.ts'
 import { guardStore, type GuardedStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
 
@@ -103,6 +104,11 @@ export async function openStoreWithSecret(options: Opening): Promise<OpenStore> 
   const { config, secrets, events, monotonic, examines } = options
   const opened = await openStore({ ...config, examines }, secrets, events.storeNoticed)
   const store = await guardStore({ store: opened, config, monotonic, events })
+  // A large store takes minutes to read.
+  if (examines)
+    opened.check().catch((error: unknown) => {
+      events.storeNoticed(`The store could not be checked: ${toStoreError(error).told.reason}.`)
+    })
   return { store, secret: await store.starting(() => readGatewaySecret(store.db)) }
 }
 

@@ -34,16 +34,6 @@ export function makeFile(path: string): void {
   }
 }
 
-/** Gives what `use` of a file gives; undefined when another process has taken the file away. */
-export function unlessGone<T>(use: () => T): T | undefined {
-  try {
-    return use()
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-    return undefined
-  }
-}
-
 /** Like `recursive` of Node's, which never ends where a folder cannot be made, as in /proc. */
 function makeAll(path: string): void {
   const parent = dirname(path)

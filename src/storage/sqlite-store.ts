@@ -1,5 +1,4 @@
 import { Kysely, sql } from 'kysely'
-import { examine } from './examine.ts'
 import { closeToOthers, makeFile } from './folder.ts'
 import { useFolder } from './folder-lock.ts'
 import { integersPlugin } from './integers.ts'
@@ -10,12 +9,12 @@ import { openSqlite } from './sqlite.ts'
 import { cannotOpen, StoreError } from './store-error.ts'
 import { storePath, type Notice, type Store } from './store.ts'
 import type { Tables } from './tables.ts'
-import { watchFiles } from './watch.ts'
+import { assertOpenable, watchFiles } from './store-files.ts'
 
 export type SqliteStoreOptions = {
   dataDir: string
   durability: 'normal' | 'full'
-  /** Whether the files are looked at first, which one of several processes does. */
+  /** Whether the file is looked at before it is opened, which one of several processes does. */
   examines?: boolean
   /** What may be done to its tables; else all that a start does. */
   schemaChange?: SchemaChange | undefined
@@ -23,8 +22,6 @@ export type SqliteStoreOptions = {
     storeBusyTimeoutMs: number
     storeAnswerTimeoutMs: number
     storeQueueMax: number
-    storeCheckBytesMax: number
-    storeDamagedCopiesMax: number
     reportTimeoutMs: number
     reportsWaitingMax: number
     reportsPerAccountMax: number
@@ -64,24 +61,12 @@ async function openFiles(
 ): Promise<Store> {
   const path = storePath(dataDir)
   const { storeBusyTimeoutMs: busyTimeoutMs, storeQueueMax: queueMax } = limits
-  const { storeCheckBytesMax: checkBytesMax, storeDamagedCopiesMax: damagedCopiesMax } = limits
   const opened = closeToOthers(dataDir)
-  const found = examines
-    ? await examine({
-        path,
-        checkBytesMax,
-        damagedCopiesMax,
-        busyTimeoutMs,
-        assertSchema: (ran) => assertSchema(ran, { change, place: dataDir }),
-      })
-    : []
+  if (examines)
+    assertOpenable(path, busyTimeoutMs, (ran) => assertSchema(ran, { change, place: dataDir }))
   makeFile(path)
-  const { dialect, commit, ready, restartLog } = openSqlite({
-    path,
-    durability,
-    busyTimeoutMs,
-    queueMax,
-  })
+  const file = { path, durability, busyTimeoutMs }
+  const { dialect, commit, ready, restartLog } = openSqlite({ ...file, queueMax })
   const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
   // Kysely ends the thread only if it has run a query.
   const begun = change === 'none' ? sql`select 1`.execute(db) : migrate(db, 'sqlite')
@@ -93,28 +78,29 @@ async function openFiles(
   // Not before: a migration of a large store may take long.
   ready(limits.storeAnswerTimeoutMs)
   const reader = openSqliteReader({
-    path,
-    durability,
-    busyTimeoutMs,
+    ...file,
     timeoutMs: limits.reportTimeoutMs,
     waitingMax: limits.reportsWaitingMax,
     perAccountMax: limits.reportsPerAccountMax,
     restartLog,
     logRestartMs,
   })
-  for (const sentence of [...opened, ...found]) notice(sentence)
+  for (const sentence of opened) notice(sentence)
+  const files = await watchFiles(file)
   return {
     dialect: 'sqlite',
     db,
     reader,
     starting: (run) => run(),
     describe: async () => dataDir,
-    look: await watchFiles(path),
+    check: files.check,
+    look: files.look,
     insertions: createInsertions(db),
     // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
     commit: async (statements, commitOptions) =>
       statements.length === 0 ? [] : commit(statements as readonly Statement[], commitOptions),
     close: async () => {
+      files.close()
       await reader.close()
       await db.destroy()
     },

@@ -31,6 +31,11 @@ export class StoreError extends Error {
     return this.#primary === codes.busy
   }
 
+  /** Whether the file is damaged, or no database at all. */
+  get isDamage(): boolean {
+    return this.#primary === codes.damaged || this.#primary === codes.notADatabase
+  }
+
   /** Whether the statement is at fault: a bug, or tables that somebody has changed. */
   get concernsStatement(): boolean {
     return this.#told.concerns === 'statement' || this.#primary === codes.error

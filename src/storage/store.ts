@@ -41,6 +41,8 @@ export type Store = {
   reader: Reader
   /** What it is and where, for the operator, without secrets. */
   describe(): Promise<string>
+  /** Reads all of the store, beside its work; `look` throws from then on where it is damaged. */
+  check(): Promise<void>
   /** Resolves while what is written is kept where it would be found again. Throws a StoreError. */
   look(): Promise<void>
   close(): Promise<void>

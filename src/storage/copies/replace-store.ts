@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isJournal } from '../journal.ts'
 import { StoreError } from '../store-error.ts'
+import { damageSuffix } from '../store-files.ts'
 import { storePath } from '../store.ts'
 import { flush } from './store-file.ts'
 
@@ -28,7 +29,7 @@ export function replaceStore(dataDir: string, made: string): string | undefined 
   const folder = isThere || journals.length > 0 ? makeReplaced(dataDir) : undefined
   if (folder !== undefined && isThere) keepStore(path, folder)
   // With the log of another file SQLite would damage this one.
-  for (const suffix of logSuffixes) rmSync(path + suffix, { force: true })
+  for (const suffix of [...logSuffixes, damageSuffix]) rmSync(path + suffix, { force: true })
   renameSync(made, path)
   flush(dataDir)
   // Last: until here the store that they belong to is in its place.

@@ -1,6 +1,5 @@
 import {
   chmodSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -11,10 +10,11 @@ import {
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
-import fc from 'fast-check'
 import { StoreError } from '../../src/storage/store-error.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { startGateway } from '../support/gateway.ts'
 import { openTestStore } from '../support/store.ts'
+import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
 
 const rowsWritten = 12
@@ -46,11 +46,6 @@ describe('the files of a store', () => {
   const layOut = (path: string) => {
     for (const [suffix, bytes] of left) writeFileSync(fileIn(path, suffix), bytes, { mode: 0o600 })
   }
-  const change = (path: string, suffix: string, at: number) => {
-    const bytes = readFileSync(fileIn(path, suffix))
-    bytes[at]! ^= 0xff
-    writeFileSync(fileIn(path, suffix), bytes)
-  }
   const open = async (path: string) => {
     const notices: string[] = []
     const store = await openTestStore(path, 'normal', {}, notices)
@@ -58,68 +53,14 @@ describe('the files of a store', () => {
     await store.close()
     return { notices, rows: rows.length }
   }
-  const copiesIn = (path: string) => readdirSync(path).filter((name) => name.startsWith('damaged-'))
 
   it('of a process that was killed are taken as they are', async () => {
     expect(await open(folder.path)).to.deep.equal({ notices: [], rows: rowsWritten })
-    expect(copiesIn(folder.path)).to.deep.equal([])
   })
 
   it('with a log that ends in the middle of a commit are taken without it', async () => {
     truncateSync(fileIn(folder.path, '-wal'), left.get('-wal')!.length - 100)
     expect(await open(folder.path)).to.deep.equal({ notices: [], rows: rowsWritten - 1 })
-  })
-
-  it('are copied before what cannot be read of a log is dropped, which is told', async () => {
-    change(folder.path, '-wal', 20)
-    const { notices, rows } = await open(folder.path)
-    expect(rows).to.equal(0)
-    expect(notices).to.have.length(1)
-    expect(notices[0]).to.match(
-      /was not whole: the header of its log is damaged, so that up to \d+/,
-    )
-    const [copy] = copiesIn(folder.path)
-    expect(notices[0]).to.contain(copy)
-    expect(statSync(join(folder.path, copy!)).mode & 0o777).to.equal(0o700)
-    for (const [suffix, bytes] of left) {
-      const kept = readFileSync(fileIn(join(folder.path, copy!), suffix))
-      expect(kept).to.have.length(bytes.length)
-      if (suffix === '') expect(kept.equals(bytes)).to.equal(true)
-    }
-    expect((await open(folder.path)).notices).to.deep.equal([])
-  })
-
-  it('lose no more than the last commit in silence, wherever a byte of the log changes', async () => {
-    const size = left.get('-wal')!.length
-    const property = fc.asyncProperty(fc.nat(size - 1), async (at) => {
-      const path = join(folder.path, `at_${at}`)
-      mkdirSync(path, { mode: 0o700 })
-      layOut(path)
-      change(path, '-wal', at)
-      const { notices, rows } = await open(path).catch((error: unknown) => {
-        expect(error).to.be.instanceOf(StoreError)
-        return { notices: ['refused'], rows: 0 }
-      })
-      if (rows < rowsWritten - 1) expect(notices).to.have.length(1)
-      if (rows === rowsWritten) expect(notices).to.have.length(0)
-      rmSync(path, { recursive: true })
-    })
-    await fc.assert(property, { numRuns: 12 })
-  })
-
-  it('are copied a few times alone', async () => {
-    for (let copy = 0; copy < 5; copy++) {
-      layOut(folder.path)
-      change(folder.path, '-wal', 20)
-      await open(folder.path)
-    }
-    expect(copiesIn(folder.path)).to.have.length(5)
-    layOut(folder.path)
-    change(folder.path, '-wal', 20)
-    const refusal = await open(folder.path).catch((error: unknown) => error)
-    expect(refusal).to.be.instanceOf(StoreError)
-    expect((refusal as Error).message).to.contain('5 copies of damaged files are there already')
-    expect(copiesIn(folder.path)).to.have.length(5)
   })
 
   const other = (sql: string) => (path: string) => {
@@ -142,16 +83,6 @@ describe('the files of a store', () => {
         truncateSync(fileIn(path), 8192)
       },
       /it is damaged.*\. Put a copy in its place/,
-    ],
-    [
-      'with a page that is overwritten',
-      (path) => {
-        whole(path)
-        const bytes = readFileSync(fileIn(path))
-        bytes.fill(0xab, 4096, 16_384)
-        writeFileSync(fileIn(path), bytes)
-      },
-      /it is damaged/,
     ],
     [
       'that are empty beside a log',
@@ -196,6 +127,65 @@ describe('the files of a store', () => {
       expect(files()).to.deep.equal(before)
     })
   }
+
+  /** Overwrites the page of a table that no start and no call reads. */
+  const damage = (path: string) => {
+    const database = new DatabaseSync(fileIn(path))
+    database.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    const row = database
+      .prepare("SELECT rootpage FROM sqlite_schema WHERE name = 'invitations'")
+      .get()
+    database.close()
+    const begin = (Number(row!['rootpage']) - 1) * 4096
+    const bytes = readFileSync(fileIn(path))
+    writeFileSync(fileIn(path), bytes.fill(0xab, begin, begin + 4096))
+  }
+  const failureOf = (work: Promise<unknown>) =>
+    work.then(
+      () => undefined,
+      (error: StoreError) => error.told,
+    )
+
+  it('with a page that is damaged are found out by the check, in each process, until they are whole', async () => {
+    damage(folder.path)
+    const [store, other] = [await openTestStore(folder.path), await openTestStore(folder.path)]
+    await store.look()
+    await store.check()
+    for (const each of [store, other]) {
+      const told = await failureOf(each.look())
+      expect(told?.reason).to.match(/^The store is damaged \(.*; copied to .*\)$/)
+      expect(told?.remedy).to.contain('restore a backup')
+    }
+    await store.check()
+    const copies = readdirSync(folder.path).filter((name) => name.startsWith('damaged-'))
+    expect(copies).to.have.length(1)
+    const copy = join(folder.path, copies[0]!)
+    expect(statSync(copy).mode & 0o777).to.equal(0o700)
+    expect(readFileSync(fileIn(copy)).equals(readFileSync(fileIn(folder.path)))).to.equal(true)
+    await Promise.all([store.close(), other.close()])
+    for (const suffix of ['-wal', '-shm']) rmSync(fileIn(folder.path, suffix), { force: true })
+    layOut(folder.path)
+    const restored = await openTestStore(folder.path)
+    expect(await failureOf(restored.look())).to.not.equal(undefined)
+    await restored.check()
+    await restored.look()
+    await restored.close()
+  })
+
+  it('are checked after the port has opened: of a damaged store calls are refused', async () => {
+    damage(folder.path)
+    const gateway = await startGateway({ beside: { dataDir: folder.path } })
+    try {
+      await until('not ready', async () => (await gateway.fetch('/ready')).status === 503)
+      const call = { model: 'auto', messages: [{ role: 'user', content: 'hello' }] }
+      const refused = await gateway.post('/v1/chat/completions', call)
+      expect(refused.status).to.equal(503)
+      expect(refused.headers.get('retry-after')).to.not.equal(null)
+      expect(gateway.logText()).to.match(/"reason":"The store is damaged \(/)
+    } finally {
+      await gateway.stop()
+    }
+  })
 
   it('are closed to others, which is told where they were open', async () => {
     chmodSync(folder.path, 0o755)
