@@ -55,7 +55,7 @@ export async function diagnose({ config, secrets, doubts }: Examined): Promise<D
     node: process.version,
     address: `http://${config.host}:${config.port}${baseUrl ? `, known as ${baseUrl}` : ''}`,
     store,
-    workers: workersText(config, secrets),
+    workers: workersText(config),
     redis,
     catalog: catalogText(config),
     uploads: uploadDir ?? 'off (UPLOAD_DIR is not set)',
@@ -101,20 +101,19 @@ export function diagnosisText(found: Diagnosis): string {
   return `${lines.join('\n')}\n`
 }
 
-function workersText(config: Config, { redisUrl }: Secrets): string {
+function workersText(config: Config): string {
   const count = workerCount(config)
   if (count === 1) return '1 process (WORKERS is 1)'
-  const where = 'which count limits and share answers in Redis'
-  return redisUrl === undefined
-    ? `${count} processes, ${where}: set REDIS_URL, or WORKERS=1`
-    : `${count} processes, ${where}`
+  return `${count} processes, which count limits and share answers in Redis`
 }
 
-async function checkRedis(
-  { redisKeyPrefix: keyPrefix, limits }: Config,
-  { redisUrl: url }: Secrets,
-): Promise<Finding> {
-  if (url === undefined) return { finding: 'not used (REDIS_URL is not set)', healthy: true }
+async function checkRedis(config: Config, { redisUrl: url }: Secrets): Promise<Finding> {
+  const { redisKeyPrefix: keyPrefix, limits } = config
+  if (url === undefined) {
+    return workerCount(config) === 1
+      ? { finding: 'not used (REDIS_URL is not set)', healthy: true }
+      : { finding: 'missing: workers need it. Set REDIS_URL, or WORKERS=1', healthy: false }
+  }
   return examineRedis({ url, keyPrefix, limits })
 }
 

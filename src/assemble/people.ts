@@ -15,7 +15,7 @@ import { siteAddress } from '../config.ts'
 import { createSessionCookie } from '../http/session-cookie.ts'
 import { createAttempts, type Attempts } from '../policy/attempts.ts'
 import { createClientAttempts, type ClientAttempts } from '../policy/client-attempts.ts'
-import { countAttemptsOnRedis, createFarAttempts } from '../policy/far-attempts.ts'
+import { createFarAttempts } from '../policy/far-attempts.ts'
 import { createSignInAttempts, type SignInAttempts } from '../policy/sign-in-attempts.ts'
 import type { Environment, StoreParts } from './store.ts'
 
@@ -63,6 +63,5 @@ export function assemblePeople(
 function attemptsOf({ config: { limits }, peers: { redis }, monotonic }: Environment): Attempts {
   const near = createAttempts({ entriesMax: limits.signInEntriesMax, monotonic })
   if (redis === undefined) return near
-  const exchange = countAttemptsOnRedis(redis)
-  return createFarAttempts({ exchange, timeoutMs: () => limits.limitsTimeoutMs, near })
+  return createFarAttempts({ redis, timeoutMs: () => limits.limitsTimeoutMs, near })
 }

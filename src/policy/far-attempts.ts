@@ -2,34 +2,35 @@ import { createHash } from 'node:crypto'
 import { createScript, type ScriptRunner } from '../peers/redis-script.ts'
 import { within } from '../peers/within.ts'
 import { attemptScript } from './attempt-script.ts'
-import type { AttemptChange, AttemptNeed, Attempts } from './attempts.ts'
+import type { Attempts } from './attempts.ts'
 
-/** What one process asks of where attempts are counted for all; answered as `Attempts.begin` gives. */
-type AttemptQuestion =
-  | readonly [name: 'begin', needs: readonly AttemptNeed[]]
-  | readonly [name: 'settle', changes: readonly AttemptChange[]]
-export type AttemptExchange = (question: AttemptQuestion) => Promise<unknown>
+const runScript = createScript(attemptScript)
 
 type Options = {
-  exchange: AttemptExchange
+  /** The connection (peers/redis.ts). */
+  redis: { run<T>(work: (commands: ScriptRunner) => Promise<T>): Promise<T> }
   /** How long an answer may take. */
   timeoutMs: () => number
-  /** Counts while nobody answers. */
+  /** Counts while Redis does not answer. */
   near: Attempts
 }
 
-/** Counts attempts where all processes count them; while nobody answers there, in this one. */
-export function createFarAttempts({ exchange, timeoutMs, near }: Options): Attempts {
+/** Counts attempts in Redis for all processes; while it does not answer, in this one. */
+export function createFarAttempts({ redis, timeoutMs, near }: Options): Attempts {
+  const exchange = (name: 'begin' | 'settle', list: readonly unknown[]): Promise<unknown> => {
+    const words = { keys: ['attempts'], arguments: [name, JSON.stringify(list)] }
+    return redis.run((commands) => runScript(commands, words))
+  }
   return {
     begin: async (needs) => {
-      const question = ['begin', needs.map(digested)] as const
-      const answer = await within(timeoutMs(), exchange(question)).catch(() => undefined)
+      const asked = exchange('begin', needs.map(digested))
+      const answer = await within(timeoutMs(), asked).catch(() => undefined)
       return typeof answer === 'number' ? answer : near.begin(needs)
     },
     settle: (changes) => {
       // It may have been counted here before.
       near.settle(changes.filter(([, more]) => more !== 1))
-      exchange(['settle', changes.map(digested)]).catch(() => {
+      exchange('settle', changes.map(digested)).catch(() => {
         near.settle(changes.filter(([, more]) => more === 1))
       })
     },
@@ -39,17 +40,4 @@ export function createFarAttempts({ exchange, timeoutMs, near }: Options): Attem
 /** Whom attempts are of is not for others to read. */
 function digested<Rest extends readonly unknown[]>([key, ...rest]: readonly [string, ...Rest]) {
   return [createHash('sha256').update(key).digest('base64url').slice(0, 22), ...rest] as const
-}
-
-const runScript = createScript(attemptScript)
-
-/** What is needed of the connection (peers/redis.ts). */
-type Redis = { run<T>(work: (commands: ScriptRunner) => Promise<T>): Promise<T> }
-
-/** Counts attempts in Redis. */
-export function countAttemptsOnRedis(redis: Redis): AttemptExchange {
-  return ([name, list]) => {
-    const words = { keys: ['attempts'], arguments: [name, JSON.stringify(list)] }
-    return redis.run((commands) => runScript(commands, words))
-  }
 }

@@ -35,6 +35,12 @@ describe('doctor', () => {
     expect(stdout).to.match(/openai +set OPENAI_API_KEY/)
   })
 
+  it('misses a Redis for several workers', async () => {
+    const { code, stdout } = await run('doctor', { WORKERS: '2' })
+    expect(code).to.equal(1)
+    expect(stdout).to.match(/^Redis +missing: workers need it\. Set REDIS_URL, or WORKERS=1$/m)
+  })
+
   it('tells the store, the keys in it and a provider that can be reached', async () => {
     await run('keys create --mode test --name mine')
     upstream.answer({ body: { object: 'list', data: [] } })

@@ -3,7 +3,7 @@ import { createClient } from '@redis/client'
 import { expect } from 'chai'
 import type { Attempts } from '../../src/policy/attempts.ts'
 import { createAttempts } from '../../src/policy/attempts.ts'
-import { countAttemptsOnRedis, createFarAttempts } from '../../src/policy/far-attempts.ts'
+import { createFarAttempts } from '../../src/policy/far-attempts.ts'
 import { sharedRedis } from '../support/servers/redis.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { postForm } from '../support/oauth-client.ts'
@@ -81,8 +81,7 @@ describe('attempts that are counted in Redis', () => {
     const run = <T>(work: (commands: typeof client) => Promise<T>) =>
       isAway ? Promise.reject(new Error('away')) : work(client)
     const near = createAttempts({ entriesMax: 100, monotonic: () => 0 })
-    const exchange = countAttemptsOnRedis({ run })
-    far = createFarAttempts({ exchange, timeoutMs: () => 5000, near })
+    far = createFarAttempts({ redis: { run }, timeoutMs: () => 5000, near })
   })
 
   it('wait as long as those in memory', async () => {
