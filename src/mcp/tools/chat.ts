@@ -15,12 +15,9 @@ import { makesImages, type Model } from '../../core/model.ts'
 import { noUsage } from '../../core/price.ts'
 import type { RouteTable } from '../../core/route.ts'
 import type { ToolContent } from '../tool.ts'
-import type { ReceiptText } from '../receipt-text.ts'
 import type { ToolHandler } from '../tool.ts'
-import { freshly } from './fresh.ts'
-import type { OpenPicture } from './open-picture.ts'
-import { conversationOf } from './picture-parts.ts'
-import type { ShowPictures } from './pictures.ts'
+import { conversationOf, type OpenPicture } from './input-pictures.ts'
+import type { ReceiptText, ShowPictures } from './results.ts'
 
 type Options = {
   gateway: Gateway
@@ -35,7 +32,7 @@ type Options = {
 export function chat(options: Options): ToolHandler<'chat'> {
   const { routes } = options
   return async (input, { context }) => {
-    const { model: name, temperature, max_tokens: maxTokens, fresh } = input
+    const { model: name, temperature, max_tokens: maxTokens } = input
     const { messages, nameOf } = await conversationOf(input.messages, context, options.open)
     const request: ChatRequest = {
       model: name,
@@ -45,7 +42,7 @@ export function chat(options: Options): ToolHandler<'chat'> {
     }
     const model = routes.peek(name, context.caller)
     try {
-      return await answer(request, model, freshly(context, fresh), options)
+      return await answer(request, model, context, options)
     } catch (error) {
       throw error instanceof GatewayError ? error.named(nameOf) : error
     }

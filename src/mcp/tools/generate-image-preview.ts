@@ -5,8 +5,7 @@ import type { RouteTable } from '../../core/route.ts'
 import { checkFileName, formatOf } from '../file-name.ts'
 import type { ToolHandler } from '../tool.ts'
 import type { Uploads } from '../uploads.ts'
-import { freshly } from './fresh.ts'
-import type { ShowPictures } from './pictures.ts'
+import type { ShowPictures } from './results.ts'
 
 type Options = {
   gateway: Gateway
@@ -20,7 +19,7 @@ type Options = {
 /** The tool `generate-image-preview`: one picture, also saved if there is an upload folder. */
 export function generateImagePreview(options: Options): ToolHandler<'generate-image-preview'> {
   const { gateway, routes, uploads, show, clock } = options
-  return async ({ prompt, filename, aspect_ratio: ratio, fresh }, { context }) => {
+  return async ({ prompt, filename, aspect_ratio: ratio }, { context }) => {
     // A call whose picture could not be saved must fail before the picture is paid for.
     if (filename !== undefined) checkFileName(filename)
     await uploads?.checkWritable()
@@ -36,7 +35,7 @@ export function generateImagePreview(options: Options): ToolHandler<'generate-im
     }
     const model = routes.peek(request.model, context.caller)
     const shape = ratio === undefined ? {} : shapeOfRatio(ratio, model)
-    const answered = await gateway.image({ ...request, ...shape }, freshly(context, fresh))
+    const answered = await gateway.image({ ...request, ...shape }, context)
     const picture = answered.result.pictures[0]!
     const lines =
       uploads === undefined
@@ -46,7 +45,7 @@ export function generateImagePreview(options: Options): ToolHandler<'generate-im
   }
 }
 
-/** A folder that is not there is told to who has named a file. */
+/** Reports a missing folder to a caller that named a file. */
 function unsaved(filename: string | undefined): string[] {
   return filename === undefined ? [] : ['Not saved: this server has no upload folder (UPLOAD_DIR).']
 }

@@ -5,10 +5,8 @@ import { shapeOfRatio } from '../../core/image/ratio.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
 import type { ToolHandler } from '../tool.ts'
-import { freshly } from './fresh.ts'
-import type { OpenPicture } from './open-picture.ts'
-import { addressOf } from './picture-parts.ts'
-import type { ShowPictures } from './pictures.ts'
+import { addressOf, type OpenPicture } from './input-pictures.ts'
+import type { ShowPictures } from './results.ts'
 
 type Options = {
   gateway: Gateway
@@ -24,7 +22,7 @@ type Input = Parameters<ToolHandler<'generate-image'>>[0]
 export function generateImage(options: Options): ToolHandler<'generate-image'> {
   const { gateway, routes, defaultImageModel, open, show } = options
   return async (input, { context }) => {
-    const { prompt, n, images = [], quality, seed, output_format: outputFormat, fresh } = input
+    const { prompt, n, images = [], quality, seed, output_format: outputFormat } = input
     // The default model of this tool need not edit pictures; that of the images API does.
     const model = input.model ?? (images.length > 0 ? 'auto' : defaultImageModel)
     const { shape, warnings } = shapeOf(input, routes.peek(model, context.caller))
@@ -41,7 +39,7 @@ export function generateImage(options: Options): ToolHandler<'generate-image'> {
     const addresses = await Promise.all(named.map((one) => open(one, context)))
     const isByRatio = input.size === undefined && input.aspect_ratio !== undefined
     const inputs = { addresses, warnings, ...(isByRatio ? { nameOf: ratioName } : {}) }
-    return show(await gateway.image(request, freshly(context, fresh), inputs), context)
+    return show(await gateway.image(request, context, inputs), context)
   }
 }
 

@@ -4,7 +4,6 @@ import type { Gateway } from '../../core/gateway.ts'
 import type { CheckPicture, ShrinkPicture } from '../../core/image/image.ts'
 import type { Catalog } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
-import { createReceiptText } from '../receipt-text.ts'
 import type { BoundTool, ToolHandler, ToolsInForce } from '../tool.ts'
 import type { Uploads } from '../uploads.ts'
 import { chat } from './chat.ts'
@@ -12,8 +11,8 @@ import { generateImagePreview } from './generate-image-preview.ts'
 import { generateImage } from './generate-image.ts'
 import { listImageModels } from './list-image-models.ts'
 import { listModels } from './list-models.ts'
-import { createOpenPicture } from './open-picture.ts'
-import { createShowPictures } from './pictures.ts'
+import { createOpenPicture } from './input-pictures.ts'
+import { createReceiptText, createShowPictures } from './results.ts'
 
 type Options = {
   gateway: Gateway
@@ -29,7 +28,7 @@ type Options = {
   clock: () => number
 }
 
-/** All tools by name, and the list that tells of them. */
+/** All tools by name, and the result of `tools/list`. */
 export function createTools(options: Options): Pick<ToolsInForce, 'tools' | 'list'> {
   const all = [...bindTools(options), ...options.moreTools]
   const list = JSON.stringify({ tools: all.map(({ description }) => description) })
@@ -56,9 +55,18 @@ function bindTools(options: Options): BoundTool[] {
       check: toolChecks[name],
       isGeneration: !name.startsWith('list-'),
       // `check` and `handle` are of the same tool, which the type of `name` cannot express here.
-      handle: handlers[name] as BoundTool['handle'],
+      handle: freshly(handlers[name] as BoundTool['handle']),
     }
   })
+}
+
+/** With the argument `fresh` a call skips the cached answer, and its own answer is cached. */
+function freshly(handle: BoundTool['handle']): BoundTool['handle'] {
+  return (input, { context, report }) => {
+    const isFresh = 'fresh' in input && input.fresh === true
+    const recall = context.cache.recall && !isFresh
+    return handle(input, { context: { ...context, cache: { ...context.cache, recall } }, report })
+  }
 }
 
 /** The description of `generate-image` with the operator's default model in its words. */

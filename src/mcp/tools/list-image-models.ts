@@ -1,7 +1,7 @@
 import type { Catalog, Model } from '../../core/model.ts'
 import { usdText, type Prices } from '../../core/price.ts'
 import type { RouteTable } from '../../core/route.ts'
-import { endText } from '../model-end.ts'
+import { endText } from './results.ts'
 import type { ToolHandler } from '../tool.ts'
 
 type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }

@@ -3,14 +3,52 @@ import type { Answered } from '../../core/call.ts'
 import type { CallContext } from '../../core/caller.ts'
 import type { ImageResult, Picture, ShrinkPicture } from '../../core/image/image.ts'
 import { pixelsText } from '../../core/image/size.ts'
+import type { Catalog, Model } from '../../core/model.ts'
+import { usdText } from '../../core/price.ts'
+import type { Receipt } from '../../core/receipt.ts'
 import type { ToolContent } from '../tool.ts'
-import type { ReceiptText } from '../receipt-text.ts'
 import type { Uploads } from '../uploads.ts'
+
+/** A receipt in words for the model that called the tool. */
+export type ReceiptText = {
+  /** The cost of a call, such as `for $0.04 (estimated)`. */
+  cost(receipt: Receipt): string
+  /** One line for each parameter that was adjusted or ignored, and for a model that will end. */
+  notes(receipt: Receipt): string[]
+}
+
+export function createReceiptText({ describe }: Pick<Catalog, 'describe'>): ReceiptText {
+  return {
+    cost: costText,
+    notes: ({ warnings, model }) => {
+      const end = endText(describe(model))
+      return [
+        ...warnings.map(({ param, reason }) => `Note on ${param}: ${reason}`),
+        ...(end === undefined ? [] : [`Note on model: ${model.row.id} is ${end}.`]),
+      ]
+    },
+  }
+}
+
+function costText({ cost, mode }: Receipt): string {
+  if (cost.status === 'cached') return 'at no cost, from the cache (fresh: true makes another)'
+  const amount = cost.nanoUsd === null ? 'at an unknown cost' : `for $${usdText(cost.nanoUsd)}`
+  const estimated = cost.status === 'estimated' ? ' (estimated)' : ''
+  return `${amount}${estimated}${mode === 'test' ? ' (test key: not charged)' : ''}`
+}
+
+/** The status of a model that is not active: `deprecated until 2026-12-11, then gpt-6`. */
+export function endText({ row }: Model): string | undefined {
+  const { status, deactivated_at: date, successor } = row
+  if (status === 'active') return undefined
+  const until = date === undefined || status === 'deactivated' ? '' : ` until ${date}`
+  return `${status}${until}${successor === undefined ? '' : `, then ${successor}`}`
+}
 
 type Options = {
   receiptText: ReceiptText
   shrink: ShrinkPicture
-  /** The bytes of base64 that a picture may have in a result; 0 for no bound. */
+  /** The most bytes of base64 of a picture in a result; 0 for no limit. */
   inlineBytesMax: number
   uploads: Uploads | undefined
   clock: () => number
@@ -20,7 +58,7 @@ type Options = {
 export type ShowPictures = (
   answered: Answered<ImageResult>,
   context: CallContext,
-  /** Where the pictures were saved already, in a sentence for the text. */
+  /** Sentences that say where the pictures are saved already. */
   saved?: readonly string[],
 ) => Promise<readonly ToolContent[]>
 
@@ -60,17 +98,14 @@ function blockOf({ base64, format }: Picture): ToolContent {
 
 type Inline = { picture: Picture | undefined; lines: string[] }
 
-/**
- * A picture as the result shows it: smaller where it is over the bound, and then saved in full for an
- * account.
- */
+/** A picture as the result shows it: smaller above the limit, and then saved in full for an account. */
 async function inline(
   full: Picture,
   accountId: string | undefined,
   { shrink, inlineBytesMax: bytesMax, uploads, clock }: Options,
 ): Promise<Inline> {
   if (bytesMax === 0 || piecesLength(full.base64) <= bytesMax) return { picture: full, lines: [] }
-  // It is paid for: where there is no room to make it smaller, it is delivered as it is.
+  // It is paid for: without memory to make it smaller, it is delivered unchanged.
   const preview = await shrink(full, bytesMax).catch(() => full)
   if (preview === full) return { picture: full, lines: [] }
   const what =

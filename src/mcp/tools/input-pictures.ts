@@ -1,9 +1,10 @@
 import type { components } from '../../../generated/tool-types.ts'
+import type { Hold } from '../../bytes/budget.ts'
 import type { CallContext } from '../../core/caller.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import { GatewayError } from '../../core/error.ts'
+import { GatewayError, memoryError } from '../../core/error.ts'
 import type { NamedAddress } from '../../core/image/image.ts'
-import type { OpenPicture } from './open-picture.ts'
+import { isHandle, type Uploads } from '../uploads.ts'
 
 type Schemas = components['schemas']
 type Message = Schemas['chat']['messages'][number]
@@ -12,7 +13,7 @@ type TextPart = Extract<Part, { type: 'text' }>
 /** A picture among the arguments of a tool, in any of the forms that clients and models write. */
 type PicturePart = NonNullable<Schemas['generate-image']['images']>[number]
 
-/** A conversation, and how the caller named what the core names otherwise. */
+/** A conversation, and the caller's name of each parameter that the core names otherwise. */
 type Conversation = {
   messages: ChatRequest['messages']
   nameOf: (param: string) => string
@@ -56,7 +57,7 @@ export async function conversationOf(
   return { messages: converted, nameOf: (param) => names.get(param) ?? param }
 }
 
-/** The address of a picture, and the member of the arguments that holds it. */
+/** The address of a picture, and the argument that holds it. */
 export function addressOf(picture: PicturePart, param: string): NamedAddress {
   if (typeof picture === 'string') return { address: picture, param }
   const { type, image_url: given, data, mimeType } = picture
@@ -70,7 +71,7 @@ export function addressOf(picture: PicturePart, param: string): NamedAddress {
     : { address: given.url, param: `${param}.image_url.url` }
 }
 
-/** One schema describes both types: LangChain merges alternatives of objects, and keeps one of them. */
+/** Checked here because one schema describes both types: LangChain merges alternatives of objects. */
 function missing(member: string, { type, param }: { type: string; param: string }): GatewayError {
   const path = `${param}.${member}`
   const text = `'${path}' is required for a picture of type '${type}'.`
@@ -82,9 +83,42 @@ function detailOf(part: Exclude<Part, TextPart>) {
   return part.image_url.detail
 }
 
-/** Without a media type that can stand in a data URL, the bytes alone tell what they are. */
+/** Without a valid media type the format is detected from the bytes. */
 function dataUrl(data: string, mimeType = ''): string {
   if (/^data:/i.test(data)) return data
   const type = /^image\/[\w.+-]+$/i.test(mimeType) ? mimeType : 'application/octet-stream'
   return `data:${type};base64,${data}`
+}
+
+/**
+ * Returns a data URL of the picture for the handle of a saved one, and any other address unchanged.
+ * Throws a GatewayError, also when there is no memory for copies of a picture in the arguments.
+ */
+export type OpenPicture = (named: NamedAddress, context: CallContext) => Promise<NamedAddress>
+
+export function createOpenPicture(uploads: Uploads | undefined): OpenPicture {
+  return async (named, context) => {
+    const { address, param } = named
+    if (!isHandle(address)) {
+      holdCopies(address, context.hold)
+      return named
+    }
+    if (uploads === undefined) {
+      const text = 'This server has no upload folder (UPLOAD_DIR), and so no saved pictures.'
+      throw new GatewayError('invalid_value', text, { param })
+    }
+    const bytes = await uploads.read(named, context)
+    // Checked as any other picture: files of the folder are not trusted.
+    return { address: `data:application/octet-stream;base64,${bytes.toString('base64')}`, param }
+  }
+}
+
+/** Copies of shorter addresses are not counted. */
+const copiedCharactersMin = 16_384
+
+/** A data URL is copied twice: as the bytes that are checked, and as their base64. */
+function holdCopies(address: string, hold: Hold): void {
+  if (address.length < copiedCharactersMin) return
+  const refusal = hold.takeMore(2 * address.length)
+  if (refusal !== undefined) throw memoryError(refusal)
 }
