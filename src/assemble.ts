@@ -16,7 +16,7 @@ import {
 } from './assemble/store.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectAfter, type Collector } from './bytes/collection.ts'
-import { workerCount, type Config, type Loaded, type Secrets } from './config.ts'
+import { workerCount, type Config, type Loaded, type Secrets } from './settings/config.ts'
 import { gatewayStopped } from './core/deadline.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'

@@ -1,7 +1,13 @@
 /** The server: `npm start`. */
-import { ConfigError, loadConfig, readVariables, workerCount, type Loaded } from './config.ts'
-import { obeySignals } from './signals.ts'
-import { startFailure } from './start-failure.ts'
+import {
+  ConfigError,
+  loadConfig,
+  readVariables,
+  workerCount,
+  type Loaded,
+} from './settings/config.ts'
+import { obeySignals } from './process/signals.ts'
+import { startFailure } from './process/start-failure.ts'
 
 /** With these arguments the primary starts its workers. */
 const [role, workerId, sharedPort, rank] = process.argv.slice(2)
@@ -14,7 +20,7 @@ async function main(): Promise<void> {
   const exit = (code: number) => process.exit(code)
   if (!isWorker && workerCount(settings.config) > 1) {
     // A primary needs nothing of what answers, and a single process nothing of the primary.
-    const { runPrimary } = await import('./workers/primary.ts')
+    const { runPrimary } = await import('./process/primary.ts')
     const program = import.meta.filename
     return runPrimary({ settings, program, exit, print: (text) => process.stderr.write(text) })
   }
@@ -23,10 +29,10 @@ async function main(): Promise<void> {
   const print = (text: string) => void process.stdout.write(text)
   const options = { settings, readSettings, exit, print }
   if (isWorker) {
-    const { runWorker } = await import('./workers/worker.ts')
+    const { runWorker } = await import('./process/worker.ts')
     return runWorker({ ...options, id: Number(workerId), isFirst: rank === 'first', fail })
   }
-  const { serve } = await import('./serve.ts')
+  const { serve } = await import('./process/serve.ts')
   return serve({ ...options, obey: obeySignals })
 }
 

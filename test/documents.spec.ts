@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { settingsTable } from '../src/config.ts'
+import { settingsTable } from '../src/settings/config.ts'
 
 const root = join(import.meta.dirname, '..')
 // Its own examples and patterns cite nothing.

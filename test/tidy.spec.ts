@@ -22,43 +22,18 @@ const callParts = ['providers', 'policy', 'accounts', 'catalog', 'pictures']
 const parts = [...callParts, 'storage', 'telemetry', 'peers']
 const ground = ['core', 'bytes', 'generated']
 
-/** What the start of a process is made of. */
-const starting = ['config.ts', 'start-failure.ts', 'stop.ts', 'take-folder.ts']
-
 /** Who may import whom (ARCHITECTURE.md#the-house): type-only imports count too. */
 const mayImport: Record<string, string[]> = {
-  'main.ts': ['serve.ts', 'workers', 'config.ts', 'signals.ts', 'start-failure.ts'],
-  workers: ['serve.ts', ...starting, 'signals.ts', 'telemetry', 'core'],
-  'start-failure.ts': ['storage', 'peers', 'core'],
-  'take-folder.ts': ['config.ts', 'storage'],
-  'serve.ts': ['assemble.ts', ...starting, 'welcome.ts', ...parts, 'core'],
-  'signals.ts': ['stop.ts', 'telemetry'],
-  'stop.ts': ['telemetry'],
-  'command-line.ts': ['commands', 'config.ts', ...parts, 'core'],
-  commands: ['doctor.ts', 'connect', 'config.ts', ...parts, 'http', 'core', 'generated'],
+  'main.ts': ['process', 'settings'],
+  process: ['assemble.ts', 'settings', ...parts, 'core'],
+  'command-line.ts': ['commands', 'settings', ...parts, 'core'],
+  commands: ['connect', 'settings', ...parts, 'http', ...ground],
   // Plays clients, so it knows the gateway by its address alone.
   connect: [],
-  'doctor.ts': ['config.ts', ...parts, 'core', 'bytes'],
-  'assemble.ts': ['assemble', 'config.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
-  assemble: ['config.ts', 'config-changes.ts', ...faces, 'http', ...parts, 'core', 'bytes'],
-  'welcome.ts': [],
+  'assemble.ts': ['assemble', 'settings', ...faces, 'http', ...parts, 'core', 'bytes'],
+  assemble: ['settings', ...faces, 'http', ...parts, 'core', 'bytes'],
   // The vendors' variables are the vendors' to name.
-  'config.ts': [
-    'bounds.ts',
-    'config-endpoints.ts',
-    'config-telemetry.ts',
-    'setting-complaint.ts',
-    'catalog',
-    'providers',
-    'peers',
-    ...ground,
-  ],
-  'config-endpoints.ts': ['providers', ...ground],
-  'config-telemetry.ts': ['generated'],
-  'config-changes.ts': ['config.ts', 'providers', 'generated'],
-  'setting-complaint.ts': ['removed-settings.ts', 'generated'],
-  'bounds.ts': [],
-  'removed-settings.ts': [],
+  settings: ['catalog', 'providers', 'peers', ...ground],
   ...Object.fromEntries(faces.map((face) => [face, ['http', ...ground]])),
   // Types alone, as the next test checks.
   api: ['accounts', 'http', ...ground],
@@ -77,7 +52,7 @@ const outside = ['koa', '@koa/router', 'kysely', 'keyv', 'undici', 'sharp', 'pin
 const open = new Set(['transport', 'wire', 'openai-compatible'])
 /** Where each member of `process` may be used, and nowhere else. */
 const processMembers: Record<string, string[]> = {
-  env: ['config.ts'],
+  env: ['settings/config.ts'],
   argv: ['main.ts', 'command-line.ts'],
   stdout: ['main.ts', 'command-line.ts'],
   stderr: ['main.ts', 'command-line.ts', 'telemetry/log.ts'],
@@ -152,7 +127,7 @@ describe('the source', () => {
   })
 
   it('has a part that takes each bound that tests lower', () => {
-    const bounds = source.find(({ name }) => name === 'src/bounds.ts')!
+    const bounds = source.find(({ name }) => name === 'src/settings/bounds.ts')!
     const names = [...bounds.text.matchAll(/^  \| '(\w+)'$/gm)].map(([, name = '']) => name)
     expect(names).to.include('lingerTimeoutMs')
     const others = source.filter((file) => file !== bounds)

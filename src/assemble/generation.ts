@@ -9,7 +9,7 @@ import { createParameters, type ParametersOf } from '../catalog/model-parameters
 import { createPriceOf } from '../catalog/route-price.ts'
 import { createRouteTable } from '../catalog/routes.ts'
 import { createVendorModels, type VendorModels } from '../catalog/vendor-models.ts'
-import type { Config, Secrets } from '../config.ts'
+import type { Config, Secrets } from '../settings/config.ts'
 import { createDeadlines } from '../core/deadline.ts'
 import { createGateway, type Gateway } from '../core/gateway.ts'
 import type { ReadSources } from '../core/image/image.ts'

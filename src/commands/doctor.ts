@@ -1,8 +1,8 @@
-import { loadConfig, readVariables } from '../config.ts'
+import { loadConfig, readVariables } from '../settings/config.ts'
 import { examineConnection } from '../connect/connect.ts'
 import { readTarget } from '../connect/target.ts'
 import { connectionText } from '../connect/told.ts'
-import { diagnose, diagnosisText } from '../doctor.ts'
+import { diagnose, diagnosisText } from './diagnose.ts'
 import { isPublicAddress } from '../pictures/public-address.ts'
 import { json, jsonText, parsed, text, UsageError, type Command, type Told } from './command.ts'
 

@@ -1,4 +1,4 @@
-import { loadConfig, readVariables, type Config } from '../config.ts'
+import { loadConfig, readVariables, type Config } from '../settings/config.ts'
 import { UsageError } from './command.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { loadConfig, readVariables } from '../config.ts'
+import { loadConfig, readVariables } from '../settings/config.ts'
 import { usdText } from '../core/price.ts'
 import { importIntoDatabase } from '../storage/copies/import-database.ts'
 import { importIntoFolder, type Imported } from '../storage/copies/import.ts'

@@ -1,4 +1,4 @@
-import { loadConfig, readVariables } from '../config.ts'
+import { loadConfig, readVariables } from '../settings/config.ts'
 import { migrateFolder } from '../storage/copies/migrate-files.ts'
 import type { MigrationRun } from '../storage/stepwise.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'

@@ -3,7 +3,13 @@ import { createAudit, type Audit } from '../accounts/audit.ts'
 import { createKeys, type Keys } from '../accounts/keys.ts'
 import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
 import { keyModelIds } from '../catalog/new-key-models.ts'
-import { loadConfig, readVariables, siteAddress, type Config, type Secrets } from '../config.ts'
+import {
+  loadConfig,
+  readVariables,
+  siteAddress,
+  type Config,
+  type Secrets,
+} from '../settings/config.ts'
 import type { Announcement } from '../peers/announcement.ts'
 import { announceOnce } from '../peers/redis-channel.ts'
 import { openRedis } from '../peers/redis.ts'

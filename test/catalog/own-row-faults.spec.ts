@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/settings/config.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 
 const keyless = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import type { Variables } from '../../src/config.ts'
+import type { Variables } from '../../src/settings/config.ts'
 import { startGatewayDouble } from '../support/connect/gateway-double.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { runProgram } from '../support/program.ts'

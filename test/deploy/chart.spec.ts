@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { Ajv } from 'ajv'
 import { expect } from 'chai'
 import { parse, parseAllDocuments } from 'yaml'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/settings/config.ts'
 import { projectFolder } from '../support/folder.ts'
 import { programPath } from '../support/program-path.ts'
 

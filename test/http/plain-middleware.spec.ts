@@ -8,7 +8,7 @@ import { createBudget } from '../../src/bytes/budget.ts'
 import { createReferenceCount } from '../../src/core/reference-count.ts'
 import { errorAnswer } from '../../src/http/error-answer.ts'
 import type { Exchange, ExchangeState } from '../../src/http/exchange.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/settings/config.ts'
 import {
   createContractRouter,
   loadContract,

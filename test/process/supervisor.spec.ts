@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createSupervisor } from '../../src/workers/supervisor.ts'
+import { createSupervisor } from '../../src/process/supervisor.ts'
 
 describe('the supervisor of workers', () => {
   let forked: { id: number; isFirst: boolean }[]

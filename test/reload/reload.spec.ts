@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { createReload } from '../../src/assemble/reload.ts'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/settings/config.ts'
 import { expectError } from '../support/expect-error.ts'
 import { aloneChannel } from '../../src/peers/channel.ts'
 import { completion } from '../support/chat-answers.ts'

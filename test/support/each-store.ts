@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/settings/config.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { programPath } from './program-path.ts'
 

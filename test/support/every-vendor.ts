@@ -1,4 +1,4 @@
-import type { Bounds } from '../../src/bounds.ts'
+import type { Bounds } from '../../src/settings/bounds.ts'
 import { vendors } from '../../src/providers/index.ts'
 import { startGateway, type TestGateway } from './gateway.ts'
 import { hello, ownKey, ownProvider } from './own-endpoint.ts'

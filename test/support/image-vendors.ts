@@ -1,6 +1,5 @@
-import type { Bounds } from '../../src/bounds.ts'
-import type { CallOptions, TestGateway } from './gateway.ts'
-import { startGateway } from './gateway.ts'
+import type { Bounds } from '../../src/settings/bounds.ts'
+import { type CallOptions, type TestGateway, startGateway } from './gateway.ts'
 import { alibabaKey, startAlibabaDouble } from './image-doubles/alibaba.ts'
 import { bytedanceKey, startBytedanceDouble } from './image-doubles/bytedance.ts'
 import type { ImageDouble } from './image-doubles/double.ts'

@@ -1,4 +1,4 @@
-import type { Bounds } from '../../src/bounds.ts'
+import type { Bounds } from '../../src/settings/bounds.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 import { startGateway, type CallOptions, type TestGateway } from './gateway.ts'
 import { startUpstream, type Upstream } from './upstream.ts'

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Variables } from '../../src/config.ts'
+import type { Variables } from '../../src/settings/config.ts'
 import { projectFolder } from './folder.ts'
 
 const startTimeoutMs = 30_000

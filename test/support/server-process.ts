@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Variables } from '../../src/config.ts'
+import type { Variables } from '../../src/settings/config.ts'
 import { startProgram, type Program } from './program.ts'
 import { projectFolder } from './folder.ts'
 

@@ -1,4 +1,4 @@
-import { loadConfig } from '../../src/config.ts'
+import { loadConfig } from '../../src/settings/config.ts'
 import { guardStore, type GuardedStore, type StoreEvents } from '../../src/storage/store-guard.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import type { Store } from '../../src/storage/store.ts'

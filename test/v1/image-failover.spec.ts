@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import type { Bounds } from '../../src/bounds.ts'
+import type { Bounds } from '../../src/settings/bounds.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startBytedanceDouble, bytedanceKey } from '../support/image-doubles/bytedance.ts'
 import { fixture, type ImageDouble } from '../support/image-doubles/double.ts'

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import type { Bounds } from '../../src/bounds.ts'
+import type { Bounds } from '../../src/settings/bounds.ts'
 import { doneEvent, finishChunk, streamed, textChunk, usageChunk } from '../support/chat-answers.ts'
 import { readChunks, readText } from '../support/event-stream.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'

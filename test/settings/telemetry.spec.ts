@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { ConfigError, loadConfig, type Variables } from '../src/config.ts'
+import { ConfigError, loadConfig, type Variables } from '../../src/settings/config.ts'
 
 const endpoint = 'http://localhost:4318'
 

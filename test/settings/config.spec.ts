@@ -2,9 +2,9 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
-import { loadConfig, settingsTable, type Config, type Variables } from '../src/config.ts'
-import { makeFolder, type TemporaryFolder } from './support/folder.ts'
-import { runProgram } from './support/program.ts'
+import { loadConfig, settingsTable, type Variables } from '../../src/settings/config.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { runProgram } from '../support/program.ts'
 
 const keyless = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
 
@@ -46,7 +46,7 @@ describe('settings', () => {
       defaultImageModel: 'gemini-3-pro-image-preview',
       aliases: {},
       routes: {},
-    } satisfies Partial<Config>)
+    })
   })
 
   it('come from a variable first, then from gateway.yaml, then from the defaults', () => {

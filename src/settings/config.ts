@@ -3,26 +3,26 @@ import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
-import { settingsCheck } from '../generated/settings-check.js'
-import { settings, type components } from '../generated/settings.ts'
+import { settingsCheck } from '../../generated/settings-check.js'
+import { settings, type components } from '../../generated/settings.ts'
 import type { Bounds } from './bounds.ts'
-import { bufferedBytesDefault } from './bytes/machine-memory.ts'
-import { configuredRows, readCatalogRows } from './catalog/catalog.ts'
-import type { OwnEntries } from './catalog/own-rows.ts'
-import { readNetwork } from './core/networks.ts'
-import { systemReason } from './core/words/system-reason.ts'
-import type { EndpointConfig, ProviderKeys } from './providers/create-providers.ts'
-import { readRedisUrl } from './peers/redis-url.ts'
-import { namePrefixes as prefixes, vendors } from './providers/index.ts'
-import { complaintsAboutIds } from './providers/reserved-ids.ts'
-import { ownEndpoint, vendorEndpoints, type Variables } from './config-endpoints.ts'
+import { bufferedBytesDefault } from '../bytes/machine-memory.ts'
+import { configuredRows, readCatalogRows } from '../catalog/catalog.ts'
+import type { OwnEntries } from '../catalog/own-rows.ts'
+import { readNetwork } from '../core/networks.ts'
+import { systemReason } from '../core/words/system-reason.ts'
+import type { EndpointConfig, ProviderKeys } from '../providers/create-providers.ts'
+import { readRedisUrl } from '../peers/redis-url.ts'
+import { namePrefixes as prefixes, vendors } from '../providers/index.ts'
+import { complaintsAboutIds } from '../providers/reserved-ids.ts'
+import { ownEndpoint, vendorEndpoints, type Variables } from './endpoints.ts'
 import {
   collectorHeaders,
   complaintsAboutTelemetry,
   telemetryConfig,
   type TelemetryConfig,
-} from './config-telemetry.ts'
-import { complaintText } from './setting-complaint.ts'
+} from './telemetry.ts'
+import { complaintText } from './complaint.ts'
 
 type Settings = components['schemas']['Settings']
 type SettingsLimits = Required<NonNullable<Settings['limits']>>

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
-import { settings } from '../generated/settings.ts'
+import { settings } from '../../generated/settings.ts'
 import { camelCase, type Config, type Loaded, type Secrets } from './config.ts'
-import { vendors } from './providers/index.ts'
+import { vendors } from '../providers/index.ts'
 
 type Settings = Pick<Loaded, 'config' | 'secrets'>
 

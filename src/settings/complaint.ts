@@ -1,6 +1,6 @@
-import type { settingsCheck } from '../generated/settings-check.js'
-import { settings } from '../generated/settings.ts'
-import { removedSettings } from './removed-settings.ts'
+import type { settingsCheck } from '../../generated/settings-check.js'
+import { settings } from '../../generated/settings.ts'
+import { removedSettings } from './removed.ts'
 
 /** What a check of the settings complains about, with the setting and the remedy. */
 export function complaintText({

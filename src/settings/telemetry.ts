@@ -1,4 +1,4 @@
-import type { components } from '../generated/settings.ts'
+import type { components } from '../../generated/settings.ts'
 
 type Settings = components['schemas']['Settings']
 

@@ -1,7 +1,7 @@
 import type { EventEmitter } from 'node:events'
 import { constants } from 'node:os'
 import type { Stop } from './stop.ts'
-import type { Events } from './telemetry/events.ts'
+import type { Events } from '../telemetry/events.ts'
 
 type SignalEvents = Pick<Events, 'stopping' | 'crashed' | 'ignored'>
 type Options = {

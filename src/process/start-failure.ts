@@ -1,6 +1,6 @@
-import { systemReason } from './core/words/system-reason.ts'
-import { RedisRefusal } from './peers/redis-trouble.ts'
-import { StoreError } from './storage/store-error.ts'
+import { systemReason } from '../core/words/system-reason.ts'
+import { RedisRefusal } from '../peers/redis-trouble.ts'
+import { StoreError } from '../storage/store-error.ts'
 
 /** An error of the start whose message says it all. */
 export class StartError extends Error {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Events } from './telemetry/events.ts'
+import type { Events } from '../telemetry/events.ts'
 
 type Options = {
   events: Pick<Events, 'stuck' | 'stopped'>

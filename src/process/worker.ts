@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events'
 import { GatewayError } from '../core/error.ts'
-import { serve } from '../serve.ts'
-import { obeySignals } from '../signals.ts'
-import { StartError } from '../start-failure.ts'
+import { serve } from './serve.ts'
+import { obeySignals } from './signals.ts'
+import { StartError } from './start-failure.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Reading } from '../telemetry/worker-metrics.ts'
 

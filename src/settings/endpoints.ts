@@ -1,7 +1,7 @@
-import type { components } from '../generated/settings.ts'
-import type { EndpointConfig } from './providers/create-providers.ts'
-import { vendors } from './providers/index.ts'
-import { checkKeys } from './providers/key-shape.ts'
+import type { components } from '../../generated/settings.ts'
+import type { EndpointConfig } from '../providers/create-providers.ts'
+import { vendors } from '../providers/index.ts'
+import { checkKeys } from '../providers/key-shape.ts'
 
 type Settings = components['schemas']['Settings']
 

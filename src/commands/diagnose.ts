@@ -1,21 +1,21 @@
-import { countActiveKeys } from './accounts/key-list.ts'
-import { uncounted } from './bytes/budget.ts'
+import { countActiveKeys } from '../accounts/key-list.ts'
+import { uncounted } from '../bytes/budget.ts'
 import {
   configuredCatalog,
   configuredRows,
   readCatalogRows,
   retiringDefaults,
-} from './catalog/catalog.ts'
-import { workerCount, type Config, type Secrets } from './config.ts'
-import { ProviderFailure } from './core/failure.ts'
-import { examineRedis } from './peers/examine-redis.ts'
-import type { EndpointConfig } from './providers/create-providers.ts'
-import { namePrefixes, vendorOf, vendors } from './providers/index.ts'
-import { createDispatch } from './providers/transport/dispatch.ts'
-import { createKeyRing } from './providers/transport/key-ring.ts'
-import { receive, wholeReader } from './providers/transport/upstream.ts'
-import { NoStore } from './storage/migrations.ts'
-import { openStore } from './storage/open-store.ts'
+} from '../catalog/catalog.ts'
+import { workerCount, type Config, type Secrets } from '../settings/config.ts'
+import { ProviderFailure } from '../core/failure.ts'
+import { examineRedis } from '../peers/examine-redis.ts'
+import type { EndpointConfig } from '../providers/create-providers.ts'
+import { namePrefixes, vendorOf, vendors } from '../providers/index.ts'
+import { createDispatch } from '../providers/transport/dispatch.ts'
+import { createKeyRing } from '../providers/transport/key-ring.ts'
+import { receive, wholeReader } from '../providers/transport/upstream.ts'
+import { NoStore } from '../storage/migrations.ts'
+import { openStore } from '../storage/open-store.ts'
 
 const probeTimeoutMs = 5000
 const probeBytesMax = 8 * 1024 * 1024

@@ -1,6 +1,6 @@
-import type { Loaded } from './config.ts'
-import { serveFolder, type ServedFolder } from './storage/folder-lock.ts'
-import { makeFolder } from './storage/folder.ts'
+import type { Loaded } from '../settings/config.ts'
+import { serveFolder, type ServedFolder } from '../storage/folder-lock.ts'
+import { makeFolder } from '../storage/folder.ts'
 
 /** Takes the folder of the embedded store, which one gateway serves at a time. Throws a StoreError. */
 export async function takeFolder(
