@@ -1,7 +1,6 @@
 import { loadConfig, readVariables } from '../settings/config.ts'
 import { usdText } from '../core/price.ts'
-import { importIntoDatabase } from '../storage/copies/import-database.ts'
-import { importIntoFolder, type Imported } from '../storage/copies/import.ts'
+import { importIntoDatabase, importIntoFolder, type Imported } from '../storage/copies/import.ts'
 import type { Notice } from '../storage/store.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { counted } from './contents.ts'

@@ -1,5 +1,5 @@
 import { loadConfig, readVariables } from '../settings/config.ts'
-import { migrateFolder } from '../storage/copies/migrate-files.ts'
+import { migrateFolder } from '../storage/copies/migrate.ts'
 import type { MigrationRun } from '../storage/stepwise.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { counted } from './contents.ts'

@@ -1,4 +1,4 @@
-import { restore as restoreFile } from '../storage/copies/restore.ts'
+import { restore as restoreFile } from '../storage/copies/backup.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'
 import { contentsJson, contentsText } from './contents.ts'
 import { embeddedConfig, fileIn } from './embedded.ts'

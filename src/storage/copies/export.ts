@@ -2,9 +2,7 @@ import { createHash } from 'node:crypto'
 import { open } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { sql, type Kysely } from 'kysely'
-import { systemReason } from '../../core/words/system-reason.ts'
 import { journaled } from '../journal.ts'
-import { StoreError, toStoreError } from '../store-error.ts'
 import type { Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import {
@@ -12,13 +10,13 @@ import {
   exportedTables,
   exportName,
   exportVersion,
+  readExport,
   type ExportEnd,
   type ExportHead,
   type ExportPlan,
   type ExportTable,
 } from './export-format.ts'
-import { readExport } from './export-reader.ts'
-import { makeWholeFile } from './new-file.ts'
+import { copyFailure, makeWholeFile, writeRemedy } from './store-file.ts'
 
 /** What an export holds. */
 export type Exported = { file: string; head: ExportHead; rows: number; journaledRows: number }
@@ -41,11 +39,7 @@ export async function exportStore({ store, dataDir, ...options }: Options): Prom
     })
     return { ...written, journaledRows: (await journaled(dataDir)).length }
   } catch (error) {
-    const { errcode, told } = toStoreError(error)
-    if (error instanceof StoreError && errcode === undefined) throw error
-    const reason = errcode === undefined ? systemReason(error) : told.reason
-    const remedy = 'Look whether its disk has room and this user may write there.'
-    throw new StoreError(`${path} cannot be written: ${reason}. ${remedy}`)
+    throw copyFailure(error, `${path} cannot be written`, writeRemedy)
   }
 }
 

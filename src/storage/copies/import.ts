@@ -1,20 +1,17 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { Kysely } from 'kysely'
-import { systemReason } from '../../core/words/system-reason.ts'
-import { makeFile, makeFolder } from '../folder.ts'
+import { Kysely, sql, type CompiledQuery } from 'kysely'
 import { changeFolder } from '../folder-lock.ts'
+import { makeFile, makeFolder } from '../folder.ts'
 import { integersPlugin } from '../integers.ts'
-import { migrate } from '../migrations.ts'
+import { migrate, newestSchema } from '../migrations.ts'
 import { openSqlite } from '../sqlite.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
-import { storePath } from '../store.ts'
+import { storePath, type Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
-import { fillStore, type Filled } from './import-rows.ts'
-import { replaceStore } from './replace-store.ts'
-import { checkStoreFile } from './store-file.ts'
-
-type Options = { dataDir: string; file: string }
+import { replaceStore } from './backup.ts'
+import { readExport, type ExportedRow, type ExportHead } from './export-format.ts'
+import { checkStoreFile, copyFailure, roomRemedy } from './store-file.ts'
 
 /** What was imported; `replaced` has the store without accounts that was there. */
 export type Imported = Filled & { file: string; replaced: string | null }
@@ -23,14 +20,18 @@ export type Imported = Filled & { file: string; replaced: string | null }
  * Makes the store of a folder from an export; all of it, or nothing. The folder has none yet, or one
  * without accounts. Throws a StoreError.
  */
-export async function importIntoFolder({ dataDir, ...options }: Options): Promise<Imported> {
+export async function importIntoFolder(options: {
+  dataDir: string
+  file: string
+}): Promise<Imported> {
+  const { dataDir } = options
   const file = resolve(options.file)
   makeFolder(dataDir)
   const lock = await changeFolder(dataDir, 'import')
   // What a killed one has left is nobody's: the folder is ours.
   const folder = join(dataDir, 'importing')
   try {
-    assertEmpty(dataDir)
+    assertEmptyFolder(dataDir)
     rmSync(folder, { recursive: true, force: true })
     mkdirSync(folder, { mode: 0o700 })
     const path = storePath(folder)
@@ -39,14 +40,14 @@ export async function importIntoFolder({ dataDir, ...options }: Options): Promis
     checkStoreFile(path, 'The store that was imported')
     return { ...filled, file, replaced: replaceStore(dataDir, path) ?? null }
   } catch (error) {
-    throw untold(error, file, dataDir)
+    throw importFailure(error, file, dataDir)
   } finally {
     rmSync(folder, { recursive: true, force: true })
     lock.release()
   }
 }
 
-function assertEmpty(dataDir: string): void {
+function assertEmptyFolder(dataDir: string): void {
   const path = storePath(dataDir)
   if (!existsSync(path)) return
   const { accounts, calls } = checkStoreFile(path, path)
@@ -72,12 +73,139 @@ async function makeStore(path: string, file: string): Promise<Filled> {
   }
 }
 
-function untold(error: unknown, file: string, dataDir: string): unknown {
-  if (error instanceof StoreError && error.errcode === undefined) return error
-  const { errcode, told, concernsRow, concernsStatement, message } = toStoreError(error)
+function importFailure(error: unknown, file: string, dataDir: string): unknown {
+  const { concernsRow, concernsStatement, message } = toStoreError(error)
   if (concernsRow || concernsStatement)
     return new StoreError(`${file} has rows that no store holds: ${message}. Nothing was imported.`)
-  const reason = errcode === undefined ? systemReason(error) : told.reason
-  const remedy = 'Make room there, and let this user write to it.'
-  return new StoreError(`${file} cannot be imported into ${dataDir}: ${reason}. ${remedy}`)
+  return copyFailure(error, `${file} cannot be imported into ${dataDir}`, roomRemedy)
+}
+
+/**
+ * Fills a database without accounts from an export, in one transaction. Throws a StoreError. Gateways
+ * that start meanwhile wait for it.
+ */
+export async function importIntoDatabase(options: {
+  store: Store
+  file: string
+}): Promise<Imported> {
+  const file = resolve(options.file)
+  try {
+    return await options.store.db.transaction().execute(async (db) => {
+      await assertEmptyDatabase(db)
+      const filled = await fillStore({ file, db, onHead: assertNewest })
+      return { ...filled, file, replaced: null }
+    })
+  } catch (error) {
+    const { concernsRow, concernsStatement, message, told } = toStoreError(error)
+    if (error instanceof StoreError && error.cause === undefined) throw error
+    const isOfRows = concernsRow || concernsStatement
+    const what = `${file} ${isOfRows ? 'has rows that no store holds' : 'cannot be imported'}`
+    const why = isOfRows ? `${message}.` : `${told.reason}. ${told.remedy}`
+    throw new StoreError(`${what}: ${why} Nothing was imported.`)
+  }
+}
+
+async function assertEmptyDatabase(db: Kysely<Tables>): Promise<void> {
+  await sql`lock table accounts in exclusive mode`.execute(db)
+  const { rows } = await sql<{ accounts: number; calls: number }>`
+    select (select count(*) from accounts) as accounts, (select count(*) from usage) as calls
+  `.execute(db)
+  const { accounts, calls } = rows[0]!
+  if (accounts === 0 && calls === 0) {
+    // That of a start which made no account yet: it would not be the one of the rows.
+    await db.deleteFrom('gateway_secrets').execute()
+    return
+  }
+  throw new StoreError(
+    `DATABASE_URL: the database has a store already (accounts: ${accounts}, calls: ${calls}), and an import fills an empty one. Create another database and name that.`,
+  )
+}
+
+async function assertNewest({ schema }: ExportHead): Promise<void> {
+  if (schema === newestSchema()) return
+  throw new StoreError(
+    `The export is of an older schema (${schema}). Import it into an empty DATA_DIR without DATABASE_URL, which migrates it, and export that.`,
+  )
+}
+
+type Filling = {
+  file: string
+  /** A store without rows, or one transaction of it. */
+  db: Kysely<Tables>
+  /** To be done before the first row, and behind the last one. */
+  onHead?: (head: ExportHead) => Promise<void>
+  onEnd?: () => Promise<void>
+}
+
+/** What an export has brought. */
+type Filled = { head: ExportHead; rows: number; costNanoUsd: string }
+
+/**
+ * Inserts all rows of an export into a store, whose triggers make the sums by the hour, and looks
+ * whether both have the same. Throws a StoreError; what was inserted is to be thrown away then.
+ */
+async function fillStore({ file, db, onHead, onEnd }: Filling): Promise<Filled> {
+  const sums = new Map<string, bigint>()
+  let head: ExportHead | undefined
+  let compiled: { of: string; query: CompiledQuery } | undefined
+  const rows = await readExport(file, {
+    onHead: async (found) => {
+      head = found
+      await onHead?.(found)
+    },
+    onRows: async (table, batch) => {
+      if (table === 'usage') batch.forEach((row) => addCost(sums, row))
+      const of = `${table} ${batch.length} ${Object.keys(batch[0]!).join()}`
+      // Compiling takes longer than inserting.
+      if (compiled?.of !== of) compiled = { of, query: insertionOf(db, table, batch) }
+      const parameters = batch.flatMap((row) => Object.values(row))
+      await db.executeQuery({ ...compiled.query, parameters })
+    },
+  })
+  await onEnd?.()
+  await assertSame(db, head!, sums)
+  const costNanoUsd = [...sums.values()].reduce((sum, cost) => sum + cost, 0n)
+  return { head: head!, rows, costNanoUsd: String(costNanoUsd) }
+}
+
+function insertionOf(
+  db: Kysely<Tables>,
+  table: string,
+  batch: readonly ExportedRow[],
+): CompiledQuery {
+  const columns = Object.keys(batch[0]!)
+  const rows = batch.map((row) => sql`(${sql.join(Object.values(row))})`)
+  const names = sql.join(columns.map((name) => sql.ref(name)))
+  return sql`insert into ${sql.table(table)} (${names}) values ${sql.join(rows)}`.compile(db)
+}
+
+function addCost(sums: Map<string, bigint>, row: ExportedRow): void {
+  // `decodeValue` has seen to it that both are what the ledger holds.
+  const account = row['account_id'] as string
+  const cost = row['cost_nano_usd'] as number | null
+  sums.set(account, (sums.get(account) ?? 0n) + BigInt(cost ?? 0))
+}
+
+async function assertSame(
+  db: Kysely<Tables>,
+  head: ExportHead,
+  sums: ReadonlyMap<string, bigint>,
+): Promise<void> {
+  for (const [table, expected] of Object.entries(head.rows)) {
+    const { rows } = await sql<{ found: unknown }>`
+      select count(*) as found from ${sql.table(table)}`.execute(db)
+    if (Number(rows[0]!.found) !== expected) throw differing(`its table ${table}`)
+  }
+  for (const table of ['usage', 'usage_hours'] as const) {
+    const { rows } = await sql<{ account: string; total: string }>`
+      select account_id as account, cast(coalesce(sum(cost_nano_usd), 0) as text) as total
+      from ${sql.table(table)} group by account_id`.execute(db)
+    const isSame = rows.every(({ account, total }) => BigInt(total) === sums.get(account))
+    if (!isSame || rows.length !== sums.size) throw differing(`the sums of its table ${table}`)
+  }
+}
+
+function differing(what: string): StoreError {
+  const text = `The store that was imported is not what the export holds: ${what} differs.`
+  return new StoreError(`${text} Nothing was imported. Report this with the versions of both.`)
 }

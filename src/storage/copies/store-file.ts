@@ -1,7 +1,19 @@
-import { closeSync, fsyncSync, openSync, statSync } from 'node:fs'
-import { dirname } from 'node:path'
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { systemReason } from '../../core/words/system-reason.ts'
+import { makeFile } from '../folder.ts'
 import { applicationId, assertNotNewer } from '../migrations.ts'
+import { isRunning } from '../process-name.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
 
 /** What a store holds, as it is told of a copy. */
@@ -92,7 +104,10 @@ function namesIn(database: DatabaseSync, sql: string): ReadonlySet<string> {
   )
 }
 
-/** Copies a store as it is at one moment into an empty file, and nothing of what it no longer uses. */
+/**
+ * Copies a store as it is at one moment into an empty file. Unlike SQLite's backup interface this leaves
+ * out deleted content, needs no write-ahead log beside the copy, and does not begin again with each commit.
+ */
 export function copyStore(from: string, to: string): void {
   const database = new DatabaseSync(from, { readOnly: true, timeout: copyWaitMs })
   try {
@@ -115,5 +130,73 @@ export function flush(path: string): void {
     // Not every system does that with a folder.
   } finally {
     closeSync(file)
+  }
+}
+
+/** What helps where a copy cannot be written. */
+export const writeRemedy = 'Look whether its disk has room and this user may write there.'
+/** The same for a store. */
+export const roomRemedy = 'Make room there, and let this user write to it.'
+
+/** The error for the operator: `what` failed, why, and the remedy. A StoreError that says it stays. */
+export function copyFailure(error: unknown, what: string, remedy: string): unknown {
+  const { errcode, told } = toStoreError(error)
+  if (error instanceof StoreError && errcode === undefined) return error
+  const reason = errcode === undefined ? systemReason(error) : told.reason
+  return new StoreError(`${what}: ${reason}. ${remedy}`)
+}
+
+type NewFile = {
+  path: string
+  /** The folder of the store, whose files are no place for a copy. */
+  dataDir: string
+  /** Whether a file that is there may be replaced. */
+  replaces: boolean
+}
+
+/**
+ * Makes a file, which nobody else may read and which gets its name when it is whole: `write` fills
+ * another one beside it. Throws a StoreError for a name that cannot be taken, and what `write` throws.
+ */
+export async function makeWholeFile<T>(
+  options: NewFile,
+  write: (part: string) => Promise<T>,
+): Promise<T> {
+  assertFree(options)
+  const { path } = options
+  const part = `${path}.part-${process.pid}`
+  try {
+    removeParts(path)
+    makeFile(part)
+    const written = await write(part)
+    flush(part)
+    assertFree(options)
+    renameSync(part, path)
+    flush(dirname(path))
+    return written
+  } finally {
+    rmSync(part, { force: true })
+  }
+}
+
+function assertFree({ path, dataDir, replaces }: NewFile): void {
+  const found = statSync(path, { throwIfNoEntry: false })
+  const folder = dirname(path)
+  if (!existsSync(folder)) throw new StoreError(`There is no folder ${folder}. Make it first.`)
+  if (found?.isDirectory() === true)
+    throw new StoreError(`${path} is a folder. Name a file that is to be made in it.`)
+  const isBeside = existsSync(dataDir) && statSync(folder).ino === statSync(dataDir).ino
+  if (isBeside && basename(path).startsWith('gateway.'))
+    throw new StoreError(`${path} would be a file of the store itself. Name another file.`)
+  if (found !== undefined && !replaces)
+    throw new StoreError(`${path} is there already. Name another file, or say --force.`)
+}
+
+/** What processes left that were killed. */
+function removeParts(path: string): void {
+  const prefix = `${basename(path)}.part-`
+  for (const name of readdirSync(dirname(path))) {
+    const id = name.startsWith(prefix) ? Number(name.slice(prefix.length)) : NaN
+    if (id > 0 && !isRunning(id)) rmSync(join(dirname(path), name), { force: true })
   }
 }
