@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http'
-import type Koa from 'koa'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Budget, Hold } from '../bytes/budget.ts'
 import type { Caller } from '../core/caller.ts'
 import { callerLeft } from '../core/deadline.ts'
@@ -27,10 +26,23 @@ export type Exchange = {
   left: boolean
 }
 
+/** A request, its response and their state. For paths outside of the contract's table it is Koa's context. */
+export type ExchangeContext = {
+  req: IncomingMessage
+  res: ServerResponse
+  state: ExchangeState
+  /** The parameters in the path. */
+  params?: object
+  /** False when the answer is not left to Koa. */
+  respond?: boolean
+  status?: number
+  body?: unknown
+  /** The routes of @koa/router that match the path. */
+  matched?: readonly { methods: string[]; path?: unknown }[]
+}
+
 /** Answers a request to a path of the contract. */
-export type OperationHandler = (
-  context: Koa.ParameterizedContext<ExchangeState> & { params?: object },
-) => Promise<void>
+export type OperationHandler = (context: ExchangeContext) => Promise<void>
 
 /** Told of an error that is answered, and to whom. */
 export type OnRefused = (
@@ -76,14 +88,14 @@ export type ExchangeOptions = {
   monotonic: () => number
 }
 
-type Context = Koa.ParameterizedContext<ExchangeState>
-
 /**
  * Gives each exchange its request id, exactly one answer and one record in the log. An answer in
  * `state.answer` is written here; what plain Koa middleware set is written by Koa; the answer of a
  * raw Node handler is only waited for.
  */
-export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<ExchangeState> {
+export function createExchange(
+  options: ExchangeOptions,
+): (context: ExchangeContext, next?: () => Promise<void>) => Promise<void> {
   const { limits, closing, allowCrossOrigin, tracing } = options
   const slots = createSlots(limits.concurrentRequestsMax)
   return async (context, next) => {
@@ -101,7 +113,7 @@ export function exchangeMiddleware(options: ExchangeOptions): Koa.Middleware<Exc
       if (state.refusal !== undefined) throw state.refusal
       if (slots.isOver() && !isProbe(req)) throw overloaded()
       if (isPreflight) state.answer = { status: 204 }
-      else await next()
+      else await (state.operation ?? next!)(context)
       if (closing(req) && !res.headersSent) res.setHeader('connection', 'close')
       if (state.answer === undefined) return leaveToOthers(context, record, options)
       if (state.answer.held) record.leaveWork()
@@ -144,7 +156,7 @@ type ExchangeRecord = ReturnType<typeof openRecord>
 
 /** Follows an exchange; `end` or `endWithAnswer`, called once, reports it to `onExchange`. */
 function openRecord(
-  context: Context,
+  context: ExchangeContext,
   leaveWork: () => void,
   { onExchange, followKey, monotonic }: ExchangeOptions,
 ) {
@@ -200,7 +212,7 @@ function openRecord(
 
 /** Leaves the answer to Koa or a raw Node handler; throws when the request was not answered. */
 function leaveToOthers(
-  context: Context,
+  context: ExchangeContext,
   record: ExchangeRecord,
   { refuse }: ExchangeOptions,
 ): void {
@@ -216,20 +228,14 @@ function leaveToOthers(
   record.endWithAnswer()
 }
 
-type Matched = { matched?: { methods: string[]; path?: unknown }[] }
-
 /** The methods that the router has for a path. */
-function methodsOf(context: Context): string[] {
-  // @koa/router adds `matched` to the context, which Koa's types do not know.
-  const { matched = [] } = context as Matched
+function methodsOf({ matched = [] }: ExchangeContext): string[] {
   return [...new Set(matched.flatMap((layer) => layer.methods))]
 }
 
 /** The path of a request as the contract or the router has it. */
-function routeOf({ req, state, ...context }: Context): string | undefined {
+function routeOf({ req, state, matched = [] }: ExchangeContext): string | undefined {
   if (state.operation !== undefined) return pathOf(req).replace(/(?<=.)\/$/, '')
-  // The router adds what it matched, as above.
-  const { matched = [] } = context as Matched
   const path = matched.at(-1)?.path
   return typeof path === 'string' ? path.replaceAll(/[*:](\w+)/g, '{$1}') : undefined
 }
@@ -253,7 +259,7 @@ export function newRequestId(nowMs: number): string {
 
 /** Answers with an error; the rest of the request's body is read up to `lingerTimeoutMs`. */
 async function refuse(
-  { req: request, res: response, state: { requestId, refusal, hold, caller } }: Context,
+  { req: request, res: response, state: { requestId, refusal, hold, caller } }: ExchangeContext,
   thrown: unknown,
   { limits, closing, errorAnswerAt, onRefused }: ExchangeOptions,
 ): Promise<void> {

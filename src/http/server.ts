@@ -15,7 +15,7 @@ import { checkRequest, isAboutServer } from './check-request.ts'
 import { createConnections, type ConnectionsOptions } from './connections.ts'
 import type { ContractRouter } from './contract-router.ts'
 import {
-  exchangeMiddleware,
+  createExchange,
   type ExchangeOptions,
   type ExchangeState,
   type OperationHandler,
@@ -62,48 +62,6 @@ export type GatewayServer = {
   draining(): boolean
 }
 
-type Run = (context: Koa.Context) => Promise<void>
-/** Koa's internal handling of a request, which its types leave out. */
-const { handleRequest: koaHandleRequest } = Koa.prototype as unknown as {
-  handleRequest(this: Koa, context: Koa.Context, run: Run): Promise<void>
-}
-
-/**
- * Koa, except that it does not end requests to operations of the contract: the exchange writes
- * their answers and listens for closed connections, so that Koa would only add a second listener.
- */
-class Application extends Koa<ExchangeState> {
-  readonly #contract: ContractRouter
-
-  constructor(contract: ContractRouter) {
-    super()
-    this.#contract = contract
-    // The exchange logs errors; Koa must not print them as well.
-    this.silent = true
-  }
-
-  handleRequest(context: Koa.Context, run: Run): Promise<void> {
-    const { req: request } = context
-    context.state['refusal'] = checkRequest(request)
-    if (isAboutServer(request)) context.state['operation'] = answerOptions
-    if (request.url?.includes('//')) request.url = singleSlashes(request.url)
-    const operation = context.state['operation'] ?? this.#contract.find(request)
-    if (operation === undefined) return koaHandleRequest.call(this, context, run)
-    context.state['operation'] = operation
-    return run(context)
-  }
-}
-
-const answerOptions: OperationHandler = ({ state }) => {
-  state.answer = { status: 204, headers: { allow: contractMethods.join(', ') } }
-  return Promise.resolve()
-}
-
-/** An address whose path has no empty parts, which come of a base URL that ends with a slash. */
-function singleSlashes(url: string): string {
-  return url.replace(/^[^?]*/, (path) => path.replaceAll(/\/{2,}/g, '/'))
-}
-
 /** The HTTP server: operations of the contract first, then the router for everything else. */
 export function createHttpServer({
   contract,
@@ -115,19 +73,15 @@ export function createHttpServer({
 }: Options): GatewayServer {
   let draining = false
   let closing = false
-  const app = new Application(contract)
-  const { refuse } = contract
   const { exchanged: onExchange, acceptFailed: onError } = events
-  const isClosing = ({ socket }: IncomingMessage) => closing && !connections.isAwaited(socket)
-  app.use(exchangeMiddleware({ ...options, limits, refuse, onExchange, closing: isClosing }))
-  app.use((context, next) => {
-    const { operation } = context.state
-    return operation === undefined ? next() : operation(context)
+  const answer = createAnswer(contract, router, {
+    ...options,
+    limits,
+    refuse: contract.refuse,
+    onExchange,
+    closing: ({ socket }) => closing && !connections.isAwaited(socket),
   })
-  contract.bindPatterns(router)
-  // Koa and the router type the context differently, in members that are not used here.
-  app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
-  const work = countWork(app.callback())
+  const work = countWork(answer)
   const connectionsMax = limits.connectionsMax ?? connectionsFitting()
   const connections = createConnections({
     ...options,
@@ -176,6 +130,47 @@ export function createHttpServer({
   }
 }
 
+type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>
+
+/**
+ * Answers operations whose paths are literally in the contract without Koa, whose context, middleware
+ * and listeners have nothing to do there (docs/decisions.md). Koa has all other paths.
+ */
+function createAnswer(
+  contract: ContractRouter,
+  router: Router<ExchangeState>,
+  options: ExchangeOptions,
+): Handle {
+  const exchange = createExchange(options)
+  contract.bindPatterns(router)
+  const app = new Koa<ExchangeState>()
+  // The exchange logs errors; Koa must not print them as well.
+  app.silent = true
+  app.use(exchange)
+  // Koa and the router type the context differently, in members that are not used here.
+  app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
+  const answerByKoa = app.callback()
+  return (request, response) => {
+    const refusal = checkRequest(request)
+    if (request.url?.includes('//')) request.url = singleSlashes(request.url)
+    const operation = isAboutServer(request) ? answerOptions : contract.find(request)
+    if (operation === undefined && refusal === undefined) return answerByKoa(request, response)
+    // The exchange sets the members that every exchange has.
+    const state = { operation, refusal } as ExchangeState
+    return exchange({ req: request, res: response, state })
+  }
+}
+
+const answerOptions: OperationHandler = ({ state }) => {
+  state.answer = { status: 204, headers: { allow: contractMethods.join(', ') } }
+  return Promise.resolve()
+}
+
+/** An address whose path has no empty parts, which come of a base URL that ends with a slash. */
+function singleSlashes(url: string): string {
+  return url.replace(/^[^?]*/, (path) => path.replaceAll(/\/{2,}/g, '/'))
+}
+
 const noProxy = new GatewayError('method_not_allowed', 'The gateway is no proxy: no CONNECT.', {
   status: 501,
 })
@@ -205,8 +200,6 @@ function parserOptions({ requestTimeoutMs, keepAliveTimeoutMs }: Options['limits
     requireHostHeader: false,
   }
 }
-
-type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 const lastRowsTimeoutMs = 5000
 const unreferenced = { ref: false }
