@@ -1428,7 +1428,7 @@ export interface components {
          * @description `exact`: from the amounts that the vendor counted, at the price of the catalog. `reported`: the
          *     vendor itself told what it charges. `estimated`: the vendor counted nothing and the amounts were
          *     estimated, or the price is not sure. `cached`: a remembered answer, which costs nothing.
-         *     `unknown`: no price is known.
+         *     `unknown`: no price is known, or what was made; an amount is what was held of a budget.
          * @enum {string}
          */
         CostStatus: "exact" | "reported" | "estimated" | "cached" | "unknown";
@@ -2317,9 +2317,10 @@ export interface components {
          *     no other line counts. `reference_images` are input pictures that are charged one by one.
          *     `vendor_charge` is what the vendor itself told, in the place of everything else. `other_attempts` is
          *     what providers counted in attempts whose answers were not delivered, at the prices of their models.
+         *     `held` is what was held of a budget for a call whose process ended before the call.
          * @enum {string}
          */
-        CostLineKind: "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "image_input_tokens" | "audio_input_tokens" | "output_tokens" | "image_output_tokens" | "audio_output_tokens" | "images" | "reference_images" | "vendor_charge" | "other_attempts";
+        CostLineKind: "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "image_input_tokens" | "audio_input_tokens" | "output_tokens" | "image_output_tokens" | "audio_output_tokens" | "images" | "reference_images" | "vendor_charge" | "other_attempts" | "held";
         CostLine: {
             what: components["schemas"]["CostLineKind"];
             units: number;

@@ -334,7 +334,7 @@ export interface components {
                  */
                 key_recheck_ms: number;
                 /**
-                 * @description How often is looked for what calls of processes that died hold of budgets, to give it back.
+                 * @description How often reservations of dead processes are looked for, whose calls are charged as they were held.
                  * @default 10000
                  */
                 reservation_check_interval_ms: number;
@@ -1151,7 +1151,7 @@ export const settings = [
     "variable": null,
     "standard": 10000,
     "needsRestart": true,
-    "description": "How often is looked for what calls of processes that died hold of budgets, to give it back."
+    "description": "How often reservations of dead processes are looked for, whose calls are charged as they were held."
   },
   {
     "name": "limits.session_ttl_seconds",

@@ -59,11 +59,12 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
 
   const read = (owners: readonly OwnedWindow[]) => asking(() => readSpendings(db, owners))
 
-  const reserve: Reserve = async ({ caller, requestId, at, timeoutMs, nanoUsd }) => {
+  const reserve: Reserve = async ({ caller, timeoutMs, ...call }) => {
+    const { requestId, at, nanoUsd } = call
     const owners = ownersOf(caller).map((owner) => inWindow(owner, at))
     const { accountId, keyId } = caller
     const expiresAt = clock() + timeoutMs + marginMs
-    const asked = { requestId, accountId, keyId, nanoUsd, at, expiresAt, owners }
+    const asked = { ...call, accountId, keyId, expiresAt, owners }
     held.add(requestId)
     try {
       for (let tries = 0; tries < triesMax; tries++) {

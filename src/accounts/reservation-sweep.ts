@@ -1,27 +1,29 @@
-import type { Kysely } from 'kysely'
+import { sql, type Kysely } from 'kysely'
 import { clocksDifferMaxMs } from '../core/time.ts'
+import { pricingText } from '../core/pricing-text.ts'
+import { femtoUsd, onefold } from '../core/pricing.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import { hasEnded } from '../storage/process-name.ts'
-import type { Store } from '../storage/store.ts'
+import type { Store, StoreStatement } from '../storage/store.ts'
 import type { ReservationsTable, Tables } from '../storage/tables.ts'
 import type { Budgets } from './budgets.ts'
 import { sweepAgain, type Sweep } from './sweep.ts'
 
 type Options = {
-  store: Pick<Store, 'db'>
+  store: Pick<Store, 'db' | 'commit'>
   budgets: Pick<Budgets, 'held' | 'doubtful'>
   clock: () => number
   intervalMs: number
-  /** A reservation was given back whose process died: what its call cost is not known. */
+  /** A call was charged as it was held, since its process died. */
   onAbandoned: (reservation: ReservationsTable) => void
   /** Told of each look, and of why one failed: it frees nothing, and the next is soon. */
   onSwept: (error?: unknown) => void
 }
 
 /**
- * Gives back what calls hold that can be under way no more, since their process died: at once where
+ * Charges calls that can be under way no more, since their process died, as they were held: at once where
  * that is known, as of another one on this machine, else when they have expired. A clock that
- * jumps frees nothing that is used: what has expired is freed at the second look that finds it so,
+ * jumps ends nothing that is used: what has expired is ended at the second look that finds it so,
  * and each process renews its own at the first. What others have dated has expired when it has by
  * their clocks for certain.
  */
@@ -29,6 +31,14 @@ export function sweepReservations(options: Options): Sweep {
   const { store, budgets, clock, intervalMs, onAbandoned, onSwept } = options
   let seen = new Map<string, number>()
 
+  const charge = async (dead: readonly ReservationsTable[]) => {
+    const sorted = dead.toSorted((a, b) => (a.request_id < b.request_id ? -1 : 1))
+    const statements = sorted.flatMap((one) => chargeOf(store.db, one))
+    const changes = await store.commit(statements)
+    for (const [index, one] of sorted.entries()) {
+      if (changes[2 * index]! + changes[2 * index + 1]! > 0) onAbandoned(one)
+    }
+  }
   const sweep = async () => {
     const now = clock()
     const expired = await store.db
@@ -50,14 +60,7 @@ export function sweepReservations(options: Options): Sweep {
     const abandoned = others.filter((one) => seen.get(one.request_id) === one.expires_at)
     seen = new Map(others.map((one) => [one.request_id, one.expires_at]))
     if (abandoned.length === 0) return
-    const freed = await store.db
-      .deleteFrom('reservations')
-      .where('request_id', 'in', among(store.db, abandoned))
-      // Not what its process has renewed meanwhile.
-      .where('expires_at', '<=', clock() - clocksDifferMaxMs)
-      .returningAll()
-      .execute()
-    for (const one of freed) onAbandoned(one)
+    await charge(abandoned)
   }
   const freeEnded = async () => {
     const rows = await store.db
@@ -68,12 +71,8 @@ export function sweepReservations(options: Options): Sweep {
       .execute()
     const ended = rows.flatMap(({ process: name }) => (name && hasEnded(name) ? name : []))
     if (ended.length === 0) return
-    const freed = await store.db
-      .deleteFrom('reservations')
-      .where('process', 'in', listed(store.db, ended))
-      .returningAll()
-      .execute()
-    for (const one of freed) onAbandoned(one)
+    const reservations = store.db.selectFrom('reservations').selectAll()
+    await charge(await reservations.where('process', 'in', listed(store.db, ended)).execute())
   }
   const work = async () => {
     await freeEnded()
@@ -102,6 +101,30 @@ async function endDoubtful(
     if (times > 0) doubtful.delete(id)
     else doubtful.set(id, times + 1)
   }
+}
+
+/**
+ * Two statements: the row of a call whose end is not known, at what it held, unless it has one; its triggers
+ * end the reservation. Then the end of one that an older version made, of which no row can be made.
+ */
+function chargeOf(db: Kysely<Tables>, held: ReservationsTable): StoreStatement[] {
+  const { request_id: id, expires_at: expiresAt, nano_usd: nanoUsd } = held
+  const pricing = pricingText({ prices: { held: femtoUsd(nanoUsd) }, multiplier: onefold })
+  // Its process may have ended or renewed it meanwhile.
+  const row = sql`
+    insert into usage (id, at, account_id, key_id, mode, face, modality, model, outcome, cache,
+      input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, images,
+      cost_nano_usd, cost_status, pricing, attempts, duration_ms)
+    select request_id, at, account_id, key_id, 'live', face, modality, model, 'unknown', 'miss',
+      0, 0, 0, 0, 0, nano_usd, 'unknown', ${pricing}, '[]', 0
+    from reservations
+    where request_id = ${id} and expires_at = ${expiresAt} and model is not null
+    on conflict do nothing`
+  const end = db
+    .deleteFrom('reservations')
+    .where('request_id', '=', id)
+    .where('expires_at', '=', expiresAt)
+  return [row.compile(db), end.compile()]
 }
 
 function among(db: Kysely<Tables>, reservations: readonly ReservationsTable[]) {

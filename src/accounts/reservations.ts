@@ -17,6 +17,9 @@ export type AskedReservation = {
   nanoUsd: number
   at: number
   expiresAt: number
+  face: string
+  modality: string
+  model: string
   owners: readonly OwnedWindow[]
 }
 
@@ -55,8 +58,9 @@ const reservationSql: readonly string[] = [
   `${windowHolds} and ${windowHolds}`,
 ].map(
   (condition) => `
-    insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at, process)
-    select ?, ?, ?, ?, ?, ?, ? where ${condition}`,
+    insert into reservations (
+      request_id, account_id, key_id, nano_usd, at, expires_at, process, face, modality, model)
+    select ?, ?, ?, ?, ?, ?, ?, ?, ?, ? where ${condition}`,
 )
 
 /** One statement a call, under SQLite's write lock. */
@@ -67,13 +71,15 @@ async function grantEach({ commit }: ReservingStore, asked: readonly AskedReserv
 
 function statementOf(asked: AskedReservation): StoreStatement {
   const { requestId, accountId, keyId, nanoUsd, at, expiresAt, owners } = asked
+  const { face, modality, model } = asked
   const conditions = owners.flatMap(({ ownerId, window: { startsAt, endsAt }, budget }) => [
     ownerId,
     endsAt,
     startsAt,
     budget.nanoUsd - nanoUsd,
   ])
-  const row = [requestId, accountId, keyId, nanoUsd, at, expiresAt, processName]
+  const held = [requestId, accountId, keyId, nanoUsd, at, expiresAt, processName]
+  const row = [...held, face, modality, model]
   const parameters = [...row, ...conditions]
   return { sql: reservationSql[owners.length]!, parameters }
 }
@@ -95,6 +101,9 @@ function toAsked({ owners, ...asked }: AskedReservation) {
     at: asked.at,
     expires_at: asked.expiresAt,
     process: processName,
+    face: asked.face,
+    modality: asked.modality,
+    model: asked.model,
     windows: owners.map(({ ownerId, window, budget }) => ({
       owner_id: ownerId,
       starts_at: window.startsAt,

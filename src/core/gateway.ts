@@ -145,9 +145,11 @@ async function pass<Made, Answer>(
     if (context.isRepeat) assertRepeatable(context, work)
     const nanoUsd = costs?.most(selection.routes) ?? 0
     if (nanoUsd > 0) {
-      const { caller, requestId } = context
+      const { caller, requestId, face } = context
       const { startedAt: at } = call
-      call.held = await parts.reserve({ caller, requestId, at, timeoutMs, nanoUsd })
+      const model = selection.routes[0]!.model.row.id
+      const asked = { caller, requestId, at, timeoutMs, face, modality, model }
+      call.held = await parts.reserve({ ...asked, nanoUsd })
     }
     // The provider charges for a whole answer, whether or not somebody waits for it.
     if (work.isShared || context.vendorKey !== undefined) goOn(parts, context)

@@ -64,6 +64,7 @@ const unitsOf: Readonly<Record<Paid, (usage: Usage, picture: PictureTraits) => n
   reference_images: (_usage, { referenceImages = 0 }) => referenceImages,
   vendor_charge: () => 1,
   other_attempts: () => 1,
+  held: () => 1,
 }
 
 function uncached({ inputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 }: Usage): number {

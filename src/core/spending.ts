@@ -1,4 +1,5 @@
-import type { Caller } from './caller.ts'
+import type { Caller, Face } from './caller.ts'
+import type { Modality } from './receipt.ts'
 import type { Readiness, Route } from './route.ts'
 import { upperCost, type UpperUsage } from './upper-cost.ts'
 
@@ -10,6 +11,10 @@ type Charge = {
   at: number
   /** How long it may last. */
   timeoutMs: number
+  /** For its row where its process ends before it does. */
+  face: Face
+  modality: Modality
+  model: string
   /** The most that it may cost. */
   nanoUsd: number
 }

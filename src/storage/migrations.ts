@@ -8,6 +8,7 @@ import { createGatewaySecrets } from './migrations/gateway-secrets.ts'
 import { createKeyClients } from './migrations/key-clients.ts'
 import { addKeyCreators } from './migrations/key-creators.ts'
 import { addKeyRotation } from './migrations/key-rotation.ts'
+import { addReservationCalls } from './migrations/reservation-calls.ts'
 import { addReservationProcesses } from './migrations/reservation-processes.ts'
 import { addUsageSavings, createUsageHours } from './migrations/usage-hours.ts'
 import { createOauth } from './migrations/oauth.ts'
@@ -89,6 +90,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0020_key_clients': { up: createKeyClients },
   '0021_password_links': { up: createPasswordLinks },
   '0022_refusals': { up: createRefusals },
+  '0023_reservation_calls': { up: (db) => addReservationCalls(db, dialect) },
 })
 
 async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {

@@ -1,7 +1,7 @@
 import type { Journal } from './journal.ts'
 import { toStoreError, type StoreError } from './store-error.ts'
-import type { Store } from './store.ts'
-import type { Tables } from './tables.ts'
+import type { Store, StoreStatement } from './store.ts'
+import type { Tables, UsageTable } from './tables.ts'
 
 /** A row of the journal. */
 export type Kept = [table: keyof Tables, row: Tables[keyof Tables]]
@@ -18,14 +18,14 @@ type Replay = {
 /** Moves the rows of the journal into the store, each once. Resolves with their number. */
 export async function replay({ store, journal, events, rowsMax }: Replay): Promise<number> {
   const insert = (kept: readonly Kept[]) => {
-    const rows = [...Map.groupBy(kept, ([table]) => table)].flatMap(([table, group]) =>
-      store.insertions(
+    const statements = [...Map.groupBy(kept, ([table]) => table)].flatMap(([table, group]) =>
+      insertedLate(
+        store,
         table,
         group.map(([, row]) => row),
-        { unlessThere: true },
       ),
     )
-    return store.commit(rows, { waits: false })
+    return store.commit(statements, { waits: false })
   }
   const insertSingly = async (kept: readonly Kept[]) => {
     for (const one of kept) {
@@ -52,4 +52,39 @@ export async function replay({ store, journal, events, rowsMax }: Replay): Promi
     count += kept.length
     from = end
   }
+}
+
+/** Statements that insert rows unless they are there, in the place of what stands for them. */
+export function insertedLate<Name extends keyof Tables>(
+  store: Pick<Store, 'db' | 'insertions'>,
+  table: Name,
+  rows: readonly Tables[Name][],
+): StoreStatement[] {
+  const inserted = store.insertions(table, rows, { unlessThere: true })
+  // The rows of a table have its columns.
+  return table === 'usage'
+    ? [
+        ...takenBack(store, rows as readonly Tables[keyof Tables][] as readonly UsageTable[]),
+        ...inserted,
+      ]
+    : [...inserted]
+}
+
+/**
+ * Deletes rows that were written in the place of these when their process was found dead
+ * (accounts/reservation-sweep.ts). A row without a cost replaces none: what was held is what it costs.
+ */
+function takenBack({ db }: Pick<Store, 'db'>, rows: readonly UsageTable[]): StoreStatement[] {
+  return rows.flatMap(({ account_id: accountId, at, id, cost_nano_usd: cost }) =>
+    cost === null
+      ? []
+      : db
+          .deleteFrom('usage')
+          .where('account_id', '=', accountId)
+          .where('at', '=', at)
+          .where('id', '=', id)
+          .where('cost_status', '=', 'unknown')
+          .where('cost_nano_usd', 'is not', null)
+          .compile(),
+  )
 }

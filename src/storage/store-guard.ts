@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { GatewayError } from '../core/error.ts'
 import { openJournal } from './journal.ts'
-import { replay, type Kept } from './replay.ts'
+import { insertedLate, replay, type Kept } from './replay.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
@@ -105,7 +105,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
       return decided
     },
     keep: async (table, rows) => {
-      const insert = () => store.commit(store.insertions(table, rows))
+      const insert = () => insertRows(store, table, rows)
       const records = () => rows.map((row): Kept => [table, row])
       const until = monotonic() + limits.ledgerRetryMaxMs
       for (;;) {
@@ -123,6 +123,23 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
     },
   }
   return guarded
+}
+
+/** Inserts rows, also of calls that have some because their process was taken for dead. */
+async function insertRows<Name extends keyof Tables>(
+  store: Store,
+  table: Name,
+  rows: readonly Tables[Name][],
+): Promise<void> {
+  let count = 0
+  try {
+    const changes = await store.commit(store.insertions(table, rows))
+    for (const change of changes) count += change
+  } catch (error) {
+    if (table !== 'usage' || !toStoreError(error).concernsRow) throw error
+  }
+  // SQLite refuses a row that is there, and PostgreSQL leaves it.
+  if (table === 'usage' && count < rows.length) await store.commit(insertedLate(store, table, rows))
 }
 
 /** What is known of the store from its last use. */

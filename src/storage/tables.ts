@@ -168,8 +168,11 @@ export type ReservationsTable = {
   nano_usd: number
   at: number
   expires_at: number
-  /** Null in rows of older versions. */
+  /** Null in rows of older versions, as are those that follow. */
   process: string | null
+  face: string | null
+  modality: string | null
+  model: string | null
 }
 
 export type IdempotentAnswersTable = {

@@ -193,7 +193,7 @@ function storeEvents(now: () => Log) {
     },
     /** A call of a process that died held something of a budget, which is given back now. */
     reservationAbandoned(reservation: object): void {
-      const text = 'reservation given back: its process died, what its call cost is not known'
+      const text = 'call charged as it was held: its process died'
       now().warn({ reservation }, text)
     },
     storeNoticed(notice: string): void {

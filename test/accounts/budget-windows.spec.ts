@@ -4,7 +4,7 @@ import { windowAt } from '../../src/accounts/spendings.ts'
 import { createBudgets } from '../../src/accounts/budgets.ts'
 import type { Held } from '../../src/core/spending.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
-import { callerOf, unlimited } from '../support/callers.ts'
+import { askedCall, callerOf, unlimited } from '../support/callers.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openGuardedStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
@@ -104,7 +104,7 @@ function createModel(accountId: string, store: GuardedStore) {
     const caller = callerOf({ accountId, allowances: [allowance(), unlimited('key_1')] })
     const mayPass = sum(spent) + sum(open) + nanoUsd <= amount
     const held = await budgets
-      .reserve({ caller, requestId, at: now, timeoutMs: 1000, nanoUsd })
+      .reserve({ caller, requestId, at: now, timeoutMs: 1000, ...askedCall, nanoUsd })
       .catch(() => undefined)
     expect(held !== undefined).to.equal(mayPass)
     if (held !== undefined) open.push({ id: requestId, at: now, amount: nanoUsd, held })

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { createBudgets } from '../../src/accounts/budgets.ts'
 import type { GatewayError } from '../../src/core/error.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
-import { callerOf, unlimited } from '../support/callers.ts'
+import { askedCall, callerOf, unlimited } from '../support/callers.ts'
 import { databaseOf, forEachStore, runIn } from '../support/each-store.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openGuardedStore } from '../support/store.ts'
@@ -56,6 +56,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
         budgets[call % stores.length]!.reserve({
           caller,
           requestId: `req_${call}`,
+          ...askedCall,
           at,
           timeoutMs: 1000,
           nanoUsd: 100,
@@ -98,7 +99,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
       const caller = callerWith('key_1', 1000)
       const budgets = createBudgets({ store: stores[0]!, clock: () => at, limits })
       await budgets.statesFor(caller)
-      const asked = { caller, requestId: 'req_1', at, timeoutMs: 1000, nanoUsd: 600 }
+      const asked = { ...askedCall, caller, requestId: 'req_1', at, timeoutMs: 1000, nanoUsd: 600 }
       const url = (await databaseOf(folder.path))!
       const other = new pg.Client({ connectionString: url })
       await other.connect()
@@ -139,7 +140,8 @@ forEachStore('budgets of processes that share a store', (kind) => {
       })
       // Who holds something opens what it is held of, while the others' rows are counted.
       const caller = callerWith(key, 1_000_000)
-      await budgets.reserve({ caller, requestId: `req_${key}`, at, timeoutMs: 1000, nanoUsd: 0 })
+      const call = { caller, requestId: `req_${key}`, ...askedCall }
+      await budgets.reserve({ ...call, at, timeoutMs: 1000, nanoUsd: 0 })
     })
     await Promise.all([...writes, ...opening])
     expect(await windows()).to.deep.equal([

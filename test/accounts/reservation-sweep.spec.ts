@@ -4,10 +4,13 @@ import { clocksDifferMaxMs } from '../../src/core/time.ts'
 import { createBudgets, type Budgets } from '../../src/accounts/budgets.ts'
 import { sweepReservations } from '../../src/accounts/reservation-sweep.ts'
 import type { Sweep } from '../../src/accounts/sweep.ts'
+import { openJournal } from '../../src/storage/journal.ts'
+import { replay } from '../../src/storage/replay.ts'
 import type { GuardedStore } from '../../src/storage/store-guard.ts'
-import { callerOf, unlimited } from '../support/callers.ts'
+import { askedCall, callerOf, unlimited } from '../support/callers.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openGuardedStore } from '../support/store.ts'
+import { usageRow } from '../support/usage-row.ts'
 import { forEachStore } from '../support/each-store.ts'
 
 const hourMs = 3_600_000
@@ -36,11 +39,35 @@ forEachStore('what calls of dead processes hold', () => {
       onSwept,
     })
   const reserve = (budgets: Budgets, requestId: string) =>
-    budgets.reserve({ caller, requestId, at: now, timeoutMs: 1000, nanoUsd: 10 })
+    budgets.reserve({ caller, requestId, at: now, timeoutMs: 1000, ...askedCall, nanoUsd: 10 })
   const held = async () =>
     (await store.db.selectFrom('reservations').select('request_id').execute()).map(
       (row) => row.request_id,
     )
+  const kept = () => store.db.selectFrom('usage').selectAll().execute()
+  /** What is spent in the open window, in a window that is opened now, and by the hours. */
+  const expectSpent = async (budgets: Budgets, nanoUsd: number) => {
+    const ask = () => budgets.states([{ accountId: 'acc_1', ownerId: 'key_1', budget }])
+    for (const isNew of [false, true]) {
+      if (isNew) await store.db.deleteFrom('budget_windows').execute()
+      const [state] = await ask()
+      expect([state!.reserved.nano_usd, state!.spent.nano_usd]).to.deep.equal([0, nanoUsd])
+    }
+  }
+  /** Makes a reservation of a process of this machine that has ended. */
+  const reserveDead = async (budgets: Budgets) => {
+    await reserve(budgets, 'req_dead')
+    // No system has processes of that number.
+    const process = `${hostname()} 999999999 any`
+    await store.db.updateTable('reservations').set({ process }).execute()
+  }
+  const late = (cost: number | null) => ({
+    ...usageRow('req_dead', now),
+    mode: 'live' as const,
+    outcome: 'ok',
+    cost_nano_usd: cost,
+    cost_status: cost === null ? 'unknown' : 'exact',
+  })
   beforeEach(async () => {
     now = 1_800_000_000_000
     abandoned.length = 0
@@ -54,7 +81,7 @@ forEachStore('what calls of dead processes hold', () => {
     expect(failures).to.deep.equal([])
   })
 
-  it('comes back after its deadline, once it was seen twice, and is told', async () => {
+  it('is charged after its deadline, once it was seen twice, and is told', async () => {
     await reserve(start(), 'req_dead')
     const after = start()
     sweep = sweepOf(after)
@@ -73,11 +100,10 @@ forEachStore('what calls of dead processes hold', () => {
     await sweep.look()
     expect(await held()).to.deep.equal([])
     expect(abandoned).to.deep.equal(['req_dead'])
-    const [state] = await after.states([{ accountId: 'acc_1', ownerId: 'key_1', budget }])
-    expect([state!.reserved.nano_usd, state!.left.nano_usd]).to.deep.equal([0, 1000])
+    await expectSpent(after, 10)
   })
 
-  it('comes back at the first look when its process on this machine has ended', async () => {
+  it('is charged at the first look when its process on this machine has ended', async () => {
     const budgets = start()
     sweep = sweepOf(budgets)
     // No system has processes of that number.
@@ -91,6 +117,82 @@ forEachStore('what calls of dead processes hold', () => {
     await sweep.look()
     expect((await held()).toSorted()).to.deep.equal(['req_1', 'req_2', 'req_own'])
     expect(abandoned).to.deep.equal(['req_0'])
+  })
+
+  it('is a row of an unknown end, at what was held', async () => {
+    const budgets = start()
+    await reserveDead(budgets)
+    sweep = sweepOf(start())
+    await sweep.look()
+    await sweep.look()
+    const [row, ...others] = await kept()
+    expect(others).to.deep.equal([])
+    expect(row).to.include({ id: 'req_dead', at: now, key_id: 'key_1', mode: 'live', model: 'm' })
+    expect(row).to.include({ face: 'chat', modality: 'chat', outcome: 'unknown', provider: null })
+    expect(row).to.include({ cost_nano_usd: 10, cost_status: 'unknown', attempts: '[]' })
+    expect(row!.pricing).to.equal('{"prices":{"held":"0.00000001"}}')
+    await expectSpent(start(), 10)
+  })
+
+  it('comes back without a row where an older version has held it', async () => {
+    await reserveDead(start())
+    await store.db.updateTable('reservations').set({ model: null }).execute()
+    sweep = sweepOf(start())
+    await sweep.look()
+    expect(await held()).to.deep.equal([])
+    expect(await kept()).to.deep.equal([])
+    expect(abandoned).to.deep.equal(['req_dead'])
+  })
+
+  it('is settled once by the row of its call, which comes before', async () => {
+    await reserveDead(start())
+    await store.keep('usage', [late(7)])
+    sweep = sweepOf(start())
+    await sweep.look()
+    expect(await kept()).to.deep.equal([late(7)])
+    expect(abandoned).to.deep.equal([])
+    await expectSpent(start(), 7)
+  })
+
+  it('is settled once by the row of its call, which comes after, twice', async () => {
+    await reserveDead(start())
+    sweep = sweepOf(start())
+    await sweep.look()
+    for (const others of [[usageRow('req_other', now)], []]) {
+      await store.keep('usage', [...others, late(7)])
+      expect((await kept()).find(({ id }) => id === 'req_dead')).to.deep.equal(late(7))
+    }
+    expect(await kept()).to.have.length(2)
+    await expectSpent(start(), 7)
+    const hours = await store.db.selectFrom('usage_hours').select(['mode', 'calls']).execute()
+    expect(hours).to.have.deep.members([
+      { mode: 'live', calls: 1 },
+      { mode: 'test', calls: 1 },
+    ])
+  })
+
+  it('stays charged where the row of its call does not know its cost either', async () => {
+    await reserveDead(start())
+    sweep = sweepOf(start())
+    await sweep.look()
+    await store.keep('usage', [late(null)])
+    await expectSpent(start(), 10)
+  })
+
+  it('is settled by a journal that is found later', async () => {
+    await reserveDead(start())
+    sweep = sweepOf(start())
+    await sweep.look()
+    const left = makeFolder()
+    const options = { folder: left.path, bytesMax: 100_000, flushes: false }
+    const journal = await openJournal(options)
+    await journal.append([['usage', late(7)]])
+    const events = { rowRefused: () => expect.fail('a row was refused') }
+    await replay({ store, journal, events, rowsMax: 10 })
+    await journal.close()
+    left.remove()
+    expect(await kept()).to.deep.equal([late(7)])
+    await expectSpent(start(), 7)
   })
 
   for (const differenceMs of [60_000, -60_000, clocksDifferMaxMs]) {

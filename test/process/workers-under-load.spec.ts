@@ -123,7 +123,7 @@ describe('two workers under load', () => {
     })
   })
 
-  it('lose the calls of one that is killed and no others; what it held comes free when it is replaced', async () => {
+  it('lose the calls of one that is killed and no others; what it held is charged', async () => {
     inStore((database) =>
       database.exec(
         `update api_keys set budget_nano_usd = ${1000 * callNanoUsd}, budget_period = 'total'`,
@@ -141,8 +141,14 @@ describe('two workers under load', () => {
     const left = await freed.then(() => Number(one(held))).finally(gate.resolve)
     const answered = (await Promise.all(calls)).filter((answer) => answer !== undefined)
     expect(answered.map(({ status }) => status)).to.deep.equal(Array(left).fill(200))
-    expect(recorded()).to.have.members(answered.map(({ requestId }) => requestId))
+    const lost = `select count(*) from usage where outcome = 'unknown' and cost_nano_usd > 0`
+    expect(one(lost)).to.equal(20 - left)
+    expect(recorded()).to.include.members(answered.map(({ requestId }) => requestId))
+    expect(recorded()).to.have.length(20)
     expect(one('select reserved_nano_usd from budget_windows')).to.equal(0)
+    expect(one('select spent_nano_usd from budget_windows')).to.equal(
+      one('select sum(cost_nano_usd) from usage'),
+    )
     await until('it is replaced', () => workersOf(server).length === 2)
     const after = await Promise.all(Array.from({ length: 10 }, () => ask()))
     expect(after.map(({ status }) => status)).to.deep.equal(Array(10).fill(200))

@@ -28,6 +28,9 @@ export function callerOf(options: Partial<Caller> = {}): Caller {
   }
 }
 
+/** What a reservation says of its call. */
+export const askedCall = { face: 'chat', modality: 'chat', model: 'm' } as const
+
 /** The row of an account without limits of its own. */
 export function accountRow(id: string, name = id) {
   return { id, name, created_at: 0, is_operator: 0, ...noAllowance }

@@ -77,13 +77,23 @@ export const functions: readonly string[] = [
      delete from reservations
      where request_id in (select id from added where mode = 'live');`,
   ),
-  reserveFunction('create', ''),
+  reserveFunction('create', []),
 ]
 
 /** As it is since reservations name their process. */
-export const reserveWithProcess = reserveFunction('create or replace', ', process')
+export const reserveWithProcess = reserveFunction('create or replace', ['process'])
 
-function reserveFunction(how: string, more: string): string {
+/** As it is since they name what is called. */
+export const reserveWithCall = reserveFunction('create or replace', [
+  'process',
+  'face',
+  'modality',
+  'model',
+])
+
+function reserveFunction(how: string, more: readonly string[]): string {
+  const names = more.map((name) => `, ${name}`).join('')
+  const types = more.map((name) => `, ${name} text`).join('')
   return `${how} function budgets_reserve(asked json) returns integer[] language plpgsql as $$
    declare
      wish record;
@@ -126,9 +136,9 @@ function reserveFunction(how: string, more: string): string {
        select used || coalesce(jsonb_object_agg(name, (used->>name)::numeric + wish.nano_usd), '{}')
        into used from unnest(wish.names) as name;
      end loop;
-     insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at${more})
+     insert into reservations (request_id, account_id, key_id, nano_usd, at, expires_at${names})
      select r.* from unnest(kept) as one (wish), json_to_record(one.wish)
-       as r (request_id text, account_id text, key_id text, nano_usd bigint, at bigint, expires_at bigint${more && `${more} text`});
+       as r (request_id text, account_id text, key_id text, nano_usd bigint, at bigint, expires_at bigint${types});
      return granted;
    end $$`
 }

@@ -34,7 +34,7 @@ export async function createBudgets(db: Kysely<unknown>, dialect: SqlDialect): P
 type Trigger = { after: string; when?: string; run: readonly string[] }
 
 /** The windows that a row belongs to; several keys may count as one. */
-const windowsOf = (row: 'new' | 'old') => `
+export const windowsOf = (row: 'new' | 'old') => `
   where owner_id in (${row}.account_id, coalesce(
       (select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id))
     and ends_at > ${row}.at and starts_at <= ${row}.at`

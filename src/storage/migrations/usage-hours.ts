@@ -5,7 +5,7 @@ import type { SqlDialect } from '../sql-dialect.ts'
 const hourMs = 3_600_000
 
 /** What the sums are kept apart by; a row's provider may be null, a key's column may not. */
-const dimensions = [
+export const dimensions = [
   'account_id',
   'mode',
   'hour_at',
@@ -74,7 +74,7 @@ export async function addUsageSavings(db: Kysely<unknown>, dialect: SqlDialect):
   for (const statement of adding(dialect, [...summed, column])) await sql.raw(statement).execute(db)
 }
 
-function dimensionsOf(row: string): string[] {
+export function dimensionsOf(row: string): string[] {
   return dimensions.map((name) => {
     if (name === 'hour_at') return `${row}at - ${row}at % ${hourMs}`
     return name === 'provider' ? `coalesce(${row}provider, '')` : `${row}${name}`
