@@ -62,7 +62,7 @@ describe('an attempt that is counted and not delivered', () => {
       variables: { OWN_API_KEY: 'sk-own' },
       file: {
         providers: [ownProvider('first', first), ownProvider('second', second)],
-        limits: { route_tries_max: 1, key_cache_ms: 0, image_calls_concurrent_max: 1 },
+        limits: { route_tries_max: 1, key_cache_ms: 0 },
         ...file,
       },
     })
@@ -145,7 +145,7 @@ describe('an attempt that is counted and not delivered', () => {
   })
 
   it('is part of what pictures cost that the next model made', async () => {
-    first.answer((_request, index) => (index === 0 ? picture : { status: 503 }))
+    first.answer((_request, index) => (index === 0 ? picture : { status: 503, delayMs: 50 }))
     second.answer(picture)
     const body = { model: 'zai/cogview-4', models: ['bytedance/seedream-4-0'], prompt: 'a fox' }
     const response = await gateway.post('/v1/images/generations', { ...body, n: 2 }, { key })
