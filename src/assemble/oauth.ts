@@ -3,7 +3,7 @@ import type { Keys } from '../accounts/keys.ts'
 import { createArtifactStore } from '../accounts/oauth/artifact-store.ts'
 import { createConnections } from '../accounts/oauth/connections.ts'
 import { sweepOAuth } from '../accounts/oauth/oauth-sweep.ts'
-import { createOwnKeys } from '../accounts/oauth/own-keys.ts'
+import { createOAuthKeys } from '../accounts/oauth/oauth-keys.ts'
 import { matchesSecret } from '../accounts/oauth/registered-clients.ts'
 import { notAKey } from '../accounts/read-key.ts'
 import { strangerOf } from '../api/entrance.ts'
@@ -54,7 +54,7 @@ export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promis
     publicOrigin: createPublicOrigin(config.baseUrl),
     audience: toolServerAddress(config),
     store: createArtifactStore({ store, audit, announce, clock, limits }),
-    readKeys: createOwnKeys({ store, clock }),
+    readKeys: createOAuthKeys({ store, clock }),
     matchesSecret,
     identify,
     fetchPublic: async (address, fetchLimits) => {

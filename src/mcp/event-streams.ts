@@ -4,12 +4,12 @@ import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 import { nameOf, type Client } from './sessions.ts'
 
-/** What a held stream carries, as events. */
+/** The events of a held stream. */
 type News = {
   /** Sent at once. */
   opening: Buffer
   toolsChanged: Buffer
-  /** Whether it hears of the calls of its account. */
+  /** Whether it receives the state of the account's calls. */
   hearsCalls: boolean
   /** Sent when the gateway ends the stream. */
   closing?: Buffer
@@ -22,11 +22,11 @@ export type EventStreams = {
    * the key or the account, `overloaded` at the gateway's.
    */
   open(caller: Caller, client: Client, options: { signal: AbortSignal; news?: News }): Answer
-  /** Whether the account has an open stream that hears of its calls. */
+  /** Whether the account has an open stream that receives the state of its calls. */
   isHeard(accountId: string): boolean
   /** Sends a message to the account's streams whose client wants it. */
   publish(accountId: string, message: object, isWanted: (client: Client) => boolean): void
-  /** Tells all streams that the tools have changed. */
+  /** Sends `tools/list_changed` to all streams. */
   announceToolsChanged(): void
   /** Ends the streams of a session. */
   endSession(client: Client): void
@@ -50,7 +50,7 @@ type Stream = {
 
 /** The message that the tools have changed. */
 export const toolsChanged = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }
-/** What clients of GET /mcp are told. */
+/** The events of streams of GET /mcp. */
 const everything: News = {
   opening: Buffer.from(': open\n\n'),
   toolsChanged: eventOf(toolsChanged),
@@ -63,7 +63,7 @@ export function createEventStreams(limits: EventStreamLimits): EventStreams {
   return {
     open: ({ accountId }, client, { signal, news = everything }) => {
       if (client.sessionId !== undefined) {
-        // A client that reconnects has left its last stream, though nobody here may have noticed.
+        // A client that reconnects has left its last stream, which may still seem open here.
         const own = of(client, held.of(accountId))
         const tooMany = own.length + 1 - limits.eventStreamsPerSessionMax
         for (const { end } of own.slice(0, Math.max(0, tooMany))) end()

@@ -1,7 +1,7 @@
 import { GatewayError } from '../core/error.ts'
 import type { ImageFormat } from '../core/image/image.ts'
 
-/** Leaves room for a counter and an extension within the 255 bytes of common file systems. */
+/** Common file systems allow 255 bytes: the rest is for a counter and an extension. */
 const bytesMax = 200
 
 /** Separators, their lookalikes, and characters that Unicode normalisation turns into one. */

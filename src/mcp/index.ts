@@ -149,7 +149,7 @@ export function createToolServer(options: Options): ToolServer {
   }
 }
 
-/** The SDK is loaded with the first tool call: it takes a fifth of the heap, which every garbage collection scans. */
+/** Loads the SDK with the first tool call: it takes a fifth of the heap. */
 const loadSdk = once(() => import('./sdk-server.ts'))
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

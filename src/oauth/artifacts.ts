@@ -1,11 +1,10 @@
 import type { Adapter, AdapterFactory, JWK } from 'oidc-provider'
 
-/** What oidc-provider keeps of one thing, as it hands it over and takes it back. */
+/** The payload of an artifact, in oidc-provider's form. */
 type Payload = Record<string, unknown>
 
 /**
- * Where codes, tokens, clients and sign-ins under way are kept: a kind is oidc-provider's name of it,
- * one of those that the configuration leaves on.
+ * Stores codes, tokens, clients and pending sign-ins; `kind` is oidc-provider's name of the model.
  */
 export type ArtifactStore = {
   upsert(kind: string, id: string, payload: Payload, expiresInSeconds?: number): Promise<void>
@@ -13,16 +12,16 @@ export type ArtifactStore = {
   findByUid(kind: 'Session', uid: string): Promise<Payload | undefined>
   /** Rejects for all but the first. */
   consume(kind: string, id: string): Promise<void>
-  /** The tokens of a code were given: if it comes again, it is a replay. */
+  /** Notes that a code was exchanged: another use is a replay. */
   finishExchange(code: string): Promise<void>
   destroy(kind: string, id: string): Promise<void>
   /** Whether a person has connected the client with this redirect host. */
   isConnected(clientId: string, redirectHost: string): Promise<boolean>
-  /** Ends all that was given with a grant. */
+  /** Revokes everything of a grant. */
   revokeByGrantId(grantId: string): Promise<void>
 }
 
-/** The gateway's own keys: to sign, the newest first, and of cookies. */
+/** Keys that sign, the newest first, and keys of cookies. */
 export type OAuthKeys = { signing: readonly JWK[]; cookies: readonly string[] }
 
 /** The store as oidc-provider's adapter; `refusalOf` words what the store refuses. */

@@ -7,9 +7,9 @@ export type FetchPublic = (
   limits: { bytesMax: number; signal: AbortSignal },
 ) => Promise<string>
 
-/** Fetches what clients publish of themselves. */
+/** Fetches the documents that clients publish. */
 export type ClientDocuments = {
-  /** Whether one more may be fetched for who asks now. */
+  /** Whether the sender of the current request may have another document fetched. */
   hasRoom(): boolean
   /** As `fetch`. */
   fetch: typeof fetch
@@ -24,17 +24,17 @@ export type DocumentLimits = {
 }
 type Options = {
   fetchPublic: FetchPublic
-  /** The address, or the network, that the request of now came from. */
+  /** The address or network of the current request. */
   askedFrom: () => string
   limits: DocumentLimits
 }
 
-/** What oidc-provider gives each request; it says so itself. */
+/** As in oidc-provider's documentation. */
 const timeoutMs = 2500
 
 /**
- * Fetches what clients publish of themselves, in the manner of `fetch`, as oidc-provider asks for it: the
- * documents with their metadata as it is taken, their keys as they are. No stranger takes the room of all.
+ * Fetches documents of clients, whose metadata it corrects, and keys of clients, verbatim; oidc-provider
+ * calls it as `fetch`. The pending fetches of one origin are limited, so that others find room.
  */
 export function createClientDocuments(options: Options): ClientDocuments {
   const { fetchPublic, askedFrom, limits } = options
@@ -58,7 +58,7 @@ export function createClientDocuments(options: Options): ClientDocuments {
         const given: unknown = JSON.parse(await fetchPublic(url, { bytesMax, signal }))
         return Response.json(isDocument(given, url) ? documentOf(given) : given)
       } catch (error) {
-        // One request asks for it twice, and strangers as often as they like.
+        // One request may fetch it twice, and a stranger any number of times.
         if (error instanceof Error) failed.set(url, error)
         throw error
       } finally {
@@ -68,7 +68,7 @@ export function createClientDocuments(options: Options): ClientDocuments {
   }
 }
 
-/** What is fetched now, by who asked for it. */
+/** Pending fetches by the origin that asked. */
 function createFetches(limits: DocumentLimits) {
   const underWay = new Map<string, number>()
   let total = 0
@@ -101,7 +101,7 @@ function isDocument(given: unknown, url: string): given is ClientDocument {
 }
 
 function documentOf(given: ClientDocument): object {
-  // Without a word on it there is no secret: nobody has given the client one.
+  // Default `none`: a client with a document has no secret.
   const { token_endpoint_auth_method: method = 'none', client_id: id } = given
   return { ...clientMetadata({ ...given, token_endpoint_auth_method: method }), client_id: id }
 }

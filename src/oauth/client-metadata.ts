@@ -1,7 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import { plainLine } from '../core/words/shorten.ts'
-import { redirectKind } from './redirect-address.ts'
-import { OAuthRefusal } from './refusal.ts'
+import { OAuthRefusal } from './error-answer.ts'
 
 type ClientMetadata = components['schemas']['ClientRegistration']
 
@@ -9,13 +8,13 @@ const redirectsMax = 20
 const nameLengthMax = 100
 const addressLengthMax = 2000
 const contactsMax = 5
-/** What a client may do that nobody has made for an account: sign people in. */
+/** The grants of a client that registers itself. */
 const offeredGrants = ['authorization_code', 'refresh_token']
 const aboutClient = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri'] as const
 
 /**
- * What a client says of itself, as it is taken: real clients leave `application_type` out or have
- * it wrong, and ask for grants and scopes that are not offered (docs/oauth.md#what-clients-say).
+ * The metadata of a client, corrected: real clients omit `application_type` or have it wrong, and
+ * ask for grants and scopes that are not offered (docs/oauth.md#what-clients-say).
  * Throws an OAuthRefusal.
  */
 export function clientMetadata(given: unknown): ClientMetadata {
@@ -69,7 +68,7 @@ function nameOf(given: unknown): { client_name?: string } {
   return name === '' ? {} : { client_name: name }
 }
 
-/** Pages about the client; those that are not https are left out. */
+/** Addresses of pages about the client; only https addresses are kept. */
 function addressesOf(said: Record<string, unknown>): Partial<ClientMetadata> {
   const addresses = aboutClient.flatMap((member) => {
     const given = said[member]
@@ -105,4 +104,63 @@ function textOf(given: unknown, member: string): string {
 
 function unfit(message: string): OAuthRefusal {
   return new OAuthRefusal('invalid_client_metadata', message)
+}
+
+const redirectLengthMax = 2000
+/** Schemes of programs that connect to tool servers and have no dot in their scheme. */
+const knownSchemes = new Set([
+  'antigravity:',
+  'cherrystudio:',
+  'claude:',
+  'code-oss:',
+  'cursor:',
+  'goose:',
+  'kiro:',
+  'lmstudio:',
+  'raycast:',
+  'trae:',
+  'vscode-insiders:',
+  'vscode:',
+  'vscodium:',
+  'warp:',
+  'windsurf:',
+  'zed:',
+])
+/** The maker's domain name, reversed (RFC 8252 section 7.1), but none of Windows' own schemes. */
+const reverseDomain = /^(?!(?:microsoft|windows|ms)\.)[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/
+const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]'])
+
+/**
+ * The kind of client that a redirect address belongs to: `native` for a program on the person's
+ * machine (RFC 8252), with http on loopback or a private scheme. Throws `invalid_redirect_uri`.
+ */
+function redirectKind(address: unknown): 'web' | 'native' {
+  if (typeof address !== 'string') throw refusedRedirect('An entry is no text.')
+  const shown = `'${address.slice(0, 100)}'`
+  if (address.length > redirectLengthMax)
+    throw refusedRedirect(`${shown} is longer than ${redirectLengthMax} characters.`)
+  // Parsers differ on characters outside this range.
+  if (!/^[!-[\]-~]+$/.test(address))
+    throw refusedRedirect(`${shown} has characters that addresses do not.`)
+  const url = URL.parse(address)
+  if (url === null) throw refusedRedirect(`${shown} is no address.`)
+  const { protocol, username, password, hostname } = url
+  if (address.includes('#')) throw refusedRedirect(`${shown} has a fragment.`)
+  if (username !== '' || password !== '') throw refusedRedirect(`${shown} holds credentials.`)
+  const isWeb = protocol === 'https:' || protocol === 'http:'
+  // URL takes the path of `https:///cb` for its host.
+  if (isWeb && !/^https?:\/\/[^/?]/i.test(address)) throw refusedRedirect(`${shown} has no host.`)
+  if (protocol === 'https:') return 'web'
+  if (protocol === 'http:') {
+    if (loopbackNames.has(hostname)) return 'native'
+    throw refusedRedirect(`${shown} is http. Use https, or http on localhost, 127.0.0.1 or [::1].`)
+  }
+  if (knownSchemes.has(protocol) || reverseDomain.test(protocol)) return 'native'
+  throw refusedRedirect(
+    `${shown} has the scheme '${protocol}'. Use https, http on localhost, 127.0.0.1 or [::1], or a scheme that is a reversed domain name, such as 'com.example.app:'.`,
+  )
+}
+
+function refusedRedirect(text: string): OAuthRefusal {
+  return new OAuthRefusal('invalid_redirect_uri', `'redirect_uris' cannot be taken: ${text}`)
 }

@@ -1,12 +1,29 @@
 import type { components } from '../../generated/types.ts'
-import type { GatewayError } from '../core/error.ts'
+import { GatewayError } from '../core/error.ts'
 import { keyRemedy } from '../core/words/remedies.ts'
 import { errorHeaders, type ErrorAnswer } from '../http/error-answer.ts'
-import { OAuthRefusal } from './refusal.ts'
+
+/** The codes of RFC 6749, 7591 and 8707 that the gateway itself answers with. */
+type OAuthErrorCode =
+  | 'invalid_request'
+  | 'invalid_client_metadata'
+  | 'invalid_redirect_uri'
+  | 'invalid_scope'
+  | 'invalid_target'
+
+/** A refusal with a code of OAuth; the message names cause and remedy. */
+export class OAuthRefusal extends GatewayError {
+  readonly oauthCode: OAuthErrorCode
+
+  constructor(oauthCode: OAuthErrorCode, message: string) {
+    super('invalid_value', message)
+    this.oauthCode = oauthCode
+  }
+}
 
 /**
- * The errors of the OAuth endpoints (RFC 6749 section 5.2), with the statuses of all others. Who has no
- * browser, or meant an API key, is told of that too: clients print what is here.
+ * The errors of the OAuth endpoints (RFC 6749 section 5.2), with the statuses of all other errors. The text
+ * also says how to use an API key, since clients print it.
  */
 export const oauthErrorAnswer: ErrorAnswer = (error) => {
   const json: components['schemas']['OAuthError'] = {
@@ -24,12 +41,12 @@ function codeOf(error: GatewayError): string {
   const { status } = error
   if (status >= 500) return status === 503 ? 'temporarily_unavailable' : 'server_error'
   if (status === 429) return 'temporarily_unavailable'
-  // Clients sign in behind oidc-provider; what is refused here is a key or a token (RFC 6750).
+  // oidc-provider answers clients that fail to sign in; a 401 here is about a key or token (RFC 6750).
   if (status === 401) return 'invalid_token'
   return status === 403 ? 'access_denied' : 'invalid_request'
 }
 
-/** A description of an error with the way that there is without OAuth. */
+/** The description of an error, with the alternative of an API key. */
 export function withKeyRemedy(text: string): string {
   if (text.includes(keyRemedy)) return text
   return `${text.replace(/[^.!?]$/, '$&.')} Without OAuth: ${keyRemedy}`

@@ -5,10 +5,9 @@ import { isLoopback, redirectHostOf } from './pages/client-text.ts'
 import { stopPage } from './pages/end-pages.ts'
 
 /**
- * Whether the gateway sends a browser to a client's redirect address with an error: to a program on the
- * person's machine, else once a person has connected the client with that host. Clients register themselves,
- * and the gateway would lead to any address of a stranger (RFC 9700 section 4.11.2). Clients that an account
- * has made have no redirect address.
+ * Whether an error may redirect a browser to a client: to a program on the person's machine, or to a host
+ * with which a person has connected the client. Clients register themselves, so other redirects would make
+ * the gateway an open redirector (RFC 9700 section 4.11.2).
  */
 export async function mayReturn(
   store: Pick<ArtifactStore, 'isConnected'>,
@@ -18,7 +17,7 @@ export async function mayReturn(
   return isLoopback(address) || store.isConnected(String(id), redirectHostOf(address))
 }
 
-/** Shows errors here that oidc-provider would send to a client that `mayReturn` refuses. */
+/** Shows the errors of clients that `mayReturn` refuses on a page, in place of oidc-provider's redirect. */
 export function keepErrors(
   provider: Provider,
   store: Pick<ArtifactStore, 'isConnected'>,
@@ -29,20 +28,20 @@ export function keepErrors(
     await next()
     const failure = failures.get(context)
     if (failure === undefined) return
-    // It has failed in oidc-provider, which has made its own context of it.
+    // oidc-provider has extended the context before it failed.
     const oidcContext = context as unknown as KoaContextWithOIDC
     if (await mayReturn(store, oidcContext.oidc.params ?? {})) return
     const { error, error_description, statusCode } = failure
     context.remove('location')
-    // Of `prompt=none` it is that of a redirect.
+    // With `prompt=none` the status is that of a redirect.
     context.status = Math.max(statusCode, 400)
     await showError(oidcContext, { error, ...(error_description && { error_description }) })
   }
 }
 
 /**
- * Shows an error that is not sent to the client's address: a page for people, the words of RFC 6749 for
- * programs. It leads nowhere.
+ * Shows an error that is not sent to the client's address: to people a page without links, to programs
+ * the JSON of RFC 6749.
  */
 export async function showError(context: KoaContextWithOIDC, out: ErrorOut): Promise<void> {
   context.set('cache-control', 'no-store')

@@ -15,8 +15,7 @@ import type { PublicOrigin } from '../http/public-origin.ts'
 import type { ArtifactStore, OAuthKeys } from './artifacts.ts'
 import { createClientDocuments, type DocumentLimits, type FetchPublic } from './client-document.ts'
 import { clientMetadata } from './client-metadata.ts'
-import { oauthErrorAnswer } from './error-answer.ts'
-import type { Asked } from './hand-over.ts'
+import { oauthErrorAnswer, OAuthRefusal } from './error-answer.ts'
 import type { Interactions, PageCall } from './interactions.ts'
 import {
   endpoints,
@@ -27,37 +26,35 @@ import {
   type ClientRules,
 } from './metadata.ts'
 import { answerInteraction, type AnswerOptions } from './pages/answer-interaction.ts'
-import { interactionErrorAnswer } from './pages/interaction-error.ts'
+import { interactionErrorAnswer } from './pages/end-pages.ts'
 import { showInteraction } from './pages/interaction-pages.ts'
 import { authorizationParameters, tokenParameters } from './parameters.ts'
-import { assertPresentedKey } from './presented-key.ts'
-import { clientWithSecret } from './presented-secret.ts'
-import { OAuthRefusal } from './refusal.ts'
+import { assertPresentedKey, clientWithSecret } from './presented-credentials.ts'
 import { noteRefusal } from './refused-clients.ts'
+import type { OidcRequest } from './serve-oidc.ts'
 
 type OAuthId = OperationIdOf<'client'>
 
 type Options = {
   rules: ClientRules
   publicOrigin: PublicOrigin
-  /** What access tokens are for, as the store looks for it. */
+  /** The audience of access tokens. */
   audience: string
   store: ArtifactStore
-  /** The gateway's own keys; another object when they have changed. */
+  /** The gateway's keys; a new object after a change. */
   readKeys: () => Promise<OAuthKeys>
   matchesSecret: (secret: string, digests: string) => boolean
   fetchPublic: FetchPublic
   identify: Identify
   /** Counts a registration from an origin. Throws `rate_limit_exceeded`. */
   countRegistration: (origin: string) => void
-  /** Slows down who guesses secrets of clients. Throws `rate_limit_exceeded`. */
+  /** Slows down guessing of client secrets. Throws `rate_limit_exceeded`. */
   clientAttempts: {
     begin(attempt: {
       origin: string
       clientId: string
     }): Promise<(isClient: boolean | undefined) => void>
   }
-  /** What the pages need beside the interactions. */
   pages: Omit<AnswerOptions, 'interactions'>
   limits: DocumentLimits
   onFault: (error: unknown) => void
@@ -70,8 +67,8 @@ export type OAuthServer = {
 }
 
 /**
- * Where pages of every origin may ask: clients that run in browsers find the server, register and
- * exchange tokens. No cookie says who they are.
+ * The paths that pages of every origin may use: clients that run in browsers discover the server,
+ * register and exchange tokens. None of them reads a cookie.
  */
 export const crossOriginPaths: readonly string[] = [
   '/.well-known/',
@@ -88,7 +85,7 @@ type Call = Pick<OperationCall<OAuthId>, 'request' | 'response' | 'requestId' | 
 
 /**
  * The gateway as an OAuth authorization server (docs/oauth.md): oidc-provider behind the contract's
- * paths. It is loaded with the first request that needs it, since most gateways sign in nobody.
+ * paths. It is loaded with the first request that needs it, since most gateways have no sign-ins.
  */
 export function createOAuthServer(options: Options): OAuthServer {
   const { rules, publicOrigin } = options
@@ -100,19 +97,19 @@ export function createOAuthServer(options: Options): OAuthServer {
       json: make(publicOrigin(request), rules),
     })
   }
-  const hand = async (call: Call, asked: Asked) => {
-    const { handOver, providerAt, asker } = await loaded()
+  const serve = async (call: Call, asked: OidcRequest) => {
+    const { serveOidc, providerAt, asker } = await loaded()
     const provider = await providerAt(publicOrigin(call.request))
     const origin = originOf(call.addressOf(call.request))
-    await asker.run(origin, () => handOver(provider, call, asked))
+    await asker.run(origin, () => serveOidc(provider, call, asked))
     return undefined
   }
   const authorize = (call: Call, given: string) => {
     const origin = publicOrigin(call.request)
     const meant = authorizationParameters(new URLSearchParams(given), origin)
-    return hand(call, { method: 'GET', path: `${endpoints.authorization}?${String(meant)}` })
+    return serve(call, { method: 'GET', path: `${endpoints.authorization}?${String(meant)}` })
   }
-  const post = clientForms(options.clientAttempts, hand)
+  const post = clientForms(options.clientAttempts, serve)
   const interactions = lazyInteractions(async () => (await loaded()).interactions)
   const pages = { ...options.pages, interactions }
   return {
@@ -125,7 +122,7 @@ export function createOAuthServer(options: Options): OAuthServer {
       authorize: async (call) => authorize(call, queryOf(call.request)),
       authorizeByForm: async (call) => authorize(call, call.body.toString()),
       resumeAuthorization: async (call) =>
-        hand(call, {
+        serve(call, {
           method: 'GET',
           path: `${endpoints.authorization}/${encodeURIComponent(call.path.uid)}`,
         }),
@@ -140,11 +137,11 @@ export function createOAuthServer(options: Options): OAuthServer {
         options.countRegistration(originOf(call.addressOf(call.request)))
         const text = JSON.stringify(metadataOf)
         const body = { type: 'application/json', text }
-        return hand(call, { method: 'POST', path: endpoints.registration, body })
+        return serve(call, { method: 'POST', path: endpoints.registration, body })
       },
       revokeToken: async (call) => post(call, endpoints.revocation, formOf(call)),
       introspectToken: async (call) => post(call, endpoints.introspection, formOf(call)),
-      listSigningKeys: async (call) => hand(call, { method: 'GET', path: endpoints.jwks }),
+      listSigningKeys: async (call) => serve(call, { method: 'GET', path: endpoints.jwks }),
     },
     errorAnswer: (error, refused) => {
       if (error instanceof OAuthRefusal) noteRefusal(options.connectionLog, error, refused)
@@ -168,18 +165,18 @@ function loadOnce(options: Options) {
 }
 
 async function load({ publicOrigin, readKeys, fetchPublic, limits, ...rest }: Options) {
-  const [{ createProvider }, { handOver }, { createInteractions }] = await Promise.all([
+  const [{ createProvider }, { serveOidc }, { createInteractions }] = await Promise.all([
     import('./provider.ts'),
-    import('./hand-over.ts'),
+    import('./serve-oidc.ts'),
     import('./interactions.ts'),
   ])
-  // oidc-provider fetches what a request is about without saying for which.
+  // oidc-provider does not pass the request on to `fetch`.
   const asker = new AsyncLocalStorage<string>()
   const askedFrom = () => asker.getStore() ?? ''
   const documents = createClientDocuments({ fetchPublic, askedFrom, limits })
   const providers = new Map<string, Provider>()
   let keys: OAuthKeys | undefined
-  /** The one with this issuer: where no public origin is set, each name of this machine is one. */
+  /** The provider of this issuer; without a public origin each name of this machine is an issuer. */
   const providerAt = async (origin: string): Promise<Provider> => {
     const inForce = await readKeys()
     if (inForce !== keys) providers.clear()
@@ -197,7 +194,7 @@ async function load({ publicOrigin, readKeys, fetchPublic, limits, ...rest }: Op
     asker,
     rest.store,
   )
-  return { providerAt, handOver, interactions, asker }
+  return { providerAt, serveOidc, interactions, asker }
 }
 
 const originsMax = 8
@@ -210,22 +207,22 @@ function lazyInteractions(find: () => Promise<Interactions>): Interactions {
   }
 }
 
-/** Hands on what clients ask with their secret, or without one. */
+/** Serves the forms of clients, and counts attempts with a client secret. */
 function clientForms(
   attempts: Options['clientAttempts'],
-  hand: (call: Call, asked: Asked) => Promise<undefined>,
+  serve: (call: Call, asked: OidcRequest) => Promise<undefined>,
 ) {
   return async (call: Call, path: string, given: URLSearchParams) => {
     const clientId = clientWithSecret(call.request, given)
-    const asked: Asked = { method: 'POST', path, body: form(String(given)) }
-    if (clientId === undefined) return hand(call, asked)
+    const asked: OidcRequest = { method: 'POST', path, body: form(String(given)) }
+    if (clientId === undefined) return serve(call, asked)
     const origin = originOf(call.addressOf(call.request))
     const tried = await attempts.begin({ origin, clientId })
     let isClient: boolean | undefined
     try {
-      await hand(call, asked)
+      await serve(call, asked)
       const { statusCode } = call.response
-      // What is wrong otherwise may have been seen before the secret was.
+      // Other errors may precede the check of the secret.
       if (statusCode === 200 || statusCode === 401) isClient = statusCode === 200
     } finally {
       tried(isClient)
@@ -238,7 +235,7 @@ function formOf({ body }: { body: Buffer }): URLSearchParams {
   return new URLSearchParams(body.toString())
 }
 
-function form(text: string): NonNullable<Asked['body']> {
+function form(text: string): NonNullable<OidcRequest['body']> {
   return { type: 'application/x-www-form-urlencoded', text }
 }
 

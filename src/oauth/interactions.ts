@@ -4,7 +4,7 @@ import { errors, type Provider } from 'oidc-provider'
 import { GatewayError } from '../core/error.ts'
 import type { ArtifactStore } from './artifacts.ts'
 import { mayReturn } from './error-page.ts'
-import { requestFor } from './hand-over.ts'
+import { requestFor } from './serve-oidc.ts'
 import { offlineScope, resourceAt, toolScope } from './metadata.ts'
 
 /** A request of the person's browser for a page of a sign-in. */
@@ -12,11 +12,11 @@ export type PageCall = {
   request: IncomingMessage
   response: ServerResponse
   uid: string
-  /** The address, or the network, that it comes from. */
+  /** The address or network of the sender. */
   origin: string
 }
 
-/** What a client asks a person for; its texts are the client's own and to be escaped. */
+/** A client's request for consent; its texts are the client's own and must be escaped. */
 export type AskedConsent = {
   uid: string
   client: {
@@ -29,7 +29,7 @@ export type AskedConsent = {
     /** The host that publishes the client's document; undefined for one that registered. */
     publishedBy: string | undefined
   }
-  /** Where the browser goes behind the decision. */
+  /** Where the browser goes after the decision. */
   redirectUri: string
   scopes: readonly string[]
 }
@@ -39,13 +39,13 @@ export type Interactions = {
   /** Throws `not_found` when the sign-in is over, or is that of another browser. */
   look(call: PageCall): Promise<AskedConsent>
   /**
-   * Lets the client in with the key of this id, to which its tokens belong. Returns the address that
-   * the browser is to be sent to, with 303.
+   * Grants the client tokens of the key with this id. Returns the address to redirect the browser to
+   * with 303.
    */
   approve(call: PageCall, grantId: string): Promise<string>
   /**
-   * Tells the client that the person said no. Returns the address as `approve` does, or undefined where the
-   * gateway does not lead to the client: its sign-in stays open.
+   * Reports the denial to the client. Returns the address as `approve` does, or undefined for a client
+   * that `mayReturn` refuses: its sign-in stays open.
    */
   refuse(call: PageCall): Promise<string | undefined>
 }
@@ -107,7 +107,7 @@ export function createInteractions(
   }
 }
 
-/** Another process may have read the document of a client before. */
+/** The document of a client may be unreadable for this process and cached by another. */
 function unreadable(error: unknown): never {
   if (!(error instanceof errors.OIDCProviderError)) throw error
   const text = 'What this client publishes of itself cannot be read at the moment. Try again.'

@@ -3,7 +3,7 @@ import type { components } from '../../generated/types.ts'
 type ServerMetadata = components['schemas']['ServerMetadata']
 type ResourceMetadata = components['schemas']['ResourceMetadata']
 
-/** What the operator lets clients do. */
+/** The operator's rules for clients. */
 export type ClientRules = {
   /** Clients may register themselves. */
   registration: boolean
@@ -16,10 +16,10 @@ export const toolScope = 'mcp'
 /** The scope that some clients ask for before they take a refresh token. */
 export const offlineScope = 'offline_access'
 
-/** How an access token begins, by which it is told from an API key without a look-up. */
+/** The prefix of access tokens, which distinguishes them from API keys without a look-up. */
 export const accessTokenPrefix = 'mag_oauth_'
 
-/** How a client says who it is; `none` is what programs on a person's machine do. */
+/** How clients authenticate; programs on a person's machine use `none`. */
 export const clientAuthMethods = [
   'none',
   'client_secret_basic',
@@ -29,7 +29,7 @@ export const clientAuthMethods = [
 
 export const clientSigningAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA'] as const
 
-/** Where each endpoint is; the contract has the same paths. */
+/** The path of each endpoint, as in the contract. */
 export const endpoints = {
   authorization: '/oauth/authorize',
   token: '/oauth/token',
@@ -39,12 +39,12 @@ export const endpoints = {
   jwks: '/oauth/jwks',
 } as const
 
-/** Where the pages are on which people decide. */
+/** The path of the consent pages. */
 export const interactionPath = '/oauth/interaction/'
-/** How long a sign-in may be under way. */
+/** How long a sign-in may take. */
 export const interactionSeconds = 3600
 
-/** What tokens are for: the address of the tool server, as a person gives it to a client. */
+/** The audience of tokens: the address of the tool server, as a person types it. */
 export function resourceAt(origin: string): string {
   return `${origin}/mcp`
 }
@@ -62,7 +62,7 @@ export function resourceMetadata(origin: string): ResourceMetadata {
   }
 }
 
-/** The authorization server (RFC 8414). What does not work is not named. */
+/** The authorization server (RFC 8414). Lists only endpoints that are enabled. */
 export function serverMetadata(
   origin: string,
   { registration, documents }: ClientRules,

@@ -1,19 +1,19 @@
 import { schemaChecks } from '../../generated/checks.js'
 import { offlineScope, resourceAt, toolScope } from './metadata.ts'
-import { OAuthRefusal } from './refusal.ts'
+import { OAuthRefusal } from './error-answer.ts'
 
-/** What only OpenID Connect has a use for: no ID token is given. */
+/** Parameters of OpenID Connect, which have no effect without ID tokens. */
 const ofIdTokens = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']
 const knownPrompts = new Set(['none', 'consent'])
 
-/** Whether a scope is one of keys and people, which clients are never given. */
+/** Whether a scope is of keys and people only: OAuth clients never get it. */
 export function isReserved(scope: string): boolean {
   return scope !== 'inference' && schemaChecks.Scope(scope)
 }
 
 /**
- * The parameters of an authorization request as they are meant: with a scope, with the tool server as
- * the resource however it is spelled, and without what only ID tokens have
+ * The corrected parameters of an authorization request: with a scope, with the tool server's address
+ * as the resource however it is spelled, and without parameters of ID tokens
  * (docs/oauth.md#what-clients-say).
  */
 export function authorizationParameters(given: URLSearchParams, origin: string): URLSearchParams {
@@ -31,7 +31,7 @@ export function authorizationParameters(given: URLSearchParams, origin: string):
 }
 
 /**
- * The parameters of a token request as they are meant. Throws `invalid_target` for another resource,
+ * The corrected parameters of a token request. Throws `invalid_target` for another resource,
  * before a code or refresh token is used up for it.
  */
 export function tokenParameters(given: URLSearchParams, origin: string): URLSearchParams {
@@ -40,7 +40,7 @@ export function tokenParameters(given: URLSearchParams, origin: string): URLSear
     throw new OAuthRefusal('invalid_target', `'resource' must be ${resourceAt(origin)}.`)
   }
   if (meant.get('grant_type') === 'refresh_token' && meant.getAll('scope').length === 1) {
-    // Who has a refresh token has been given what this scope is for.
+    // This scope asks for the refresh token that the client already has.
     const asked = meant.get('scope')!.split(' ')
     meant.set('scope', asked.filter((scope) => scope !== offlineScope).join(' '))
   }

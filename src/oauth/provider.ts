@@ -26,7 +26,7 @@ import { watchRefusals } from './refused-clients.ts'
 type ProviderOptions = {
   /** The issuer, and how all its addresses begin. */
   origin: string
-  /** What access tokens are for, as the store looks for it. */
+  /** The audience of access tokens. */
   audience: string
   rules: ClientRules
   store: ArtifactStore
@@ -48,7 +48,7 @@ const seconds = {
   ClientCredentials: hourSeconds,
   AuthorizationCode: minuteSeconds,
   Interaction: interactionSeconds,
-  /** Nobody stays signed in here: the gateway's own session says who a person is. */
+  /** Not used: the gateway's own session identifies the person. */
   Session: minuteSeconds,
   /** Of each one, so that a connection lasts while it is used. */
   RefreshToken: 90 * daySeconds,
@@ -62,7 +62,7 @@ export const cookieNames = {
   session: 'gateway_oauth_session',
 }
 
-/** How tokens begin, by which one is told from another without a look-up. */
+/** Prefixes, which distinguish kinds of tokens without a look-up. */
 const prefixes = {
   AccessToken: accessTokenPrefix,
   ClientCredentials: accessTokenPrefix,
@@ -74,11 +74,11 @@ const prefixes = {
 export function createProvider(options: ProviderOptions): Provider {
   const { origin, onFault } = options
   const provider = new Provider(origin, configurationOf(options))
-  // What it is told of origin and protocol comes from this gateway (`hand-over.ts`).
+  // The gateway sets the headers with origin and protocol (`serve-oidc.ts`).
   provider.proxy = true
   // Its types name its own events alone.
   const server: Koa = provider
-  server.use(tellOfKeys)
+  server.use(addKeyRemedy)
   server.use(nameForeignGrant)
   server.use(finishExchanges(options.store))
   server.use(keepErrors(provider, options.store))
@@ -94,8 +94,8 @@ export function createProvider(options: ProviderOptions): Provider {
   return provider
 }
 
-/** Says in oidc-provider's own refusals what those of the gateway say. */
-const tellOfKeys: Koa.Middleware = async (context, next) => {
+/** Adds the alternative of an API key to oidc-provider's errors. */
+const addKeyRemedy: Koa.Middleware = async (context, next) => {
   await next()
   const { status, body } = context as { status: number; body: unknown }
   if (status < 400 || typeof body !== 'object' || body === null) return
@@ -119,8 +119,8 @@ const nameForeignGrant: Koa.Middleware = async (context, next) => {
 const sentAtOnceMs = 100
 
 /**
- * Notes before its answer that a code was exchanged: whoever sends the code after the answer replays it, and
- * ends the connection (RFC 6749 section 4.1.2). The answer waits for exchanges that were sent with it; these
+ * Notes that a code was exchanged before it answers: a client that sends the code after the answer replays
+ * it, and ends the connection (RFC 6749 section 4.1.2). The answer waits for exchanges that were sent with it; these
  * are refused and end nothing.
  */
 function finishExchanges(store: Pick<ArtifactStore, 'finishExchange'>): Koa.Middleware {
@@ -190,12 +190,12 @@ function configurationOf(options: ProviderOptions): Configuration {
     // A code is exchanged with the address that was named for it (RFC 6749 section 4.1.3).
     allowOmittingSingleRegisteredRedirectUri: false,
     rotateRefreshToken: true,
-    // The contract's router answers preflights, and no cookie says who a client is.
+    // The contract's router answers preflights, and no cookie identifies a client.
     clientBasedCORS: () => true,
     expiresWithSession: async () => false,
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
     findAccount: async (_context, id) => ({ accountId: id, claims: async () => ({ sub: id }) }),
-    // A yes is given each time; what a browser has said yes to before counts for nothing.
+    // Consent is asked each time, also for a browser with an earlier grant.
     loadExistingGrant: async ({ oidc }) => {
       const id = oidc.result?.consent?.grantId
       return id === undefined ? undefined : oidc.provider.Grant.find(id)
@@ -263,7 +263,7 @@ type TokenPolicy = (
   token: { clientId?: string | undefined },
 ) => boolean
 
-/** What the store refuses, in OAuth's words. */
+/** The OAuth error of each refusal of the store. */
 const refusals: Record<StoreRefusalCode, new (message: string) => Error> = {
   already_used: errors.InvalidGrant,
   connection_ended: errors.InvalidGrant,
@@ -272,11 +272,11 @@ const refusals: Record<StoreRefusalCode, new (message: string) => Error> = {
   too_many_connections: errors.TemporarilyUnavailable,
 }
 
-/** A refusal of the store in OAuth's words; another error is passed on. */
+/** The OAuth error of a refusal of the store; returns other errors unchanged. */
 function refusalOf(error: unknown, kind: string): unknown {
   if (!(error instanceof StoreRefusal)) return error
   const { code, message } = error
-  // What a client signs says once who it is.
+  // A signed assertion authenticates a client once.
   const isSaidAgain = code === 'already_used' && kind === 'ReplayDetection'
   return isSaidAgain ? new errors.InvalidClientAuth(message) : new refusals[code](message)
 }

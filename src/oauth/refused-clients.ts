@@ -4,25 +4,25 @@ import { clientOfUserAgent, heardClient, type ConnectionLog } from '../core/conn
 import type { components } from '../../generated/types.ts'
 import { endpoints } from './metadata.ts'
 import { redirectHostOf } from './pages/client-text.ts'
-import type { OAuthRefusal } from './refusal.ts'
+import type { OAuthRefusal } from './error-answer.ts'
 
 type Log = Pick<ConnectionLog, 'refused'>
 type Reason = components['schemas']['AttemptReason']
 
-/** What oidc-provider emits when it refuses a client, and what that is. */
+/** The events that oidc-provider emits when it refuses a client, and the reason to log. */
 const events = {
   'authorization.error': 'authorization_refused',
   'registration_create.error': 'registration_refused',
   'grant.error': 'token_refused',
 } as const satisfies Record<string, Reason>
 
-/** Notes whom oidc-provider refuses. */
+/** Logs the clients that oidc-provider refuses. */
 export function watchRefusals(provider: Provider, log: Log): void {
   for (const [event, reason] of Object.entries(events)) {
     // Its types name each event by itself.
     const on = provider.on.bind(provider) as (event: string, listener: Listener) => void
     on(event, (context, error) => {
-      // A person said so (`answer-interaction.ts`).
+      // Logged where the person denied (`answer-interaction.ts`).
       if (error.error === 'access_denied') return
       const { params, client, body, entities } = context.oidc ?? {}
       const name = client?.clientName ?? client?.clientId ?? body?.['client_name']
@@ -49,7 +49,7 @@ type Seen = {
   entities: { RefreshToken?: { accountId?: string } }
 }
 
-/** What the gateway itself refuses of a registration or a sign-in, before oidc-provider sees it. */
+/** Logs a registration or sign-in that the gateway refuses before oidc-provider sees it. */
 export function noteRefusal(
   log: Log,
   error: OAuthRefusal,

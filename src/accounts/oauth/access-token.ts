@@ -5,11 +5,11 @@ import { listed } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { accessKinds, artifactDigest } from './artifact-row.ts'
 
-/** How access tokens begin, by which they are told from API keys. */
+/** The prefix of access tokens, which distinguishes them from API keys. */
 export const accessTokenPrefix = 'mag_oauth_'
 const shape = new RegExp(`^${accessTokenPrefix}[A-Za-z0-9_-]{20,200}$`)
 
-/** What access tokens are for. */
+/** The purpose of access tokens. */
 export type TokenPurpose = {
   /** The address of the server. */
   audience: string
@@ -17,22 +17,22 @@ export type TokenPurpose = {
   scope: string
 }
 
-/** What an access token says. */
+/** The content of an access token. */
 export type AccessToken = {
   /** The key that it stands for. */
   keyId: string
   /** Unix time in milliseconds. */
   expiresAt: number
-  /** Whether the client was given leave to call models. */
+  /** Whether the client may call models. */
   mayInfer: boolean
 }
 
-/** What an access token has to be for, at a time in Unix milliseconds. */
+/** The required purpose, and the current time in Unix milliseconds. */
 export type TokenReading = TokenPurpose & { now: number }
 
 /**
- * Reads an access token. Throws `invalid_token` for one that is none, that has expired, or that is for
- * another server than the one at `audience`.
+ * Reads an access token. Throws `invalid_token` for an unknown or expired token, and for a token of
+ * another audience.
  */
 export async function readAccessToken(
   db: Kysely<Tables>,
@@ -58,12 +58,12 @@ export async function readAccessToken(
   return { keyId, expiresAt, mayInfer }
 }
 
-/** The error for an access token that was one. */
+/** The error for an expired access token. */
 export function expiredToken(): GatewayError {
   return invalidToken('The access token has expired.')
 }
 
-/** The error for the token of a connection that is over. */
+/** The error for the token of an ended connection. */
 export function connectionOver(): GatewayError {
   return invalidToken('The connection that the access token is for has ended.')
 }

@@ -1,7 +1,7 @@
 import type { OauthArtifactsTable } from '../../storage/oauth-tables.ts'
 import { digestOf } from '../api-key.ts'
 
-/** What oidc-provider has the store keep, by its own names of them. */
+/** oidc-provider's models that are stored. */
 export type ArtifactKind =
   | 'AccessToken'
   | 'AuthorizationCode'
@@ -13,10 +13,10 @@ export type ArtifactKind =
   | 'ReplayDetection'
   | 'Session'
 
-/** What oidc-provider keeps of one, as it hands it over and takes it back. */
+/** The payload of an artifact, in oidc-provider's form. */
 export type ArtifactPayload = Record<string, unknown>
 
-/** What is for a connection or client, and goes with it. */
+/** Kinds that belong to a connection or client, and are deleted with it. */
 const ofConnections: ReadonlySet<ArtifactKind> = new Set([
   'AccessToken',
   'AuthorizationCode',
@@ -25,22 +25,22 @@ const ofConnections: ReadonlySet<ArtifactKind> = new Set([
   'RefreshToken',
 ])
 
-/** Whether it is for a connection or client, and not a step on the way there. */
+/** Whether a kind belongs to a connection or client; the other kinds belong to a pending sign-in. */
 export function isOfConnection(kind: ArtifactKind): boolean {
   return ofConnections.has(kind)
 }
 
-/** What callers present to `/mcp` and `/v1`. */
+/** Kinds that callers present to `/mcp` and `/v1`. */
 export const accessKinds = ['AccessToken', 'ClientCredentials'] as const
 
-/** By what an artifact is found: its id is stored nowhere. */
+/** The key of an artifact: its id is not stored. */
 export function artifactDigest(kind: ArtifactKind, id: string): string {
   return digestOf(`${kind}:${id}`)
 }
 
 type Kept = { payload: ArtifactPayload; now: number; expiresAt: number }
 
-/** The row of an artifact, in which neither its id is nor that of a session. */
+/** The row of an artifact, without its id and that of a session. */
 export function artifactRow(
   kind: ArtifactKind,
   id: string,
@@ -66,7 +66,7 @@ function grantOf(kind: ArtifactKind, id: string, { grantId }: ArtifactPayload): 
   return isOfConnection(kind) ? textIn(grantId) : null
 }
 
-/** What oidc-provider had kept; it has the id where that is known. */
+/** The payload of a row, with the id if it is known. */
 export function artifactPayload(
   { payload, consumed_at: consumedAt }: OauthArtifactsTable,
   { id, isUsed }: { id?: string; isUsed: (consumedAt: number) => boolean },

@@ -73,7 +73,7 @@ const exchangeMs = 10_000
 /** The `consumed_at` of a code that was exchanged; in the past whatever the clock of a process says. */
 const longAgo = 0
 
-/** What oidc-provider keeps, in the store: one use is one use, however many ask at once. */
+/** The store of oidc-provider's artifacts: of concurrent uses of one artifact the first succeeds. */
 export function createArtifactStore(options: Options): ArtifactStore {
   const { store, audit, announce, clock, limits } = options
   const { db } = store
@@ -149,7 +149,7 @@ function findRow(
 
 type Keeping = { now: number; limits: ArtifactLimits }
 
-/** Keeps a token, a code or a grant while there is what it is for. Throws a StoreRefusal. */
+/** Stores a token, code or grant while its connection exists. Throws a StoreRefusal. */
 async function keepForConnection(
   db: Kysely<Tables>,
   row: OauthArtifactsTable,

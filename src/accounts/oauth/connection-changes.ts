@@ -55,7 +55,7 @@ export async function removeTokens(
     .execute()
 }
 
-/** What of a key a connection has that was made with it. */
+/** The columns that a connection takes from the key that it was made with. */
 export function sharedWith(key: ApiKeysTable): Partial<ApiKeysTable> {
   // Written by `createKeys`.
   const scopes = JSON.parse(key.scopes) as Scope[]
@@ -105,7 +105,7 @@ export async function endWithKey(
   if (bound.length > 0) await endConnections(transaction, bound, ending)
 }
 
-/** Ends the connections that a person has made in an account, but for those that follow a key. */
+/** Ends the connections of a person in an account, except those that follow a key. */
 export async function endConnectionsOf(
   transaction: Transaction<Tables>,
   { personId, accountId }: { personId: string; accountId: string },

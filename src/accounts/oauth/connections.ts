@@ -15,10 +15,10 @@ import { accessTokenPrefix } from './access-token.ts'
 import { sharedWith } from './connection-changes.ts'
 import { noteClientUse, plainName } from './registered-clients.ts'
 
-/** Who says yes to a client: a person who has signed in, or whoever has an API key. */
+/** The giver of consent: a person who is signed in, or the holder of an API key. */
 type Consenter = { personId: string } | { keyId: string }
 
-/** What is said yes to. */
+/** A given consent. */
 export type Consent = {
   by: Consenter
   /** The network address that it was said from. */
@@ -26,7 +26,7 @@ export type Consent = {
   accountId: string
   /** The client as the page has shown it; `name` may be anything the client says. */
   client: { id: string; name: string; redirectHost?: string }
-  /** What it may spend in a month, in dollars; undefined to set none. */
+  /** Budget for a month, in dollars; undefined for none. */
   monthlyBudgetUsd?: string | undefined
 }
 
@@ -50,7 +50,7 @@ type Options = {
   limits: { oauthConnectionsPerAccountMax: number }
 }
 
-/** Makes the keys of clients that somebody has said yes to. */
+/** Creates the keys of connected clients. */
 export function createConnections(options: Options): Connections {
   const { store, audit, announce, clock, limits } = options
   return {
@@ -109,7 +109,7 @@ async function update(
   await audit.write(transaction, actorOf(consent), { ...act, ...values })
 }
 
-/** What a connection has from who says yes: read in its transaction, as who is removed gives nothing. */
+/** The properties that a connection takes from its giver, read in the same transaction. */
 async function givenBy(
   transaction: Transaction<Tables>,
   { by, accountId }: Consent,

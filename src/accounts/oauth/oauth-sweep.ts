@@ -59,7 +59,7 @@ async function inBatches(rowsMax: number, remove: () => Promise<number>): Promis
   for (let count = 0; count < batchesMax; count++) if ((await remove()) < rowsMax) return
 }
 
-/** Whether it is this process that sweeps now; a clock that was set back stops nobody. */
+/** Whether this process sweeps now; a clock that was set back does not stop the sweeps. */
 async function takeTurn(db: Kysely<Tables>, now: number, intervalMs: number): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('write_checks')

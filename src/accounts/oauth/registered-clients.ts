@@ -8,7 +8,7 @@ import { digestOf } from '../api-key.ts'
 import { inState } from '../key-list.ts'
 import type { ArtifactPayload } from './artifact-row.ts'
 
-/** What a client says of itself (RFC 7591), as oidc-provider names it. */
+/** Client metadata (RFC 7591), in oidc-provider's names. */
 export type ClientMetadata = ArtifactPayload
 
 type Options = {
@@ -17,7 +17,7 @@ type Options = {
   limits: { oauthClientsMax: number }
 }
 
-/** Clients that have registered themselves, and those that accounts have made. */
+/** Clients that registered themselves, and clients of accounts. */
 export function createRegisteredClients({ db, clock, limits }: Options) {
   const room = createStoredRoom({
     max: limits.oauthClientsMax,
@@ -39,8 +39,8 @@ export function createRegisteredClients({ db, clock, limits }: Options) {
       await db.insertInto('oauth_clients').values(row).execute()
     },
     /**
-     * What a client has said of itself, with the digests of its secrets (`matchesSecret`) in place of
-     * these. One that an account has made is there while it has a secret that works.
+     * The metadata of a client, with digests (`matchesSecret`) in place of its secrets. A client of an
+     * account exists while one of its secrets is valid.
      */
     find: async (id: string): Promise<ClientMetadata | undefined> => {
       const row = await db
@@ -133,7 +133,7 @@ export function plainName(name: string, otherwise: string): string {
   return plainLine(name, nameLengthMax) || plainLine(otherwise, nameLengthMax) || 'client'
 }
 
-/** What a client of an account says of itself, in the terms of RFC 7591. */
+/** The metadata of an account's client (RFC 7591). */
 const accountClientMetadata = {
   grant_types: ['client_credentials'],
   redirect_uris: [],

@@ -60,7 +60,7 @@ export function answerRequest(request: RequestMessage, era: Era, call: Call): An
   }
 }
 
-/** Answers a request of any method but `tools/call` and those with streams: the response and its HTTP status. */
+/** The response, with its HTTP status, to any method but `tools/call` and those with streams. */
 export function respond(
   { id, method, params }: RequestMessage,
   client: Client,

@@ -43,7 +43,7 @@ export function generateImage(options: Options): ToolHandler<'generate-image'> {
   }
 }
 
-/** The pixels of a ratio are the gateway's: the caller is told of what was asked for. */
+/** The gateway derives the size from a ratio: errors name the caller's parameter. */
 function ratioName(param: string): string {
   return param === 'size' ? 'aspect_ratio' : param
 }

@@ -28,10 +28,10 @@ function entry(model: Model): string {
   ].join('\n')
 }
 
-/** How many pictures it takes stands in some descriptions already. */
+/** Some descriptions already contain the number of input pictures. */
 const saysInputs = /\d reference/
 
-/** What it makes, how many pictures it edits at once, and when it ends. */
+/** Description, number of pictures that it edits at once, and end of the model. */
 function descriptionOf(model: Model): string {
   const { description = 'Text to image', image } = model.row
   const inputs = image?.reference_images_max ?? 0
@@ -61,7 +61,7 @@ function priceText({
   return `$${usdText(first.nanoUsd)} per request${upTo}${inputs}${estimated}`
 }
 
-/** What the price of a picture depends on. */
+/** The properties that the price of a picture depends on. */
 function traitsOf(rows: Prices['perImage']): string {
   const isBySize = rows.some(({ sizeClass, size, pixelsMax }) => sizeClass ?? size ?? pixelsMax)
   const isByQuality = rows.some(({ quality }) => quality)

@@ -24,7 +24,7 @@ export function listModels({ catalog, routes }: Options): ToolHandler<'list-mode
     const parts = [...families].map(
       ([name, members]) => `## ${name}\n${members.map(modelLine).join('\n')}`,
     )
-    // Who has named a family that there is does not look for others.
+    // A caller that named a known family does not look for others.
     const isAnswered = shown.length === all.length || (family !== undefined && found.length > 0)
     const head = [
       ...(isNear ? [`There is no family '${input.family}'; this is '${family}'.`] : []),
@@ -66,7 +66,7 @@ function countLine(shown: number, total: number): string {
   return `${shown} of ${total} models that match; raise 'limit' to see more.`
 }
 
-/** What there is besides, by the names that the argument `family` takes. */
+/** All families, by the names that the argument `family` takes. */
 function familiesLine(models: readonly Model[]): string {
   const families = Map.groupBy(models, ({ row }) => row.family)
   const counts = [...families].map(([name, members]) => `${name} (${members.length})`)

@@ -8,7 +8,7 @@ import { assertValid } from '../../http/check-error.ts'
 import { assertSameOrigin } from '../../http/cross-origin.ts'
 import { redirectHostOf } from './client-text.ts'
 import { leavingPage, stopPage } from './end-pages.ts'
-import { readFormBody, type FormBody } from './form-body.ts'
+import { readFormBody, type FormBody } from './form.ts'
 import {
   interactionCall,
   look,
@@ -20,10 +20,10 @@ import {
 
 type Schemas = components['schemas']
 
-/** Who has been let in, with the token for their cookie. */
+/** A new session: the token for its cookie. */
 type LetIn = { token: string; ageSeconds: number }
 
-/** What is said yes to; the budget is what the connection may spend in a month. */
+/** A person's consent; the budget is the connection's limit for a month. */
 export type Consent = {
   by: { personId: string } | { keyId: string }
   address: string | null
@@ -33,7 +33,7 @@ export type Consent = {
 }
 
 export type AnswerOptions = ViewOptions & {
-  /** How browsers reach the gateway; undefined where that is as the request says. */
+  /** The public address of the gateway; undefined to take it from the request. */
   baseUrl: string | undefined
   /** As POST /api/sessions does. */
   signIn: (credentials: Schemas['SignInRequest'], call: PageCall) => Promise<LetIn>
@@ -55,7 +55,7 @@ type Sent = {
   options: AnswerOptions
 }
 
-/** What the buttons of the pages send. */
+/** Actions by the value of the button. */
 const actions: Readonly<Record<string, (sent: Sent) => Promise<Answer>>> = {
   sign_in: async ({ call, view, form, options }) => {
     const credentials = fieldsOf(form, ['email', 'password'])
@@ -131,7 +131,7 @@ const outOfDate = {
   message: 'This page was out of date, and nothing has been done. Look at it again, then go on.',
 }
 
-/** The account whose people were asked may know what they said no to. */
+/** Logs the denial for the account whose person denied. */
 function noteDenial({ call, view: { asked, client, holder, by }, form, options }: Sent): void {
   if (holder === undefined) return
   const accounts = holder.kind === 'key' ? [holder.account] : holder.accounts
@@ -175,7 +175,7 @@ async function allow({ call, view, form, options }: Sent): Promise<Answer> {
   return leavingPage({ client, allowed: true, next })
 }
 
-/** Of our own address: the browser stays where it is. */
+/** The path of an address of the gateway: the browser keeps the origin that it uses. */
 function pathOf(address: string): string {
   const { pathname, search } = new URL(address)
   return pathname + search
@@ -195,7 +195,7 @@ function fieldsOf(form: FormBody, names: readonly string[]): Record<string, stri
   return Object.fromEntries(names.map((name) => [name, form.get(name) ?? '']))
 }
 
-/** What is wrong with a key is about its field. */
+/** Key errors are shown at the key field. */
 function aboutKey(error: unknown): never {
   if (!(error instanceof GatewayError) || error.status >= 500) throw error
   const { code, message, status, retryAfterSeconds } = error
@@ -210,7 +210,7 @@ function keepKey(view: View, { tokens }: AnswerOptions, keyId: string | undefine
   return again(view, tokens.keepKey(view.asked.uid, view.binding.path, keyId))
 }
 
-/** Back to the page, which is another one now; a reload of it sends nothing again. */
+/** Redirects to the page, so that a reload sends no form again. */
 function again({ binding: { path } }: View, cookie?: string): Answer {
   const headers = { location: path, 'cache-control': 'no-store' }
   return {

@@ -3,18 +3,18 @@ import { plainLine } from '../../core/words/shorten.ts'
 const nameLengthMax = 60
 
 type AskingClient = {
-  /** As the client has it: anything. */
+  /** Not checked. */
   name: string | undefined
-  /** The host of the document that says what it is; undefined for one that registered. */
+  /** The host of the client's document; undefined for a registered client. */
   publishedBy: string | undefined
 }
 
-/** What is told of a client to the person who is asked. */
+/** The description of a client that the person sees. */
 export type ClientText = {
   name: string
-  /** Where the answer goes. */
+  /** The receiver of the answer. */
   place: string
-  /** What is known of the name. */
+  /** The source of the name. */
   proof: string
 }
 

@@ -4,7 +4,7 @@ import { alertOf, fieldOf, formOf, type FormBinding, type Problem } from './form
 import { markup, type Html } from './html.ts'
 import { pageAnswer } from './page.ts'
 
-/** Who is asked: a person with their accounts, or whoever has an API key. */
+/** The person who is asked, with their accounts, or the holder of an API key. */
 export type Holder =
   | { kind: 'person'; name: string; email: string; accounts: readonly Account[] }
   | { kind: 'key'; name: string; hint: string; mode: 'live' | 'test'; account: Account }
@@ -14,7 +14,7 @@ type ConsentPage = {
   client: ClientText
   binding: FormBinding
   holder: Holder
-  /** What was filled in before. */
+  /** Values that were filled in before. */
   values?: { accountId?: string | undefined; budget?: string | undefined }
   problem?: Problem | undefined
   status?: number
@@ -75,7 +75,7 @@ ${fieldOf({
 })}`
 }
 
-/** One account is told of; of several, the person picks. */
+/** A single account is shown; of several the person picks one. */
 function accountChoice(accounts: readonly Account[], chosen: string | undefined): Html {
   const [first] = accounts
   if (accounts.length < 2) {

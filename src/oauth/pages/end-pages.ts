@@ -1,4 +1,6 @@
+import type { GatewayError } from '../../core/error.ts'
 import type { Answer } from '../../http/answer.ts'
+import { errorHeaders, type ErrorAnswer } from '../../http/error-answer.ts'
 import type { ClientText } from './client-text.ts'
 import { markup } from './html.ts'
 import { pageAnswer } from './page.ts'
@@ -6,8 +8,8 @@ import { pageAnswer } from './page.ts'
 type LeavingPage = { client: ClientText; allowed: boolean; next: string }
 
 /**
- * The page that goes on to the client. A redirect behind a form would be held against `form-action`,
- * each further one of the client's too; and a browser that opens another application stays here.
+ * The page that leads on to the client. Browsers apply `form-action` to redirects that follow a form,
+ * also to those of the client; and a browser that opens another application stays on this page.
  */
 export function leavingPage({ client, allowed, next }: LeavingPage): Answer {
   const name = markup`<strong><bdi>${client.name}</bdi></strong>`
@@ -22,18 +24,32 @@ export function leavingPage({ client, allowed, next }: LeavingPage): Answer {
 
 type StopPage = {
   title: string
-  /** What is so, and what to do. */
+  /** Cause and remedy. */
   message: string
-  /** The words for who made the application. */
+  /** The error, for the developer of the application. */
   detail?: string
   status: number
   headers?: Record<string, string>
 }
 
-/** A page on which it does not go on. It leads nowhere: no address has been proved. */
+/** A page that ends a sign-in. It has no link: no redirect address has been checked. */
 export function stopPage({ title, message, detail, status, headers }: StopPage): Answer {
   const more = detail === undefined ? undefined : markup`<pre><code>${detail}</code></pre>\n`
   const content = markup`<p class="alert" role="alert">${message}</p>
 ${more}<div class="foot"><p>Nothing has been connected. You can close this page.</p></div>`
   return pageAnswer({ title, content, status, ...(headers && { headers }) })
+}
+
+/** The answer to an error on the pages: a page without links. */
+export const interactionErrorAnswer: ErrorAnswer = (error) => {
+  const { 'www-authenticate': _, ...headers } = errorHeaders(error)
+  const { title, message } = wordsFor(error)
+  return stopPage({ title, message, status: error.status === 401 ? 403 : error.status, headers })
+}
+
+function wordsFor({ code, status, message }: GatewayError): { title: string; message: string } {
+  if (code === 'not_found') return { title: 'This sign-in is over', message }
+  if (code === 'csrf_failed') return { title: 'This was not sent from here', message }
+  if (status >= 500) return { title: 'This does not work at the moment', message }
+  return { title: 'This cannot be taken', message }
 }

@@ -1,19 +1,20 @@
+import { GatewayError } from '../../core/error.ts'
 import { markup, type Html } from './html.ts'
 
-/** Why what was sent is not taken, and the field that it is about. */
+/** Why a form is refused, and the field that is wrong. */
 export type Problem = { message: string; field?: string | undefined }
 
 type Field = {
   name: string
   label: string
-  /** Attributes that are the same for everybody. */
+  /** Attributes that no request changes. */
   input: Html
   value?: string | undefined
   hint?: string
   problem?: Problem | undefined
 }
 
-/** A labelled field with its hint, and what is wrong with it where it is the one. */
+/** A labelled field with its hint, and its problem if it has one. */
 export function fieldOf({ name, label, input, value, hint, problem }: Field): Html {
   const wrong = problem?.field === name ? problem.message : undefined
   const notes = [
@@ -33,13 +34,13 @@ function noteOf(id: string, look: 'hint' | 'wrong', text: string | undefined): H
   return text === undefined ? undefined : markup`<p class="${look}" id="${id}">${text}</p>\n`
 }
 
-/** What is wrong with no field alone. */
+/** A problem that is of none of these fields. */
 export function alertOf(problem: Problem | undefined, fields: readonly string[]): Html | undefined {
   if (problem === undefined || (problem.field && fields.includes(problem.field))) return undefined
   return markup`<p class="alert" role="alert" tabindex="-1" autofocus>${problem.message}</p>\n`
 }
 
-/** What ties a form to its interaction and to who looks at it. */
+/** Ties a form to its interaction and viewer. */
 export type FormBinding = { path: string; token: string }
 
 /** A form that is sent back to its page. */
@@ -48,4 +49,20 @@ export function formOf({ path, token }: FormBinding, content: Html): Html {
 <input type="hidden" name="csrf_token" value="${token}">
 ${content}
 </form>`
+}
+
+/** The fields of a submitted form; each is given once. */
+export type FormBody = ReadonlyMap<string, string>
+
+/** Reads the body of a form, which the router has bounded (`oauth_request_bytes_max`). Throws `invalid_value`. */
+export function readFormBody(body: Buffer): FormBody {
+  const fields = new Map<string, string>()
+  for (const [name, value] of new URLSearchParams(body.toString('utf8'))) {
+    if (fields.has(name)) {
+      const param = name.slice(0, 50)
+      throw new GatewayError('invalid_value', `The field '${param}' is given twice.`, { param })
+    }
+    fields.set(name, value)
+  }
+  return fields
 }

@@ -24,7 +24,7 @@ export type PageCall = {
   addressOf: ClientAddress
 }
 
-/** An API key, as its holder is told of it. */
+/** An API key as the page shows it. */
 export type ShownKey = {
   id: string
   name: string
@@ -37,30 +37,30 @@ export type ViewOptions = {
   interactions: Interactions
   /** The person of a session. Throws `invalid_session`, and `insufficient_scope` for a member of no account. */
   personOf: (token: string) => Promise<{ caller: PersonCaller; person: Schemas['Person'] }>
-  /** A key that was given; undefined once it has ended. */
+  /** A given key; undefined after its end. */
   keyOf: (keyId: string) => Promise<ShownKey | undefined>
   cookie: SessionCookie
   tokens: InteractionTokens
-  /** Whether strangers may make an account of their own. */
+  /** Whether strangers may create an account. */
   signUp: boolean
 }
 
-/** What is known when a page is asked for: what is asked, and who looks at it. */
+/** The state of a page: the client's request and the viewer. */
 export type View = {
   asked: AskedConsent
   client: ClientText
   binding: FormBinding
   viewer: Viewer
-  /** Undefined for who is not signed in. */
+  /** Undefined without a sign-in. */
   holder: Holder | undefined
-  /** Who the connection is for; undefined for who is not signed in. */
+  /** The owner of the connection; undefined without a sign-in. */
   by: { personId: string } | { keyId: string } | undefined
   /** The person's session; undefined for a key. */
   caller?: PersonCaller | undefined
   problem?: Problem | undefined
 }
 
-/** Looks who asks for which page. Throws `not_found` for an interaction that is not this browser's. */
+/** Reads the interaction and its viewer. Throws `not_found` for an interaction of another browser. */
 export async function look(call: PageCall, options: ViewOptions): Promise<View> {
   const { request } = call
   const asked = await options.interactions.look(interactionCall(call))
@@ -74,7 +74,7 @@ export async function look(call: PageCall, options: ViewOptions): Promise<View> 
   return { asked, client, binding, ...known }
 }
 
-/** The same request, as oidc-provider is asked for its interaction. */
+/** The request in the form of `Interactions`. */
 export function interactionCall(call: PageCall): InteractionCall {
   const { request, response, addressOf, path } = call
   return { request, response, uid: path.uid, origin: originOf(addressOf(request)) }
@@ -83,7 +83,7 @@ export function interactionCall(call: PageCall): InteractionCall {
 type Filled = { email?: string; name?: string; accountId?: string; budget?: string }
 type Shown = { values?: Filled; problem?: Problem; status?: number; signsUp?: boolean }
 
-/** The page for who looks at it: to sign in, to make an account, or to say yes or no. */
+/** The page for the viewer: to sign in, to create an account, or to decide. */
 export function pageFor(view: View, { signUp }: ViewOptions, shown: Shown = {}): Answer {
   const { client, binding, holder } = view
   const problem = shown.problem ?? view.problem

@@ -4,23 +4,23 @@ import { timingSafeEqualText } from '../../bytes/timing-safe-equal.ts'
 import { cookieOf } from '../../http/session-cookie.ts'
 import { interactionSeconds } from '../metadata.ts'
 
-/** Who looks at a page, as far as its forms are tied to them. */
+/** The viewer of a page, to whom its forms are tied. */
 export type Viewer = { session: string } | { keyId: string } | undefined
 
-/** What only the gateway can have written for an interaction. */
+/** Signed tokens of an interaction. */
 export type InteractionTokens = {
-  /** Ties a form to an interaction and to who looks at it. */
+  /** Ties a form to an interaction and its viewer. */
   forForm(uid: string, viewer: Viewer): string
   fitsForm(given: string | undefined, uid: string, viewer: Viewer): boolean
   /** The id of the API key that was given in this browser. */
   readKey(request: IncomingMessage, uid: string): string | undefined
-  /** The header `set-cookie` that keeps it for this interaction alone; undefined for none any more. */
+  /** The header `set-cookie` that keeps the key for this interaction; undefined removes it. */
   keepKey(uid: string, path: string, keyId: string | undefined): string
 }
 
 const keyCookie = 'gateway_given_key'
 
-/** Tokens that nobody can make without the secret: not who has another interaction, or session. */
+/** A token is valid for one interaction and viewer, and cannot be made without the secret. */
 export function createInteractionTokens(secret: Buffer, isSecure: boolean): InteractionTokens {
   const sign = (...texts: readonly unknown[]) =>
     createHmac('sha256', secret).update(JSON.stringify(texts)).digest('base64url')

@@ -9,17 +9,17 @@ type SignInPage = {
   binding: FormBinding
   /** Whether strangers may make an account of their own. */
   signUp: boolean
-  /** What was filled in before; never a secret. */
+  /** Values that were filled in before; never a secret. */
   values?: { email?: string | undefined; name?: string | undefined }
   problem?: Problem | undefined
   status?: number
 }
 
-/** The query parameter that asks for the page of who has no account yet. */
+/** The query parameter that asks for the sign-up page. */
 export const viewParameter = 'view'
 export const signUpView = 'sign-up'
 
-/** The page for who is not signed in: by e-mail and password, or with an API key. */
+/** The page to sign in, by e-mail and password or with an API key. */
 export function signInPage(page: SignInPage): Answer {
   const { client, binding, signUp, values, problem, status } = page
   const path = `${binding.path}?${viewParameter}=${signUpView}`
@@ -37,7 +37,7 @@ ${cancelForm(binding)}
   return pageAnswer({ title: 'Sign in', content, ...(status && { status }) })
 }
 
-/** The page for who has no account yet. */
+/** The page to create an account. */
 export function signUpPage({ client, binding, values, problem, status }: SignInPage): Answer {
   const hint = 'At least 8 characters of any kind. A sentence of yours is good.'
   const form = markup`${emailField(values, problem)}

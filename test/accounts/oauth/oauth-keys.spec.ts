@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createOwnKeys, rotateOwnKeys } from '../../../src/accounts/oauth/own-keys.ts'
+import { createOAuthKeys, rotateOAuthKeys } from '../../../src/accounts/oauth/oauth-keys.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { forEachStore } from '../../support/each-store.ts'
 import { accountId, oauthOf, openOAuthStores, type OAuthStores } from '../../support/oauth-store.ts'
@@ -13,11 +13,11 @@ forEachStore('the keys with which OAuth signs', () => {
   let other: Store
   let now: number
   const clock = () => now
-  const from = (one: Store) => createOwnKeys({ store: one, clock })
+  const from = (one: Store) => createOAuthKeys({ store: one, clock })
   const rotate = () => {
     const by = { id: 'command_line', address: null }
     const { audit } = oauthOf(store)
-    return rotateOwnKeys({ store, audit, clock, by, accountId })
+    return rotateOAuthKeys({ store, audit, clock, by, accountId })
   }
   before(async () => {
     opened = await openOAuthStores()

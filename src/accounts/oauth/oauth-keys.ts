@@ -8,8 +8,8 @@ import type { Audit } from '../audit.ts'
 
 type SigningKey = webcrypto.JsonWebKey & { use: 'sig' }
 
-/** The gateway's own keys: those that sign first, then those with which others may have signed. */
-type OwnKeys = { signing: readonly SigningKey[]; cookies: readonly string[] }
+/** The gateway's keys: the one that signs first, then keys whose signatures are still accepted. */
+type OAuthKeys = { signing: readonly SigningKey[]; cookies: readonly string[] }
 
 type Options = {
   store: Pick<Store, 'db'>
@@ -17,21 +17,21 @@ type Options = {
   clock: () => number
 }
 
-/** How long keys are trusted before they are read again. */
+/** How long keys are cached. */
 const recheckMs = 60_000
-/** Every process has read a key, whatever its clock, before one signs with it. */
+/** Every process has read a key, whatever its clock, before any process signs with it. */
 const publishedMs = 5 * recheckMs
-/** Longer than anything lives that was signed: cookies of a sign-in under way, for an hour. */
+/** Must exceed the lifetime of anything signed; the longest is the sign-in cookie (1 h). */
 const keptMs = 24 * 3_600_000
 
 /**
- * Gives the keys, which the first that asks makes, the same for all processes of the store; the same
- * object while they stay as they are. What `rotateOwnKeys` changes is known within a minute.
+ * Returns the keys, which all processes of the store share and the first call creates; the same object
+ * until they change. A rotation is known within a minute.
  */
-export function createOwnKeys({ store: { db }, clock }: Options): () => Promise<OwnKeys> {
-  let known: { names: string; keys: OwnKeys; readAt: number } | undefined
-  let reading: Promise<OwnKeys> | undefined
-  const read = async (): Promise<OwnKeys> => {
+export function createOAuthKeys({ store: { db }, clock }: Options): () => Promise<OAuthKeys> {
+  let known: { names: string; keys: OAuthKeys; readAt: number } | undefined
+  let reading: Promise<OAuthKeys> | undefined
+  const read = async (): Promise<OAuthKeys> => {
     const now = clock()
     const rows = inOrder(await findOrMake(db, now), now)
     const names = rows.map(({ id }) => id).join()
@@ -49,10 +49,10 @@ export function createOwnKeys({ store: { db }, clock }: Options): () => Promise<
 type Rotation = Options & { audit: Pick<Audit, 'write'>; by: Actor; accountId: string }
 
 /**
- * Makes new keys, which sign in five minutes, when every process knows them. Those before them are good
- * for a day more.
+ * Makes new keys, which sign after five minutes, when every process knows them. The previous keys stay
+ * valid for a day.
  */
-export async function rotateOwnKeys({
+export async function rotateOAuthKeys({
   store,
   audit,
   by,
@@ -84,7 +84,7 @@ const prefix = 'oauth_keys_'
 const idOf = (count: number): string => prefix + String(count).padStart(6, '0')
 const numberIn = (id: string): number => Number(id.slice(prefix.length))
 
-/** In the order in which they were made. */
+/** The keys in the order of their creation. */
 async function find(db: Kysely<Tables>): Promise<Row[]> {
   return db
     .selectFrom('gateway_secrets')
@@ -94,7 +94,7 @@ async function find(db: Kysely<Tables>): Promise<Row[]> {
     .execute()
 }
 
-/** Of several that ask at once, one is the first. */
+/** Of concurrent calls one creates the keys. */
 async function findOrMake(db: Kysely<Tables>, now: number): Promise<Row[]> {
   const found = await find(db)
   if (found.length > 0) return found
@@ -107,7 +107,7 @@ async function findOrMake(db: Kysely<Tables>, now: number): Promise<Row[]> {
   return find(db)
 }
 
-/** The newest that is old enough to sign comes first, and others only to be recognised. */
+/** Puts the newest key that is old enough to sign first. */
 function inOrder(rows: readonly Row[], now: number): Row[] {
   const newestFirst = rows.toReversed()
   const published = newestFirst.find(({ created_at: at }) => at <= now - publishedMs)
@@ -126,7 +126,7 @@ async function newKeys(): Promise<Uint8Array> {
   return new Uint8Array(Buffer.from(JSON.stringify(stored)))
 }
 
-function keysIn(rows: readonly Row[]): OwnKeys {
+function keysIn(rows: readonly Row[]): OAuthKeys {
   // Written by `newKeys`.
   const all = rows.map(({ secret }) => JSON.parse(Buffer.from(secret).toString()) as Stored)
   return { signing: all.map(({ signing }) => signing), cookies: all.map(({ cookie }) => cookie) }

@@ -10,8 +10,8 @@ type Received = {
   requestId: string
 }
 
-/** What is asked of oidc-provider. */
-export type Asked = {
+/** A request to oidc-provider. */
+export type OidcRequest = {
   method: 'GET' | 'POST'
   /** Path and query. */
   path: string
@@ -19,10 +19,10 @@ export type Asked = {
 }
 
 /** Has oidc-provider write the answer to the response; resolves when it is complete. */
-export async function handOver(
+export async function serveOidc(
   provider: Provider,
   { request, response, requestId }: Received,
-  asked: Asked,
+  asked: OidcRequest,
 ): Promise<void> {
   response.setHeader('x-request-id', requestId)
   await provider.callback()(requestFor(provider, request, asked), response)
@@ -32,13 +32,13 @@ export async function handOver(
 }
 
 /**
- * A request as oidc-provider reads it: its origin is the issuer's, whatever it says itself, its body has
- * been read, and nobody is signed in.
+ * A request as oidc-provider reads it: with the issuer's origin in place of its own, with a body that
+ * has been read, and without a session.
  */
 export function requestFor(
   { issuer }: Provider,
   { headers, socket, httpVersion, httpVersionMajor, httpVersionMinor }: IncomingMessage,
-  { method, path, body }: Asked,
+  { method, path, body }: OidcRequest,
 ): IncomingMessage {
   const { protocol, host } = new URL(issuer)
   const { accept, origin, authorization } = headers
@@ -64,11 +64,11 @@ export function requestFor(
       }),
     },
   })
-  // It has what Koa and oidc-provider read of a request.
+  // It has all members that Koa and oidc-provider read.
   return seen as unknown as IncomingMessage
 }
 
-/** The cookies of a sign-in under way; its provider's own session is not kept from one to the next. */
+/** The cookies of a pending sign-in; oidc-provider's own session is dropped. */
 function cookiesFor(given = ''): string {
   const { interaction, resume } = cookieNames
   const kept = new Set([interaction, resume].flatMap((name) => [name, `${name}.sig`]))
