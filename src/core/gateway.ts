@@ -1,4 +1,11 @@
-import { openCall, type Answered, type CallParts, type Delivery, type Work } from './call.ts'
+import {
+  openCall,
+  type Answered,
+  type Call,
+  type CallParts,
+  type Delivery,
+  type Work,
+} from './call.ts'
 import type { CallContext } from './caller.ts'
 import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
@@ -19,7 +26,7 @@ import type { Recollection } from './recall/recollection.ts'
 import type { Remembered } from './recall/remembered.ts'
 import { quotesOf, type Quotes } from './quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
-import { hasBudget, upperCostsOf, type Reserve } from './spending.ts'
+import { hasBudget, upperCostsOf, type Held, type Reserve } from './spending.ts'
 import { shortenedWarnings } from './words/shorten-warnings.ts'
 
 /** The dependencies of the core. */
@@ -116,51 +123,31 @@ async function pass<Made, Answer>(
   let asked: Progress = {}
   try {
     // Before the cache lookup: a key must not get from the cache what it may not call.
-    const looked = parts.routes(models, context.caller)
-    const able = looked instanceof Promise ? await looked : looked
+    const able = await parts.routes(models, context.caller)
     asked = { model: able.routes[0]!.model.row }
-    const { selection, warnings, costs } = selectFor(parts, context, {
-      able,
-      work,
-      atMs: call.startedAt,
-    })
-    if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
-    const others = yieldIfLarge(context.hold)
-    if (others !== undefined) await others
-    const key = keyOf(parts, context, work)
-    const signal = work.isShared ? call.deadline.signal : undefined
-    const recalled = recall(parts, context, key, signal)
-    const found = recalled instanceof Promise ? await recalled : recalled
+    const choice = selectFor(parts, context, { able, work, atMs: call.startedAt })
+    await work.read?.({ signal: call.deadline.signal, hold: call.hold })
+    const { key, found } = await recall(parts, context, work, call)
     making = found?.making
-    const elsewhere = context.cache.recall && signal && making?.elsewhere(signal)
-    const known = found?.answer ?? (elsewhere ? await elsewhere : undefined)
+    const known = found?.answer ?? (await madeElsewhere(context, making, call))
     const model = known && parts.findModel(known.modelId)
     if (known !== undefined && model !== undefined) {
       making?.succeed(known)
-      const receipt = await call.replay(model, known)
-      return work.replay(known, receipt)
+      return work.replay(known, await call.replay(model, known))
     }
-    const more = yieldIfLarge(context.hold)
-    if (more !== undefined) await more
+    await yieldIfLarge(context.hold)
     if (context.isRepeat) assertRepeatable(context, work)
-    const nanoUsd = costs?.most(selection.routes) ?? 0
-    if (nanoUsd > 0) {
-      const { caller, requestId, face } = context
-      const { startedAt: at } = call
-      const model = selection.routes[0]!.model.row.id
-      const asked = { caller, requestId, at, timeoutMs, face, modality, model }
-      call.held = await parts.reserve({ ...asked, nanoUsd })
-    }
-    // The provider charges for a whole answer, whether or not somebody waits for it.
+    call.held = await reserveFor(parts, context, { work, choice, at: call.startedAt })
+    // The provider charges for a whole answer although its caller leaves.
     if (work.isShared || context.vendorKey !== undefined) goOn(parts, context)
-    const made = await work.make(call, selection)
+    const made = await work.make(call, choice.selection)
     const keep = keeper(parts, context, key, making)
-    return await work.deliver(made, { call, warnings, keep })
+    return await work.deliver(made, { call, warnings: choice.warnings, keep })
   } catch (thrown) {
-    // Whatever happens to its row, those who wait for the answer are freed.
+    // Callers that wait for this answer are released even when its row cannot be written.
     const error = await call.fail(thrown).catch(toGatewayError)
     making?.fail(error)
-    // Those who wait for the answer fail each with a progress of its own.
+    // Each of them fails with a progress of its own.
     throw error.after({ ...asked, ...call.progress() })
   }
 }
@@ -170,13 +157,13 @@ function goOn({ leftCalls }: GatewayParts, { caller, ending }: CallContext): voi
   ending.goOn(leftCalls, ownerId)
 }
 
-type Choice<Made, Answer> = { able: FoundRoutes; work: Work<Made, Answer>; atMs: number }
+type Asked<Made, Answer> = { able: FoundRoutes; work: Work<Made, Answer>; atMs: number }
 
 /** The routes that can do the work. Throws a GatewayError when there is none. */
 function selectFor<Made, Answer>(
   parts: Pick<GatewayParts, 'orderRoutes'>,
   { caller, strict, fallback, warnings: adjusted = [] }: CallContext,
-  { able, work, atMs }: Choice<Made, Answer>,
+  { able, work, atMs }: Asked<Made, Answer>,
 ) {
   const warnings = [...adjusted, ...work.warnings, ...able.warnings]
   const routes = parts.orderRoutes(takingPart(able.routes, work))
@@ -184,6 +171,26 @@ function selectFor<Made, Answer>(
   const { check } = costs ?? work
   const selection = selectRoutes({ routes, check, warnings, strict, fallback })
   return { selection, warnings, costs }
+}
+
+type Reserved = {
+  work: Pick<Work<unknown, unknown>, 'modality' | 'timeoutMs'>
+  choice: ReturnType<typeof selectFor>
+  at: number
+}
+
+/** Reserves the most that the call may cost; undefined where no budget applies. */
+function reserveFor(
+  { reserve }: GatewayParts,
+  { caller, requestId, face }: CallContext,
+  { work, choice, at }: Reserved,
+): Promise<Held> | undefined {
+  const { routes } = choice.selection
+  const nanoUsd = choice.costs?.most(routes) ?? 0
+  if (nanoUsd === 0) return undefined
+  const { modality, timeoutMs } = work
+  const model = routes[0]!.model.row.id
+  return reserve({ caller, requestId, at, timeoutMs, face, modality, model, nanoUsd })
 }
 
 /** What the work would cost. Throws the GatewayError that refuses it. */
@@ -228,27 +235,42 @@ function keyOf(
 }
 
 /**
- * A remembered answer, that of an identical call in flight, or the making of it; undefined when this
- * call makes it for itself alone, and without a signal, which limits the wait for others.
+ * The cache key of a call, and a remembered answer, that of an identical call in flight, or the making
+ * of it; nothing found where this call makes its answer for itself alone.
  */
-function recall(
-  { inFlight, recall, recallFar }: GatewayParts,
+async function recall(
+  parts: GatewayParts,
+  context: CallContext,
+  work: Pick<Work<unknown, unknown>, 'modality' | 'canonical' | 'isShared'>,
+  { deadline: { signal } }: Pick<Call, 'deadline'>,
+): Promise<{ key?: string; found?: Joined<Remembered> | undefined }> {
+  await yieldIfLarge(context.hold)
+  const key = keyOf(parts, context, work)
+  if (key === undefined) return {}
+  const { inFlight } = parts
+  if (!context.cache.recall)
+    return work.isShared ? { key, found: { making: inFlight.begin(key) } } : { key }
+  const running = work.isShared ? inFlight.find(key, signal) : undefined
+  if (running !== undefined) return { key, found: await running }
+  const known = parts.recall(key)
+  if (known !== undefined) return { key, found: { answer: known } }
+  if (work.isShared) return { key, found: { making: inFlight.begin(key) } }
+  const answer = await parts.recallFar?.(key)
+  return { key, found: answer && { answer } }
+}
+
+/** The answer of an identical call in another process, which this call waits for. */
+function madeElsewhere(
   { cache }: CallContext,
-  key: string | undefined,
-  signal: AbortSignal | undefined,
-): Promise<Joined<Remembered> | undefined> | Joined<Remembered> | undefined {
-  if (key === undefined) return undefined
-  const running = cache.recall && signal ? inFlight.find(key, signal) : undefined
-  if (running !== undefined) return running
-  const known = cache.recall ? recall(key) : undefined
-  if (known !== undefined) return { answer: known }
-  if (signal !== undefined) return { making: inFlight.begin(key) }
-  return cache.recall ? recallFar?.(key).then((answer) => answer && { answer }) : undefined
+  making: Making<Remembered> | undefined,
+  { deadline }: Pick<Call, 'deadline'>,
+): Promise<Remembered | undefined> | undefined {
+  return cache.recall ? making?.elsewhere(deadline.signal) : undefined
 }
 
 /**
- * Passes an answer to the identical calls that wait for it, and stores it in the cache. The answer is
- * out by then: what goes wrong here is told, and neither ends the process nor lets others wait.
+ * Passes an answer to the identical calls that wait for it, and stores it in the cache. The caller has
+ * it by then: an error here is reported, and neither ends the process nor blocks the waiting calls.
  */
 function keeper(
   { remember, onFault }: GatewayParts,
