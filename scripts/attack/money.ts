@@ -36,7 +36,7 @@ export const money: Attack = { name: 'money', startsOwn: true, run }
 async function run({ start, seed, dose, project }: Context): Promise<Outcome> {
   const chance = chanceFrom(seed)
   const seen: Seen = { receipts: [], statuses: new Map(), cut: 0, left: 0 }
-  const options = { routes, limits: { reservation_check_interval_ms: 100 } }
+  const options = { routes }
   let target = await start(options)
   const { dataDir } = target
   noteReservations(dataDir)

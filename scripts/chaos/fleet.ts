@@ -39,7 +39,6 @@ const settings = (upstream: Upstream, limits: object) => ({
   routes: { 'gpt-5-mini': ['own/house-1'] },
   limits: {
     route_tries_max: 1,
-    reservation_check_interval_ms: 200,
     requests_per_minute: 1_000_000,
     ...limits,
   },

@@ -5,7 +5,7 @@ import { usdText } from '../core/price.ts'
 import type { Held, Reserve } from '../core/spending.ts'
 import { StoreError } from '../storage/store-error.ts'
 import { readStates } from './budget-states.ts'
-import { createGroups } from './groups.ts'
+import { createGroups, type GroupLimits } from './groups.ts'
 import { createReservations, type ReservingStore } from './reservations.ts'
 import {
   inWindow,
@@ -35,7 +35,7 @@ export type Budgets = {
 type Options = {
   store: ReservingStore
   clock: () => number
-  limits: { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number }
+  limits?: GroupLimits
 }
 
 /** How long after its deadline a call has certainly ended, in this process or with it. */

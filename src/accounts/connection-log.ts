@@ -6,6 +6,7 @@ import type { KeyClientsTable, RefusedAttemptsTable } from '../storage/connectio
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
+import { useWriteMs } from './last-use.ts'
 import { sweepAgain } from './sweep.ts'
 
 /** What connects and what fails to, written together once in a while. */
@@ -16,23 +17,25 @@ export type KeptConnectionLog = ConnectionLog & {
   close(): Promise<void>
 }
 
-type Limits = {
-  keyUseWriteMs: number
-  /** Of each kind; of further ones nothing is noted until these are written. */
-  connectionLogWaitingMax: number
-  toolClientsPerKeyMax: number
-  toolClientTtlSeconds: number
-  refusedAttemptsPerAccountMax: number
-  refusedAttemptTtlSeconds: number
-  unknownAttemptsMax: number
-  unknownAttemptTtlSeconds: number
-}
+/** Of each kind; of further ones nothing is noted until these are written. */
+export const noteWaitingMax = 1000
+/** The programs of a person, each by its name. */
+const clientsPerKeyMax = 20
+/** A year and a month: a program that is used once a year is still known. */
+const clientTtlMs = 400 * 86_400_000
+/** As many as a page shows twice; who fills it forgets its own alone. */
+const attemptsPerAccountMax = 200
+/** As long as what the ledger's pages show by the day. */
+export const attemptTtlMs = 30 * 86_400_000
+/** Of no account: anybody can make them, so they are kept for less and are few. */
+const unknownAttemptsMax = 500
+const unknownAttemptTtlMs = 7 * 86_400_000
 
 type Options = {
   store: Pick<Store, 'db'>
   /** Unix time in milliseconds. */
   clock: () => number
-  limits: Limits
+  limits: { keyUseWriteMs?: number; connectionLogWaitingMax?: number }
   /** Told of each time that something was written, and of why that failed: what was noted is lost then. */
   onWritten: (error?: unknown) => void
 }
@@ -42,7 +45,7 @@ const rowsPerStatement = 50
 export function createConnectionLog(options: Options): KeptConnectionLog {
   const { store, clock, limits, onWritten } = options
   const { db } = store
-  const waitingMax = limits.connectionLogWaitingMax
+  const { connectionLogWaitingMax: waitingMax = noteWaitingMax } = limits
   let clients = new Map<string, KeyClientsTable>()
   let attempts = new Map<string, RefusedAttemptsTable>()
   const isWaiting = () => clients.size + attempts.size > 0
@@ -55,14 +58,17 @@ export function createConnectionLog(options: Options): KeptConnectionLog {
     await writeClients(db, heard)
     await nameAccounts(db, refused)
     await writeAttempts(db, refused)
-    await forgetOld(db, clock(), limits)
-    await forgetMany(db, limits, {
+    await forgetOld(db, clock())
+    await forgetMany(db, {
       keyIds: heard.map(({ key_id: id }) => id),
       accountIds: refused.flatMap(({ account_id: id }) => (id === null ? [] : [id])),
     })
     return true
   }
-  const writing = sweepAgain(write, { intervalMs: limits.keyUseWriteMs, onSwept: onWritten })
+  const writing = sweepAgain(write, {
+    intervalMs: limits.keyUseWriteMs ?? useWriteMs,
+    onSwept: onWritten,
+  })
   const settle = async (): Promise<void> => {
     await writing.look()
     // What was noted while others were written.
@@ -217,35 +223,31 @@ function* inPieces<Row extends { id: string }>(rows: Row[]): Generator<Row[]> {
 }
 
 /** Removes what is too old. */
-async function forgetOld(db: Kysely<Tables>, now: number, limits: Limits): Promise<void> {
+async function forgetOld(db: Kysely<Tables>, now: number): Promise<void> {
   await db
     .deleteFrom('key_clients')
-    .where('last_seen_at', '<', now - limits.toolClientTtlSeconds * 1000)
+    .where('last_seen_at', '<', now - clientTtlMs)
     .execute()
   const attempts = db.deleteFrom('refused_attempts')
-  await attempts.where('last_at', '<', now - limits.refusedAttemptTtlSeconds * 1000).execute()
+  await attempts.where('last_at', '<', now - attemptTtlMs).execute()
   await attempts
     .where('account_id', 'is', null)
-    .where('last_at', '<', now - limits.unknownAttemptTtlSeconds * 1000)
+    .where('last_at', '<', now - unknownAttemptTtlMs)
     .execute()
 }
 
 type Touched = { keyIds: readonly string[]; accountIds: readonly string[] }
 
 /** Removes the oldest of what is too many. */
-async function forgetMany(
-  db: Kysely<Tables>,
-  limits: Limits,
-  { keyIds, accountIds }: Touched,
-): Promise<void> {
+async function forgetMany(db: Kysely<Tables>, { keyIds, accountIds }: Touched): Promise<void> {
   const clients = { table: 'key_clients', time: 'last_seen_at', owner: 'key_id' } as const
   const attempts = { table: 'refused_attempts', time: 'last_at', owner: 'account_id' } as const
   const ofKeys = sql`key_id in ${listed(db, keyIds)}`
   const ofAccounts = sql`account_id in ${listed(db, accountIds)}`
   const ofNobody = sql`account_id is null`
-  await keepLatest(db, clients, ofKeys, limits.toolClientsPerKeyMax)
-  await keepLatest(db, attempts, ofAccounts, limits.refusedAttemptsPerAccountMax)
-  await keepLatest(db, attempts, ofNobody, limits.unknownAttemptsMax)
+  await keepLatest(db, clients, ofKeys, clientsPerKeyMax)
+  await keepLatest(db, attempts, ofAccounts, attemptsPerAccountMax)
+  await keepLatest(db, attempts, ofNobody, unknownAttemptsMax)
 }
 
 type Kind = { table: string; time: string; owner: string }

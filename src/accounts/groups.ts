@@ -3,7 +3,12 @@ type Group<Item, Outcome> = {
   committed: PromiseWithResolvers<readonly Outcome[]>
 }
 
-type Limits = { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number }
+export type GroupLimits = { ledgerGroupRowsMax?: number; ledgerGroupPauseMaxMs?: number }
+
+/** One transaction of them takes some ten milliseconds. */
+const groupRowsMax = 500
+/** What a commit of one more row saves is worth no longer wait (docs/performance.md#ledger). */
+const groupPauseMaxMs = 2
 
 /**
  * Commits items; resolves with the outcome of one when it is durable. Items that arrive together, or
@@ -12,7 +17,10 @@ type Limits = { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number }
  */
 export function createGroups<Item, Outcome>(
   commit: (items: readonly Item[]) => Promise<readonly Outcome[]>,
-  limits: Limits,
+  {
+    ledgerGroupRowsMax: rowsMax = groupRowsMax,
+    ledgerGroupPauseMaxMs: pauseMaxMs = groupPauseMaxMs,
+  }: GroupLimits = {},
 ): (item: Item) => Promise<Outcome> {
   const waiting: Group<Item, Outcome>[] = []
   let writing = false
@@ -42,14 +50,14 @@ export function createGroups<Item, Outcome>(
 
   return async (item) => {
     let group = waiting.at(-1)
-    if (group === undefined || group.items.length >= limits.ledgerGroupRowsMax) {
+    if (group === undefined || group.items.length >= rowsMax) {
       group = { items: [], committed: Promise.withResolvers() }
       waiting.push(group)
     }
     const index = group.items.push(item) - 1
     if (!writing) {
       writing = true
-      gather(1, performance.now() + limits.ledgerGroupPauseMaxMs)
+      gather(1, performance.now() + pauseMaxMs)
     }
     return (await group.committed.promise)[index]!
   }

@@ -32,8 +32,8 @@ type Options = {
   /** Never jumps, so that a clock that is set back keeps no revoked key alive. */
   monotonic: () => number
   /** How long a look-up is valid; meanwhile another process may revoke the key. */
-  keyCacheMs: number
-  keyCacheEntriesMax: number
+  keyCacheMs?: number
+  keyCacheEntriesMax?: number
   /** What access tokens have to be for. */
   tokensFor: TokenPurpose
   /** Told of a key that is used, whenever it is looked up. */
@@ -47,13 +47,18 @@ export type KnownKeys = {
   forget(isConcerned: (caller: Caller) => boolean): void
 }
 
+/** With the announcement of each change, what docs/behaviour.md promises of a revoked key: two seconds. */
+const cacheMs = 1000
+/** A kilobyte or two each; a caller without a place here costs one query more. */
+const cacheEntriesMax = 10_000
+
 /** Authenticates keys against the store, and caches those it finds. */
 export function createIdentify({
   store,
   clock,
   monotonic,
-  keyCacheMs,
-  keyCacheEntriesMax,
+  keyCacheMs = cacheMs,
+  keyCacheEntriesMax = cacheEntriesMax,
   tokensFor,
   onUse,
 }: Options): KnownKeys {

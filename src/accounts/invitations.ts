@@ -23,8 +23,13 @@ type Options = {
   clock: () => number
   /** Where browsers reach the gateway. */
   baseUrl: string
-  limits: { invitationTtlSeconds: number; invitationsPerAccountMax: number }
+  limits: { invitationsPerAccountMax?: number }
 }
+
+/** Somebody may be away for a week; the link is a secret on its way until then. */
+const ttlMs = 7 * 86_400_000
+/** More than an account invites in a week; each is a row that a page lists. */
+const openMax = 1000
 
 export type Invitations = {
   /** Those that can still be accepted. */
@@ -135,7 +140,10 @@ async function assertNoMember(db: Kysely<Tables>, accountId: string, email: stri
 async function assertRoom(
   db: Kysely<Tables>,
   accountId: string,
-  { clock, limits: { invitationsPerAccountMax: most } }: Pick<Options, 'clock' | 'limits'>,
+  {
+    clock,
+    limits: { invitationsPerAccountMax: most = openMax },
+  }: Pick<Options, 'clock' | 'limits'>,
 ): Promise<void> {
   const { count } = await db
     .selectFrom(usable(db, accountId, clock()).as('usable'))
@@ -169,7 +177,7 @@ type New = Pick<InvitationsTable, 'role' | 'email'> & {
 
 function rowOf(
   { accountId, role, email, token, by }: New,
-  { clock, limits }: Pick<Options, 'clock' | 'limits'>,
+  { clock }: Pick<Options, 'clock'>,
 ): InvitationsTable {
   const now = clock()
   return {
@@ -180,7 +188,7 @@ function rowOf(
     digest: digestOf(token),
     created_by: by,
     created_at: now,
-    expires_at: now + limits.invitationTtlSeconds * 1000,
+    expires_at: now + ttlMs,
     used_at: null,
   }
 }

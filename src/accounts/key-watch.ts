@@ -23,9 +23,12 @@ type Options = {
   store: Pick<Store, 'db'>
   /** Unix time in milliseconds, by which keys expire. */
   clock: () => number
-  keyRecheckMs: number
+  keyRecheckMs?: number
   sessionIdleSeconds: number
 }
+
+/** A change that is announced is seen at once; this is for one whose announcement is lost. */
+const recheckMs = 1000
 
 /**
  * Ends streams and long calls whose key was revoked or has expired since they began, or whose
@@ -34,7 +37,7 @@ type Options = {
 export function createKeyWatch({
   store: { db },
   clock,
-  keyRecheckMs,
+  keyRecheckMs = recheckMs,
   ...limits
 }: Options): KeyWatch {
   const followed = createPlaces()

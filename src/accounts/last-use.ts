@@ -15,18 +15,16 @@ type Options = {
   store: Pick<Store, 'db' | 'dialect'>
   /** Unix time in milliseconds. */
   clock: () => number
-  keyUseWriteMs: number
-  /** Uses of further keys are not noted while so many wait. */
-  keyUsesWaitingMax: number
+  keyUseWriteMs?: number
 }
 
+/** People read it by the minute; what a crash loses of it is not more. */
+export const useWriteMs = 60_000
+/** Uses of further keys are not noted while so many wait; with more in a minute, all are in use. */
+const keysWaitingMax = 10_000
+
 /** Writes when keys were last used: all of them together, once in a while. */
-export function createLastUse({
-  store,
-  clock,
-  keyUseWriteMs,
-  keyUsesWaitingMax,
-}: Options): LastUse {
+export function createLastUse({ store, clock, keyUseWriteMs = useWriteMs }: Options): LastUse {
   let waiting = new Map<string, number>()
   let writing = new Map<string, number>()
 
@@ -49,7 +47,7 @@ export function createLastUse({
 
   return {
     note: (keyId) => {
-      if (waiting.size < keyUsesWaitingMax || waiting.has(keyId)) waiting.set(keyId, clock())
+      if (waiting.size < keysWaitingMax || waiting.has(keyId)) waiting.set(keyId, clock())
     },
     of: (keyId) => waiting.get(keyId) ?? writing.get(keyId),
     close: async () => {

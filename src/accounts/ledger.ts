@@ -6,13 +6,13 @@ import type { UsageRow } from '../core/receipt.ts'
 import { shortened } from '../core/words/shorten.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { UsageTable } from '../storage/tables.ts'
-import { createGroups } from './groups.ts'
+import { createGroups, type GroupLimits } from './groups.ts'
 
 /** Writes usage rows in groups (accounts/groups.ts); resolves when a row is durable. */
 export function createLedger(
   store: Pick<GuardedStore, 'keep'>,
-  limits: { ledgerGroupRowsMax: number; ledgerGroupPauseMaxMs: number },
   onRecorded: (row: UsageRow) => void,
+  limits?: GroupLimits,
 ): (row: UsageRow) => Promise<void> {
   const keep = createGroups(async (rows: readonly UsageRow[]) => {
     await store.keep('usage', rows.map(toTable))

@@ -19,8 +19,10 @@ type Options = {
   clock: () => number
   /** Where browsers reach the gateway. */
   baseUrl: string
-  limits: { passwordLinkTtlSeconds: number }
 }
+
+/** It replaces a password: as long as it takes to reach a person, and no longer. */
+const ttlMs = 86_400_000
 
 export type PasswordLinks = {
   /**
@@ -126,11 +128,11 @@ type New = { personId: string; accountId: string; actor: Actor }
 async function insert(
   transaction: Transaction<Tables>,
   { personId, accountId, actor }: New,
-  { audit, clock, baseUrl, limits }: Options,
+  { audit, clock, baseUrl }: Options,
 ): Promise<CreatedPasswordLink> {
   const now = clock()
   const token = createToken()
-  const expiresAt = now + limits.passwordLinkTtlSeconds * 1000
+  const expiresAt = now + ttlMs
   await endPasswordLinks(transaction, personId, now)
   const { email } = await transaction
     .selectFrom('people')

@@ -2,15 +2,6 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { GatewayError } from '../core/error.ts'
 import { guessablePasswords } from './guessable-passwords.ts'
 
-type Limits = {
-  /** How much memory one hash takes. */
-  passwordMemoryKib: number
-  /** How many are computed at once, each with so much memory. */
-  passwordHashesConcurrentMax: number
-  /** How many more may wait. */
-  passwordHashesWaitingMax: number
-}
-
 export type Passwords = {
   /** The hash of a password as a PHC string. Throws `overloaded` when too many wait. */
   hash(password: string): Promise<string>
@@ -25,16 +16,24 @@ export type Passwords = {
 
 type Parameters = { memoryKib: number; passes: number; lanes: number }
 
-/** RFC 9106 section 4, the second recommended option, whose memory is a setting. */
-const recommended = { passes: 3, lanes: 4 }
+/** RFC 9106 section 4, the second recommended option. */
+const recommended = { memoryKib: 65_536, passes: 3, lanes: 4 }
+/** Each takes its memory, and a core for a tenth of a second. */
+const hashesConcurrentMax = 2
+/** As many as are done in a few seconds. */
+const hashesWaitingMax = 64
 const saltBytes = 16
 const tagBytes = 32
 const phcForm = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
 /** Hashes passwords with argon2id (RFC 9106), few at a time: each takes much memory. */
-export function createPasswords(limits: Limits): Passwords {
-  const current = { memoryKib: limits.passwordMemoryKib, ...recommended }
-  const queue = createQueue(limits.passwordHashesConcurrentMax, limits.passwordHashesWaitingMax)
+export function createPasswords({
+  passwordMemoryKib: memoryKib = recommended.memoryKib,
+}: {
+  passwordMemoryKib?: number
+}): Passwords {
+  const current = { ...recommended, memoryKib }
+  const queue = createQueue(hashesConcurrentMax, hashesWaitingMax)
   const tagOf = (password: string, salt: Buffer, parameters: Parameters) =>
     queue(() => compute(password, salt, parameters))
   return {

@@ -8,7 +8,9 @@ import type { RefusalsTable } from '../storage/connection-tables.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
+import { attemptTtlMs, noteWaitingMax } from './connection-log.ts'
 import { timeText } from './key-form.ts'
+import { useWriteMs } from './last-use.ts'
 import { sweepAgain } from './sweep.ts'
 import { hourMs, timeRange } from './usage/range.ts'
 import { rangeText } from './usage/report.ts'
@@ -40,11 +42,7 @@ type Options = {
   store: Pick<Store, 'db'>
   /** Unix time in milliseconds. */
   clock: () => number
-  limits: {
-    keyUseWriteMs: number
-    connectionLogWaitingMax: number
-    refusedAttemptTtlSeconds: number
-  }
+  limits: { keyUseWriteMs?: number; connectionLogWaitingMax?: number }
   /** Called after each write, and with the reason when one failed: those counts are lost. */
   onWritten: (error?: unknown) => void
 }
@@ -57,7 +55,7 @@ const rowsPerAccountMax = 5000
 const codesOfStrangers: ReadonlySet<string> = new Set(['invalid_api_key', 'invalid_token'])
 
 export function createRefusals({ store: { db }, clock, limits, onWritten }: Options): Refusals {
-  const { connectionLogWaitingMax: waitingMax, refusedAttemptTtlSeconds: ttlSeconds } = limits
+  const { connectionLogWaitingMax: waitingMax = noteWaitingMax } = limits
   let waiting = new Map<string, RefusalsTable>()
   const write = async (): Promise<boolean> => {
     if (waiting.size === 0) return false
@@ -72,14 +70,14 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
     }
     await db
       .deleteFrom('refusals')
-      .where('hour_at', '<', clock() - ttlSeconds * 1000)
+      .where('hour_at', '<', clock() - attemptTtlMs)
       .execute()
     const ids = new Set(rows.map(([, row]) => row.account_id))
     for (const id of ids) await forgetMany(db, id)
     return true
   }
   const { look, close } = sweepAgain(write, {
-    intervalMs: limits.keyUseWriteMs,
+    intervalMs: limits.keyUseWriteMs ?? useWriteMs,
     onSwept: onWritten,
   })
   return {

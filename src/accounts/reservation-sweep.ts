@@ -13,12 +13,15 @@ type Options = {
   store: Pick<Store, 'db' | 'commit'>
   budgets: Pick<Budgets, 'held' | 'doubtful'>
   clock: () => number
-  intervalMs: number
+  intervalMs?: number
   /** A call was charged as it was held, since its process died. */
   onAbandoned: (reservation: ReservationsTable) => void
   /** Told of each look, and of why one failed: it frees nothing, and the next is soon. */
   onSwept: (error?: unknown) => void
 }
+
+/** The budget of a call whose process died is uncertain for so long; a death that is known is looked at at once. */
+const sweepMs = 10_000
 
 /**
  * Charges calls that can be under way no more, since their process died, as they were held: at once where
@@ -28,7 +31,7 @@ type Options = {
  * their clocks for certain.
  */
 export function sweepReservations(options: Options): Sweep {
-  const { store, budgets, clock, intervalMs, onAbandoned, onSwept } = options
+  const { store, budgets, clock, intervalMs = sweepMs, onAbandoned, onSwept } = options
   let seen = new Map<string, number>()
 
   const charge = async (dead: readonly ReservationsTable[]) => {

@@ -9,8 +9,10 @@ type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
   clock: () => number
-  limits: { setupLinkTtlSeconds: number }
 }
+
+/** It makes an owner: as long as who starts the gateway may be interrupted, and no longer. */
+const ttlMs = 86_400_000
 
 export type SetUpLinks = {
   /** A new link's token, the only one that works from now on; for whoever runs the machine. */
@@ -23,8 +25,8 @@ export type SetUpLinks = {
 const justMadeMs = 60_000
 
 /** The one-time links that make an owner of the first account. */
-export function createSetUpLinks({ store: { db }, audit, clock, limits }: Options): SetUpLinks {
-  const create = (transaction: Transaction<Tables>) => insert(transaction, clock(), limits)
+export function createSetUpLinks({ store: { db }, audit, clock }: Options): SetUpLinks {
+  const create = (transaction: Transaction<Tables>) => insert(transaction, clock())
   return {
     create: () =>
       db.transaction().execute(async (transaction) => {
@@ -117,18 +119,14 @@ function notUsable(why: string): GatewayError {
   return new GatewayError('invalid_value', text, { param: 'token' })
 }
 
-async function insert(
-  transaction: Transaction<Tables>,
-  now: number,
-  { setupLinkTtlSeconds }: Options['limits'],
-): Promise<string> {
+async function insert(transaction: Transaction<Tables>, now: number): Promise<string> {
   const token = createToken()
   await transaction
     .updateTable('setup_links')
     .set({ used_at: now })
     .where('used_at', 'is', null)
     .execute()
-  const expiresAt = now + setupLinkTtlSeconds * 1000
+  const expiresAt = now + ttlMs
   const row = { digest: digestOf(token), created_at: now, expires_at: expiresAt, used_at: null }
   await transaction.insertInto('setup_links').values(row).execute()
   return token

@@ -88,12 +88,11 @@ export async function assembleCalls(
   const isOneOfSeveral = workerCount(config) > 1 || store.dialect === 'postgres'
   const onFault = events.faulted
   const idempotency = createIdempotency({ store, limits, clock, onFault, isOneOfSeveral })
-  const budgets = createBudgets({ store, clock, limits: first })
+  const budgets = createBudgets({ store, clock })
   const reservations = sweepReservations({
     store,
     budgets,
     clock,
-    intervalMs: first.reservationCheckIntervalMs,
     onAbandoned: events.reservationAbandoned,
     onSwept: (error) => events.worked('reservation_sweep', error),
   })
@@ -107,7 +106,7 @@ export async function assembleCalls(
     health: createRouteHealth({ limits, monotonic }),
     rateLimit: new RateLimit({ counts, defaults: limits, monotonic }),
     budgets,
-    record: createLedger(store, first, events.recorded),
+    record: createLedger(store, events.recorded),
     idempotency,
     leftCalls: createLeftCalls(events.left),
     uploads:

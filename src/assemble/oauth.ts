@@ -27,6 +27,9 @@ type Parts = {
   keys: Keys
 }
 
+/** From everywhere together: more is no use of people, and each is a row. */
+const registrationsPerHourMax = 500
+
 /** The authorization server, with what it needs of the store and of the network. */
 export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promise<void> } {
   const { environment, people } = parts
@@ -66,8 +69,7 @@ export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promis
     countRegistration: createRegistrationLimit(
       () => ({
         perAddressMax: limits.oauthRegistrationsPerHourMax,
-        totalMax: limits.oauthRegistrationsTotalPerHourMax,
-        entriesMax: limits.signInEntriesMax,
+        totalMax: limits.oauthRegistrationsTotalPerHourMax ?? registrationsPerHourMax,
       }),
       monotonic,
     ),
@@ -91,8 +93,7 @@ function pagesOf(parts: Parts): Omit<AnswerOptions, 'interactions'> {
   const { people, environment } = parts
   const { config, clock } = environment
   const { store, audit, announce, secret, connectionLog } = parts.store
-  const { limits } = config
-  const connections = createConnections({ store, audit, announce, clock, limits })
+  const connections = createConnections({ store, audit, announce, clock })
   const isSecure = config.baseUrl?.startsWith('https:') === true
   return {
     personOf: async (token) => {

@@ -49,9 +49,9 @@ export function assemblePeople(
     people,
     sessions,
     sessionKeys: createSessionKeys({ ...stored, limits }),
-    setUpLinks: createSetUpLinks({ ...stored, limits }),
+    setUpLinks: createSetUpLinks(stored),
     members: createMembers(stored),
-    passwordLinks: createPasswordLinks({ ...stored, baseUrl, limits }),
+    passwordLinks: createPasswordLinks({ ...stored, baseUrl }),
     invitations: createInvitations({ ...stored, baseUrl, limits }),
     attempts,
     clientAttempts: createClientAttempts(counted),
@@ -61,7 +61,7 @@ export function assemblePeople(
 
 /** Counts attempts to sign in: in Redis, else in memory. */
 function attemptsOf({ config: { limits }, peers: { redis }, monotonic }: Environment): Attempts {
-  const near = createAttempts({ entriesMax: limits.signInEntriesMax, monotonic })
+  const near = createAttempts({ monotonic })
   if (redis === undefined) return near
   return createFarAttempts({ redis, timeoutMs: () => limits.limitsTimeoutMs, near })
 }

@@ -8,9 +8,8 @@ export const createPasswordLink: Command = async (words, notice) => {
   const [email] = positionals
   if (email === undefined) throw new UsageError('Say the e-mail of the person.')
   return withStore('none', notice, async ({ store, audit, clock, ...settings }) => {
-    const { limits } = settings.config
     const baseUrl = gatewayAddress(settings)
-    const links = createPasswordLinks({ store, audit, clock, baseUrl, limits })
+    const links = createPasswordLinks({ store, audit, clock, baseUrl })
     const made = await links.createByEmail(email)
     const text = `This link sets a new password, once, until ${made.expires_at}: ${made.link}\n`
     return { text: values.json === true ? jsonText(made) : text }

@@ -6,9 +6,8 @@ import { gatewayAddress, withStore } from './with-store.ts'
 export const createSetUpLink: Command = async (words, notice) => {
   const { values } = parsed(words, json)
   return withStore('create', notice, async ({ store, audit, accounts, clock, ...settings }) => {
-    const { limits } = settings.config
     await accounts.first()
-    const token = await createSetUpLinks({ store, audit, clock, limits }).create()
+    const token = await createSetUpLinks({ store, audit, clock }).create()
     if (values.json === true) return { text: jsonText({ token }) }
     return { text: setUpText(gatewayAddress(settings), token) }
   })

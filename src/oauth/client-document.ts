@@ -16,11 +16,8 @@ export type ClientDocuments = {
 }
 
 export type DocumentLimits = {
-  oauthDocumentBytesMax: number
-  oauthDocumentFetchesMax: number
-  oauthDocumentFetchesPerAddressMax: number
-  oauthDocumentRetryMs: number
-  oauthDocumentsFailedMax: number
+  oauthDocumentFetchesMax?: number
+  oauthDocumentFetchesPerAddressMax?: number
 }
 type Options = {
   fetchPublic: FetchPublic
@@ -29,6 +26,14 @@ type Options = {
   limits: DocumentLimits
 }
 
+/** A client has a name, some addresses and its keys. */
+const bytesMax = 16_384
+/** One document is asked for twice within a sign-in, and a host that is down is not to be asked by everybody. */
+const retryMs = 10_000
+const failedMax = 1000
+/** Each holds a connection for two seconds at most. */
+const fetchesMax = 32
+const fetchesPerAddressMax = 4
 /** As in oidc-provider's documentation. */
 const timeoutMs = 2500
 
@@ -38,10 +43,7 @@ const timeoutMs = 2500
  */
 export function createClientDocuments(options: Options): ClientDocuments {
   const { fetchPublic, askedFrom, limits } = options
-  const failed = new LRUCache<string, Error>({
-    max: limits.oauthDocumentsFailedMax,
-    ttl: limits.oauthDocumentRetryMs,
-  })
+  const failed = new LRUCache<string, Error>({ max: failedMax, ttl: retryMs })
   const fetches = createFetches(limits)
   return {
     hasRoom: () => fetches.haveRoom(askedFrom()),
@@ -54,7 +56,6 @@ export function createClientDocuments(options: Options): ClientDocuments {
       fetches.begin(origin)
       try {
         const signal = init?.signal ?? AbortSignal.timeout(timeoutMs)
-        const bytesMax = limits.oauthDocumentBytesMax
         const given: unknown = JSON.parse(await fetchPublic(url, { bytesMax, signal }))
         return Response.json(isDocument(given, url) ? documentOf(given) : given)
       } catch (error) {
@@ -69,14 +70,15 @@ export function createClientDocuments(options: Options): ClientDocuments {
 }
 
 /** Pending fetches by the origin that asked. */
-function createFetches(limits: DocumentLimits) {
+function createFetches({
+  oauthDocumentFetchesMax: max = fetchesMax,
+  oauthDocumentFetchesPerAddressMax: perAddressMax = fetchesPerAddressMax,
+}: DocumentLimits) {
   const underWay = new Map<string, number>()
   let total = 0
   const of = (origin: string) => underWay.get(origin) ?? 0
   return {
-    haveRoom: (origin: string) =>
-      total < limits.oauthDocumentFetchesMax &&
-      of(origin) < limits.oauthDocumentFetchesPerAddressMax,
+    haveRoom: (origin: string) => total < max && of(origin) < perAddressMax,
     begin: (origin: string) => {
       total++
       underWay.set(origin, of(origin) + 1)

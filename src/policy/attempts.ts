@@ -21,7 +21,7 @@ export type Attempts = {
 
 type Options = {
   /** For how many keys attempts are remembered; the least recently used are forgotten. */
-  entriesMax: number
+  entriesMax?: number
   /** Never jumps, so that a clock that is set opens no lock and keeps none shut. */
   monotonic: () => number
 }
@@ -34,8 +34,11 @@ export const firstWaitMs = 1000
 /** Where nothing was tried for so long, all is free again. */
 export const forgottenAfterMs = 15 * 60_000
 
+/** E-mails and addresses: a hundred bytes each, and the slower ones are remembered longest. */
+const entriesStandardMax = 10_000
+
 /** Counts attempts in the memory of this process. */
-export function createAttempts({ entriesMax, monotonic }: Options): Attempts {
+export function createAttempts({ entriesMax = entriesStandardMax, monotonic }: Options): Attempts {
   const known = new LRUCache<string, Tried>({ max: entriesMax })
   const triedOf = (key: string): Tried | undefined => {
     const tried = known.get(key)

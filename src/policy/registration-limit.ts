@@ -6,13 +6,13 @@ type Limits = {
   perAddressMax: number
   /** Registrations of everybody together within an hour. */
   totalMax: number
-  /** Addresses that are remembered; the least recently used are forgotten. */
-  entriesMax: number
 }
 
 type Window = { count: number; startedAtMs: number }
 
 const windowMs = 3_600_000
+/** Addresses that are remembered; the least recently used are forgotten. */
+const entriesMax = 10_000
 
 /**
  * Counts what strangers register, by their origin (`originOf`) and together, in this process. The returned function
@@ -22,7 +22,7 @@ export function createRegistrationLimit(
   limits: () => Limits,
   monotonic: () => number,
 ): (origin: string) => void {
-  const known = new LRUCache<string, Window>({ max: limits().entriesMax })
+  const known = new LRUCache<string, Window>({ max: entriesMax })
   let all: Window = { count: 0, startedAtMs: monotonic() }
   const current = (window: Window | undefined): Window => {
     const isOver = window === undefined || monotonic() - window.startedAtMs >= windowMs

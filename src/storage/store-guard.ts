@@ -35,7 +35,6 @@ type Options = {
     dataDir: string
     durability: 'normal' | 'full'
     limits: {
-      ledgerGroupRowsMax: number
       ledgerJournalBytesMax: number
       ledgerRetryMaxMs: number
       storeCheckIntervalMs: number
@@ -46,6 +45,8 @@ type Options = {
 }
 
 const retryPauseMs = 50
+/** One transaction of them takes some ten milliseconds. */
+const replayedRowsMax = 500
 /** Whoever asks expects an answer within a second or so. */
 const writeCheckTimeoutMs = 2000
 const writeCheckTrustedMs = 1000
@@ -69,7 +70,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
   const recover = async () => {
     await store.look()
     await store.commit([checkRow()], { waits: false })
-    const rows = await replay({ store, journal, events, rowsMax: limits.ledgerGroupRowsMax })
+    const rows = await replay({ store, journal, events, rowsMax: replayedRowsMax })
     await journal.look()
     health.recovered(rows)
   }

@@ -20,7 +20,7 @@ forEachStore('what has become of budgets', () => {
       clock: () => now,
       // The budget is asked before the provider is.
       variables: { OPENAI_API_KEY: 'sk-not-one-of-theirs-000000000000' },
-      file: { limits: { key_cache_ms: 0 } },
+      bounds: { keyCacheMs: 0 },
     })
     accountId = await gateway.createAccount()
   })

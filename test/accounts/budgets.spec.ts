@@ -5,7 +5,7 @@ import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoi
 import { forEachStore } from '../support/each-store.ts'
 
 const file = { routes: { 'gpt-5-mini': ['own/house-1'] } }
-const limits = { key_cache_ms: 0 }
+const bounds = { keyCacheMs: 0 }
 /** Output tokens at $2 a million are nearly all of the price. */
 const nanoPerToken = 2000
 type Told = { nano_usd: number }
@@ -16,7 +16,7 @@ forEachStore('budgets', () => {
   let now = Date.parse('2026-11-30T23:30:00Z')
   beforeEach(async () => {
     now = Date.parse('2026-11-30T23:30:00Z')
-    own = await startOwnEndpoint({ file, limits, clock: () => now })
+    own = await startOwnEndpoint({ file, bounds, clock: () => now })
     own.upstream.answer(({ body }) => {
       const { max_completion_tokens: most = 0 } = body as { max_completion_tokens?: number }
       const usage = { prompt_tokens: 9, completion_tokens: most, total_tokens: 9 + most }

@@ -20,7 +20,7 @@ forEachStore('what connects, and what fails to', () => {
       ...manyClients,
       clock: () => now,
       variables: { OPENAI_API_KEY: 'sk-not-one-of-theirs-000000000000' },
-      file: { limits: { key_cache_ms: 0 } },
+      bounds: { keyCacheMs: 0 },
     })
   })
   afterEach(() => gateway.stop())
@@ -205,52 +205,43 @@ forEachStore('what connects, and what fails to', () => {
     expect(await count()).to.equal(1)
   })
 
-  it('is bounded as the settings say', async () => {
+  it('is bounded while it waits to be written', async () => {
     await gateway.stop()
-    gateway = await startGateway({
-      clock: () => now,
-      file: {
-        limits: {
-          key_cache_ms: 0,
-          connection_log_waiting_max: 4,
-          tool_clients_per_key_max: 2,
-          tool_client_ttl_seconds: 3600,
-          refused_attempts_per_account_max: 3,
-          refused_attempt_ttl_seconds: 600,
-          unknown_attempts_max: 2,
-          unknown_attempt_ttl_seconds: 60,
-        },
-      },
-    })
+    const bounds = { keyCacheMs: 0, connectionLogWaitingMax: 4 }
+    gateway = await startGateway({ clock: () => now, bounds })
     const expired = await gateway.createKey('test', { expiresAt: now })
-    const agents = [1, 2, 3, 4, 5].map((at) => ({ 'user-agent': `agent-${at}/1` }))
-    const namesOf = (of: { client: { name: string } | null }[]) => of.map((one) => one.client?.name)
-    for (const agent of agents) {
+    for (const at of [1, 2, 3, 4, 5]) {
       now += 1000
-      await ask(expired, '/v1/models', agent)
+      await ask(expired, '/v1/models', { 'user-agent': `agent-${at}/1` })
     }
-    // The fifth came while four waited.
-    expect(namesOf(await attempts())).to.deep.equal(['agent-4', 'agent-3', 'agent-2'])
-    for (const agent of agents.slice(0, 3)) {
+    const names = (await attempts()).map(({ client }) => client?.name)
+    expect(names).to.deep.equal(['agent-4', 'agent-3', 'agent-2', 'agent-1'])
+  })
+
+  it('has the last twenty programs of a key, those of the last 400 days', async () => {
+    for (let at = 1; at <= 21; at++) {
       now += 1000
-      await ask('wrong', '/v1/models', agent)
+      await callAs(`agent-${at}/1`, 'list-models')
     }
-    expect(namesOf(await unknown())).to.deep.equal(['agent-3', 'agent-2'])
-    for (const agent of agents.slice(0, 3)) {
-      now += 1000
-      await callAs(agent['user-agent'], 'list-models')
-    }
-    expect((await clients()).map(({ name }) => name)).to.deep.equal(['agent-3', 'agent-2'])
-    now += 120_000
-    await ask('wrong', '/v1/models', agents[4])
-    expect(namesOf(await unknown())).to.deep.equal(['agent-5'])
-    expect(await attempts()).to.have.length(3)
-    now += 600_000
-    await ask(expired, '/v1/models', agents[4])
-    expect(namesOf(await attempts())).to.deep.equal(['agent-5'])
-    expect(await clients()).to.have.length(2)
-    now += 3_600_000
-    await ask(expired, '/v1/models', agents[4])
+    const names = (await clients()).map(({ name }) => name)
+    expect(names).to.have.length(20)
+    expect(names[0]).to.equal('agent-21')
+    expect(names).to.not.include('agent-1')
+    now += 401 * dayMs
+    await ask('wrong')
     expect(await clients()).to.deep.equal([])
+  })
+
+  it('has the last 500 attempts of nobody, those of the last week', async () => {
+    for (let at = 1; at <= 501; at++) {
+      await ask('wrong', '/v1/models', { 'user-agent': `agent-${at}/1` })
+    }
+    await unknown()
+    const rows = () => gateway.db.selectFrom('refused_attempts').select('id').execute()
+    expect(await rows()).to.have.length(500)
+    now += 8 * dayMs
+    await ask('wrong')
+    await unknown()
+    expect(await rows()).to.have.length(1)
   })
 })

@@ -20,7 +20,7 @@ const client = {
 forEachStore('a connection', () => {
   let gateway: TestGateway
   let accountId: string
-  before(async () => (gateway = await startGateway({ file: { limits: { key_cache_ms: 0 } } })))
+  before(async () => (gateway = await startGateway({ bounds: { keyCacheMs: 0 } })))
   after(() => gateway.stop())
   beforeEach(async () => (accountId = await gateway.createAccount()))
 

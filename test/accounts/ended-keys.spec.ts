@@ -16,7 +16,7 @@ forEachStore('what is open when its key ends', () => {
   let now: number
   beforeEach(async () => {
     now = Date.parse('2026-11-22T12:00:00Z')
-    own = await startOwnEndpoint({ limits: { key_recheck_ms: 100 }, clock: () => now })
+    own = await startOwnEndpoint({ bounds: { keyRecheckMs: 100 }, clock: () => now })
   })
   afterEach(() => own.stop())
   const askedTimes = (count: number) =>

@@ -55,7 +55,7 @@ forEachStore('what a key gives to others', () => {
   let gateway: TestGateway
   let calls: ReturnType<typeof keyCalls>
   before(async () => {
-    gateway = await startGateway({ clock: () => today, file: { limits: { key_cache_ms: 0 } } })
+    gateway = await startGateway({ clock: () => today, bounds: { keyCacheMs: 0 } })
     calls = keyCalls(gateway)
   })
   after(() => gateway.stop())
@@ -154,7 +154,7 @@ forEachStore('what a key gives to others', () => {
   })
 
   it('ends with what the giver may, also where the gateway still knows its key', async () => {
-    await using knowing = await startGateway({ file: { limits: { key_cache_ms: 60_000 } } })
+    await using knowing = await startGateway({ bounds: { keyCacheMs: 60_000 } })
     const key = await knowing.createKey('test', { scopes: giving })
     const { made, make, rowOf } = keyCalls(knowing)
     await made(key)

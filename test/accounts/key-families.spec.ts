@@ -17,7 +17,7 @@ const giving: Scope[] = ['inference', 'keys:write']
 forEachStore('a family of keys', () => {
   let gateway: TestGateway
   before(async () => {
-    gateway = await startGateway({ clock: () => today, file: { limits: { key_cache_ms: 0 } } })
+    gateway = await startGateway({ clock: () => today, bounds: { keyCacheMs: 0 } })
   })
   after(() => gateway.stop())
 

@@ -15,7 +15,7 @@ forEachStore('a list of keys', () => {
   let admin: string
   let now = begin
   before(async () => {
-    gateway = await startGateway({ clock: () => now, file: { limits: { key_cache_ms: 0 } } })
+    gateway = await startGateway({ clock: () => now, bounds: { keyCacheMs: 0 } })
   })
   after(() => gateway.stop())
   let calls: ReturnType<typeof keyCalls>

@@ -18,7 +18,7 @@ forEachStore('keys that are counted together', () => {
   beforeEach(async () => {
     own = await startOwnEndpoint({
       file: { routes: { 'gpt-5-mini': ['own/house-1'] } },
-      limits: { key_cache_ms: 0 },
+      bounds: { keyCacheMs: 0 },
       // All is in one minute and one day.
       clock: () => Date.parse('2026-11-22T12:00:00Z'),
     })

@@ -24,7 +24,7 @@ forEachStore('keys under /api', () => {
   before(async () => {
     gateway = await startGateway({
       clock: () => now,
-      file: { limits: { key_cache_ms: 0, key_use_write_ms: 100 } },
+      bounds: { keyCacheMs: 0, keyUseWriteMs: 100 },
     })
     calls = keyCalls(gateway)
   })

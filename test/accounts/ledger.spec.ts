@@ -69,7 +69,7 @@ const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 60_000 }
 const openLedger = (
   store: Parameters<typeof createLedger>[0],
   changed: Partial<typeof limits> = {},
-) => createLedger(store, { ...limits, ...changed }, () => undefined)
+) => createLedger(store, () => undefined, { ...limits, ...changed })
 
 /** Collects the names of the rows whose callers were told. */
 function watch(write: (row: UsageRow) => Promise<void>) {
@@ -114,7 +114,7 @@ forEachStore('the ledger', () => {
     await until('all are told', () => told.length === 4)
   })
 
-  it('waits for no turn but its own with ledger_group_pause_max_ms: 0', async () => {
+  it('waits for no turn but its own without a pause', async () => {
     const { commits, store } = openCommits()
     const { add } = watch(openLedger(store, { ledgerGroupPauseMaxMs: 0 }))
     add('a')
@@ -137,7 +137,7 @@ forEachStore('the ledger', () => {
     await until('all are told', () => told.length === 2)
   })
 
-  it('commits no more rows at once than ledger_group_rows_max', async () => {
+  it('commits no more rows at once than a group may have', async () => {
     const { commits, store } = openCommits()
     const { told, add } = watch(openLedger(store, { ledgerGroupRowsMax: 2 }))
     for (const id of ['a', 'b', 'c', 'd', 'e']) add(id)

@@ -16,10 +16,10 @@ forEachStore('a key that administers', (kind) => {
   let maker: SignedInPerson
   beforeEach(async () => {
     // A look-up is remembered for so long that nothing but the check of each act can refuse.
-    const file = { limits: { key_cache_ms: 60_000, key_recheck_ms: 60_000 } }
-    gateway = await startGateway({ file })
+    const bounds = { keyCacheMs: 60_000, keyRecheckMs: 60_000 }
+    gateway = await startGateway({ bounds })
     // A folder has one gateway.
-    replica = kind === 'sqlite' ? undefined : await startGateway({ file, beside: gateway })
+    replica = kind === 'sqlite' ? undefined : await startGateway({ bounds, beside: gateway })
     accountId = await gateway.createAccount()
     owner = await gateway.people.signIn({ accountId })
     maker = await gateway.people.signIn({ accountId, role: 'admin' })

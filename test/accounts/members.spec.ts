@@ -20,8 +20,8 @@ forEachStore('members and invitations', () => {
   let member: SignedInPerson
   beforeEach(async () => {
     now = Date.parse('2026-11-22T12:00:00Z')
-    const file = { limits: { invitations_per_account_max: 3 } }
-    gateway = await startGateway({ clock: () => now, file })
+    const bounds = { invitationsPerAccountMax: 3 }
+    gateway = await startGateway({ clock: () => now, bounds })
     accountId = await gateway.createAccount()
     owner = await gateway.people.signIn({ accountId })
     admin = await gateway.people.signIn({ accountId, role: 'admin' })

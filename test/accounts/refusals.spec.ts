@@ -21,7 +21,7 @@ forEachStore('refused calls', () => {
     gateway = await startGateway({
       clock: () => now,
       variables: { OPENAI_API_KEY: 'sk-of-no-account' },
-      file: { limits: { key_cache_ms: 0 } },
+      bounds: { keyCacheMs: 0 },
     })
     accountId = await gateway.createAccount()
     reader = await gateway.createKey('live', { accountId, scopes: ['usage:read'] })
@@ -157,8 +157,8 @@ forEachStore('refused calls', () => {
 
   it('are bounded in memory: so many keys and causes wait at most', async () => {
     await gateway.stop()
-    const limits = { key_cache_ms: 0, connection_log_waiting_max: 2 }
-    gateway = await startGateway({ clock: () => now, file: { limits } })
+    const bounds = { keyCacheMs: 0, connectionLogWaitingMax: 2 }
+    gateway = await startGateway({ clock: () => now, bounds })
     accountId = await gateway.createAccount()
     reader = await gateway.createKey('live', { accountId, scopes: ['usage:read'] })
     for (const at of [1, 2, 3]) {

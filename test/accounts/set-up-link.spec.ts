@@ -22,7 +22,7 @@ forEachStore('the link that makes an owner', () => {
     const clock = () => now
     const { accounts, audit } = accountsOf(store, clock)
     await accounts.first()
-    return createSetUpLinks({ store, audit, clock, limits: { setupLinkTtlSeconds: 3600 } })
+    return createSetUpLinks({ store, audit, clock })
   }
   const start = async (now: number) => (await at(now)).createIfNeeded()
 

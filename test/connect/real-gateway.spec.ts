@@ -25,13 +25,8 @@ describe('what would break clients of the gateway itself', () => {
     proxy = await startScriptedProxy('')
     gateway = await startGateway({
       variables: { BASE_URL: proxy.url, CLIENT_DOCUMENTS: 'closed' },
-      file: {
-        limits: {
-          ping_interval_ms: 100,
-          oauth_registrations_per_hour_max: 100_000,
-          oauth_registrations_total_per_hour_max: 100_000,
-        },
-      },
+      file: { limits: { ping_interval_ms: 100, oauth_registrations_per_hour_max: 100_000 } },
+      bounds: { oauthRegistrationsTotalPerHourMax: 100_000 },
     })
     proxy.upstream = gateway.url
   })

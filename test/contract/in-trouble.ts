@@ -51,7 +51,7 @@ describe('every operation of a gateway in trouble', () => {
     const { path, remove } = makeFolder()
     gateway = await startGateway({
       variables: { DATA_DIR: path },
-      file: { limits: { key_cache_ms: 0 } },
+      bounds: { keyCacheMs: 0 },
     })
     const database = new DatabaseSync(join(path, 'gateway.db'))
     // One after the other: a new set-up link ends the one before it.

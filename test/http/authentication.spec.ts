@@ -13,7 +13,7 @@ describe('authentication', () => {
   let gateway: TestGateway
   let now = Date.parse('2026-11-20T12:00:00Z')
   before(async () => {
-    gateway = await startGateway({ clock: () => now, file: { limits: { key_cache_ms: 0 } } })
+    gateway = await startGateway({ clock: () => now, bounds: { keyCacheMs: 0 } })
   })
   after(() => gateway.stop())
   const ask = (headers: Record<string, string>) =>
@@ -227,7 +227,7 @@ describe('authentication', () => {
   })
 
   it('refuses a key that was revoked', async () => {
-    await using other = await startGateway({ file: { limits: { key_cache_ms: 0 } } })
+    await using other = await startGateway({ bounds: { keyCacheMs: 0 } })
     const call = () => other.post('/v1/chat/completions', body)
     expect((await call()).status).to.equal(200)
     await other.revokeKeys()

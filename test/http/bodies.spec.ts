@@ -254,7 +254,7 @@ describe('request bodies', () => {
   })
 
   it('forgets those who leave while their keys are looked up', async () => {
-    await using slow = await startOwnEndpoint({ limits: { key_cache_ms: 0 } })
+    await using slow = await startOwnEndpoint({ bounds: { keyCacheMs: 0 } })
     const head = postHead(path, slow.gateway.testKey, { 'content-length': '1000' })
     const leaving = Array.from({ length: 20 }, async () => {
       const socket = await openConnection(slow.gateway.url)

@@ -19,8 +19,8 @@ forEachStore('client credentials', () => {
   const begin = Date.parse('2026-11-22T12:00:00Z')
   let now = begin
   before(async () => {
-    const file = { limits: { key_cache_ms: 0 } }
-    gateway = await startGateway({ clock: () => now, file })
+    const bounds = { keyCacheMs: 0 }
+    gateway = await startGateway({ clock: () => now, bounds })
   })
   after(() => gateway.stop())
   beforeEach(() => void (now = begin))

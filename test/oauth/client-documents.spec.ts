@@ -147,10 +147,8 @@ describe('a client that is known by its document', () => {
   it('is fetched for one while another has as many fetched as one may', async () => {
     await using shared = await startGateway({
       publicNet: host.net,
-      file: {
-        trusted_proxies: ['127.0.0.1'],
-        limits: { oauth_document_fetches_max: 3, oauth_document_fetches_per_address_max: 2 },
-      },
+      file: { trusted_proxies: ['127.0.0.1'] },
+      bounds: { oauthDocumentFetchesMax: 3, oauthDocumentFetchesPerAddressMax: 2 },
     })
     const held: ServerResponse[] = []
     const askFrom = (address: string, path: string) =>

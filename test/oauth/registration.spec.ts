@@ -239,10 +239,8 @@ describe('the registration of clients', () => {
   it('is limited by address, and in total', async () => {
     let now = 0
     await using limited = await startGateway({
-      file: {
-        trusted_proxies: ['127.0.0.1'],
-        limits: { oauth_registrations_per_hour_max: 2, oauth_registrations_total_per_hour_max: 3 },
-      },
+      file: { trusted_proxies: ['127.0.0.1'], limits: { oauth_registrations_per_hour_max: 2 } },
+      bounds: { oauthRegistrationsTotalPerHourMax: 3 },
       monotonic: () => now,
     })
     const from = async (address: string) => {
@@ -273,13 +271,8 @@ describe('the registration of clients', () => {
   it('is limited by the network of 64 bits for IPv6', async () => {
     let now = 0
     await using limited = await startGateway({
-      file: {
-        trusted_proxies: ['127.0.0.1'],
-        limits: {
-          oauth_registrations_per_hour_max: 2,
-          oauth_registrations_total_per_hour_max: 500,
-        },
-      },
+      file: { trusted_proxies: ['127.0.0.1'], limits: { oauth_registrations_per_hour_max: 2 } },
+      bounds: { oauthRegistrationsTotalPerHourMax: 500 },
       monotonic: () => now,
     })
     const from = (address: string) =>

@@ -24,7 +24,8 @@ describe('a client that signs a person in', () => {
     gateway = await startGateway({
       clock: () => Date.now() + aheadMs,
       monotonic: () => performance.now() + aheadMs,
-      file: { limits: { oauth_registrations_per_hour_max: 1000, oauth_refresh_grace_seconds: 0 } },
+      file: { limits: { oauth_registrations_per_hour_max: 1000 } },
+      bounds: { oauthRefreshGraceSeconds: 0 },
     })
   })
   after(() => gateway.stop())

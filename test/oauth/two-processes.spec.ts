@@ -31,7 +31,7 @@ forEachStore('a connection in two processes of a gateway', () => {
     const options = {
       clock: () => now,
       monotonic: () => performance.now(),
-      file: { limits: { key_cache_ms: 500, key_recheck_ms: 500 } },
+      bounds: { keyCacheMs: 500, keyRecheckMs: 500 },
     }
     a = await startGateway(options)
     b = await startGateway({ ...options, beside: a })

@@ -15,7 +15,7 @@ import { startUpstream, type Upstream } from '../support/upstream.ts'
 /** What is promised of a key that is revoked, on all processes. */
 const promisedMs = 2000
 /** Nobody finds out by looking once in a while. */
-const never = { key_cache_ms: 600_000, key_recheck_ms: 600_000 }
+const never = { keyCacheMs: 600_000, keyRecheckMs: 600_000 }
 
 describe('two processes that hear each other over Redis', () => {
   let upstream: Upstream
@@ -24,13 +24,17 @@ describe('two processes that hear each other over Redis', () => {
   let b: TestGateway
   const settings = (more: { aliases?: Record<string, string> } = {}) => ({
     providers: [ownProvider('own', upstream)],
-    limits: { ...never, tool_progress_interval_ms: 100 },
+    limits: { tool_progress_interval_ms: 100 },
     ...more,
   })
   before(async function () {
     programPath('redis-server', this)
     upstream = await startUpstream()
-    two = await startTwo({ variables: { OWN_API_KEY: 'sk-own' }, file: settings() })
+    two = await startTwo({
+      variables: { OWN_API_KEY: 'sk-own' },
+      file: settings(),
+      bounds: never,
+    })
     ;({ a, b } = two)
   })
   after(async () => {

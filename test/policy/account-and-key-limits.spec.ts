@@ -22,7 +22,8 @@ describe('the limits of an account and its keys', () => {
   beforeEach(async () => {
     passedMs = 1_000_000
     own = await startOwnEndpoint({
-      limits: { key_cache_ms: 0, requests_per_minute: 100_000 },
+      limits: { requests_per_minute: 100_000 },
+      bounds: { keyCacheMs: 0 },
       monotonic: () => passedMs,
     })
     key = await own.gateway.createKey('live')

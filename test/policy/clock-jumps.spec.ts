@@ -28,7 +28,7 @@ for (const [jump, jumpMs] of [
         file: {
           providers: [ownProvider('one', one), ownProvider('two', two)],
           routes: { 'gpt-4.1': ['one/big', 'two/big'] },
-          limits: { requests_per_minute: 5, key_cache_ms: 1000, route_tries_max: 1 },
+          limits: { requests_per_minute: 5, route_tries_max: 1 },
         },
         bounds: { circuitFailuresMax: 1 },
         clock: () => wall,

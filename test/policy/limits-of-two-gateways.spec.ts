@@ -15,7 +15,10 @@ describe('the limits of two gateways with one Redis', () => {
     programPath('redis-server', this)
   })
   beforeEach(async () => {
-    two = await startTwo({ file: { limits: { key_cache_ms: 0, limits_timeout_ms: 5000 } } })
+    two = await startTwo({
+      file: { limits: { limits_timeout_ms: 5000 } },
+      bounds: { keyCacheMs: 0 },
+    })
     key = await two.a.createKey('test')
   })
   afterEach(() => two.stop())
@@ -64,7 +67,7 @@ describe('two gateways that lose their Redis', () => {
   })
 
   it('answer as before, each its share, and say so; two seconds after it is back they count as one', async () => {
-    const two = await startTwo({ file: { limits: { key_cache_ms: 0 } } })
+    const two = await startTwo({ bounds: { keyCacheMs: 0 } })
     try {
       const key = await two.a.createKey('test')
       await two.a.allow({ requests_per_minute: 10 }, key)

@@ -29,8 +29,9 @@ for (const aheadMs of [60_000, -60_000]) {
         file: {
           providers: [ownProvider('own', upstream)],
           routes: { 'gpt-5-mini': ['own/house-1'] },
-          limits: { ...quickLimits, key_cache_ms: 0, limits_timeout_ms: 5000 },
+          limits: { ...quickLimits, limits_timeout_ms: 5000 },
         },
+        bounds: { keyCacheMs: 0 },
         clocks: [
           () => Math.floor(start + performance.now()),
           () => Math.floor(start + performance.now() + aheadMs),

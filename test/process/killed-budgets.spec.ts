@@ -44,7 +44,7 @@ describe(`a budget for ${paidFor} of ${calls} calls, ${rounds} times, a third of
   })
   const start = () => startServer({ folder: folder.path, variables: variables() })
   const configure = () => {
-    const limits = { route_tries_max: 1, reservation_check_interval_ms: 100 }
+    const limits = { route_tries_max: 1 }
     const routes = { 'gpt-5-mini': ['own/house-1'] }
     const file = { providers: [ownProvider('own', upstream)], routes, limits }
     writeFileSync(join(folder.path, 'gateway.yaml'), stringify(file))

@@ -1,4 +1,3 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readEvents } from '../support/event-stream.ts'
@@ -26,11 +25,8 @@ describe('two replicas on one PostgreSQL and one Redis', () => {
     programPath('postgres', this)
     folder = makeFolder()
     redis = await startRedis()
-    const file = join(folder.path, 'gateway.yaml')
-    // Nobody finds out by looking once in a while.
-    writeFileSync(file, 'limits: { key_cache_ms: 600000, key_recheck_ms: 600000 }\n')
     const database = await (await sharedPostgres()).createDatabase()
-    variables = { CONFIG_FILE: file, DATABASE_URL: database, REDIS_URL: redis.url }
+    variables = { DATABASE_URL: database, REDIS_URL: redis.url }
     const start = (name: string) =>
       startServer({
         folder: folder.path,

@@ -67,8 +67,7 @@ describe('two workers under load', () => {
     ...shared,
   })
   const writeSettings = (more: object) => {
-    // Nothing but the death of its process frees what a call holds.
-    const limits = { route_tries_max: 1, reservation_check_interval_ms: 60_000 }
+    const limits = { route_tries_max: 1 }
     const routes = { 'gpt-5-mini': ['own/house-1'] }
     const file = { providers: [ownProvider('own', upstream)], routes, limits, ...more }
     writeFileSync(join(folder.path, 'gateway.yaml'), stringify(file))

@@ -111,7 +111,7 @@ export const suiteClock = (): number => Math.floor(today + performance.now())
 /** Nobody waits to be told of the end of a test. */
 const quickDrain = { drain_notice_ms: 0, drain_quiet_ms: 0 }
 /** Nobody waits for the hashes of passwords either. */
-const quickHashes = { password_memory_kib: 1024 }
+const quickHashes = { passwordMemoryKib: 1024 }
 /** Where people are who have nothing to do with a test. */
 const elsewhere = { address: '203.0.113.7', origin: '203.0.113.7', userAgent: null }
 
@@ -129,10 +129,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     Object.assign(variables, more)
     if (typeof settings === 'string') return writeFileSync(configFile, settings)
     const { limits = {}, ...file } = settings
-    writeFileSync(
-      configFile,
-      stringify({ ...file, limits: { ...quickDrain, ...quickHashes, ...limits } }),
-    )
+    writeFileSync(configFile, stringify({ ...file, limits: { ...quickDrain, ...limits } }))
   }
   rewrite(options.file, options.variables)
   const dataDir = beside?.dataDir ?? join(folder, 'data')
@@ -143,7 +140,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       REDIS_URL: redisUrl,
       ...variables,
     })
-    const limits = { ...read.config.limits, ...options.bounds }
+    const limits = { ...read.config.limits, ...quickHashes, ...options.bounds }
     return { ...read, config: { ...read.config, limits } }
   }
   const { config, secrets } = readSettings()

@@ -31,9 +31,6 @@ export type OneAddress = {
 const settings = {
   trusted_proxies: ['127.0.0.1'],
   limits: {
-    // Nobody finds out by looking once in a while.
-    key_cache_ms: 600_000,
-    key_recheck_ms: 600_000,
     oauth_registrations_per_hour_max: 1000,
   },
 }

@@ -6,15 +6,15 @@ import { until } from '../support/until.ts'
 
 /** Work, how often it is done, and a table that it needs; the log of connections cleans up in the other one. */
 const works = [
-  { work: 'oauth_sweep', limits: { oauth_sweep_ms: 100 }, table: 'oauth_clients' },
-  { work: 'connection_log', limits: { key_use_write_ms: 100 }, table: 'refused_attempts' },
-  { work: 'connection_log', limits: { key_use_write_ms: 100 }, table: 'key_clients' },
+  { work: 'oauth_sweep', bounds: { oauthSweepMs: 100 }, table: 'oauth_clients' },
+  { work: 'connection_log', bounds: { keyUseWriteMs: 100 }, table: 'refused_attempts' },
+  { work: 'connection_log', bounds: { keyUseWriteMs: 100 }, table: 'key_clients' },
 ] as const
 
 forEachStore('work that nobody waits for', () => {
-  for (const { work, limits, table } of works) {
+  for (const { work, bounds, table } of works) {
     it(`is told of once when it fails, is counted each time, and is told of when it is done again: ${work}, ${table}`, async () => {
-      const gateway = await startGateway({ file: { limits } })
+      const gateway = await startGateway({ bounds })
       const told = (text: string) => gateway.logText().split(text).length - 1
       const counted = new RegExp(
         `^gateway_background_failures_total\\{work="${work}"\\} (\\d+)$`,

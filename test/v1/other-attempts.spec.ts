@@ -62,9 +62,10 @@ describe('an attempt that is counted and not delivered', () => {
       variables: { OWN_API_KEY: 'sk-own' },
       file: {
         providers: [ownProvider('first', first), ownProvider('second', second)],
-        limits: { route_tries_max: 1, key_cache_ms: 0 },
+        limits: { route_tries_max: 1 },
         ...file,
       },
+      bounds: { imageCallsConcurrentMax: 1, keyCacheMs: 0 },
     })
     key = await gateway.createKey('live')
     await setBudgetOfKey(gateway, key, { nanoUsd: nanoPerUsd, period: 'total' })

@@ -49,7 +49,7 @@ describe('a call that does not end well', () => {
   let own: OwnEndpoint
   let key: string
   beforeEach(async () => {
-    own = await startOwnEndpoint({ file, limits: { key_cache_ms: 0 } })
+    own = await startOwnEndpoint({ file, bounds: { keyCacheMs: 0 } })
     key = await own.gateway.createKey('live')
     await setBudgetOfKey(own.gateway, key, { nanoUsd: nanoPerUsd, period: 'total' })
   })

@@ -50,11 +50,18 @@ export type ArtifactStore = {
 }
 
 export type ArtifactLimits = {
-  oauthClientsMax: number
-  oauthSignInsMax: number
-  oauthTokensPerConnectionMax: number
-  oauthRefreshGraceSeconds: number
+  oauthClientsMax?: number
+  oauthSignInsMax?: number
+  oauthTokensPerConnectionMax?: number
+  oauthRefreshGraceSeconds?: number
 }
+
+/** Under way or remembered: some hundred megabytes; each has a kilobyte, and anybody can begin one. */
+const signInsMax = 100_000
+/** Replaced ones included: a token each minute for a week. */
+const tokensPerConnectionMax = 10_000
+/** The processes of one client may refresh at once, and one that lost its answer tries again. */
+const refreshGraceSeconds = 120
 
 type Options = {
   store: Pick<Store, 'db'>
@@ -79,12 +86,14 @@ export function createArtifactStore(options: Options): ArtifactStore {
   const { db } = store
   const clients = createRegisteredClients({ db, clock, limits })
   const signIns = createStoredRoom({
-    max: limits.oauthSignInsMax,
+    max: limits.oauthSignInsMax ?? signInsMax,
     clock,
     count: () => countSignIns(db),
   })
   const graceMsOf = (kind: string) =>
-    kind === 'RefreshToken' ? limits.oauthRefreshGraceSeconds * 1000 : undefined
+    kind === 'RefreshToken'
+      ? (limits.oauthRefreshGraceSeconds ?? refreshGraceSeconds) * 1000
+      : undefined
   const tell = (row: OauthArtifactsTable, id?: string) => {
     const graceMs = row.kind === 'AuthorizationCode' ? exchangeMs : (graceMsOf(row.kind) ?? 0)
     const isUsed = (at: number) => at <= clock() - graceMs
@@ -163,7 +172,7 @@ async function keepForConnection(
     .select((one) => one.fn.countAll<number>().as('count'))
     .where('grant_id', '=', keyId)
     .executeTakeFirstOrThrow()
-  if (count >= limits.oauthTokensPerConnectionMax) throw tooManyTokens()
+  if (count >= (limits.oauthTokensPerConnectionMax ?? tokensPerConnectionMax)) throw tooManyTokens()
   await keep(db, { ...row, grant_id: keyId })
   if (isAccess(row.kind) && row.client_id !== null) await noteClientUse(db, row.client_id, now)
 }

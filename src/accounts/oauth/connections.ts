@@ -47,8 +47,11 @@ type Options = {
   announce: Announce
   /** Unix time in milliseconds. */
   clock: () => number
-  limits: { oauthConnectionsPerAccountMax: number }
+  limits?: { oauthConnectionsPerAccountMax: number }
 }
+
+/** More is no use of people; each is a key that is listed. */
+const connectionsPerAccountMax = 1000
 
 /** Creates the keys of connected clients. */
 export function createConnections(options: Options): Connections {
@@ -167,7 +170,7 @@ async function assertRoom(
     .where('kind', '=', 'connection')
     .select((one) => one.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
-  if (count < limits.oauthConnectionsPerAccountMax) return
+  if (count < (limits?.oauthConnectionsPerAccountMax ?? connectionsPerAccountMax)) return
   const text = 'The account has as many connections as it may have. End one that is not used.'
   throw new StoreRefusal('too_many_connections', text)
 }

@@ -12,15 +12,26 @@ type Options = {
   announce: Announce
   /** Unix time in milliseconds. */
   clock: () => number
-  limits: {
-    oauthSweepMs: number
-    oauthSweepRowsMax: number
-    oauthUnusedClientTtlSeconds: number
-    oauthIdleClientTtlSeconds: number
-  }
+  limits: SweepLimits
   /** Told of each sweep, and of why one failed. */
   onSwept: (error?: unknown) => void
 }
+
+export type SweepLimits = {
+  oauthSweepMs?: number
+  oauthSweepRowsMax?: number
+  oauthUnusedClientTtlSeconds?: number
+  oauthIdleClientTtlSeconds?: number
+}
+
+/** What has expired is not found any more: it only takes room. */
+const sweepMs = 60_000
+/** One statement removes so many, which holds up no call for long. */
+const sweepRowsMax = 1000
+/** A person who connects a client does so within the day. */
+const unusedClientTtlSeconds = 86_400
+/** A quarter of a year. */
+const idleClientTtlSeconds = 90 * 86_400
 
 /** Of each kind in one turn; what is left waits for the next. */
 const batchesMax = 10
@@ -36,12 +47,12 @@ const announcedMax = 100
  */
 export function sweepOAuth(options: Options): Sweep {
   const { announce, clock, limits, onSwept } = options
+  const { oauthSweepMs: intervalMs = sweepMs, oauthSweepRowsMax: rowsMax = sweepRowsMax } = limits
   const { db } = options.store
-  const rowsMax = limits.oauthSweepRowsMax
   const sweep = async () => {
     const now = clock()
     // No other process has just done so.
-    if (!(await takeTurn(db, now, limits.oauthSweepMs))) return false
+    if (!(await takeTurn(db, now, intervalMs))) return false
     await inBatches(rowsMax, () => removeExpired(db, now, rowsMax))
     await inBatches(rowsMax, async () => {
       const ended = await endWithoutTokens(db, now, rowsMax)
@@ -52,7 +63,7 @@ export function sweepOAuth(options: Options): Sweep {
     await inBatches(rowsMax, () => removeUnusedClients(db, now, limits))
     return true
   }
-  return sweepAgain(sweep, { intervalMs: limits.oauthSweepMs, onSwept })
+  return sweepAgain(sweep, { intervalMs, onSwept })
 }
 
 async function inBatches(rowsMax: number, remove: () => Promise<number>): Promise<void> {
@@ -132,8 +143,8 @@ async function removeUnusedClients(
   now: number,
   limits: Options['limits'],
 ): Promise<number> {
-  const unused = now - limits.oauthUnusedClientTtlSeconds * 1000
-  const idle = now - limits.oauthIdleClientTtlSeconds * 1000
+  const unused = now - (limits.oauthUnusedClientTtlSeconds ?? unusedClientTtlSeconds) * 1000
+  const idle = now - (limits.oauthIdleClientTtlSeconds ?? idleClientTtlSeconds) * 1000
   const keysOfIt = inState(db.selectFrom('api_keys').select('id'), 'active', now).where(
     'client_id',
     '=',
@@ -150,7 +161,7 @@ async function removeUnusedClients(
       ]),
     )
     .where(({ exists, not }) => not(exists(keysOfIt)))
-    .limit(limits.oauthSweepRowsMax)
+    .limit(limits.oauthSweepRowsMax ?? sweepRowsMax)
   const { numDeletedRows } = await db
     .deleteFrom('oauth_clients')
     .where('id', 'in', clients)

@@ -14,13 +14,16 @@ export type ClientMetadata = ArtifactPayload
 type Options = {
   db: Kysely<Tables>
   clock: () => number
-  limits: { oauthClientsMax: number }
+  limits: { oauthClientsMax?: number }
 }
+
+/** A registration is a kilobyte, and anybody can make one; those without a use are forgotten after a day. */
+const clientsMax = 100_000
 
 /** Clients that registered themselves, and clients of accounts. */
 export function createRegisteredClients({ db, clock, limits }: Options) {
   const room = createStoredRoom({
-    max: limits.oauthClientsMax,
+    max: limits.oauthClientsMax ?? clientsMax,
     clock,
     count: async () => {
       const { count } = await db

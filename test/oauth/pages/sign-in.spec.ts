@@ -53,7 +53,7 @@ describe('the pages on which a client is let in', () => {
   })
 
   it('set a budget that holds at once where the connection is known already', async () => {
-    await using remembering = await startGateway({ file: { limits: { key_cache_ms: 60_000 } } })
+    await using remembering = await startGateway({ bounds: { keyCacheMs: 60_000 } })
     const own = peopleAt(remembering)
     await own.post('/api/people', ada)
     const { visitor, asking } = await own.arrive()
