@@ -72,7 +72,7 @@ export async function runRound({
   const answers = await Promise.all(asked)
   await late
   await back
-  const books = await untilQuiet(fleet)
+  const faults = faultsOf(answers, await untilQuiet(fleet), charged)
   const taken = await ask({
     url: replicas[0]!.url,
     key,
@@ -82,10 +82,7 @@ export async function runRound({
   const isOpen = taken.status === 200
   return {
     answers,
-    faults: [
-      ...faultsOf(answers, books, charged),
-      ...(isOpen ? [] : [`a call afterwards is answered with ${taken.status}`]),
-    ],
+    faults: isOpen ? faults : [...faults, `a call afterwards is answered with ${taken.status}`],
   }
 }
 
