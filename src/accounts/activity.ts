@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
-import { moneySumOf } from '../core/price.ts'
+import { moneySumOf } from '../core/money/price.ts'
 import type { Reader } from '../storage/reader.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { Tables } from '../storage/tables.ts'

@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Allowance } from '../core/caller.ts'
-import { nanoUsd } from '../core/price.ts'
+import { nanoUsd } from '../core/money/price.ts'
 import type { AccountsTable, AllowanceColumns, ApiKeysTable } from '../storage/tables.ts'
 
 type Schemas = components['schemas']

@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import type { components } from '../../generated/types.ts'
 import type { SpendingLimit } from '../core/caller.ts'
-import { moneyOf } from '../core/price.ts'
+import { moneyOf } from '../core/money/price.ts'
 import { listed, sqlDialectOf } from '../storage/sql-dialect.ts'
 import type { BudgetWindowsTable, Tables } from '../storage/tables.ts'
 

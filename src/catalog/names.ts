@@ -1,6 +1,6 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { Model } from '../core/model.ts'
-import { readPrices } from '../core/price.ts'
+import { readPrices } from '../core/money/price.ts'
 
 /** Other names of a provider in front of a model's name, by the provider's id. */
 export type NamePrefixes = Readonly<Record<string, readonly string[]>>

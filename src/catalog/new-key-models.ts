@@ -1,5 +1,5 @@
 import { GatewayError } from '../core/error.ts'
-import { ModelNotFound } from '../core/model-not-found.ts'
+import { ModelNotFound } from '../core/words/model-not-found.ts'
 import type { Catalog } from '../core/model.ts'
 import { nearName } from '../core/words/near-name.ts'
 import { plainName, type NamePrefixes } from './names.ts'

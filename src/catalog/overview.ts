@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import { measuresOf, type RecentAttempts, type TimedAttempt } from '../core/attempt-measures.ts'
 import type { Caller } from '../core/caller.ts'
-import { ModelNotFound } from '../core/model-not-found.ts'
+import { ModelNotFound } from '../core/words/model-not-found.ts'
 import { toModel, makesImages, type Catalog, type Model, type Target } from '../core/model.ts'
 import type { RouteTable, Way, Ways } from '../core/route.ts'
 import type { ParametersOf } from './model-parameters.ts'

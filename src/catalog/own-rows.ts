@@ -1,7 +1,7 @@
 import { catalogModelCheck } from '../../generated/settings-check.js'
 import type { CatalogModel } from '../core/model.ts'
 import { nearName } from '../core/words/near-name.ts'
-import { readPrices } from '../core/price.ts'
+import { readPrices } from '../core/money/price.ts'
 import { createNames, type NamePrefixes } from './names.ts'
 import { complaintsAboutRow } from './row-complaints.ts'
 import { undescribedModel } from './undescribed.ts'

@@ -1,5 +1,5 @@
 import type { CatalogModel, Target } from '../core/model.ts'
-import { pricesAt, readPrices } from '../core/price.ts'
+import { pricesAt, readPrices } from '../core/money/price.ts'
 
 /**
  * Prices to compare routes by: nano-dollars for a million input plus a million output tokens of the

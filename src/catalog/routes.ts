@@ -1,6 +1,6 @@
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import { AmbiguousModel, ModelNotFound } from '../core/model-not-found.ts'
+import { AmbiguousModel, ModelNotFound } from '../core/words/model-not-found.ts'
 import type { Catalog, Model, Warning } from '../core/model.ts'
 import type { FoundRoutes, Provider, Route, RouteTable, Ways } from '../core/route.ts'
 import { createKeyModels } from './key-models.ts'

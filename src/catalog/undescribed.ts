@@ -1,5 +1,5 @@
 import type { CatalogModel, Model } from '../core/model.ts'
-import { readPrices } from '../core/price.ts'
+import { readPrices } from '../core/money/price.ts'
 
 /** A model that is not in the catalog: any chat feature may work, and no price is known. */
 export function undescribedModel(provider: string, name: string): Model {

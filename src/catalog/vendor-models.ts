@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { AmbiguousModel } from '../core/model-not-found.ts'
+import { AmbiguousModel } from '../core/words/model-not-found.ts'
 import type { Model } from '../core/model.ts'
 import { plainName, type NamePrefixes } from './names.ts'
 import { undescribedModel } from './undescribed.ts'

@@ -1,4 +1,4 @@
-import { usdText } from '../core/price.ts'
+import { usdText } from '../core/money/price.ts'
 import type { Contents } from '../storage/copies/store-file.ts'
 
 /** What a copy of a store holds, in one line. */

@@ -1,5 +1,5 @@
 import { loadConfig, readVariables } from '../settings/config.ts'
-import { usdText } from '../core/price.ts'
+import { usdText } from '../core/money/price.ts'
 import { importIntoDatabase, importIntoFolder, type Imported } from '../storage/copies/import.ts'
 import type { Notice } from '../storage/store.ts'
 import { json, jsonText, parsed, type Command } from './command.ts'

@@ -2,12 +2,12 @@ import type { Hold } from '../bytes/budget.ts'
 import type { CallContext } from './caller.ts'
 import type { Deadline, StartDeadline } from './deadline.ts'
 import { toGatewayError, type GatewayError, type Progress } from './error.ts'
-import { failedEnd, withOtherTries, wasJoined, type Delivered } from './failed-end.ts'
+import { failedEnd, withOtherTries, wasJoined, type Delivered } from './money/failed-end.ts'
 import { failover, type Attempt, type FailoverPolicy, type Try } from './failover.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Admission, Demand } from './limits.ts'
 import type { Model, Warning } from './model.ts'
-import { noUsage, type Usage } from './price.ts'
+import { noUsage, type Usage } from './money/price.ts'
 import type { Remembered } from './recall/remembered.ts'
 import {
   cachedCost,
@@ -22,9 +22,9 @@ import {
   type EndedCall,
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
-import type { Held } from './spending.ts'
+import type { Held } from './money/spending.ts'
 import type { TraceHeaders, Trace, TracedTry, TracedWork } from './trace.ts'
-import type { SureUsage, UpperUsage } from './upper-cost.ts'
+import type { SureUsage, UpperUsage } from './money/upper-cost.ts'
 
 /** The dependencies of a call. */
 export type CallParts = {
@@ -64,7 +64,7 @@ export type Call = {
   deadline: Deadline
   /** Whether what may have been made and charged may be asked for again. */
   allowRepeat: boolean
-  /** What is held of the caller's budgets for it, once something is (core/spending.ts). */
+  /** What is held of the caller's budgets for it, once something is (core/money/spending.ts). */
   held: Held | undefined
   /** Its tries so far. */
   tries: Try[]

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deadline } from './deadline.ts'
 import { ProviderFailure, tellingFailure, type FailureKind } from './failure.ts'
-import type { Spent } from './pricing.ts'
+import type { Spent } from './money/pricing.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 import type { TraceHeaders, TracedTry } from './trace.ts'
 

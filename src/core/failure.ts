@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import { GatewayError, type ErrorCode } from './error.ts'
-import type { Usage } from './price.ts'
-import type { Spent } from './pricing.ts'
+import type { Usage } from './money/price.ts'
+import type { Spent } from './money/pricing.ts'
 
 export type FailureKind = components['schemas']['FailureKind']
 

@@ -24,9 +24,9 @@ import { cacheKey } from './recall/cache-key.ts'
 import type { Joined, Making } from './recall/in-flight.ts'
 import type { Recollection } from './recall/recollection.ts'
 import type { Remembered } from './recall/remembered.ts'
-import { quotesOf, type Quotes } from './quote.ts'
+import { quotesOf, type Quotes } from './money/quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
-import { hasBudget, upperCostsOf, type Held, type Reserve } from './spending.ts'
+import { hasBudget, upperCostsOf, type Held, type Reserve } from './money/spending.ts'
 import { shortenedWarnings } from './words/shorten-warnings.ts'
 
 /** The dependencies of the core. */

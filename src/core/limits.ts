@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Caller, SpendingLimit, UsageLimits } from './caller.ts'
-import { moneyOf, type Usage } from './price.ts'
+import { moneyOf, type Usage } from './money/price.ts'
 
 type Schemas = components['schemas']
 

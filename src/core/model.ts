@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { ErrorCode } from './error.ts'
-import type { Prices } from './price.ts'
+import type { Prices } from './money/price.ts'
 
 type Schemas = components['schemas']
 export type CatalogModel = Schemas['CatalogModel']

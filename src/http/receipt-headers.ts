@@ -1,6 +1,6 @@
 import type { Progress } from '../core/error.ts'
 import type { LimitState, WindowKind } from '../core/limits.ts'
-import { usdText } from '../core/price.ts'
+import { usdText } from '../core/money/price.ts'
 import type { Receipt } from '../core/receipt.ts'
 
 /** The response headers that tell how a call was handled (docs/behaviour.md#headers). */

@@ -9,7 +9,7 @@ import type {
   Used,
   WindowKind,
 } from '../core/limits.ts'
-import { noUsage } from '../core/price.ts'
+import { noUsage } from '../core/money/price.ts'
 import { createApplyingLimits, type ApplyingLimits, type WindowLimit } from './applying-limits.ts'
 import { hasRoom, shareOf, type Counted, type LimitCounts, type Taken } from './limit-counts.ts'
 import { refusalOf, type Refused } from './rate-limit-refusal.ts'

@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import type { StreamedChat, StreamOutcome } from '../core/chat/stream.ts'
-import type { Usage } from '../core/price.ts'
+import type { Usage } from '../core/money/price.ts'
 import type { Receipt } from '../core/receipt.ts'
 import type { Answer } from '../http/answer.ts'
 import { errorBody } from '../http/error-answer.ts'

@@ -14,7 +14,7 @@ import {
 import type { AskedImage, LeftTexts, Picture } from '../core/image/image.ts'
 import type { ImageInputs } from '../core/image/work.ts'
 import type { Model } from '../core/model.ts'
-import { noUsage } from '../core/price.ts'
+import { noUsage } from '../core/money/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { assertValid } from '../http/check-error.ts'
 import { restoreBase64 } from '../http/extract-base64.ts'

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type { components } from '../../generated/types.ts'
-import { moneyOf } from '../../src/core/price.ts'
+import { moneyOf } from '../../src/core/money/price.ts'
 import type { UsageTable } from '../../src/storage/tables.ts'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'

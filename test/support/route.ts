@@ -1,6 +1,6 @@
 import { createCatalog, readCatalogRows } from '../../src/catalog/catalog.ts'
 import type { CatalogModel, Model, Warning } from '../../src/core/model.ts'
-import { readPrices } from '../../src/core/price.ts'
+import { readPrices } from '../../src/core/money/price.ts'
 import { selectRoutes, type Provider, type Route } from '../../src/core/route.ts'
 
 const rows = readCatalogRows()

@@ -1,7 +1,7 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import { pageOf, placeIn, type Page, type PageRequest } from '../../core/page.ts'
-import { moneySumOf } from '../../core/price.ts'
+import { moneySumOf } from '../../core/money/price.ts'
 import type { Reader } from '../../storage/reader.ts'
 import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'

@@ -1,9 +1,9 @@
 import type { components } from '../../../generated/types.ts'
 import type { Attempt } from '../../core/failover.ts'
 import { meaningOf, remedyFor } from '../../core/words/remedies.ts'
-import { moneyOf } from '../../core/price.ts'
-import { linesForm, readPricing } from '../../core/pricing-text.ts'
-import { linesOf, type Pricing } from '../../core/pricing.ts'
+import { moneyOf } from '../../core/money/price.ts'
+import { linesForm, readPricing } from '../../core/money/pricing-text.ts'
+import { linesOf, type Pricing } from '../../core/money/pricing.ts'
 import type { UsageTable } from '../../storage/tables.ts'
 import { readWarnings, usageIn } from '../ledger.ts'
 

@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { Hold } from '../../bytes/budget.ts'
 import type { Problem, Target, Warning } from '../model.ts'
-import type { Usage } from '../price.ts'
+import type { Usage } from '../money/price.ts'
 import type { TraceHeaders } from '../trace.ts'
 
 type Schemas = components['schemas']

@@ -1,4 +1,4 @@
-import type { Usage } from '../price.ts'
+import type { Usage } from '../money/price.ts'
 import type { ChatRequest } from './chat.ts'
 
 /** A common rule of thumb: a token is about four characters of text. */

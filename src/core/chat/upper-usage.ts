@@ -1,5 +1,5 @@
 import type { Model } from '../model.ts'
-import type { UpperUsage } from '../upper-cost.ts'
+import type { UpperUsage } from '../money/upper-cost.ts'
 import type { ChatRequest } from './chat.ts'
 
 /** More than a picture takes at any vendor's finest; gpt-4o-mini alone counts its tiles so high. */

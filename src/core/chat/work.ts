@@ -1,6 +1,6 @@
 import { deliverWhole, type Answered, type Call, type Whole, type Work } from '../call.ts'
 import type { Model, Warning } from '../model.ts'
-import type { Usage } from '../price.ts'
+import type { Usage } from '../money/price.ts'
 import { noAdapter, type Route } from '../route.ts'
 import type { TraceHeaders } from '../trace.ts'
 import type {
@@ -20,7 +20,7 @@ import { lastUserText } from './prompt.ts'
 import { settledCalls, type SettledCalls } from './settled-calls.ts'
 import { fieldHints, withHints } from './strange-fields.ts'
 import { deliverStream, replayStream, type StreamedChat } from './stream.ts'
-import type { UpperUsage } from '../upper-cost.ts'
+import type { UpperUsage } from '../money/upper-cost.ts'
 import { upperChatUsage } from './upper-usage.ts'
 
 type Attempt<T> = (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>

@@ -2,7 +2,7 @@ import type { components } from '../../../generated/types.ts'
 import type { Hold } from '../../bytes/budget.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { CatalogModel, Target, Warning } from '../model.ts'
-import type { Usage } from '../price.ts'
+import type { Usage } from '../money/price.ts'
 import type { TraceHeaders } from '../trace.ts'
 
 type Schemas = components['schemas']

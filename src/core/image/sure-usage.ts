@@ -1,6 +1,6 @@
-import { noUsage } from '../price.ts'
+import { noUsage } from '../money/price.ts'
 import type { Route } from '../route.ts'
-import type { SureUsage } from '../upper-cost.ts'
+import type { SureUsage } from '../money/upper-cost.ts'
 import type { AskedImage, ImagePlan } from './image.ts'
 import { plannedTraits } from './run.ts'
 

@@ -1,5 +1,5 @@
 import type { Model } from '../model.ts'
-import type { UpperUsage } from '../upper-cost.ts'
+import type { UpperUsage } from '../money/upper-cost.ts'
 import type { AskedImage, ImagePlan } from './image.ts'
 import { largestPixels, pixelsText } from './size.ts'
 

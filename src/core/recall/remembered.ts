@@ -1,5 +1,5 @@
 import type { Warning } from '../model.ts'
-import type { Usage } from '../price.ts'
+import type { Usage } from '../money/price.ts'
 
 /** The bytes of an answer that is remembered: one picture of any model, and the cache holds a dozen of them. */
 export const cacheEntryBytesMax = 4 * 1024 * 1024

@@ -12,10 +12,9 @@ import {
 } from '../../core/image/chat-to-image.ts'
 import { noTexts, type CheckPicture } from '../../core/image/image.ts'
 import { makesImages, type Model } from '../../core/model.ts'
-import { noUsage } from '../../core/price.ts'
+import { noUsage } from '../../core/money/price.ts'
 import type { RouteTable } from '../../core/route.ts'
-import type { ToolContent } from '../tool.ts'
-import type { ToolHandler } from '../tool.ts'
+import type { ToolContent, ToolHandler } from '../tool.ts'
 import { conversationOf, type OpenPicture } from './input-pictures.ts'
 import type { ReceiptText, ShowPictures } from './results.ts'
 

@@ -1,5 +1,5 @@
 import type { Catalog, Model } from '../../core/model.ts'
-import { usdText, type Prices } from '../../core/price.ts'
+import { usdText, type Prices } from '../../core/money/price.ts'
 import type { RouteTable } from '../../core/route.ts'
 import { endText } from './results.ts'
 import type { ToolHandler } from '../tool.ts'

@@ -1,6 +1,6 @@
 import { ProviderFailure, type FailureKind } from '../../core/failure.ts'
 import { seedOf, type ImageAdapter, type ImageCall } from '../../core/image/image.ts'
-import { noUsage } from '../../core/price.ts'
+import { noUsage } from '../../core/money/price.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'

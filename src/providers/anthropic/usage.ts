@@ -1,4 +1,4 @@
-import type { Usage } from '../../core/price.ts'
+import type { Usage } from '../../core/money/price.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { membersOf, type Members } from '../wire/any-json.ts'
 import { servedTier } from '../wire/served-tier.ts'

@@ -1,4 +1,4 @@
-import type { Usage } from '../../core/price.ts'
+import type { Usage } from '../../core/money/price.ts'
 import type { TokensMax } from '../wire/token-count.ts'
 import { tooLarge } from '../transport/answer-failure.ts'
 import { callsMax } from '../wire/call-id.ts'

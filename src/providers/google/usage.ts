@@ -1,4 +1,4 @@
-import type { Usage } from '../../core/price.ts'
+import type { Usage } from '../../core/money/price.ts'
 import { itemsOf, membersOf, type Members } from '../wire/any-json.ts'
 import { countIn, usageOf, type TokensMax } from '../wire/token-count.ts'
 

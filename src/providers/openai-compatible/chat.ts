@@ -8,7 +8,7 @@ import type {
 } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import type { Usage } from '../../core/price.ts'
+import type { Usage } from '../../core/money/price.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests, withKey, type UpstreamRequest } from '../transport/dispatch.ts'
 import {

@@ -1,6 +1,6 @@
 import { joinPieces } from '../../bytes/pieces.ts'
 import type { ProviderFailure } from '../../core/failure.ts'
-import type { Usage } from '../../core/price.ts'
+import type { Usage } from '../../core/money/price.ts'
 import { endOfEvent, eventOf, fieldsOf, wholeEvents } from '../wire/event-source.ts'
 import type { TokensMax } from '../wire/token-count.ts'
 import { toFailure, type StreamReader } from '../wire/forwarded-stream.ts'

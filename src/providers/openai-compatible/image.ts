@@ -14,7 +14,7 @@ import {
 } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
-import { noUsage, type Usage } from '../../core/price.ts'
+import { noUsage, type Usage } from '../../core/money/price.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests, withKey, type UpstreamRequest } from '../transport/dispatch.ts'
 import { receive } from '../transport/upstream.ts'

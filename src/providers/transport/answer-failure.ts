@@ -1,5 +1,5 @@
 import { afterSpending, ProviderFailure } from '../../core/failure.ts'
-import type { Usage } from '../../core/price.ts'
+import type { Usage } from '../../core/money/price.ts'
 
 const timeoutCodes = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'])
 const cutCodes = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ECONNRESET'])

@@ -1,6 +1,6 @@
 import type { ChatStream, StreamEnd } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import type { Usage } from '../../core/price.ts'
+import type { Usage } from '../../core/money/price.ts'
 import { countedFailure, tooLarge } from '../transport/answer-failure.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'

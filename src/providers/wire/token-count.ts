@@ -1,5 +1,5 @@
 import type { Target } from '../../core/model.ts'
-import type { Usage } from '../../core/price.ts'
+import type { Usage } from '../../core/money/price.ts'
 
 /** The most tokens that a call can count; more are an error of the vendor. */
 export type TokensMax = { input: number; output: number }

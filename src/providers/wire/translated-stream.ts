@@ -1,6 +1,6 @@
 import type { ChatStream, ChunkIdentity, StreamEnd } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import type { Usage } from '../../core/price.ts'
+import type { Usage } from '../../core/money/price.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import { checkJsonBounds } from '../transport/json-bounds.ts'
 import {

@@ -5,7 +5,7 @@ import type { ImagePlan, ImageRequest } from '../../../src/core/image/image.ts'
 import { planImage } from '../../../src/core/image/plan.ts'
 import { pixelsText } from '../../../src/core/image/size.ts'
 import type { Model, Warning } from '../../../src/core/model.ts'
-import { readPrices } from '../../../src/core/price.ts'
+import { readPrices } from '../../../src/core/money/price.ts'
 import { contract, resolve } from '../../support/contract.ts'
 import { selectStrictly } from '../../support/route.ts'
 

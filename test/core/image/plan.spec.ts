@@ -3,7 +3,7 @@ import { GatewayError } from '../../../src/core/error.ts'
 import type { ImageRequest } from '../../../src/core/image/image.ts'
 import { planImage } from '../../../src/core/image/plan.ts'
 import type { ImageAbilities, Model } from '../../../src/core/model.ts'
-import { readPrices } from '../../../src/core/price.ts'
+import { readPrices } from '../../../src/core/money/price.ts'
 import { selectStrictly } from '../../support/route.ts'
 
 type Traits = {

@@ -1,6 +1,6 @@
-import type { Caller, Face } from './caller.ts'
-import type { Modality } from './receipt.ts'
-import type { Readiness, Route } from './route.ts'
+import type { Caller, Face } from '../caller.ts'
+import type { Modality } from '../receipt.ts'
+import type { Readiness, Route } from '../route.ts'
 import { upperCost, type UpperUsage } from './upper-cost.ts'
 
 /** A call that budgets have to cover. */

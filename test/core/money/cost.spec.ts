@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { costOf } from '../../src/core/cost.ts'
-import { noUsage, readPrices, type Usage } from '../../src/core/price.ts'
+import { costOf } from '../../../src/core/money/cost.ts'
+import { noUsage, readPrices, type Usage } from '../../../src/core/money/price.ts'
 
 type Row = Parameters<typeof readPrices>[0]
 

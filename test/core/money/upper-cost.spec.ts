@@ -1,9 +1,14 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { costOf } from '../../src/core/cost.ts'
-import { multiplierUnit, type Prices, type TokenPrices, type Usage } from '../../src/core/price.ts'
-import type { PictureTraits } from '../../src/core/pricing.ts'
-import { upperCost } from '../../src/core/upper-cost.ts'
+import { costOf } from '../../../src/core/money/cost.ts'
+import {
+  multiplierUnit,
+  type Prices,
+  type TokenPrices,
+  type Usage,
+} from '../../../src/core/money/price.ts'
+import type { PictureTraits } from '../../../src/core/money/pricing.ts'
+import { upperCost } from '../../../src/core/money/upper-cost.ts'
 
 const price = fc.bigInt({ min: 0n, max: 100_000_000_000n })
 const tokenPrices: fc.Arbitrary<TokenPrices> = fc.record({

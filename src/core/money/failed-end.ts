@@ -1,12 +1,12 @@
-import type { Mode } from './caller.ts'
+import type { Mode } from '../caller.ts'
 import { addCost, type Cost } from './cost.ts'
-import { GatewayError } from './error.ts'
-import type { Try } from './failover.ts'
-import { ProviderFailure, UnknownOutcome } from './failure.ts'
+import { GatewayError } from '../error.ts'
+import type { Try } from '../failover.ts'
+import { ProviderFailure, UnknownOutcome } from '../failure.ts'
 import type { Usage } from './price.ts'
 import type { PictureTraits, Spent } from './pricing.ts'
-import { costOfAnswer, noCost, unknownCost, type UsageRow } from './receipt.ts'
-import type { Route } from './route.ts'
+import { costOfAnswer, noCost, unknownCost, type UsageRow } from '../receipt.ts'
+import type { Route } from '../route.ts'
 
 /** What a route delivered, as needed for the receipt and the ledger. */
 export type Delivered = {

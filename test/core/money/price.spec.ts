@@ -1,8 +1,8 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { readCatalogRows } from '../../src/catalog/catalog.ts'
-import { costOf as costAt } from '../../src/core/cost.ts'
-import type { PictureTraits } from '../../src/core/pricing.ts'
+import { readCatalogRows } from '../../../src/catalog/catalog.ts'
+import { costOf as costAt } from '../../../src/core/money/cost.ts'
+import type { PictureTraits } from '../../../src/core/money/pricing.ts'
 import {
   nanoUsd,
   noUsage,
@@ -10,7 +10,7 @@ import {
   usdText,
   type Prices,
   type Usage,
-} from '../../src/core/price.ts'
+} from '../../../src/core/money/price.ts'
 
 type Pricing = Parameters<typeof readRow>[0]['pricing']
 const readPrices = (pricing: Pricing) => readRow({ pricing })

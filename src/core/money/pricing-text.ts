@@ -1,4 +1,4 @@
-import type { components } from '../../generated/types.ts'
+import type { components } from '../../../generated/types.ts'
 import { decimalText, readDecimal } from './price.ts'
 import { onefold, sumOf, type CostLine, type Paid, type Pricing } from './pricing.ts'
 

@@ -1,8 +1,8 @@
-import type { Work } from './call.ts'
+import type { Work } from '../call.ts'
 import { costOf } from './cost.ts'
-import type { Warning } from './model.ts'
+import type { Warning } from '../model.ts'
 import { linesOf, type CostLine } from './pricing.ts'
-import type { Route, Selection } from './route.ts'
+import type { Route, Selection } from '../route.ts'
 import { isPictureSure, upperCost } from './upper-cost.ts'
 
 /** What a call would cost where a route answers it. */

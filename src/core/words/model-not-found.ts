@@ -1,5 +1,5 @@
-import { GatewayError } from './error.ts'
-import type { Model } from './model.ts'
+import { GatewayError } from '../error.ts'
+import type { Model } from '../model.ts'
 
 const shownLengthMax = 200
 

@@ -1,4 +1,4 @@
-import type { components } from '../../generated/types.ts'
+import type { components } from '../../../generated/types.ts'
 import type { Usage } from './price.ts'
 
 /** What a line of a cost is for; no amount is in two of them. */
