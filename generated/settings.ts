@@ -294,50 +294,10 @@ export interface components {
                  */
                 oauth_registrations_per_hour_max: number;
                 /**
-                 * @description How long the store waits for another process that is writing to it.
-                 * @default 5000
-                 */
-                store_busy_timeout_ms: number;
-                /**
-                 * @description How long a start waits for another gateway that takes requests with the store of DATA_DIR; then it ends.
-                 * @default 10000
-                 */
-                data_dir_wait_ms: number;
-                /**
-                 * @description How long the store may take over one query; then its thread is started anew.
-                 * @default 30000
-                 */
-                store_answer_timeout_ms: number;
-                /**
-                 * @description Queries that wait for the store; more are refused with 503.
-                 * @default 10000
-                 */
-                store_queue_max: number;
-                /**
-                 * @description Room in the store for answers to requests with an `Idempotency-Key`, of which an account may fill half.
-                 * @default 1073741824
-                 */
-                idempotency_bytes_max: number;
-                /**
-                 * @description Size of such an answer; a larger one is given once and not kept.
-                 * @default 67108864
-                 */
-                idempotency_answer_bytes_max: number;
-                /**
-                 * @description How often the store is looked at, and one in trouble is tried again.
-                 * @default 1000
-                 */
-                store_check_interval_ms: number;
-                /**
                  * @description Connections of a process to PostgreSQL, beside two for reports.
                  * @default 10
                  */
                 database_connections_max: number;
-                /**
-                 * @description How long a connection to PostgreSQL may take, or be waited for.
-                 * @default 5000
-                 */
-                database_connect_timeout_ms: number;
                 /**
                  * @description How long PostgreSQL may take over one query or commit; then rows go to the journal.
                  * @default 5000
@@ -349,31 +309,6 @@ export interface components {
                  */
                 database_start_wait_ms: number;
                 /**
-                 * @description How long one query of a report may take.
-                 * @default 30000
-                 */
-                report_timeout_ms: number;
-                /**
-                 * @description Reports and exports that wait for their turn to read the store; more are refused with 503.
-                 * @default 32
-                 */
-                reports_waiting_max: number;
-                /**
-                 * @description Reports and exports of one account at once; more are refused with 503.
-                 * @default 8
-                 */
-                reports_per_account_max: number;
-                /**
-                 * @description Room that is taken in advance for rows of calls under way when the store takes none; 0 for none.
-                 * @default 4194304
-                 */
-                ledger_journal_bytes_max: number;
-                /**
-                 * @description How long a row that neither the store nor the journal takes is tried again before its call fails.
-                 * @default 2000
-                 */
-                ledger_retry_max_ms: number;
-                /**
                  * @description Pause after which a comment keeps a stream alive.
                  * @default 15000
                  */
@@ -384,50 +319,10 @@ export interface components {
                  */
                 event_streams_per_key_max: number;
                 /**
-                 * @description Event streams of `/mcp` that one session may hold open; a further one ends the oldest.
-                 * @default 4
-                 */
-                event_streams_per_session_max: number;
-                /**
                  * @description Event streams of `/mcp` that one account may hold open.
                  * @default 256
                  */
                 event_streams_per_account_max: number;
-                /**
-                 * @description Event streams of `/mcp` that may be open at once.
-                 * @default 10000
-                 */
-                event_streams_max: number;
-                /**
-                 * @description Sessions of `/mcp` of which is remembered that they have ended, and of which log level; the least recently used are forgotten.
-                 * @default 10000
-                 */
-                tool_sessions_remembered_max: number;
-                /**
-                 * @description Messages in one batch to `/mcp`.
-                 * @default 100
-                 */
-                batch_messages_max: number;
-                /**
-                 * @description Messages of one batch that are in work at once.
-                 * @default 8
-                 */
-                batch_calls_concurrent_max: number;
-                /**
-                 * @description Calls of tools of one key that are in work or wait for their turn; more are refused.
-                 * @default 1000
-                 */
-                tool_calls_per_key_max: number;
-                /**
-                 * @description After how long the answer of a tool becomes a stream, so that nobody cuts the connection.
-                 * @default 5000
-                 */
-                tool_stream_after_ms: number;
-                /**
-                 * @description Pause between two progress notifications of a tool.
-                 * @default 5000
-                 */
-                tool_progress_interval_ms: number;
                 /**
                  * @description How long requests are taken as before after a signal to stop, while `/ready` tells balancers.
                  * @default 1000
@@ -438,11 +333,6 @@ export interface components {
                  * @default 1000
                  */
                 drain_quiet_ms: number;
-                /**
-                 * @description Files that UPLOAD_DIR may hold. A picture beyond it is delivered and not saved.
-                 * @default 10000
-                 */
-                upload_files_max: number;
                 /**
                  * @description Bytes that UPLOAD_DIR may hold.
                  * @default 10737418240
@@ -458,31 +348,6 @@ export interface components {
                  * @default 1000
                  */
                 limits_timeout_ms: number;
-                /**
-                 * @description How long a connection to Redis may take.
-                 * @default 1000
-                 */
-                redis_connect_timeout_ms: number;
-                /**
-                 * @description How long Redis may take for a command; then the gateway does without it.
-                 * @default 250
-                 */
-                redis_command_timeout_ms: number;
-                /**
-                 * @description How often Redis is asked whether it is there, and how long it may take to say so.
-                 * @default 500
-                 */
-                redis_ping_interval_ms: number;
-                /**
-                 * @description Spans that may wait for the collector of OpenTelemetry; more are dropped.
-                 * @default 4096
-                 */
-                telemetry_spans_max: number;
-                /**
-                 * @description How long the last traces and metrics may take to be sent, when the gateway stops.
-                 * @default 3000
-                 */
-                telemetry_flush_timeout_ms: number;
                 /**
                  * @description How long open requests may go on after a signal to stop, the notice included.
                  * @default 30000
@@ -901,67 +766,11 @@ export const settings = [
     "description": "OAuth clients that may be registered from one address (of IPv6, one network of 64 bits) within an hour."
   },
   {
-    "name": "limits.store_busy_timeout_ms",
-    "variable": null,
-    "standard": 5000,
-    "needsRestart": true,
-    "description": "How long the store waits for another process that is writing to it."
-  },
-  {
-    "name": "limits.data_dir_wait_ms",
-    "variable": null,
-    "standard": 10000,
-    "needsRestart": true,
-    "description": "How long a start waits for another gateway that takes requests with the store of DATA_DIR; then it ends."
-  },
-  {
-    "name": "limits.store_answer_timeout_ms",
-    "variable": null,
-    "standard": 30000,
-    "needsRestart": true,
-    "description": "How long the store may take over one query; then its thread is started anew."
-  },
-  {
-    "name": "limits.store_queue_max",
-    "variable": null,
-    "standard": 10000,
-    "needsRestart": true,
-    "description": "Queries that wait for the store; more are refused with 503."
-  },
-  {
-    "name": "limits.idempotency_bytes_max",
-    "variable": null,
-    "standard": 1073741824,
-    "needsRestart": false,
-    "description": "Room in the store for answers to requests with an `Idempotency-Key`, of which an account may fill half."
-  },
-  {
-    "name": "limits.idempotency_answer_bytes_max",
-    "variable": null,
-    "standard": 67108864,
-    "needsRestart": false,
-    "description": "Size of such an answer; a larger one is given once and not kept."
-  },
-  {
-    "name": "limits.store_check_interval_ms",
-    "variable": null,
-    "standard": 1000,
-    "needsRestart": true,
-    "description": "How often the store is looked at, and one in trouble is tried again."
-  },
-  {
     "name": "limits.database_connections_max",
     "variable": null,
     "standard": 10,
     "needsRestart": true,
     "description": "Connections of a process to PostgreSQL, beside two for reports."
-  },
-  {
-    "name": "limits.database_connect_timeout_ms",
-    "variable": null,
-    "standard": 5000,
-    "needsRestart": true,
-    "description": "How long a connection to PostgreSQL may take, or be waited for."
   },
   {
     "name": "limits.database_query_timeout_ms",
@@ -978,41 +787,6 @@ export const settings = [
     "description": "How long a start waits for PostgreSQL."
   },
   {
-    "name": "limits.report_timeout_ms",
-    "variable": null,
-    "standard": 30000,
-    "needsRestart": true,
-    "description": "How long one query of a report may take."
-  },
-  {
-    "name": "limits.reports_waiting_max",
-    "variable": null,
-    "standard": 32,
-    "needsRestart": true,
-    "description": "Reports and exports that wait for their turn to read the store; more are refused with 503."
-  },
-  {
-    "name": "limits.reports_per_account_max",
-    "variable": null,
-    "standard": 8,
-    "needsRestart": true,
-    "description": "Reports and exports of one account at once; more are refused with 503."
-  },
-  {
-    "name": "limits.ledger_journal_bytes_max",
-    "variable": null,
-    "standard": 4194304,
-    "needsRestart": true,
-    "description": "Room that is taken in advance for rows of calls under way when the store takes none; 0 for none."
-  },
-  {
-    "name": "limits.ledger_retry_max_ms",
-    "variable": null,
-    "standard": 2000,
-    "needsRestart": true,
-    "description": "How long a row that neither the store nor the journal takes is tried again before its call fails."
-  },
-  {
     "name": "limits.ping_interval_ms",
     "variable": null,
     "standard": 15000,
@@ -1027,67 +801,11 @@ export const settings = [
     "description": "Event streams of `/mcp` that one key may hold open."
   },
   {
-    "name": "limits.event_streams_per_session_max",
-    "variable": null,
-    "standard": 4,
-    "needsRestart": true,
-    "description": "Event streams of `/mcp` that one session may hold open; a further one ends the oldest."
-  },
-  {
     "name": "limits.event_streams_per_account_max",
     "variable": null,
     "standard": 256,
     "needsRestart": true,
     "description": "Event streams of `/mcp` that one account may hold open."
-  },
-  {
-    "name": "limits.event_streams_max",
-    "variable": null,
-    "standard": 10000,
-    "needsRestart": true,
-    "description": "Event streams of `/mcp` that may be open at once."
-  },
-  {
-    "name": "limits.tool_sessions_remembered_max",
-    "variable": null,
-    "standard": 10000,
-    "needsRestart": true,
-    "description": "Sessions of `/mcp` of which is remembered that they have ended, and of which log level; the least recently used are forgotten."
-  },
-  {
-    "name": "limits.batch_messages_max",
-    "variable": null,
-    "standard": 100,
-    "needsRestart": true,
-    "description": "Messages in one batch to `/mcp`."
-  },
-  {
-    "name": "limits.batch_calls_concurrent_max",
-    "variable": null,
-    "standard": 8,
-    "needsRestart": true,
-    "description": "Messages of one batch that are in work at once."
-  },
-  {
-    "name": "limits.tool_calls_per_key_max",
-    "variable": null,
-    "standard": 1000,
-    "needsRestart": true,
-    "description": "Calls of tools of one key that are in work or wait for their turn; more are refused."
-  },
-  {
-    "name": "limits.tool_stream_after_ms",
-    "variable": null,
-    "standard": 5000,
-    "needsRestart": true,
-    "description": "After how long the answer of a tool becomes a stream, so that nobody cuts the connection."
-  },
-  {
-    "name": "limits.tool_progress_interval_ms",
-    "variable": null,
-    "standard": 5000,
-    "needsRestart": true,
-    "description": "Pause between two progress notifications of a tool."
   },
   {
     "name": "limits.drain_notice_ms",
@@ -1102,13 +820,6 @@ export const settings = [
     "standard": 1000,
     "needsRestart": true,
     "description": "How long nothing may have moved on an idle connection that is closed then."
-  },
-  {
-    "name": "limits.upload_files_max",
-    "variable": null,
-    "standard": 10000,
-    "needsRestart": true,
-    "description": "Files that UPLOAD_DIR may hold. A picture beyond it is delivered and not saved."
   },
   {
     "name": "limits.upload_bytes_max",
@@ -1130,41 +841,6 @@ export const settings = [
     "standard": 1000,
     "needsRestart": false,
     "description": "How long a call waits until Redis has counted it. Without an answer each process counts its share of the limits, until there is one again."
-  },
-  {
-    "name": "limits.redis_connect_timeout_ms",
-    "variable": null,
-    "standard": 1000,
-    "needsRestart": true,
-    "description": "How long a connection to Redis may take."
-  },
-  {
-    "name": "limits.redis_command_timeout_ms",
-    "variable": null,
-    "standard": 250,
-    "needsRestart": true,
-    "description": "How long Redis may take for a command; then the gateway does without it."
-  },
-  {
-    "name": "limits.redis_ping_interval_ms",
-    "variable": null,
-    "standard": 500,
-    "needsRestart": true,
-    "description": "How often Redis is asked whether it is there, and how long it may take to say so."
-  },
-  {
-    "name": "limits.telemetry_spans_max",
-    "variable": null,
-    "standard": 4096,
-    "needsRestart": true,
-    "description": "Spans that may wait for the collector of OpenTelemetry; more are dropped."
-  },
-  {
-    "name": "limits.telemetry_flush_timeout_ms",
-    "variable": null,
-    "standard": 3000,
-    "needsRestart": true,
-    "description": "How long the last traces and metrics may take to be sent, when the gateway stops."
   },
   {
     "name": "limits.drain_timeout_ms",

@@ -71,7 +71,7 @@ export type OpenStore = { store: GuardedStore; secret: GatewaySecret }
 export type NoteRefusal = (error: GatewayError, refused: Refused) => void
 
 type PeersOptions = {
-  config: Pick<Config, 'redisKeyPrefix' | 'limits'>
+  config: Pick<Config, 'redisKeyPrefix'>
   secrets: Pick<Secrets, 'redisUrl'>
   events: Events
 }
@@ -84,12 +84,12 @@ export async function openPeers(options: PeersOptions): Promise<Peers> {
 }
 
 async function redisOf({
-  config: { redisKeyPrefix: keyPrefix, limits },
+  config: { redisKeyPrefix: keyPrefix },
   secrets: { redisUrl },
   events,
 }: PeersOptions): Promise<Redis | undefined> {
   if (redisUrl === undefined) return undefined
-  const redis = await openRedis({ url: redisUrl, keyPrefix, limits, events })
+  const redis = await openRedis({ url: redisUrl, keyPrefix, events })
   if (redis.isUp()) events.redisUsed(redis.place)
   return redis
 }

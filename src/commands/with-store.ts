@@ -63,14 +63,14 @@ export async function withStore<T>(
 /** Notifies the processes of the gateway through Redis, where the settings name one. */
 async function notifyGateways(
   announced: readonly Announcement[],
-  { config: { redisKeyPrefix: keyPrefix, limits }, secrets: { redisUrl: url } }: Settings,
+  { config: { redisKeyPrefix: keyPrefix }, secrets: { redisUrl: url } }: Settings,
   notice: Notice,
 ): Promise<void> {
   if (announced.length === 0 || url === undefined) return
   const nothing = () => undefined
   const events = { redisLost: nothing, redisBack: nothing, redisRefused: nothing }
   try {
-    const redis = await openRedis({ url, keyPrefix, limits, events })
+    const redis = await openRedis({ url, keyPrefix, events })
     await announceOnce(redis, announced).finally(redis.close)
   } catch {
     notice(

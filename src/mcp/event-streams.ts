@@ -35,11 +35,16 @@ export type EventStreams = {
 }
 
 export type EventStreamLimits = {
-  eventStreamsPerSessionMax: number
+  eventStreamsPerSessionMax?: number
   eventStreamsPerKeyMax: number
   eventStreamsPerAccountMax: number
-  eventStreamsMax: number
+  eventStreamsMax?: number
 }
+
+/** A client has one, and another for a moment when it connects again. */
+const streamsPerSessionMax = 4
+/** Each takes a connection and some kilobytes. */
+const streamsMax = 10_000
 type Stream = {
   client: Client
   news: News
@@ -65,7 +70,7 @@ export function createEventStreams(limits: EventStreamLimits): EventStreams {
       if (client.sessionId !== undefined) {
         // A client that reconnects has left its last stream, which may still seem open here.
         const own = of(client, held.of(accountId))
-        const tooMany = own.length + 1 - limits.eventStreamsPerSessionMax
+        const tooMany = own.length + 1 - (limits.eventStreamsPerSessionMax ?? streamsPerSessionMax)
         for (const { end } of own.slice(0, Math.max(0, tooMany))) end()
       }
       held.admit(accountId, client.keyId)
@@ -136,7 +141,7 @@ function createHeldStreams(limits: EventStreamLimits) {
           { retryAfterSeconds },
         )
       }
-      if (!isClosed && count < limits.eventStreamsMax) return
+      if (!isClosed && count < (limits.eventStreamsMax ?? streamsMax)) return
       throw new GatewayError('overloaded', 'No more event streams can be held here now.', {
         retryAfterSeconds,
       })

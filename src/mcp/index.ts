@@ -32,7 +32,7 @@ type McpId = 'postMcp' | 'getMcp' | 'deleteMcp'
 type Options = {
   config: {
     baseUrl: string | undefined
-    limits: PostLimits & EventStreamLimits & SessionLimits & { toolProgressIntervalMs: number }
+    limits: PostLimits & EventStreamLimits & SessionLimits & { toolProgressIntervalMs?: number }
   }
   inForce: () => ToolsInForce
   allowsOrigin: AllowsOrigin
@@ -57,6 +57,9 @@ export type OtherProcesses = {
   /** Sends a call's state to the account's event streams; undefined for a single process. */
   publishState: ((accountId: string, state: ToolCallState) => void) | undefined
 }
+
+/** Clients give up a call without progress after a minute, some after ten seconds. */
+const progressIntervalMs = 5000
 
 export type ToolServer = {
   /** The operations of /mcp. */
@@ -107,7 +110,7 @@ export function createToolServer(options: Options): ToolServer {
       here.publishState(accountId, state)
       publishState?.(accountId, state)
     },
-    progressIntervalMs: limits.toolProgressIntervalMs,
+    progressIntervalMs: limits.toolProgressIntervalMs ?? progressIntervalMs,
   })
   const setLevel = (client: Client, level: unknown) => {
     if (!levels.set(client, level)) return false

@@ -20,14 +20,15 @@ export type Message =
   | { kind: 'response' }
   | { kind: 'invalid'; id: MessageId | null; reason: string }
 
-export type MessageLimits = { batchMessagesMax: number }
+/** More than any client puts into one; each is answered in memory until the last is. */
+const batchMessagesMax = 100
 type Messages = { isBatch: boolean; messages: Message[] }
 
 /**
  * Reads the body of a POST: one message or a batch; malformed messages are `invalid`. Throws a
  * GatewayError for invalid JSON, for too many values, and for a batch that is empty or too long.
  */
-export function readMessages(body: Buffer, { batchMessagesMax }: MessageLimits): Messages {
+export function readMessages(body: Buffer): Messages {
   const value = parseBody(body)
   if (!Array.isArray(value)) return { isBatch: false, messages: [readMessage(value)] }
   if (value.length === 0) throw new GatewayError('invalid_value', 'The batch is empty.')

@@ -12,7 +12,6 @@ import {
   rpcCodes,
   type Message,
   type MessageId,
-  type MessageLimits,
   type PrintedJson,
   type RequestMessage,
 } from './json-rpc.ts'
@@ -32,16 +31,25 @@ type Options = {
   callTool: (request: ToolRequest) => Promise<PrintedJson | undefined>
   limits: PostLimits
 }
-export type PostLimits = MessageLimits & {
-  batchCallsConcurrentMax: number
-  toolStreamAfterMs: number
-  toolCallsPerKeyMax: number
+export type PostLimits = {
+  batchCallsConcurrentMax?: number
+  toolStreamAfterMs?: number
+  toolCallsPerKeyMax?: number
 }
+
+/** As many as a person's client has in work at once. */
+const batchConcurrentMax = 8
+/** Clients and proxies cut a silent request after some ten seconds. */
+const streamAfterMs = 5000
+/** In work or waiting: each holds its arguments in memory. */
+const callsPerKeyMax = 1000
 
 /** POST /mcp: one message or a batch. */
 export function postMcp({ limits, eras, clientInfo, ...parts }: Options): Operation<'postMcp'> {
+  const { batchCallsConcurrentMax: concurrency = batchConcurrentMax } = limits
+  const { toolCallsPerKeyMax: callsMax = callsPerKeyMax } = limits
   return async (call) => {
-    const { isBatch, messages } = readMessages(call.body, limits)
+    const { isBatch, messages } = readMessages(call.body)
     const [first] = messages
     if (!isBatch && first?.kind === 'invalid') return { status: 400, json: malformed(first) }
     const { headers } = call.request
@@ -57,15 +65,14 @@ export function postMcp({ limits, eras, clientInfo, ...parts }: Options): Operat
       return answer
     }
     const calls = messages.filter(isToolCall).length
-    if (parts.openCalls.countOf(call.caller.keyId) + calls > limits.toolCallsPerKeyMax) {
-      throw tooManyCalls(limits.toolCallsPerKeyMax)
+    if (parts.openCalls.countOf(call.caller.keyId) + calls > callsMax) {
+      throw tooManyCalls(callsMax)
     }
     clientInfo.called(messages, call)
     const context = contextOf(call, 'mcp')
     const acceptsEvents = accepts(headers.accept, 'text/event-stream')
     const response = openResponse({ acceptsEvents, isBatch })
-    const slow = setTimeout(response.stream, limits.toolStreamAfterMs)
-    const concurrency = limits.batchCallsConcurrentMax
+    const slow = setTimeout(response.stream, limits.toolStreamAfterMs ?? streamAfterMs)
     const client = era.clientOf(call)
     answerAll(messages, { ...parts, era, client, context, response, concurrency })
       .finally(() => clearTimeout(slow))

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import { schemaChecks } from '../../generated/checks.js'
 import type { MessageId } from './json-rpc.ts'
-import { nameOf, type Client } from './sessions.ts'
+import { nameOf, sessionsRememberedMax, type Client, type SessionLimits } from './sessions.ts'
 import type { ReportProgress } from './tool.ts'
 
 /** The state of a tool call, as log messages report it. */
@@ -85,8 +85,10 @@ export type LogLevels = {
 export const levelMember = 'io.modelcontextprotocol/logLevel'
 
 /** The default is `info`, also for a client that is forgotten because many others set a level since. */
-export function createLogLevels(limits: { toolSessionsRememberedMax: number }): LogLevels {
-  const admitting = new LRUCache<string, boolean>({ max: limits.toolSessionsRememberedMax })
+export function createLogLevels(limits: SessionLimits): LogLevels {
+  const admitting = new LRUCache<string, boolean>({
+    max: limits.toolSessionsRememberedMax ?? sessionsRememberedMax,
+  })
   return {
     set: (client, level): level is string => {
       if (!schemaChecks.LogLevel(level)) return false

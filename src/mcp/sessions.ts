@@ -27,10 +27,13 @@ export const sessionKeyBytes = 32
 const randomLength = 16
 const proofLength = 16
 
-export type SessionLimits = { toolSessionsRememberedMax: number }
+export type SessionLimits = { toolSessionsRememberedMax?: number }
+
+/** Of a session that is forgotten the end is, and its log level: neither does harm. */
+export const sessionsRememberedMax = 10_000
 
 export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
-  const max = limits.toolSessionsRememberedMax
+  const max = limits.toolSessionsRememberedMax ?? sessionsRememberedMax
   const proved = new LRUCache<string, true>({ max })
   const ended = new LRUCache<string, true>({ max })
   const proofOf = (accountId: string, random: Buffer) =>

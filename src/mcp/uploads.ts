@@ -32,7 +32,10 @@ export type Uploads = {
   read(handle: NamedAddress, call: Pick<CallContext, 'caller' | 'hold'>): Promise<Buffer>
 }
 
-type Limits = { uploadFilesMax: number; uploadBytesMax: number }
+type Limits = { uploadFilesMax?: number; uploadBytesMax: number }
+
+/** A folder with more is slow to list. */
+const filesMax = 10_000
 
 /** Bytes of the key that seals handles. */
 export const uploadsKeyBytes = 32
@@ -170,7 +173,7 @@ type Count = { files: number; bytes: number }
  * and again when it seems full. Temporary files of a crash are removed at the start.
  */
 function createLimitedSave(folder: string, limits: Limits, monotonic: () => number) {
-  const { uploadFilesMax, uploadBytesMax } = limits
+  const { uploadFilesMax = filesMax, uploadBytesMax } = limits
   let held: Count | undefined
   let countedAt = 0
   const count = async (): Promise<Count> => {
@@ -180,7 +183,7 @@ function createLimitedSave(folder: string, limits: Limits, monotonic: () => numb
     return counted
   }
   const complaint = ({ files, bytes }: Count, added: number): string | undefined => {
-    if (files + 1 > uploadFilesMax) return `it may hold ${uploadFilesMax} files (upload_files_max)`
+    if (files + 1 > uploadFilesMax) return `it may hold ${uploadFilesMax} files`
     if (bytes + added <= uploadBytesMax) return undefined
     return `it may hold ${uploadBytesMax} bytes (upload_bytes_max)`
   }

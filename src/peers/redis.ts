@@ -32,10 +32,10 @@ export type RedisOptions = {
   url: string
   /** redis_key_prefix. */
   keyPrefix: string
-  limits: {
-    redisConnectTimeoutMs: number
-    redisCommandTimeoutMs: number
-    redisPingIntervalMs: number
+  limits?: {
+    redisConnectTimeoutMs?: number
+    redisCommandTimeoutMs?: number
+    redisPingIntervalMs?: number
   }
   events: RedisEvents
 }
@@ -47,6 +47,11 @@ export type RedisEvents = {
   redisRefused(place: string, trouble: Omit<RedisTrouble, 'isRefusal'>): void
 }
 
+/** It is in the same network: who takes longer is away, and calls do without. */
+const connectStandardMs = 1000
+const commandStandardMs = 250
+/** With a second to notice, a Redis that hangs is done without two seconds after it began to. */
+const pingStandardMs = 500
 /** Pauses between tries to connect: short, since it has to be back two seconds after its server. */
 const pausesMs = [50, 100, 200, 400, 500] as const
 /** What Redis refuses is refused for each call. */
@@ -57,7 +62,12 @@ const refusalToldAgainMs = 60_000
  * Redis holds only what may be lost. Throws a RedisRefusal where the server answers that the address or
  * the password is wrong: waiting would not mend it, and limits that are not shared would go unnoticed.
  */
-export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions): Promise<Redis> {
+export async function openRedis({
+  url,
+  keyPrefix,
+  limits = {},
+  events,
+}: RedisOptions): Promise<Redis> {
   const address = readRedisUrl(url)
   if (typeof address === 'string') throw new RedisRefusal(`REDIS_URL: ${address}`)
   // Loaded only where it is used: the embedded gateway starts without it.
@@ -69,18 +79,19 @@ export async function openRedis({ url, keyPrefix, limits, events }: RedisOptions
   const state = createState({ place, events, listeners })
   const keeper = keepConnected({
     state,
-    pingIntervalMs: limits.redisPingIntervalMs,
+    pingIntervalMs: limits.redisPingIntervalMs ?? pingStandardMs,
     connect: (onBroken) =>
       connectRedis({
         driver,
         address,
         keyPrefix,
-        connectTimeoutMs: limits.redisConnectTimeoutMs,
+        connectTimeoutMs: limits.redisConnectTimeoutMs ?? connectStandardMs,
         prepare: subscriptions.restore,
         onBroken,
       }),
   })
-  const run: Redis['run'] = async (work, timeoutMs = limits.redisCommandTimeoutMs) => {
+  const { redisCommandTimeoutMs: commandTimeoutMs = commandStandardMs } = limits
+  const run: Redis['run'] = async (work, timeoutMs = commandTimeoutMs) => {
     const link = state.link()
     if (link === undefined) throw isNotThere()
     try {

@@ -17,8 +17,8 @@ type Options = {
   store: GuardedStore
   /** As they are now. */
   limits: () => {
-    idempotencyBytesMax: number
-    idempotencyAnswerBytesMax: number
+    idempotencyBytesMax?: number
+    idempotencyAnswerBytesMax?: number
     chatTimeoutMs: number
     imageTimeoutMs: number
   }
@@ -36,6 +36,10 @@ export type Idempotency = {
 }
 
 const dayMs = 86_400_000
+/** Room in the store: a day of answers, of which an account may fill half. */
+const shelfBytesMax = 1024 ** 3
+/** Ten pictures as base64. */
+const answerBytesMax = 64 * 1024 * 1024
 /** How long after its deadline a request has certainly ended, by the clock of any replica. */
 const deadlineSpareMs = 60_000 + clocksDifferMaxMs
 const sweepIntervalMs = 60_000
@@ -54,7 +58,7 @@ type Parts = Options & {
 export function createIdempotency(options: Options): Idempotency {
   const { store, limits, clock, onFault } = options
   const shelf = createAnswerShelf(store.db)
-  const room = createShelfRoom(() => limits().idempotencyBytesMax)
+  const room = createShelfRoom(() => limits().idempotencyBytesMax ?? shelfBytesMax)
   const parts: Parts = { ...options, shelf, room, running: new Set(), freed: new Map() }
   const count = () => shelf.bytesByAccount().then(room.count)
   const counted = count().catch(onFault)
@@ -190,7 +194,7 @@ function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
   const { id, account_id: accountId } = row
   room.take(accountId, 0)
   const vendorKey = hash('sha256', `${row.key_digest}\n${id}`, 'base64url')
-  const bytesMax = limits().idempotencyAnswerBytesMax
+  const bytesMax = limits().idempotencyAnswerBytesMax ?? answerBytesMax
   const end = async (write: () => Promise<void>) => {
     await write().catch(onFault)
     running.delete(id)

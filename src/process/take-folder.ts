@@ -2,12 +2,15 @@ import type { Loaded } from '../settings/config.ts'
 import { serveFolder, type ServedFolder } from '../storage/folder-lock.ts'
 import { makeFolder } from '../storage/folder.ts'
 
+/** A gateway that is stopped drains for longer; one that is replaced at once has left by then. */
+const waitMs = 10_000
+
 /** Takes the folder of the embedded store, which one gateway serves at a time. Throws a StoreError. */
 export async function takeFolder(
-  { config: { dataDir, limits }, secrets }: Loaded,
+  { config: { dataDir }, secrets }: Loaded,
   onWait: (text: string) => void,
 ): Promise<ServedFolder | undefined> {
   if (secrets.databaseUrl !== undefined) return undefined
   makeFolder(dataDir)
-  return serveFolder({ dataDir, waitMs: limits.dataDirWaitMs, onWait })
+  return serveFolder({ dataDir, waitMs, onWait })
 }

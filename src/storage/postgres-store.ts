@@ -12,7 +12,14 @@ import {
   locks,
   postgresDialect,
 } from './postgres.ts'
-import { createTurns, readingFailure, type Reader } from './reader.ts'
+import {
+  createTurns,
+  readingFailure,
+  reportsPerAccountMax,
+  reportsWaitingMax,
+  reportTimeoutMs,
+  type Reader,
+} from './reader.ts'
 import { migrateStepwise } from './stepwise.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 import type { Notice, Store } from './store.ts'
@@ -20,12 +27,11 @@ import type { Tables } from './tables.ts'
 
 export type PostgresLimits = {
   databaseConnectionsMax: number
-  databaseConnectTimeoutMs: number
+  databaseConnectTimeoutMs?: number
   databaseQueryTimeoutMs: number
   databaseStartWaitMs: number
-  reportTimeoutMs: number
-  reportsWaitingMax: number
-  reportsPerAccountMax: number
+  reportTimeoutMs?: number
+  reportsPerAccountMax?: number
 }
 
 type Options = {
@@ -35,6 +41,8 @@ type Options = {
 }
 
 const versionMin = 13
+/** A call waits for it; a server that takes longer is overloaded or away. */
+const connectStandardMs = 5000
 const startPauseMs = 500
 /** Sooner than a silent server is given up, since an operator looks by then. */
 const silenceMs = 1000
@@ -49,7 +57,7 @@ export async function openPostgresStore({
   schemaChange: change,
 }: Options & { schemaChange: SchemaChange }): Promise<Store> {
   const place = placeOf(url)
-  const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs }
+  const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs ?? connectStandardMs }
   await prepare(connection, { place, limits, notice }, async (found) => {
     const { host, port, database } = place
     const where = `the database ${database} on ${host}:${port}`
@@ -96,7 +104,7 @@ type Connection = Pick<PoolOptions, 'url' | 'connectTimeoutMs'>
 
 /** Reads in connections of its own, which are never many: what is left is for calls. */
 function openPostgresReader(connection: Connection, limits: PostgresLimits): Reader {
-  const timeoutMs = limits.reportTimeoutMs
+  const timeoutMs = limits.reportTimeoutMs ?? reportTimeoutMs
   const pool = createPool({
     ...connection,
     connectTimeoutMs: timeoutMs,
@@ -106,7 +114,8 @@ function openPostgresReader(connection: Connection, limits: PostgresLimits): Rea
     failure: (error) => readingFailure(error, timeoutMs),
   })
   const db = new Kysely<Tables>({ dialect: postgresDialect(pool, { reads: true }) })
-  const turns = { waitingMax: limits.reportsWaitingMax, perAccountMax: limits.reportsPerAccountMax }
+  const perAccountMax = limits.reportsPerAccountMax ?? reportsPerAccountMax
+  const turns = { waitingMax: reportsWaitingMax, perAccountMax }
   return { db, begin: createTurns(turns, pool.waiting), close: () => db.destroy() }
 }
 
@@ -175,7 +184,7 @@ export async function migrateDatabase({
   notice,
   keeps,
 }: Options & { keeps: boolean }) {
-  const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs }
+  const connection = { url, connectTimeoutMs: limits.databaseConnectTimeoutMs ?? connectStandardMs }
   const place = placeOf(url)
   return prepare(connection, { place, limits, notice }, async (db) => {
     const runs = await migrateStepwise({ db, dialect: 'postgres', keeps })

@@ -3,6 +3,13 @@ import { GatewayError } from '../core/error.ts'
 import { StoreError } from './store-error.ts'
 import type { Tables } from './tables.ts'
 
+/** A report over all of a large ledger; a page of the dashboard waits for no longer. */
+export const reportTimeoutMs = 30_000
+/** One is made at a time: more would wait for longer than who asks. */
+export const reportsWaitingMax = 32
+/** A page of the dashboard asks for six at once. */
+export const reportsPerAccountMax = 8
+
 /** Reads the store beside the connections that write to it (docs/storage.md#reports). */
 export type Reader = {
   db: Kysely<Tables>

@@ -4,6 +4,7 @@ import { useFolder } from './folder-lock.ts'
 import { integersPlugin } from './integers.ts'
 import { assertSchema, migrate, updateRemedy, type SchemaChange } from './migrations.ts'
 import type { SqlValue, Statement } from './sqlite-file.ts'
+import { reportsPerAccountMax, reportsWaitingMax, reportTimeoutMs } from './reader.ts'
 import { openSqliteReader } from './sqlite-reader.ts'
 import { openSqlite } from './sqlite.ts'
 import { cannotOpen, StoreError } from './store-error.ts'
@@ -19,15 +20,20 @@ export type SqliteStoreOptions = {
   /** What may be done to its tables; else all that a start does. */
   schemaChange?: SchemaChange | undefined
   limits: {
-    storeBusyTimeoutMs: number
-    storeAnswerTimeoutMs: number
-    storeQueueMax: number
-    reportTimeoutMs: number
-    reportsWaitingMax: number
-    reportsPerAccountMax: number
+    storeBusyTimeoutMs?: number
+    storeAnswerTimeoutMs?: number
+    storeQueueMax?: number
+    reportTimeoutMs?: number
+    reportsPerAccountMax?: number
   }
 }
 
+/** For another process's transaction: a checkpoint, a backup, a command. */
+const busyStandardMs = 5000
+/** No query of a call takes a second; a thread that is silent for longer is broken. */
+const answerTimeoutMs = 30_000
+/** A few for each request that may be in work. */
+const queueStandardMax = 10_000
 /** Between two of them the log grows by what is committed meanwhile. */
 const logRestartMs = 1000
 
@@ -60,7 +66,8 @@ async function openFiles(
   notice: Notice,
 ): Promise<Store> {
   const path = storePath(dataDir)
-  const { storeBusyTimeoutMs: busyTimeoutMs, storeQueueMax: queueMax } = limits
+  const { storeBusyTimeoutMs: busyTimeoutMs = busyStandardMs } = limits
+  const { storeQueueMax: queueMax = queueStandardMax } = limits
   const opened = closeToOthers(dataDir)
   if (examines)
     assertOpenable(path, busyTimeoutMs, (ran) => assertSchema(ran, { change, place: dataDir }))
@@ -76,12 +83,12 @@ async function openFiles(
     throw withRemedy(error, path)
   })
   // Not before: a migration of a large store may take long.
-  ready(limits.storeAnswerTimeoutMs)
+  ready(limits.storeAnswerTimeoutMs ?? answerTimeoutMs)
   const reader = openSqliteReader({
     ...file,
-    timeoutMs: limits.reportTimeoutMs,
-    waitingMax: limits.reportsWaitingMax,
-    perAccountMax: limits.reportsPerAccountMax,
+    timeoutMs: limits.reportTimeoutMs ?? reportTimeoutMs,
+    waitingMax: reportsWaitingMax,
+    perAccountMax: limits.reportsPerAccountMax ?? reportsPerAccountMax,
     restartLog,
     logRestartMs,
   })

@@ -35,15 +35,21 @@ type Options = {
     dataDir: string
     durability: 'normal' | 'full'
     limits: {
-      ledgerJournalBytesMax: number
-      ledgerRetryMaxMs: number
-      storeCheckIntervalMs: number
+      ledgerJournalBytesMax?: number
+      ledgerRetryMaxMs?: number
+      storeCheckIntervalMs?: number
     }
   }
   monotonic: () => number
   events: StoreEvents
 }
 
+/** Some thousand rows: more than the calls that may be under way. It is taken in advance. */
+const journalBytesMax = 4 * 1024 * 1024
+/** A caller waits for its row meanwhile. */
+const retryMaxMs = 2000
+/** A store that is well again is used within a second; a look costs next to nothing. */
+const checkIntervalMs = 1000
 const retryPauseMs = 50
 /** One transaction of them takes some ten milliseconds. */
 const replayedRowsMax = 500
@@ -53,11 +59,11 @@ const writeCheckTrustedMs = 1000
 
 /**
  * Guards a store: rows that it does not take go to the journal, and from there into the store once it
- * takes them again. That is tried, and the store is looked at, every `storeCheckIntervalMs`.
+ * takes them again. That is tried, and the store is looked at, every second.
  */
 export async function guardStore({ store, config, monotonic, events }: Options) {
   const { dataDir: folder, durability, limits } = config
-  const bytesMax = limits.ledgerJournalBytesMax
+  const bytesMax = limits.ledgerJournalBytesMax ?? journalBytesMax
   const journal = await openJournal({ folder, bytesMax, flushes: durability === 'full' })
   const checkRow = () =>
     // Compiled by the first use, like an insertion.
@@ -86,7 +92,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
   }
 
   await recover().catch((error: unknown) => health.fail(toStoreError(error)))
-  const stop = repeat(check, limits.storeCheckIntervalMs)
+  const stop = repeat(check, limits.storeCheckIntervalMs ?? checkIntervalMs)
   const writable = shareForAWhile(monotonic, async () => {
     const written = await health.attempt(() =>
       within(writeCheckTimeoutMs, store.commit([checkRow()])),
@@ -108,7 +114,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
     keep: async (table, rows) => {
       const insert = () => insertRows(store, table, rows)
       const records = () => rows.map((row): Kept => [table, row])
-      const until = monotonic() + limits.ledgerRetryMaxMs
+      const until = monotonic() + (limits.ledgerRetryMaxMs ?? retryMaxMs)
       for (;;) {
         const failure = await health.attempt(insert)
         if (!(failure instanceof StoreError) || (await journal.append(records()))) return

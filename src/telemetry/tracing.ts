@@ -11,7 +11,7 @@ type Options = {
     otlpEndpoint: string | undefined
     otelSdkDisabled: boolean
     workers: number | 'auto'
-    limits: { telemetrySpansMax: number; telemetryFlushTimeoutMs: number }
+    limits: { telemetrySpansMax?: number; telemetryFlushTimeoutMs?: number }
   }
   secrets: Pick<OpenTelemetrySettings, 'otlpHeaders'>
   metrics: Pick<Metrics, 'readObjects' | 'spansDropped'>
@@ -22,6 +22,11 @@ type Derived = Pick<
   OpenTelemetrySettings,
   'otlpHeaders' | 'isOneOfMany' | 'spansMax' | 'flushTimeoutMs'
 >
+
+/** A minute of many calls, and a megabyte or two; a collector that takes longer loses spans. */
+const spansMax = 4096
+/** An end is held up for no longer: orchestrators kill what does not end. */
+const flushTimeoutMs = 3000
 
 /** Follows requests; `close` sends what is left to be told. */
 export type Started = { tracing: Tracing | undefined; close: () => Promise<void> }
@@ -46,8 +51,8 @@ export async function startTracing({
       ...secrets,
       otlpEndpoint,
       isOneOfMany: workers !== 1,
-      spansMax: limits.telemetrySpansMax,
-      flushTimeoutMs: limits.telemetryFlushTimeoutMs,
+      spansMax: limits.telemetrySpansMax ?? spansMax,
+      flushTimeoutMs: limits.telemetryFlushTimeoutMs ?? flushTimeoutMs,
     },
     readMetrics: async () => {
       log.settle()

@@ -16,7 +16,7 @@ forEachStore("an account's share of the reports", () => {
   let other: string
   const exports: IncomingMessage[] = []
   beforeEach(async () => {
-    gateway = await startGateway({ file: { limits: { reports_per_account_max: 2 } } })
+    gateway = await startGateway({ bounds: { reportsPerAccountMax: 2 } })
     const accountId = await gateway.createAccount()
     const scopes = ['usage:read' as const]
     key = await gateway.createKey('live', { accountId, scopes })

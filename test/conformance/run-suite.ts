@@ -35,7 +35,7 @@ export async function runSuite({ revision, withTools }: Options) {
 export async function callSuite(words: readonly string[], withTools: boolean) {
   const gateway = await startGateway({
     ...(withTools ? { moreTools: conformanceTools } : {}),
-    file: { limits: { tool_progress_interval_ms: 100 } },
+    bounds: { toolProgressIntervalMs: 100 },
   })
   const proxy = await startKeyProxy(gateway.url, gateway.testKey)
   const script =

@@ -15,11 +15,10 @@ describe('the event stream of /mcp', () => {
         limits: {
           ping_interval_ms: 100,
           event_streams_per_account_max: 5,
-          event_streams_max: 8,
-          tool_progress_interval_ms: 100,
           concurrent_requests_max: 4,
         },
       },
+      bounds: { eventStreamsMax: 8, toolProgressIntervalMs: 100 },
     })
   })
   afterEach(() => gateway.stop())

@@ -29,7 +29,8 @@ describe('a long call of a tool', () => {
   let client: Client
   before(async () => {
     own = await startOwnEndpoint({
-      limits: { tool_stream_after_ms: 150, tool_progress_interval_ms: 100, ping_interval_ms: 100 },
+      limits: { ping_interval_ms: 100 },
+      bounds: { toolStreamAfterMs: 150, toolProgressIntervalMs: 100 },
     })
     ;({ gateway, upstream } = own)
     client = await connectClient(gateway)

@@ -6,7 +6,7 @@ import { postMessages, request, toolCall, type RpcAnswer } from '../support/mcp-
 describe('messages to /mcp', () => {
   let gateway: TestGateway
   before(async () => {
-    gateway = await startGateway({ file: { limits: { batch_messages_max: 20 } } })
+    gateway = await startGateway()
   })
   after(() => gateway.stop())
 

@@ -24,11 +24,8 @@ describe('revision 2026-07-28 of /mcp', () => {
   let upstream: Upstream
   beforeEach(async () => {
     own = await startOwnEndpoint({
-      limits: {
-        tool_progress_interval_ms: 100,
-        event_streams_per_account_max: 2,
-        tool_stream_after_ms: 150,
-      },
+      limits: { event_streams_per_account_max: 2 },
+      bounds: { toolProgressIntervalMs: 100, toolStreamAfterMs: 150 },
     })
     ;({ gateway, upstream } = own)
   })

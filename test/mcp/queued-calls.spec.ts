@@ -19,11 +19,8 @@ describe('calls of tools of one key', () => {
   let release: () => void
   beforeEach(async () => {
     own = await startOwnEndpoint({
-      limits: {
-        batch_calls_concurrent_max: 1,
-        tool_calls_per_key_max: 3,
-        event_streams_per_key_max: 2,
-      },
+      limits: { event_streams_per_key_max: 2 },
+      bounds: { batchCallsConcurrentMax: 1, toolCallsPerKeyMax: 3 },
     })
     const gate = Promise.withResolvers<void>()
     release = gate.resolve

@@ -30,7 +30,7 @@ describe('a session of the tool server', () => {
   let calls: ReturnType<typeof sessionCalls>
   before(async () => {
     own = await startOwnEndpoint({
-      limits: { tool_progress_interval_ms: 100, event_streams_per_session_max: 2 },
+      bounds: { toolProgressIntervalMs: 100, eventStreamsPerSessionMax: 2 },
       file: { allowed_origins: ['https://app.example'] },
     })
     ;({ gateway, upstream } = own)
@@ -262,8 +262,7 @@ describe('a session of the tool server', () => {
     })
 
     it('is remembered as long as so many others have not ended', async () => {
-      const limits = { tool_sessions_remembered_max: 2 }
-      await using other = await startGateway({ file: { limits } })
+      await using other = await startGateway({ bounds: { toolSessionsRememberedMax: 2 } })
       const { begin, end, post } = sessionCalls(other)
       const statusOf = async (id: string) => (await post(request('ping'), id)).response.status
       const [first, second, third] = [await begin(), await begin(), await begin()]

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import type { Bounds } from '../../src/settings/bounds.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { picturesOf, postMessages, textOf, toolCall } from '../support/mcp-client.ts'
@@ -18,9 +19,9 @@ describe('the room of the upload folder', () => {
     folder.remove()
   })
 
-  const start = async (limits: Record<string, number> = {}) => {
+  const start = async (bounds: Bounds = {}, limits: Record<string, number> = {}) => {
     const variables = { UPLOAD_DIR: folder.path }
-    gateway = await startGateway({ variables, file: { limits }, monotonic: () => passed })
+    gateway = await startGateway({ variables, file: { limits }, bounds, monotonic: () => passed })
   }
   /** What the tool says of a picture, which it delivers in any case. */
   const preview = async (prompt: string) => {
@@ -33,7 +34,7 @@ describe('the room of the upload folder', () => {
   const files = () => readdirSync(folder.path)
 
   it('ends with so many files, which no picture at the same time overshoots', async () => {
-    await start({ upload_files_max: 3 })
+    await start({ uploadFilesMax: 3 })
     const prompts = Array.from({ length: 8 }, (_, index) => `fox ${index}`)
     const told = await Promise.all(prompts.map(preview))
     expect(files()).to.have.members(['fox.png', 'fox-2.png', 'fox-3.png'])
@@ -41,14 +42,14 @@ describe('the room of the upload folder', () => {
     expect(refused).to.have.length(5)
     for (const text of refused) {
       expect(text).to.contain(
-        'Not saved: the upload folder is full: it may hold 3 files (upload_files_max). Its operator has to make room.',
+        'Not saved: the upload folder is full: it may hold 3 files. Its operator has to make room.',
       )
     }
   })
 
   it('counts what was there, and sees that its operator has made room', async () => {
     for (const name of ['one', 'two']) writeFileSync(join(folder.path, name), name)
-    await start({ upload_files_max: 2 })
+    await start({ uploadFilesMax: 2 })
     expect(await preview('one')).to.contain('Not saved: the upload folder is full')
     rmSync(join(folder.path, 'two'))
     passed += 1000
@@ -58,7 +59,7 @@ describe('the room of the upload folder', () => {
 
   it('ends with so many bytes', async () => {
     writeFileSync(join(folder.path, 'large'), Buffer.alloc(900_000))
-    await start({ upload_bytes_max: 4_000_000 })
+    await start({}, { upload_bytes_max: 4_000_000 })
     expect(await preview('one')).to.contain('Saved as')
     const one = statSync(join(folder.path, 'fox.png')).size
     const told = []

@@ -27,8 +27,8 @@ describe('pages outside of the contract', () => {
 
   it('say that it is not ready while its store takes no rows, and ready once it does', async () => {
     const folder = makeFolder()
-    const file = { limits: { store_check_interval_ms: 20 } }
-    const broken = await startGateway({ variables: { DATA_DIR: folder.path }, file })
+    const bounds = { storeCheckIntervalMs: 20 }
+    const broken = await startGateway({ variables: { DATA_DIR: folder.path }, bounds })
     const database = new DatabaseSync(join(folder.path, 'gateway.db'))
     const rename = (from: string, to: string) =>
       database.exec(`ALTER TABLE ${from} RENAME TO ${to}`)

@@ -24,7 +24,6 @@ describe('two processes that hear each other over Redis', () => {
   let b: TestGateway
   const settings = (more: { aliases?: Record<string, string> } = {}) => ({
     providers: [ownProvider('own', upstream)],
-    limits: { tool_progress_interval_ms: 100 },
     ...more,
   })
   before(async function () {
@@ -33,7 +32,7 @@ describe('two processes that hear each other over Redis', () => {
     two = await startTwo({
       variables: { OWN_API_KEY: 'sk-own' },
       file: settings(),
-      bounds: never,
+      bounds: { ...never, toolProgressIntervalMs: 100 },
     })
     ;({ a, b } = two)
   })

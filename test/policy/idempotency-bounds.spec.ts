@@ -71,8 +71,8 @@ forEachStore('what is kept for an idempotency key', (kind) => {
   })
 
   it('is nothing too large, of which the next request is told', async () => {
-    const limits = { idempotency_answer_bytes_max: 1024, cache_ttl_seconds: 0 }
-    await using own = await startOwnEndpoint({ limits })
+    const bounds = { idempotencyAnswerBytesMax: 1024 }
+    await using own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 }, bounds })
     for (const [body, answer] of [
       [{}, completion('x'.repeat(2000))],
       [{ stream: true }, streamed(['x'.repeat(2000)])],
@@ -90,8 +90,8 @@ forEachStore('what is kept for an idempotency key', (kind) => {
   })
 
   it('fills its room, and then no key is taken, and nothing else is refused', async () => {
-    const limits = { idempotency_bytes_max: 1_048_576, cache_ttl_seconds: 0 }
-    await using own = await startOwnEndpoint({ limits })
+    const bounds = { idempotencyBytesMax: 1_048_576 }
+    await using own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 }, bounds })
     own.upstream.answer(completion('x'.repeat(600_000)))
     const ask = (key: string) => own.chat({}, { headers: { 'idempotency-key': key } })
     expect((await ask('one')).status).to.equal(200)
@@ -104,7 +104,8 @@ forEachStore('what is kept for an idempotency key', (kind) => {
     it('is promised before a provider is paid: a store that is held is 503', async () => {
       const folder = makeFolder()
       const own = await startOwnEndpoint({
-        limits: { store_busy_timeout_ms: 20, cache_ttl_seconds: 0 },
+        limits: { cache_ttl_seconds: 0 },
+        bounds: { storeBusyTimeoutMs: 20 },
         variables: { DATA_DIR: folder.path },
       })
       own.upstream.answer(completion('Hi.'))

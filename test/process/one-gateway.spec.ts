@@ -1,7 +1,5 @@
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { stringify } from 'yaml'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { runProgram } from '../support/program.ts'
 import { startServer, type ServerProcess } from '../support/server-process.ts'
@@ -16,39 +14,30 @@ describe('two gateways of one folder', () => {
     folder.remove()
   })
 
-  const variables = (waitMs: number) => {
-    const configFile = join(folder.path, `gateway-${waitMs}.yaml`)
-    writeFileSync(configFile, stringify({ limits: { data_dir_wait_ms: waitMs } }))
-    return {
-      CONFIG_FILE: configFile,
-      DATA_DIR: join(folder.path, 'data'),
-      LOG_LEVEL: 'warn',
-      PORT: '0',
-    }
-  }
-  const start = async (waitMs: number) => {
-    const server = await startServer({ folder: folder.path, variables: variables(waitMs) })
+  const variables = () => ({ DATA_DIR: join(folder.path, 'data'), LOG_LEVEL: 'warn', PORT: '0' })
+  const start = async () => {
+    const server = await startServer({ folder: folder.path, variables: variables() })
     servers.push(server)
     return server
   }
 
   it('are one: the second says who has it and ends; behind kill -9 the next starts at once', async () => {
-    const first = await start(0)
+    const first = await start()
     const second = await runProgram('src/main.ts', [], {
       folder: folder.path,
-      variables: variables(300),
+      variables: variables(),
     })
     expect(second).to.include({ code: 1, stdout: '' })
     expect(second.stderr).to.match(
       new RegExp(
-        `Waits up to 300 ms for DATA_DIR [^\\n]*process ${first.processId} on [^\\n]*\\nThe gateway cannot start: DATA_DIR: [^\\n]* is in use: [^\\n]*process ${first.processId} on [^\\n]*\\n$`,
+        `Waits up to 10000 ms for DATA_DIR [^\\n]*process ${first.processId} on [^\\n]*\\nThe gateway cannot start: DATA_DIR: [^\\n]* is in use: [^\\n]*process ${first.processId} on [^\\n]*\\n$`,
       ),
     )
     first.kill('SIGKILL')
     await first.ended
-    const next = await start(0)
+    const next = await start()
     expect(next.stderr()).to.equal('')
-    const waiting = start(20_000)
+    const waiting = start()
     next.kill('SIGTERM')
     expect((await next.ended).code).to.equal(0)
     expect((await fetch(`${(await waiting).url}/ready`)).status).to.equal(200)

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import type { Bounds } from '../../src/settings/bounds.ts'
 import { completion, textChunk } from '../support/chat-answers.ts'
 import { startCollector, type Collector } from '../support/collector/collector.ts'
 import { makeFolder } from '../support/folder.ts'
@@ -8,15 +9,15 @@ import { until } from '../support/until.ts'
 
 const freePortOfNobody = 'http://127.0.0.1:9'
 
-type Settings = { limits?: Record<string, number>; variables?: Record<string, string> }
+type Settings = { bounds?: Bounds; variables?: Record<string, string> }
 
 /** A gateway that sends to this address. */
 async function start(
   url: string,
-  { limits = {}, variables = {} }: Settings = {},
+  { bounds = {}, variables = {} }: Settings = {},
 ): Promise<OwnEndpoint> {
   const own = await startOwnEndpoint({
-    limits: { telemetry_flush_timeout_ms: 100, ...limits },
+    bounds: { telemetryFlushTimeoutMs: 100, ...bounds },
     variables: { OTEL_EXPORTER_OTLP_ENDPOINT: url, ...variables },
   })
   own.upstream.answer(completion('Hello.'))
@@ -89,7 +90,7 @@ describe('a collector in trouble', () => {
 
   it('has so many spans wait for it, and no more', async () => {
     collector.behave('hangs')
-    await using own = await start(collector.url, { limits: { telemetry_spans_max: 4 } })
+    await using own = await start(collector.url, { bounds: { telemetrySpansMax: 4 } })
     // Two spans each: the first batch is on its way, the second waits.
     for (let turn = 0; turn < 10; turn++) await own.chat({ seed: turn })
     expect(await dropped(own, 'queue_full')).to.equal(20 - 4 - 4)
@@ -108,7 +109,7 @@ describe('the spans of a call', () => {
   afterEach(() => collector.stop())
 
   it('end with it where its caller left in the middle', async () => {
-    const own = await start(collector.url, { limits: { telemetry_flush_timeout_ms: 3000 } })
+    const own = await start(collector.url, { bounds: { telemetryFlushTimeoutMs: 3000 } })
     own.upstream.answer({ pieces: [textChunk('Hello')], hang: true })
     const leaving = new AbortController()
     const answer = await own.chat({ stream: true }, { signal: leaving.signal })
@@ -130,7 +131,7 @@ describe('the spans of a call', () => {
   it('are those of the instance that is named', async () => {
     const own = await start(collector.url, {
       variables: instance,
-      limits: { telemetry_flush_timeout_ms: 3000 },
+      bounds: { telemetryFlushTimeoutMs: 3000 },
     })
     await own.chat()
     await own.stop()
@@ -147,7 +148,7 @@ describe('the spans of a call', () => {
   for (const [sampler, share, flags, spans] of samplers) {
     it(`are ${spans} with ${sampler}, of a trace with the flags ${flags}`, async () => {
       const own = await start(collector.url, {
-        limits: { telemetry_flush_timeout_ms: 3000 },
+        bounds: { telemetryFlushTimeoutMs: 3000 },
         variables: { OTEL_TRACES_SAMPLER: sampler, OTEL_TRACES_SAMPLER_ARG: share },
       })
       const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-${flags}`
@@ -168,7 +169,7 @@ describe('the spans of a call', () => {
   ] as const) {
     it(`are in no vendor's trace where that of callers is ${TRACE_CONTEXT}`, async () => {
       const own = await start(collector.url, {
-        limits: { telemetry_flush_timeout_ms: 3000 },
+        bounds: { telemetryFlushTimeoutMs: 3000 },
         variables: { TRACE_CONTEXT },
       })
       const traceId = 'ab'.repeat(16)

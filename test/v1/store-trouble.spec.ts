@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { APIError } from 'openai'
 import { expect } from 'chai'
+import type { Bounds } from '../../src/settings/bounds.ts'
 import { completion, streamed } from '../support/chat-answers.ts'
 import { expectError } from '../support/expect-error.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
@@ -12,21 +13,19 @@ import { until } from '../support/until.ts'
 
 const overloaded = { status: 503, code: 'overloaded', type: 'overloaded_error' } as const
 /** Short, so that no test waits. */
-const quick = {
-  store_busy_timeout_ms: 20,
-  store_check_interval_ms: 20,
-  ledger_retry_max_ms: 40,
-  cache_ttl_seconds: 0,
-}
+const quick = { storeBusyTimeoutMs: 20, storeCheckIntervalMs: 20, ledgerRetryMaxMs: 40 }
 
 describe('a store that takes no rows', () => {
   let folder: TemporaryFolder
   let own: OwnEndpoint
   /** Another process that holds the store. */
   let other: DatabaseSync
-  const start = async (limits: Record<string, number>) => {
-    const variables = { DATA_DIR: folder.path }
-    own = await startOwnEndpoint({ limits: { ...quick, ...limits }, variables })
+  const start = async (bounds: Bounds) => {
+    own = await startOwnEndpoint({
+      limits: { cache_ttl_seconds: 0 },
+      bounds: { ...quick, ...bounds },
+      variables: { DATA_DIR: folder.path },
+    })
     other = new DatabaseSync(join(folder.path, 'gateway.db'), { timeout: 5000 })
   }
   beforeEach(() => {
@@ -77,7 +76,7 @@ describe('a store that takes no rows', () => {
   })
 
   it('fails a whole answer whose row nothing keeps, and the same call works once it is free', async () => {
-    await start({ ledger_journal_bytes_max: 0 })
+    await start({ ledgerJournalBytesMax: 0 })
     void heldMeanwhile(completion('hi'))
     const failed = await own.chat()
     await expectError(failed, overloaded)
@@ -90,7 +89,7 @@ describe('a store that takes no rows', () => {
   })
 
   it('fails all who wait for such an answer', async () => {
-    await start({ ledger_journal_bytes_max: 0 })
+    await start({ ledgerJournalBytesMax: 0 })
     const gate = Promise.withResolvers<void>()
     own.upstream.answer(() => ({ ...completion('hi'), after: gate.promise }))
     const calls = [own.chat(), own.chat(), own.chat()]
@@ -103,7 +102,7 @@ describe('a store that takes no rows', () => {
   })
 
   it('ends a stream whose row nothing keeps with an error that the official client throws', async () => {
-    await start({ ledger_journal_bytes_max: 0 })
+    await start({ ledgerJournalBytesMax: 0 })
     void heldMeanwhile(streamed(['one', 'two']))
     const client = openAiClient(own.gateway, own.gateway.liveKey)
     const stream = await client.chat.completions.create({
@@ -124,7 +123,7 @@ describe('a store that takes no rows', () => {
   })
 
   it('is told by the tool server as a failure of the tool', async () => {
-    await start({ ledger_journal_bytes_max: 0 })
+    await start({ ledgerJournalBytesMax: 0 })
     const client = await connectClient(own.gateway, own.gateway.liveKey)
     void heldMeanwhile(completion('hi'))
     const args = { model: 'own/house-1', messages: hello }
@@ -138,7 +137,7 @@ describe('a store that takes no rows', () => {
   })
 
   it('does not let others wait while it waits for a lock', async () => {
-    await start({ store_busy_timeout_ms: 1000 })
+    await start({ storeBusyTimeoutMs: 1000 })
     own.upstream.answer(() => completion('hi'))
     await own.chat()
     hold()
