@@ -367,20 +367,7 @@ export type operations = Record<string, never>;
 
 export const settings = [
   {
-    "name": "host",
-    "variable": "HOST",
-    "standard": "127.0.0.1",
-    "needsRestart": true,
-    "description": "Address to listen on."
-  },
-  {
-    "name": "port",
-    "variable": "PORT",
-    "standard": 8080,
-    "needsRestart": true,
-    "description": "Port to listen on; 0 takes a free one."
-  },
-  {
+    "group": "Most installations set these",
     "name": "base_url",
     "variable": "BASE_URL",
     "standard": null,
@@ -388,20 +375,7 @@ export const settings = [
     "description": "How callers reach the gateway from outside, without a path. Default `http://HOST:PORT`."
   },
   {
-    "name": "data_dir",
-    "variable": "DATA_DIR",
-    "standard": "./data",
-    "needsRestart": true,
-    "description": "Folder of the embedded store, and of rows that a store could not take yet."
-  },
-  {
-    "name": "workers",
-    "variable": "WORKERS",
-    "standard": "1",
-    "needsRestart": true,
-    "description": "Processes that answer on the port, up to 128; `auto` is one for each core. More than one needs `REDIS_URL`."
-  },
-  {
+    "group": "Most installations set these",
     "name": "database_url",
     "variable": "DATABASE_URL",
     "standard": null,
@@ -409,6 +383,7 @@ export const settings = [
     "description": "PostgreSQL as the store, as `postgres://user:password@host/database`. Without it the store is in `DATA_DIR`."
   },
   {
+    "group": "Most installations set these",
     "name": "redis_url",
     "variable": "REDIS_URL",
     "standard": null,
@@ -416,132 +391,39 @@ export const settings = [
     "description": "Redis for what replicas and workers count and remember together, as `redis://user:password@host:6379/0`; `rediss://` for TLS."
   },
   {
-    "name": "redis_key_prefix",
-    "variable": "REDIS_KEY_PREFIX",
-    "standard": "gateway:",
+    "group": "Most installations set these",
+    "name": "workers",
+    "variable": "WORKERS",
+    "standard": "1",
     "needsRestart": true,
-    "description": "How names begin in Redis; gateways with the same prefix and database there belong together."
+    "description": "Processes that answer on the port, up to 128; `auto` is one for each core. More than one needs `REDIS_URL`."
   },
   {
-    "name": "trace_context",
-    "variable": "TRACE_CONTEXT",
-    "standard": "passed_on",
+    "group": "The process and its store",
+    "name": "host",
+    "variable": "HOST",
+    "standard": "127.0.0.1",
     "needsRestart": true,
-    "description": "What becomes of the `traceparent` of a request: vendors are told it, it is taken for own traces alone, or it is ignored."
+    "description": "Address to listen on."
   },
   {
-    "name": "otlp_endpoint",
-    "variable": "OTEL_EXPORTER_OTLP_ENDPOINT",
-    "standard": null,
+    "group": "The process and its store",
+    "name": "port",
+    "variable": "PORT",
+    "standard": 8080,
     "needsRestart": true,
-    "description": "Collector of OpenTelemetry, as `http://localhost:4318`. Without it nothing of OpenTelemetry is loaded."
+    "description": "Port to listen on; 0 takes a free one."
   },
   {
-    "name": "otlp_headers",
-    "variable": "OTEL_EXPORTER_OTLP_HEADERS",
-    "standard": null,
+    "group": "The process and its store",
+    "name": "data_dir",
+    "variable": "DATA_DIR",
+    "standard": "./data",
     "needsRestart": true,
-    "description": "Headers for the collector, as `authorization=Bearer%20...,name=value`; kept secret."
+    "description": "Folder of the embedded store, and of rows that a store could not take yet."
   },
   {
-    "name": "otlp_protocol",
-    "variable": "OTEL_EXPORTER_OTLP_PROTOCOL",
-    "standard": "http/protobuf",
-    "needsRestart": true,
-    "description": "How the collector is spoken to."
-  },
-  {
-    "name": "otlp_timeout_ms",
-    "variable": "OTEL_EXPORTER_OTLP_TIMEOUT",
-    "standard": 10000,
-    "needsRestart": true,
-    "description": "How long one export may take, repetitions included."
-  },
-  {
-    "name": "service_name",
-    "variable": "OTEL_SERVICE_NAME",
-    "standard": "model-access-gateway",
-    "needsRestart": true,
-    "description": "The gateway's name in traces and metrics."
-  },
-  {
-    "name": "resource_attributes",
-    "variable": "OTEL_RESOURCE_ATTRIBUTES",
-    "standard": null,
-    "needsRestart": true,
-    "description": "What else traces and metrics say of where they come from, as `deployment.environment.name=production,name=value`."
-  },
-  {
-    "name": "traces_sampler",
-    "variable": "OTEL_TRACES_SAMPLER",
-    "standard": "parentbased_always_on",
-    "needsRestart": true,
-    "description": "Which requests are traced; with `parentbased` it is as their callers decided."
-  },
-  {
-    "name": "traces_sampler_arg",
-    "variable": "OTEL_TRACES_SAMPLER_ARG",
-    "standard": 1,
-    "needsRestart": true,
-    "description": "The share of requests that `traceidratio` traces."
-  },
-  {
-    "name": "metric_export_interval_ms",
-    "variable": "OTEL_METRIC_EXPORT_INTERVAL",
-    "standard": 60000,
-    "needsRestart": true,
-    "description": "How often metrics are sent to the collector."
-  },
-  {
-    "name": "otel_sdk_disabled",
-    "variable": "OTEL_SDK_DISABLED",
-    "standard": false,
-    "needsRestart": true,
-    "description": "Whether nothing is sent to the collector, though its address is set."
-  },
-  {
-    "name": "upload_dir",
-    "variable": "UPLOAD_DIR",
-    "standard": null,
-    "needsRestart": true,
-    "description": "Folder in which the tool `generate-image-preview` saves pictures. Nothing is saved without it."
-  },
-  {
-    "name": "log_level",
-    "variable": "LOG_LEVEL",
-    "standard": "info",
-    "needsRestart": false,
-    "description": "How much is logged."
-  },
-  {
-    "name": "metrics_token",
-    "variable": "METRICS_TOKEN",
-    "standard": null,
-    "needsRestart": false,
-    "description": "Bearer token of `/metrics`. Without it only this machine may read them."
-  },
-  {
-    "name": "sign_up",
-    "variable": "SIGN_UP",
-    "standard": "closed",
-    "needsRestart": true,
-    "description": "Whether anybody may make a person and an account of their own, or only who is invited."
-  },
-  {
-    "name": "client_registration",
-    "variable": "CLIENT_REGISTRATION",
-    "standard": "open",
-    "needsRestart": true,
-    "description": "Whether OAuth clients may register themselves, so that a person can connect one by the address alone."
-  },
-  {
-    "name": "client_documents",
-    "variable": "CLIENT_DOCUMENTS",
-    "standard": "open",
-    "needsRestart": true,
-    "description": "Whether OAuth clients may be known by a document of their own, which the gateway fetches by https. `closed` where it cannot reach the internet."
-  },
-  {
+    "group": "The process and its store",
     "name": "durability",
     "variable": "DURABILITY",
     "standard": "normal",
@@ -549,223 +431,15 @@ export const settings = [
     "description": "`normal`: an answered call survives a crash of the process. `full`: also a power cut."
   },
   {
-    "name": "default_image_model",
-    "variable": "DEFAULT_IMAGE_MODEL",
-    "standard": "gemini-3-pro-image-preview",
-    "needsRestart": false,
-    "description": "What `auto` means."
-  },
-  {
-    "name": "aliases",
-    "variable": null,
-    "standard": {},
-    "needsRestart": false,
-    "description": "Further names of models, as `alias` to model."
-  },
-  {
-    "name": "default_tool_image_model",
-    "variable": "DEFAULT_TOOL_IMAGE_MODEL",
-    "standard": "qwen-image-plus",
-    "needsRestart": false,
-    "description": "What the tool `generate-image` uses when no model is named."
-  },
-  {
-    "name": "allowed_origins",
-    "variable": null,
-    "standard": [],
-    "needsRestart": false,
-    "description": "Origins of web pages that may call `/mcp`, besides those of this machine and of BASE_URL."
-  },
-  {
-    "name": "trusted_proxies",
-    "variable": null,
-    "standard": [],
-    "needsRestart": false,
-    "description": "Addresses or networks of proxies before the gateway, as CIDR. What they add to `X-Forwarded-For` is believed."
-  },
-  {
-    "name": "providers",
-    "variable": null,
-    "standard": [],
-    "needsRestart": false,
-    "description": "Further endpoints that speak OpenAI's protocol; their models are `<id>/<upstream model>`."
-  },
-  {
-    "name": "routes",
-    "variable": null,
-    "standard": {},
-    "needsRestart": false,
-    "description": "Ways to a model, in order, as `provider` or `provider/upstream model`; instead of the catalog's."
-  },
-  {
-    "name": "catalog",
-    "variable": null,
-    "standard": {},
-    "needsRestart": false,
-    "description": "Own prices and models, by the name of a model; each as a row of `src/catalog/models`, or the members of it that differ."
-  },
-  {
-    "name": "route_order",
-    "variable": "ROUTE_ORDER",
-    "standard": "listed",
-    "needsRestart": false,
-    "description": "Which of a model's healthy ways is tried first, the first listed or the cheapest."
-  },
-  {
-    "name": "limits.requests_per_minute",
-    "variable": null,
-    "standard": 6000,
-    "needsRestart": false,
-    "description": "Requests of one account, unless it has a limit of its own."
-  },
-  {
-    "name": "limits.tokens_per_minute",
-    "variable": null,
-    "standard": null,
-    "needsRestart": false,
-    "description": "Tokens of one account, unless it has a limit of its own. Null for no limit."
-  },
-  {
-    "name": "limits.images_per_minute",
-    "variable": null,
-    "standard": null,
-    "needsRestart": false,
-    "description": "Images of one account, unless it has a limit of its own. Null for no limit."
-  },
-  {
-    "name": "limits.concurrency",
-    "variable": null,
-    "standard": null,
-    "needsRestart": false,
-    "description": "Calls of one account at once, unless it has a limit of its own. Null for no limit."
-  },
-  {
-    "name": "limits.concurrent_requests_max",
-    "variable": null,
-    "standard": 2000,
+    "group": "The process and its store",
+    "name": "redis_key_prefix",
+    "variable": "REDIS_KEY_PREFIX",
+    "standard": "gateway:",
     "needsRestart": true,
-    "description": "Requests in work at once; more are refused with 503."
+    "description": "How names begin in Redis; gateways with the same prefix and database there belong together."
   },
   {
-    "name": "limits.request_bytes_max",
-    "variable": null,
-    "standard": 50331648,
-    "needsRestart": true,
-    "description": "Size of a request's body."
-  },
-  {
-    "name": "limits.buffered_bytes_max",
-    "variable": null,
-    "standard": null,
-    "needsRestart": true,
-    "description": "Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 201326592."
-  },
-  {
-    "name": "limits.request_timeout_ms",
-    "variable": null,
-    "standard": 120000,
-    "needsRestart": true,
-    "description": "How long a request may take to arrive."
-  },
-  {
-    "name": "limits.keep_alive_timeout_ms",
-    "variable": null,
-    "standard": 75000,
-    "needsRestart": true,
-    "description": "How long a connection is kept for its next request; longer than a balancer in front keeps it."
-  },
-  {
-    "name": "limits.connections_per_address_max",
-    "variable": null,
-    "standard": 0,
-    "needsRestart": true,
-    "description": "Connections of one address (of IPv6, one network of 64 bits); 0 for any number, as behind a proxy, which has one address."
-  },
-  {
-    "name": "limits.chat_timeout_ms",
-    "variable": null,
-    "standard": 600000,
-    "needsRestart": false,
-    "description": "How long a chat call may take, all its tries together."
-  },
-  {
-    "name": "limits.image_timeout_ms",
-    "variable": null,
-    "standard": 300000,
-    "needsRestart": false,
-    "description": "How long an image call may take, all its tries together."
-  },
-  {
-    "name": "limits.upstream_headers_timeout_ms",
-    "variable": null,
-    "standard": 300000,
-    "needsRestart": false,
-    "description": "How long a provider may take to begin its answer."
-  },
-  {
-    "name": "limits.upstream_idle_timeout_ms",
-    "variable": null,
-    "standard": 120000,
-    "needsRestart": false,
-    "description": "How long a provider may pause in its answer."
-  },
-  {
-    "name": "limits.upstream_connections_max",
-    "variable": null,
-    "standard": 512,
-    "needsRestart": false,
-    "description": "Connections to one provider."
-  },
-  {
-    "name": "limits.model_list_ttl_seconds",
-    "variable": null,
-    "standard": 3600,
-    "needsRestart": false,
-    "description": "After how long a vendor's own list of models is read anew for a name that is not known; 0 never reads it."
-  },
-  {
-    "name": "limits.route_tries_max",
-    "variable": null,
-    "standard": 2,
-    "needsRestart": false,
-    "description": "Tries of one call at one provider; those with another key do not count."
-  },
-  {
-    "name": "limits.cache_ttl_seconds",
-    "variable": null,
-    "standard": 60,
-    "needsRestart": false,
-    "description": "How long an answer is remembered; 0 turns the cache off."
-  },
-  {
-    "name": "limits.cache_bytes_max",
-    "variable": null,
-    "standard": 67108864,
-    "needsRestart": true,
-    "description": "Memory for remembered answers."
-  },
-  {
-    "name": "limits.session_ttl_seconds",
-    "variable": null,
-    "standard": 2592000,
-    "needsRestart": true,
-    "description": "How long a person stays signed in at most."
-  },
-  {
-    "name": "limits.session_idle_seconds",
-    "variable": null,
-    "standard": 604800,
-    "needsRestart": true,
-    "description": "After how long without a request a session ends."
-  },
-  {
-    "name": "limits.oauth_registrations_per_hour_max",
-    "variable": null,
-    "standard": 20,
-    "needsRestart": true,
-    "description": "OAuth clients that may be registered from one address (of IPv6, one network of 64 bits) within an hour."
-  },
-  {
+    "group": "The process and its store",
     "name": "limits.database_connections_max",
     "variable": null,
     "standard": 10,
@@ -773,6 +447,7 @@ export const settings = [
     "description": "Connections of a process to PostgreSQL, beside two for reports."
   },
   {
+    "group": "The process and its store",
     "name": "limits.database_query_timeout_ms",
     "variable": null,
     "standard": 5000,
@@ -780,6 +455,7 @@ export const settings = [
     "description": "How long PostgreSQL may take over one query or commit; then rows go to the journal."
   },
   {
+    "group": "The process and its store",
     "name": "limits.database_start_wait_ms",
     "variable": null,
     "standard": 30000,
@@ -787,55 +463,7 @@ export const settings = [
     "description": "How long a start waits for PostgreSQL."
   },
   {
-    "name": "limits.ping_interval_ms",
-    "variable": null,
-    "standard": 15000,
-    "needsRestart": true,
-    "description": "Pause after which a comment keeps a stream alive."
-  },
-  {
-    "name": "limits.event_streams_per_key_max",
-    "variable": null,
-    "standard": 128,
-    "needsRestart": true,
-    "description": "Event streams of `/mcp` that one key may hold open."
-  },
-  {
-    "name": "limits.event_streams_per_account_max",
-    "variable": null,
-    "standard": 256,
-    "needsRestart": true,
-    "description": "Event streams of `/mcp` that one account may hold open."
-  },
-  {
-    "name": "limits.drain_notice_ms",
-    "variable": null,
-    "standard": 1000,
-    "needsRestart": true,
-    "description": "How long requests are taken as before after a signal to stop, while `/ready` tells balancers."
-  },
-  {
-    "name": "limits.drain_quiet_ms",
-    "variable": null,
-    "standard": 1000,
-    "needsRestart": true,
-    "description": "How long nothing may have moved on an idle connection that is closed then."
-  },
-  {
-    "name": "limits.upload_bytes_max",
-    "variable": null,
-    "standard": 10737418240,
-    "needsRestart": true,
-    "description": "Bytes that UPLOAD_DIR may hold."
-  },
-  {
-    "name": "limits.tool_inline_image_bytes_max",
-    "variable": null,
-    "standard": 0,
-    "needsRestart": false,
-    "description": "Bytes of base64 that a picture may have in the result of a tool. A larger one is shown as a smaller preview, and saved in full where UPLOAD_DIR is set; 0 shows all as they are."
-  },
-  {
+    "group": "The process and its store",
     "name": "limits.limits_timeout_ms",
     "variable": null,
     "standard": 1000,
@@ -843,10 +471,451 @@ export const settings = [
     "description": "How long a call waits until Redis has counted it. Without an answer each process counts its share of the limits, until there is one again."
   },
   {
+    "group": "The process and its store",
+    "name": "limits.drain_notice_ms",
+    "variable": null,
+    "standard": 1000,
+    "needsRestart": true,
+    "description": "How long requests are taken as before after a signal to stop, while `/ready` tells balancers."
+  },
+  {
+    "group": "The process and its store",
+    "name": "limits.drain_quiet_ms",
+    "variable": null,
+    "standard": 1000,
+    "needsRestart": true,
+    "description": "How long nothing may have moved on an idle connection that is closed then."
+  },
+  {
+    "group": "The process and its store",
     "name": "limits.drain_timeout_ms",
     "variable": null,
     "standard": 30000,
     "needsRestart": true,
     "description": "How long open requests may go on after a signal to stop, the notice included."
+  },
+  {
+    "group": "Requests",
+    "name": "trusted_proxies",
+    "variable": null,
+    "standard": [],
+    "needsRestart": false,
+    "description": "Addresses or networks of proxies before the gateway, as CIDR. What they add to `X-Forwarded-For` is believed."
+  },
+  {
+    "group": "Requests",
+    "name": "allowed_origins",
+    "variable": null,
+    "standard": [],
+    "needsRestart": false,
+    "description": "Origins of web pages that may call `/mcp`, besides those of this machine and of BASE_URL."
+  },
+  {
+    "group": "Requests",
+    "name": "limits.request_bytes_max",
+    "variable": null,
+    "standard": 50331648,
+    "needsRestart": true,
+    "description": "Size of a request's body."
+  },
+  {
+    "group": "Requests",
+    "name": "limits.request_timeout_ms",
+    "variable": null,
+    "standard": 120000,
+    "needsRestart": true,
+    "description": "How long a request may take to arrive."
+  },
+  {
+    "group": "Requests",
+    "name": "limits.keep_alive_timeout_ms",
+    "variable": null,
+    "standard": 75000,
+    "needsRestart": true,
+    "description": "How long a connection is kept for its next request; longer than a balancer in front keeps it."
+  },
+  {
+    "group": "Requests",
+    "name": "limits.ping_interval_ms",
+    "variable": null,
+    "standard": 15000,
+    "needsRestart": true,
+    "description": "Pause after which a comment keeps a stream alive."
+  },
+  {
+    "group": "Requests",
+    "name": "limits.concurrent_requests_max",
+    "variable": null,
+    "standard": 2000,
+    "needsRestart": true,
+    "description": "Requests in work at once; more are refused with 503."
+  },
+  {
+    "group": "Requests",
+    "name": "limits.connections_per_address_max",
+    "variable": null,
+    "standard": 0,
+    "needsRestart": true,
+    "description": "Connections of one address (of IPv6, one network of 64 bits); 0 for any number, as behind a proxy, which has one address."
+  },
+  {
+    "group": "Requests",
+    "name": "limits.buffered_bytes_max",
+    "variable": null,
+    "standard": null,
+    "needsRestart": true,
+    "description": "Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 201326592."
+  },
+  {
+    "group": "Models and providers",
+    "name": "default_image_model",
+    "variable": "DEFAULT_IMAGE_MODEL",
+    "standard": "gemini-3-pro-image-preview",
+    "needsRestart": false,
+    "description": "What `auto` means."
+  },
+  {
+    "group": "Models and providers",
+    "name": "default_tool_image_model",
+    "variable": "DEFAULT_TOOL_IMAGE_MODEL",
+    "standard": "qwen-image-plus",
+    "needsRestart": false,
+    "description": "What the tool `generate-image` uses when no model is named."
+  },
+  {
+    "group": "Models and providers",
+    "name": "aliases",
+    "variable": null,
+    "standard": {},
+    "needsRestart": false,
+    "description": "Further names of models, as `alias` to model."
+  },
+  {
+    "group": "Models and providers",
+    "name": "routes",
+    "variable": null,
+    "standard": {},
+    "needsRestart": false,
+    "description": "Ways to a model, in order, as `provider` or `provider/upstream model`; instead of the catalog's."
+  },
+  {
+    "group": "Models and providers",
+    "name": "route_order",
+    "variable": "ROUTE_ORDER",
+    "standard": "listed",
+    "needsRestart": false,
+    "description": "Which of a model's healthy ways is tried first, the first listed or the cheapest."
+  },
+  {
+    "group": "Models and providers",
+    "name": "providers",
+    "variable": null,
+    "standard": [],
+    "needsRestart": false,
+    "description": "Further endpoints that speak OpenAI's protocol; their models are `<id>/<upstream model>`."
+  },
+  {
+    "group": "Models and providers",
+    "name": "catalog",
+    "variable": null,
+    "standard": {},
+    "needsRestart": false,
+    "description": "Own prices and models, by the name of a model; each as a row of `src/catalog/models`, or the members of it that differ."
+  },
+  {
+    "group": "Models and providers",
+    "name": "limits.route_tries_max",
+    "variable": null,
+    "standard": 2,
+    "needsRestart": false,
+    "description": "Tries of one call at one provider; those with another key do not count."
+  },
+  {
+    "group": "Models and providers",
+    "name": "limits.chat_timeout_ms",
+    "variable": null,
+    "standard": 600000,
+    "needsRestart": false,
+    "description": "How long a chat call may take, all its tries together."
+  },
+  {
+    "group": "Models and providers",
+    "name": "limits.image_timeout_ms",
+    "variable": null,
+    "standard": 300000,
+    "needsRestart": false,
+    "description": "How long an image call may take, all its tries together."
+  },
+  {
+    "group": "Models and providers",
+    "name": "limits.upstream_headers_timeout_ms",
+    "variable": null,
+    "standard": 300000,
+    "needsRestart": false,
+    "description": "How long a provider may take to begin its answer."
+  },
+  {
+    "group": "Models and providers",
+    "name": "limits.upstream_idle_timeout_ms",
+    "variable": null,
+    "standard": 120000,
+    "needsRestart": false,
+    "description": "How long a provider may pause in its answer."
+  },
+  {
+    "group": "Models and providers",
+    "name": "limits.upstream_connections_max",
+    "variable": null,
+    "standard": 512,
+    "needsRestart": false,
+    "description": "Connections to one provider."
+  },
+  {
+    "group": "Models and providers",
+    "name": "limits.model_list_ttl_seconds",
+    "variable": null,
+    "standard": 3600,
+    "needsRestart": false,
+    "description": "After how long a vendor's own list of models is read anew for a name that is not known; 0 never reads it."
+  },
+  {
+    "group": "Models and providers",
+    "name": "limits.cache_ttl_seconds",
+    "variable": null,
+    "standard": 60,
+    "needsRestart": false,
+    "description": "How long an answer is remembered; 0 turns the cache off."
+  },
+  {
+    "group": "Models and providers",
+    "name": "limits.cache_bytes_max",
+    "variable": null,
+    "standard": 67108864,
+    "needsRestart": true,
+    "description": "Memory for remembered answers."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "limits.requests_per_minute",
+    "variable": null,
+    "standard": 6000,
+    "needsRestart": false,
+    "description": "Requests of one account, unless it has a limit of its own."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "limits.tokens_per_minute",
+    "variable": null,
+    "standard": null,
+    "needsRestart": false,
+    "description": "Tokens of one account, unless it has a limit of its own. Null for no limit."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "limits.images_per_minute",
+    "variable": null,
+    "standard": null,
+    "needsRestart": false,
+    "description": "Images of one account, unless it has a limit of its own. Null for no limit."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "limits.concurrency",
+    "variable": null,
+    "standard": null,
+    "needsRestart": false,
+    "description": "Calls of one account at once, unless it has a limit of its own. Null for no limit."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "sign_up",
+    "variable": "SIGN_UP",
+    "standard": "closed",
+    "needsRestart": true,
+    "description": "Whether anybody may make a person and an account of their own, or only who is invited."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "limits.session_ttl_seconds",
+    "variable": null,
+    "standard": 2592000,
+    "needsRestart": true,
+    "description": "How long a person stays signed in at most."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "limits.session_idle_seconds",
+    "variable": null,
+    "standard": 604800,
+    "needsRestart": true,
+    "description": "After how long without a request a session ends."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "client_registration",
+    "variable": "CLIENT_REGISTRATION",
+    "standard": "open",
+    "needsRestart": true,
+    "description": "Whether OAuth clients may register themselves, so that a person can connect one by the address alone."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "client_documents",
+    "variable": "CLIENT_DOCUMENTS",
+    "standard": "open",
+    "needsRestart": true,
+    "description": "Whether OAuth clients may be known by a document of their own, which the gateway fetches by https. `closed` where it cannot reach the internet."
+  },
+  {
+    "group": "Accounts and people",
+    "name": "limits.oauth_registrations_per_hour_max",
+    "variable": null,
+    "standard": 20,
+    "needsRestart": true,
+    "description": "OAuth clients that may be registered from one address (of IPv6, one network of 64 bits) within an hour."
+  },
+  {
+    "group": "Tools",
+    "name": "upload_dir",
+    "variable": "UPLOAD_DIR",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Folder in which the tool `generate-image-preview` saves pictures. Nothing is saved without it."
+  },
+  {
+    "group": "Tools",
+    "name": "limits.upload_bytes_max",
+    "variable": null,
+    "standard": 10737418240,
+    "needsRestart": true,
+    "description": "Bytes that UPLOAD_DIR may hold."
+  },
+  {
+    "group": "Tools",
+    "name": "limits.tool_inline_image_bytes_max",
+    "variable": null,
+    "standard": 0,
+    "needsRestart": false,
+    "description": "Bytes of base64 that a picture may have in the result of a tool. A larger one is shown as a smaller preview, and saved in full where UPLOAD_DIR is set; 0 shows all as they are."
+  },
+  {
+    "group": "Tools",
+    "name": "limits.event_streams_per_key_max",
+    "variable": null,
+    "standard": 128,
+    "needsRestart": true,
+    "description": "Event streams of `/mcp` that one key may hold open."
+  },
+  {
+    "group": "Tools",
+    "name": "limits.event_streams_per_account_max",
+    "variable": null,
+    "standard": 256,
+    "needsRestart": true,
+    "description": "Event streams of `/mcp` that one account may hold open."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "log_level",
+    "variable": "LOG_LEVEL",
+    "standard": "info",
+    "needsRestart": false,
+    "description": "How much is logged."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "metrics_token",
+    "variable": "METRICS_TOKEN",
+    "standard": null,
+    "needsRestart": false,
+    "description": "Bearer token of `/metrics`. Without it only this machine may read them."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "trace_context",
+    "variable": "TRACE_CONTEXT",
+    "standard": "passed_on",
+    "needsRestart": true,
+    "description": "What becomes of the `traceparent` of a request: vendors are told it, it is taken for own traces alone, or it is ignored."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "otlp_endpoint",
+    "variable": "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Collector of OpenTelemetry, as `http://localhost:4318`. Without it nothing of OpenTelemetry is loaded."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "otlp_headers",
+    "variable": "OTEL_EXPORTER_OTLP_HEADERS",
+    "standard": null,
+    "needsRestart": true,
+    "description": "Headers for the collector, as `authorization=Bearer%20...,name=value`; kept secret."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "otlp_protocol",
+    "variable": "OTEL_EXPORTER_OTLP_PROTOCOL",
+    "standard": "http/protobuf",
+    "needsRestart": true,
+    "description": "How the collector is spoken to."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "otlp_timeout_ms",
+    "variable": "OTEL_EXPORTER_OTLP_TIMEOUT",
+    "standard": 10000,
+    "needsRestart": true,
+    "description": "How long one export may take, repetitions included."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "service_name",
+    "variable": "OTEL_SERVICE_NAME",
+    "standard": "model-access-gateway",
+    "needsRestart": true,
+    "description": "The gateway's name in traces and metrics."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "resource_attributes",
+    "variable": "OTEL_RESOURCE_ATTRIBUTES",
+    "standard": null,
+    "needsRestart": true,
+    "description": "What else traces and metrics say of where they come from, as `deployment.environment.name=production,name=value`."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "traces_sampler",
+    "variable": "OTEL_TRACES_SAMPLER",
+    "standard": "parentbased_always_on",
+    "needsRestart": true,
+    "description": "Which requests are traced; with `parentbased` it is as their callers decided."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "traces_sampler_arg",
+    "variable": "OTEL_TRACES_SAMPLER_ARG",
+    "standard": 1,
+    "needsRestart": true,
+    "description": "The share of requests that `traceidratio` traces."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "metric_export_interval_ms",
+    "variable": "OTEL_METRIC_EXPORT_INTERVAL",
+    "standard": 60000,
+    "needsRestart": true,
+    "description": "How often metrics are sent to the collector."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "otel_sdk_disabled",
+    "variable": "OTEL_SDK_DISABLED",
+    "standard": false,
+    "needsRestart": true,
+    "description": "Whether nothing is sent to the collector, though its address is set."
   }
 ] as const

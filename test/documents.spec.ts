@@ -79,9 +79,9 @@ describe('the page on security', () => {
   })
 })
 
-describe('the README', () => {
+describe('the page of settings', () => {
   it('has the settings as they are', () => {
-    const text = readFileSync(join(root, 'README.md'), 'utf8')
+    const text = readFileSync(join(root, 'docs/settings.md'), 'utf8')
     const section = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(text)?.[1] ?? ''
     expect(cellsOf(section)).to.deep.equal(cellsOf(settingsTable()))
   })

@@ -9,7 +9,11 @@ type Setting = Schema & {
   default?: unknown
   description?: string
 }
-export type SettingsSchema = Schema & { properties: Record<string, Setting> }
+export type SettingsSchema = Schema & {
+  properties: Record<string, Setting>
+  /** The names of the settings in the order of the table, by the title of their group. */
+  'x-groups': Record<string, string[]>
+}
 
 /**
  * The files with the settings' types, their check and the rows of their table, by name; and with the
@@ -32,14 +36,15 @@ export async function settingsFiles(
       }),
     )
   const { limits: _limits, ...plain } = schema.properties
-  const table = [...rows(plain), ...rows(limits, 'limits.')]
+  const { 'x-groups': groups, ...checked } = schema
+  const table = inGroups([...rows(plain), ...rows(limits, 'limits.')], groups)
   const ajv = new Ajv2020({ ...options, useDefaults: true, coerceTypes: true, allErrors: true })
   return {
-    'settings.ts': `${await schemaTypes({ Settings: schema })}
+    'settings.ts': `${await schemaTypes({ Settings: checked })}
 export const settings = ${JSON.stringify(table, null, 2)} as const
 `,
     'settings-check.js': compile(ajv.addSchema(document, 'contract'), {
-      settingsCheck: schema,
+      settingsCheck: checked,
       catalogModelCheck: { $ref: 'contract#/components/schemas/CatalogModel' },
     }),
     'settings-check.d.ts': `${banner}
@@ -52,4 +57,22 @@ export const settingsCheck: Check<components['schemas']['Settings']>
 export const catalogModelCheck: Check<contract['schemas']['CatalogModel']>
 `,
   }
+}
+
+/** The rows with their groups, in the order of these. Throws for a setting that is in none, or in two. */
+function inGroups<Row extends { name: string }>(
+  rows: readonly Row[],
+  groups: SettingsSchema['x-groups'],
+): (Row & { group: string })[] {
+  const byName = new Map(rows.map((row) => [row.name, row]))
+  const grouped = Object.entries(groups).flatMap(([group, names]) =>
+    names.map((name) => {
+      const row = byName.get(name)
+      if (!byName.delete(name))
+        throw new Error(`x-groups: '${name}' is no setting, or is there twice.`)
+      return { group, ...row! }
+    }),
+  )
+  if (byName.size > 0) throw new Error(`x-groups lacks ${[...byName.keys()].join(', ')}.`)
+  return grouped
 }

@@ -25,6 +25,7 @@ import {
 import { complaintText } from './complaint.ts'
 
 type Settings = components['schemas']['Settings']
+type Setting = (typeof settings)[number]
 type SettingsLimits = Required<NonNullable<Settings['limits']>>
 
 type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
@@ -181,24 +182,30 @@ function complaintsAboutCatalog(
   return [...errors.map(complaintText), ...complaints]
 }
 
-/** The settings as a Markdown table, for the README. */
+const tableHead =
+  '| Setting | `gateway.yaml` | Default | Applied by | What it is |\n|---|---|---|---|---|\n'
+const configFileRow =
+  '| `CONFIG_FILE` |  |  | restart | Path of `gateway.yaml`. There is none unless this is set. |'
+
+/** The settings as Markdown tables, one for each group, for docs/settings.md. */
 export function settingsTable(): string {
-  const head =
-    '| Setting | `gateway.yaml` | Default | Applied by | What it is |\n|---|---|---|---|---|\n' +
-    '| `CONFIG_FILE` |  |  | restart | Path of `gateway.yaml`. There is none unless this is set. |\n'
-  const rows = settings.map(({ name, variable, standard, needsRestart, description }) => {
+  const rowOf = ({ name, variable, standard, needsRestart, description }: Setting) => {
     const plain = typeof standard === 'string' || typeof standard === 'number'
     const text = plain ? `\`${standard}\`` : ''
     const variableText = variable === null ? '' : `\`${variable}\``
     const applied = needsRestart ? 'restart' : 'reload'
     return `| ${variableText} | \`${name}\` | ${text} | ${applied} | ${description ?? ''} |`
+  }
+  const groups = [...Map.groupBy(settings, ({ group }) => group)].map(([group, members], index) => {
+    const rows = [...members.map(rowOf), ...(index === 0 ? [configFileRow] : [])]
+    return `## ${group}\n\n${tableHead}${rows.join('\n')}\n`
   })
   const keys = vendors.map(({ name, keyVariables, baseUrlVariable, baseUrl }) => {
     const keyNames = keyVariables.map((variable) => `\`${variable}\``).join(' or ')
     return `| ${name} | ${keyNames} | \`${baseUrlVariable}\` | \`${baseUrl}\` |`
   })
-  const vendorHead = '\n| Vendor | Key | Other address | Address |\n|---|---|---|---|\n'
-  return `${head}${rows.join('\n')}\n${vendorHead}${keys.join('\n')}\n`
+  const vendorHead = '## Vendors\n\n| Vendor | Key | Other address | Address |\n|---|---|---|---|\n'
+  return `${groups.join('\n')}\n${vendorHead}${keys.join('\n')}\n`
 }
 
 function readFile(path: string | undefined, complaints: string[]): Record<string, unknown> {
