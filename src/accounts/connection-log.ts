@@ -17,17 +17,17 @@ export type KeptConnectionLog = ConnectionLog & {
   close(): Promise<void>
 }
 
-/** Of each kind; of further ones nothing is noted until these are written. */
+/** Of each kind; further ones are dropped until these are written. */
 export const noteWaitingMax = 1000
 /** The programs of a person, each by its name. */
 const clientsPerKeyMax = 20
-/** A year and a month: a program that is used once a year is still known. */
+/** Longer than a year: a program that is used once a year stays listed. */
 const clientTtlMs = 400 * 86_400_000
-/** As many as a page shows twice; who fills it forgets its own alone. */
+/** An account that exceeds it loses its own oldest attempts only. */
 const attemptsPerAccountMax = 200
-/** As long as what the ledger's pages show by the day. */
+/** A month, as the usage pages show by the day. */
 export const attemptTtlMs = 30 * 86_400_000
-/** Of no account: anybody can make them, so they are kept for less and are few. */
+/** Strangers can produce these, so they are fewer and expire sooner. */
 const unknownAttemptsMax = 500
 const unknownAttemptTtlMs = 7 * 86_400_000
 

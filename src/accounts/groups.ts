@@ -7,7 +7,7 @@ export type GroupLimits = { ledgerGroupRowsMax?: number; ledgerGroupPauseMaxMs?:
 
 /** One transaction of them takes some ten milliseconds. */
 const groupRowsMax = 500
-/** What a commit of one more row saves is worth no longer wait (docs/performance.md#ledger). */
+/** A longer wait costs callers more than a larger group saves (docs/performance.md#ledger). */
 const groupPauseMaxMs = 2
 
 /**

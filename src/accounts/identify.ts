@@ -47,9 +47,9 @@ export type KnownKeys = {
   forget(isConcerned: (caller: Caller) => boolean): void
 }
 
-/** With the announcement of each change, what docs/behaviour.md promises of a revoked key: two seconds. */
+/** A revoked key must fail within two seconds, also when the announcement is lost. */
 const cacheMs = 1000
-/** A kilobyte or two each; a caller without a place here costs one query more. */
+/** Some kilobytes each; a key that is not cached costs one query. */
 const cacheEntriesMax = 10_000
 
 /** Authenticates keys against the store, and caches those it finds. */

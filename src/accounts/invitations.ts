@@ -26,9 +26,9 @@ type Options = {
   limits: { invitationsPerAccountMax?: number }
 }
 
-/** Somebody may be away for a week; the link is a secret on its way until then. */
+/** Long enough for a person on leave; the link is a secret in transit until then. */
 const ttlMs = 7 * 86_400_000
-/** More than an account invites in a week; each is a row that a page lists. */
+/** Each open invitation is a row in the account's list. */
 const openMax = 1000
 
 export type Invitations = {

@@ -27,7 +27,7 @@ type Options = {
   sessionIdleSeconds: number
 }
 
-/** A change that is announced is seen at once; this is for one whose announcement is lost. */
+/** Announced changes apply at once; this covers a lost announcement. */
 const recheckMs = 1000
 
 /**

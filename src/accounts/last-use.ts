@@ -18,9 +18,9 @@ type Options = {
   keyUseWriteMs?: number
 }
 
-/** People read it by the minute; what a crash loses of it is not more. */
+/** The last use is shown to people by the minute; a crash loses one interval. */
 export const useWriteMs = 60_000
-/** Uses of further keys are not noted while so many wait; with more in a minute, all are in use. */
+/** Uses of further keys within the interval are not recorded. */
 const keysWaitingMax = 10_000
 
 /** Writes when keys were last used: all of them together, once in a while. */

@@ -21,7 +21,7 @@ type Options = {
   baseUrl: string
 }
 
-/** It replaces a password: as long as it takes to reach a person, and no longer. */
+/** The link replaces a password: it is valid for the day on which it is handed over. */
 const ttlMs = 86_400_000
 
 export type PasswordLinks = {

@@ -18,9 +18,9 @@ type Parameters = { memoryKib: number; passes: number; lanes: number }
 
 /** RFC 9106 section 4, the second recommended option. */
 const recommended = { memoryKib: 65_536, passes: 3, lanes: 4 }
-/** Each takes its memory, and a core for a tenth of a second. */
+/** Each hash takes 64 MiB and a core. */
 const hashesConcurrentMax = 2
-/** As many as are done in a few seconds. */
+/** Further ones would exceed the time that a person waits. */
 const hashesWaitingMax = 64
 const saltBytes = 16
 const tagBytes = 32

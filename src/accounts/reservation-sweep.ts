@@ -20,7 +20,7 @@ type Options = {
   onSwept: (error?: unknown) => void
 }
 
-/** The budget of a call whose process died is uncertain for so long; a death that is known is looked at at once. */
+/** Bounds how long the call of a dead process stays uncharged. */
 const sweepMs = 10_000
 
 /**

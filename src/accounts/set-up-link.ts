@@ -11,7 +11,7 @@ type Options = {
   clock: () => number
 }
 
-/** It makes an owner: as long as who starts the gateway may be interrupted, and no longer. */
+/** The link makes an owner: the operator uses it on the day of the start. */
 const ttlMs = 86_400_000
 
 export type SetUpLinks = {

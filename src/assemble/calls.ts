@@ -30,9 +30,9 @@ import type { Environment, Peers, StoreParts } from './store.ts'
 
 /** After a failure, nothing is asked for so long. */
 const farCachePauseMs = 500
-/** A call waits for it before its vendor is asked, who takes longer for anything. */
+/** A call waits for the far cache before its vendor; a vendor's answer takes longer than this. */
 const farCacheTimeoutStandardMs = 150
-/** A host of pictures redirects once or twice, to where they are stored. */
+/** Hosts of pictures redirect to their storage, once or twice. */
 const pictureRedirectsMax = 3
 
 /** What calls use and what outlives a reload: connections, memories, counts and queues. */

@@ -27,7 +27,7 @@ type Parts = {
   keys: Keys
 }
 
-/** From everywhere together: more is no use of people, and each is a row. */
+/** From all addresses together; each registration is a row. */
 const registrationsPerHourMax = 500
 
 /** The authorization server, with what it needs of the store and of the network. */

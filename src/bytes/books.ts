@@ -55,7 +55,7 @@ export type BudgetOptions = {
   onGiven?: (bytes: number) => void
 }
 
-/** A phone that changes its network is back within this; memory is kept no longer for one that pauses. */
+/** Long enough for a lost packet to be repeated; beyond it the memory goes to active peers. */
 const graceStandardMs = 2000
 
 /** Who holds how much, who waits for room, and who pauses while holding. */

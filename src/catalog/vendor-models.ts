@@ -30,7 +30,7 @@ type Known = { names: ReadonlyMap<string, string>; until: number; reading?: Prom
 const modelsMax = 1000
 /** How long a vendor whose list cannot be had is left alone. */
 const retryMs = 30_000
-/** A call waits for it; without the list its name is answered as unknown. */
+/** A call waits for the list; without it the name is unknown. */
 const listTimeoutMs = 3000
 
 /** Asks each vendor at most once in a while, and only after a name that nobody knows. */

@@ -53,14 +53,14 @@ export type FailoverPolicy = {
   random: () => number
 }
 
-/** As many as the routes of a model, with one more of most; each may be charged. */
+/** Enough for four routes with a retry each; any try may be charged. */
 const triesStandardMax = 8
-/** A vendor that is overloaded has often recovered by then. */
+/** An overloaded vendor often recovers within it. */
 const retryDelayStandardMs = 250
-/** A caller can wait for longer by itself, and is given the time. */
+/** For a longer wait the caller gets `Retry-After` instead. */
 const retryDelayStandardMaxMs = 2000
 
-/** How long a route or a key that failed rests, at first: an outage of a vendor often lasts no longer. */
+/** The first rest of a route or key that failed: brief outages are over by then. */
 export const restMs = 5000
 /** The longest rest: a vendor that has recovered is found within a minute. */
 export const restMaxMs = 60_000

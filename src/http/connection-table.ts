@@ -65,7 +65,7 @@ const evictedAtOnceMax = 16
 const evictingPauseMs = 100
 const [sweepMsMin, sweepMsMax] = [10, 1000]
 
-/** A slow reader takes some bytes within a minute; one that takes none has left without a word. */
+/** A slow reader takes some bytes within a minute; a client that takes none has disappeared. */
 const answerTimeoutStandardMs = 60_000
 /** Long enough for an error to be read in the middle of an upload, before the connection is reset. */
 export const lingerTimeoutStandardMs = 2000

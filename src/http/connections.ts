@@ -37,7 +37,7 @@ export type Connections = Pick<
   refuse(socket: Socket, error: GatewayError): void
 }
 
-/** Hardly any client sends a request before the last one's answer; a browser never does. */
+/** Few clients pipeline at all; each waiting request takes memory. */
 const pipelinedRequestsMax = 16
 
 export function createConnections(options: ConnectionsOptions): Connections {

@@ -72,7 +72,7 @@ function invalidJson(message: string, cause?: unknown): GatewayError {
 const levelsMax = 1000
 /** More than any list of tools has. */
 const namesMax = 20_000
-/** Parsed, each takes tens of bytes; a conversation of the largest context with its tools has far fewer. */
+/** Each parsed value takes tens of bytes; conversations with many tools have far fewer. */
 const valuesStandardMax = 250_000
 
 /** What a byte outside of strings means here; nothing for most of them. */

@@ -10,7 +10,7 @@ export type BodyLimits = {
   requestIdleTimeoutMs?: number
 }
 
-/** A client whose network changes is back within seconds; one that has left sends nothing any more. */
+/** A client that changes networks resumes within seconds; longer silence means that it has left. */
 const idleTimeoutStandardMs = 30_000
 
 /** What becomes of a body as it arrives. */

@@ -176,9 +176,9 @@ const noProxy = new GatewayError('method_not_allowed', 'The gateway is no proxy:
 })
 const checkingIntervalMsMax = 5000
 const headerBytesMax = 16_384
-/** They are one packet or two: who takes longer is no client that works, or holds connections on purpose. */
+/** Headers fit in a few packets; a slower client is broken or holds connections on purpose. */
 const headersTimeoutMs = 30_000
-/** A burst of all clients of a replica that restarts; the system takes at most net.core.somaxconn. */
+/** All clients may reconnect at once after a restart; the system caps it at net.core.somaxconn. */
 const connectionsWaitingMax = 4096
 const refusedMax = 64
 

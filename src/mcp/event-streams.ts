@@ -41,7 +41,7 @@ export type EventStreamLimits = {
   eventStreamsMax?: number
 }
 
-/** A client has one, and another for a moment when it connects again. */
+/** A client has one, and briefly a second when it reconnects. */
 const streamsPerSessionMax = 4
 /** Each takes a connection and some kilobytes. */
 const streamsMax = 10_000

@@ -58,7 +58,7 @@ export type OtherProcesses = {
   publishState: ((accountId: string, state: ToolCallState) => void) | undefined
 }
 
-/** Clients give up a call without progress after a minute, some after ten seconds. */
+/** Clients reset their timeout at each progress notification; the shortest are some ten seconds. */
 const progressIntervalMs = 5000
 
 export type ToolServer = {

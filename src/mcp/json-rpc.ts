@@ -20,7 +20,7 @@ export type Message =
   | { kind: 'response' }
   | { kind: 'invalid'; id: MessageId | null; reason: string }
 
-/** More than any client puts into one; each is answered in memory until the last is. */
+/** All answers of a batch are held in memory until the last one. */
 const batchMessagesMax = 100
 type Messages = { isBatch: boolean; messages: Message[] }
 

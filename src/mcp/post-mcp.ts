@@ -37,9 +37,9 @@ export type PostLimits = {
   toolCallsPerKeyMax?: number
 }
 
-/** As many as a person's client has in work at once. */
+/** One batch must not occupy all connections of a provider. */
 const batchConcurrentMax = 8
-/** Clients and proxies cut a silent request after some ten seconds. */
+/** Proxies and clients cut a request that stays silent for long. */
 const streamAfterMs = 5000
 /** In work or waiting: each holds its arguments in memory. */
 const callsPerKeyMax = 1000

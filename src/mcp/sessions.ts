@@ -29,7 +29,7 @@ const proofLength = 16
 
 export type SessionLimits = { toolSessionsRememberedMax?: number }
 
-/** Of a session that is forgotten the end is, and its log level: neither does harm. */
+/** An evicted session loses its ended mark and its log level, neither of which does harm. */
 export const sessionsRememberedMax = 10_000
 
 export function createSessions(key: Buffer, limits: SessionLimits): Sessions {

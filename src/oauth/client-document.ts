@@ -28,7 +28,7 @@ type Options = {
 
 /** A client has a name, some addresses and its keys. */
 const bytesMax = 16_384
-/** One document is asked for twice within a sign-in, and a host that is down is not to be asked by everybody. */
+/** A sign-in fetches a document twice; a host that fails is not asked again at once. */
 const retryMs = 10_000
 const failedMax = 1000
 /** Each holds a connection for two seconds at most. */

@@ -47,10 +47,10 @@ export type RedisEvents = {
   redisRefused(place: string, trouble: Omit<RedisTrouble, 'isRefusal'>): void
 }
 
-/** It is in the same network: who takes longer is away, and calls do without. */
+/** Redis is in the same network: a slower one counts as away, and calls go on without it. */
 const connectStandardMs = 1000
 const commandStandardMs = 250
-/** With a second to notice, a Redis that hangs is done without two seconds after it began to. */
+/** A Redis that hangs is noticed within two intervals (docs/redis.md). */
 const pingStandardMs = 500
 /** Pauses between tries to connect: short, since it has to be back two seconds after its server. */
 const pausesMs = [50, 100, 200, 400, 500] as const

@@ -7,7 +7,7 @@ import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
 import { isInsideHost } from './public-address.ts'
 import { isWhole } from './whole.ts'
 
-/** A picture is decoded whole where it is converted: four bytes a pixel. Cameras of phones make no more. */
+/** A conversion decodes the whole picture, at four bytes a pixel: 200 MB. */
 const pixelsMax = 50_000_000
 
 /** No vendor that says what it reads takes less (docs/vendors.md#input-pictures). */

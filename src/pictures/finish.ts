@@ -9,9 +9,9 @@ import { hasContentCredentials } from './content-credentials.ts'
 
 type Limits = { rendersConcurrentMax?: number; rendersQueuedMax?: number }
 
-/** Each takes a thread of four, which the store's files and name look-ups share. */
+/** Each takes one of libuv's four threads, which files and name look-ups share. */
 const concurrentMax = 2
-/** More than are done within the time of a call. */
+/** More than finish within the deadline of a call. */
 const queuedMax = 256
 
 const bytesPerPixel = 4

@@ -37,10 +37,10 @@ type Options = PublicNet & {
   connectionsMax: number
 }
 
-/** Hosts of pictures answer at once or not at all; a caller waits meanwhile. */
+/** A caller waits for the picture; a host that is slower than this counts as unreachable. */
 const connectStandardMs = 3000
 const idleStandardMs = 5000
-/** For ten megabytes over a slow line. */
+/** Enough for the largest picture over a slow connection. */
 const totalStandardMs = 30_000
 
 /** Takes the bytes as they arrive. */

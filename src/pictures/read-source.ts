@@ -12,7 +12,7 @@ import { checkPicture } from './check-picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal, tooLarge } from './data-url.ts'
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
 
-/** Sixteen pictures of a usual size; all of them are in memory until the call ends. */
+/** All input pictures of a call are in memory until it ends. */
 const allBytesMax = 32 * 1024 * 1024
 
 /** Reads input pictures and checks that each is complete and within the limits. */

@@ -34,7 +34,7 @@ export const firstWaitMs = 1000
 /** Where nothing was tried for so long, all is free again. */
 export const forgottenAfterMs = 15 * 60_000
 
-/** E-mails and addresses: a hundred bytes each, and the slower ones are remembered longest. */
+/** E-mails and addresses, at some hundred bytes each; the least recently used are dropped. */
 const entriesStandardMax = 10_000
 
 /** Counts attempts in the memory of this process. */

@@ -36,9 +36,9 @@ export type Idempotency = {
 }
 
 const dayMs = 86_400_000
-/** Room in the store: a day of answers, of which an account may fill half. */
+/** Space in the store; an account may fill half of it. */
 const shelfBytesMax = 1024 ** 3
-/** Ten pictures as base64. */
+/** Fits ten pictures as base64. */
 const answerBytesMax = 64 * 1024 * 1024
 /** How long after its deadline a request has certainly ended, by the clock of any replica. */
 const deadlineSpareMs = 60_000 + clocksDifferMaxMs

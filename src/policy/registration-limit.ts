@@ -11,7 +11,7 @@ type Limits = {
 type Window = { count: number; startedAtMs: number }
 
 const windowMs = 3_600_000
-/** Addresses that are remembered; the least recently used are forgotten. */
+/** Origins kept in memory; the least recently used are dropped. */
 const entriesMax = 10_000
 
 /**

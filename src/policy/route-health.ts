@@ -18,7 +18,7 @@ type Options = {
   monotonic: () => number
 }
 
-/** One or two failures in a row happen at any vendor. */
+/** Single failures are normal at any vendor; five in a row are an outage. */
 const failuresMax = 5
 /** Bounds the memory: at some endpoints callers choose the names of models. */
 const circuitsMax = 10_000

@@ -2,7 +2,7 @@ import type { Loaded } from '../settings/config.ts'
 import { serveFolder, type ServedFolder } from '../storage/folder-lock.ts'
 import { makeFolder } from '../storage/folder.ts'
 
-/** A gateway that is stopped drains for longer; one that is replaced at once has left by then. */
+/** Enough for a predecessor that is idle; one that drains takes longer and fails the start. */
 const waitMs = 10_000
 
 /** Takes the folder of the embedded store, which one gateway serves at a time. Throws a StoreError. */

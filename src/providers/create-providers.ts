@@ -41,11 +41,11 @@ type ProviderLimits = {
   streamCoalescingStreamsMin?: number
 }
 
-/** For the end of a stream after its end mark, and for the body of an error: neither is worth a longer wait. */
+/** Applies after the end mark of a stream and to the body of an error: the answer is complete without either. */
 const endTimeoutMs = 2000
-/** Ten pictures of 4096 pixels a side as base64; an endpoint that never ends would fill the memory. */
+/** Fits ten large pictures as base64, and bounds an endpoint that never ends its answer. */
 const answerBytesMax = 128 * 1024 * 1024
-/** It is parsed at once, which holds up every other call; no text of a model comes near. */
+/** JSON is parsed in one go, which blocks the event loop; answers of models are far smaller. */
 const jsonBytesMax = 16 * 1024 * 1024
 
 export type Providers = {

@@ -8,9 +8,9 @@ import type { Vendor } from './vendor.ts'
 type Listed = Pick<Vendor, 'modelsPath' | 'modelsHeaders' | 'modelNames'>
 type Upstream = { dispatch: Dispatch; texts: VendorTexts }
 
-/** A call waits for the list; without it the name is answered as unknown. */
+/** A call waits for the list; without it the name is unknown. */
 const timeoutMs = 3000
-/** The longest of all, OpenRouter's, has half a megabyte. */
+/** Far above the largest list of a vendor; it bounds what a broken one takes. */
 const bytesMax = 4 * 1024 * 1024
 const namesMax = 10_000
 

@@ -41,7 +41,7 @@ type Options = {
 }
 
 const versionMin = 13
-/** A call waits for it; a server that takes longer is overloaded or away. */
+/** A call waits for the connection; a slower server counts as away. */
 const connectStandardMs = 5000
 const startPauseMs = 500
 /** Sooner than a silent server is given up, since an operator looks by then. */

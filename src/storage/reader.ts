@@ -3,11 +3,11 @@ import { GatewayError } from '../core/error.ts'
 import { StoreError } from './store-error.ts'
 import type { Tables } from './tables.ts'
 
-/** A report over all of a large ledger; a page of the dashboard waits for no longer. */
+/** A report may read a whole ledger, while a person waits for it. */
 export const reportTimeoutMs = 30_000
-/** One is made at a time: more would wait for longer than who asks. */
+/** Reports run one at a time: further ones would wait longer than their callers do. */
 export const reportsWaitingMax = 32
-/** A page of the dashboard asks for six at once. */
+/** A page of the dashboard sends several requests at once; one account must not fill the queue. */
 export const reportsPerAccountMax = 8
 
 /** Reads the store beside the connections that write to it (docs/storage.md#reports). */

@@ -28,9 +28,9 @@ export type SqliteStoreOptions = {
   }
 }
 
-/** For another process's transaction: a checkpoint, a backup, a command. */
+/** Waits for the transaction of another process, as of a command. */
 const busyStandardMs = 5000
-/** No query of a call takes a second; a thread that is silent for longer is broken. */
+/** Queries of calls take milliseconds; a thread that is silent this long is broken. */
 const answerTimeoutMs = 30_000
 /** A few for each request that may be in work. */
 const queueStandardMax = 10_000

@@ -44,11 +44,11 @@ type Options = {
   events: StoreEvents
 }
 
-/** Some thousand rows: more than the calls that may be under way. It is taken in advance. */
+/** Room for some thousand rows, more than the calls under way; it is allocated in advance. */
 const journalBytesMax = 4 * 1024 * 1024
-/** A caller waits for its row meanwhile. */
+/** The caller waits for its row meanwhile. */
 const retryMaxMs = 2000
-/** A store that is well again is used within a second; a look costs next to nothing. */
+/** A store that recovered is used within a second; the check is cheap. */
 const checkIntervalMs = 1000
 const retryPauseMs = 50
 /** One transaction of them takes some ten milliseconds. */

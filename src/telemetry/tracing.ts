@@ -23,9 +23,9 @@ type Derived = Pick<
   'otlpHeaders' | 'isOneOfMany' | 'spansMax' | 'flushTimeoutMs'
 >
 
-/** A minute of many calls, and a megabyte or two; a collector that takes longer loses spans. */
+/** Some megabytes; when the collector is slower, further spans are dropped. */
 const spansMax = 4096
-/** An end is held up for no longer: orchestrators kill what does not end. */
+/** Delays the exit; orchestrators kill a process that takes too long. */
 const flushTimeoutMs = 3000
 
 /** Follows requests; `close` sends what is left to be told. */

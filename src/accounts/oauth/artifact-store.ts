@@ -56,9 +56,9 @@ export type ArtifactLimits = {
   oauthRefreshGraceSeconds?: number
 }
 
-/** Under way or remembered: some hundred megabytes; each has a kilobyte, and anybody can begin one. */
+/** Strangers can begin sign-ins; at about a kilobyte a row, this bounds the table at some 100 MB. */
 const signInsMax = 100_000
-/** Replaced ones included: a token each minute for a week. */
+/** Includes replaced tokens: one a minute for a week. */
 const tokensPerConnectionMax = 10_000
 /** The processes of one client may refresh at once, and one that lost its answer tries again. */
 const refreshGraceSeconds = 120

@@ -50,7 +50,7 @@ type Options = {
   limits?: { oauthConnectionsPerAccountMax: number }
 }
 
-/** More is no use of people; each is a key that is listed. */
+/** Each connection is a key in the account's lists. */
 const connectionsPerAccountMax = 1000
 
 /** Creates the keys of connected clients. */

@@ -24,11 +24,11 @@ export type SweepLimits = {
   oauthIdleClientTtlSeconds?: number
 }
 
-/** What has expired is not found any more: it only takes room. */
+/** Expired rows are no longer valid; they only take space. */
 const sweepMs = 60_000
-/** One statement removes so many, which holds up no call for long. */
+/** Rows a statement removes: small enough not to delay calls. */
 const sweepRowsMax = 1000
-/** A person who connects a client does so within the day. */
+/** A person connects a client within the day on which it registers. */
 const unusedClientTtlSeconds = 86_400
 /** A quarter of a year. */
 const idleClientTtlSeconds = 90 * 86_400

@@ -17,7 +17,7 @@ type Options = {
   limits: { oauthClientsMax?: number }
 }
 
-/** A registration is a kilobyte, and anybody can make one; those without a use are forgotten after a day. */
+/** Strangers can register clients, at about a kilobyte each; unused ones are removed after a day. */
 const clientsMax = 100_000
 
 /** Clients that registered themselves, and clients of accounts. */

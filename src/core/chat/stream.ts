@@ -23,7 +23,7 @@ export type StreamedChat = {
   pipe(sink: EventSink): Promise<StreamOutcome>
 }
 
-/** How much of a stream is kept to estimate its tokens where its vendor counts none: all of any answer but a broken one. */
+/** Bytes of a stream kept to estimate its tokens when the vendor reports none: more than any whole answer. */
 const estimateBytesMax = 1024 * 1024
 type Begun = {
   stream: ChatStream

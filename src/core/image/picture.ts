@@ -3,7 +3,7 @@ import { base64Bytes, decodeBase64 } from '../../bytes/base64.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { ImageFormat, Picture } from './image.ts'
 
-/** The bytes of an input picture: more than vendors take from callers, and the more has to be sent on. */
+/** Bytes of an input picture: the gateway holds it in memory and sends it on to the vendor. */
 export const pictureBytesMax = 10 * 1024 * 1024
 
 /** The signature at the start of each format. */

@@ -1,7 +1,7 @@
 import type { Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
 
-/** The bytes of an answer that is remembered: one picture of any model, and the cache holds a dozen of them. */
+/** Bytes of an answer that the cache keeps: by default it has room for sixteen of this size. */
 export const cacheEntryBytesMax = 4 * 1024 * 1024
 
 /** An answer as stored in the response cache. */

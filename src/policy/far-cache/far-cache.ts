@@ -52,7 +52,7 @@ type Options = {
   onOutcome: (outcome: FarOutcome) => void
 }
 
-/** What is written meanwhile waits in memory; a far cache that is slower than this misses answers. */
+/** Pending writes are held in memory; beyond this an answer stays in this process. */
 const writesStandardMax = 64
 const writtenBytesStandardMax = 32 * 1024 * 1024
 /** A head holds at most a hundred warnings of a thousand characters each, besides the text of the answer. */

@@ -18,11 +18,11 @@ type Options = {
   streamsMin?: number | undefined
 }
 
-/** No reader sees the difference, and at a token each 20 ms streams share most of their writes. */
+/** Invisible to a reader, and long enough for many streams to share a flush. */
 const intervalStandardMs = 10
-/** A write of it costs far more than what waiting would save. */
+/** Above this size, waiting saves nothing: the write itself dominates. */
 const bytesStandardMax = 65_536
-/** Fewer take a small part of one core. */
+/** With fewer streams there is CPU to spare (docs/performance.md#event-streams). */
 const streamsStandardMin = 32
 
 /**

@@ -20,7 +20,7 @@ type Asked = {
   limits: { upstreamConnectionsMax: number }
 }
 
-/** A vendor's servers answer within tens of milliseconds; another route is tried sooner than a lost packet is sent a third time. */
+/** Enough for two lost packets; a slower host counts as unreachable, and another route is tried. */
 const connectTimeoutMs = 5000
 
 /** Lines to providers, which outlive the settings that asked for them first. */
