@@ -30,6 +30,6 @@ export type ChatImagesBody = {
     }
     finish_reason: string
   }[]
-  usage: { cost: number | null; cost_status: string }
+  usage: { cost: number | null; cost_status: string; cost_details?: object }
   warnings?: { param: string; requested: unknown; applied: unknown; reason: string }[]
 }
