@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { expect } from 'chai'
 import { completion, textChunk } from '../support/chat-answers.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
@@ -34,6 +35,27 @@ describe('an answer that nobody takes', () => {
     await untilCut(socket)
     await untilClosedFor(gateway, 'untaken')
     expect(gateway.logText()).to.match(/"untaken":1,"msg":"connections closed"/)
+  })
+
+  it('arrives whole when its client takes it slowly', async () => {
+    let bytes = 0
+    // A millisecond for each KiB that the client has read: 12 seconds for the answer.
+    await using own = await startOwnEndpoint({
+      bounds: { answerTimeoutMs: 3000, lingerTimeoutMs: 40 },
+      monotonic: () => bytes / 1024,
+    })
+    const text = 'x'.repeat(12 * 1024 * 1024)
+    own.upstream.answer(completion(text))
+    const body = JSON.stringify({ model: 'own/house-1', messages: hello })
+    const socket = await openConnection(own.gateway.url)
+    socket.pause()
+    const length = { 'content-length': String(body.length) }
+    socket.write(postHead('/v1/chat/completions', own.gateway.liveKey, length) + body)
+    for await (const piece of socket) {
+      bytes += (piece as Buffer).length
+      await setTimeout(10)
+    }
+    expect(bytes).to.be.greaterThan(text.length)
   })
 
   it('is cut in the middle of a stream, and its call is ended', async () => {
