@@ -1,6 +1,6 @@
 /** The commands beside the server: `npm run -s gateway -- <command>`. */
 import { backup } from './commands/backup.ts'
-import { UsageError, type Command } from './commands/command.ts'
+import { UsageError, type Command, type CommandContext, type Told } from './commands/command.ts'
 import { createAccount } from './commands/create-account.ts'
 import { createKey } from './commands/create-key.ts'
 import { createPasswordLink } from './commands/create-password-link.ts'
@@ -16,7 +16,7 @@ import { restore } from './commands/restore.ts'
 import { revokeKey } from './commands/revoke-key.ts'
 import { rotateKey } from './commands/rotate-key.ts'
 import { rotateOauthKeys } from './commands/rotate-oauth-keys.ts'
-import { ConfigError, settingsTable } from './settings/config.ts'
+import { ConfigError, readVariables, settingsTable } from './settings/config.ts'
 import { GatewayError } from './core/error.ts'
 import { NoStore } from './storage/migrations.ts'
 import { StoreError } from './storage/store-error.ts'
@@ -89,37 +89,51 @@ const commands: Readonly<Record<string, Command>> = {
   settings: () => Promise.resolve({ text: settingsTable() }),
 }
 
-async function main(words: string[]): Promise<void> {
+/** Where a command prints, and what else it uses of its process. */
+export type Streams = CommandContext & { print: (text: string) => void }
+
+/**
+ * Runs the command that the words name. Returns the exit code: 0, 1 for what was looked at and is not
+ * as it should be or cannot be used, 2 for wrong words or settings.
+ */
+export async function runCommandLine(words: string[], streams: Streams): Promise<number> {
+  try {
+    const { text, failed = false } = await runNamed(words, streams)
+    streams.print(text)
+    return failed ? 1 : 0
+  } catch (error) {
+    const isTheirs =
+      error instanceof UsageError ||
+      error instanceof ConfigError ||
+      error instanceof NoStore ||
+      (error instanceof GatewayError && error.status < 500)
+    const isTold = isTheirs || error instanceof StoreError
+    const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
+    streams.notice(isTold ? error.message : stack)
+    return isTheirs ? 2 : 1
+  }
+}
+
+async function runNamed(words: string[], context: CommandContext): Promise<Told> {
   const [first, second] = words
-  if (first === undefined || first === 'help') return print(usageOf(commandsHelp))
+  if (first === undefined || first === 'help') return { text: usageOf(commandsHelp) }
   const length = [2, 1].find((count) => Object.hasOwn(commands, words.slice(0, count).join(' ')))
   const helpAt = words.findIndex((word) => word === '--help' || word === '-h')
   const name = words.slice(0, length ?? Math.max(helpAt, 0)).join(' ')
   const help = helpFor(name)
-  if (helpAt >= 0 && help !== '') return print(usageOf(help))
+  if (helpAt >= 0 && help !== '') return { text: usageOf(help) }
   if (length === undefined) {
     const asked = second === undefined ? first : `${first} ${second}`
     const usage = usageOf(commandsHelp)
     throw new UsageError(`There is no command '${asked.slice(0, 100)}'.\n\n${usage}`)
   }
-  const notice = (line: string) => void process.stderr.write(`${line}\n`)
-  const { text, failed = false } = await commands[name]!(words.slice(length), notice)
-  print(text)
-  if (failed) process.exitCode = 1
+  return commands[name]!(words.slice(length), context)
 }
 
-function print(text: string): void {
-  process.stdout.write(text)
+if (import.meta.main) {
+  process.exitCode = await runCommandLine(process.argv.slice(2), {
+    readVariables,
+    print: (text) => void process.stdout.write(text),
+    notice: (line) => void process.stderr.write(`${line}\n`),
+  })
 }
-
-await main(process.argv.slice(2)).catch((error: unknown) => {
-  const isTheirs =
-    error instanceof UsageError ||
-    error instanceof ConfigError ||
-    error instanceof NoStore ||
-    (error instanceof GatewayError && error.status < 500)
-  const isTold = isTheirs || error instanceof StoreError
-  const text = isTold ? error.message : error instanceof Error ? error.stack : String(error)
-  process.stderr.write(`${text}\n`)
-  process.exitCode = isTheirs ? 2 : 1
-})

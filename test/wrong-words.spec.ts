@@ -1,9 +1,8 @@
-import { join } from 'node:path'
 import { expect } from 'chai'
-import { makeFolder } from './support/folder.ts'
-import { runProgram, type Ended } from './support/program.ts'
+import { runCommand } from './support/command-line.ts'
+import { makeFolder, type TemporaryFolder } from './support/folder.ts'
 
-type Wrong = { words: string; says: RegExp; dataDir?: string }
+type Wrong = { words: string; says: RegExp }
 
 const wrong: Wrong[] = [
   { words: 'keys make', says: /There is no command 'keys make'.*Usage:/s },
@@ -37,28 +36,16 @@ const wrong: Wrong[] = [
   { words: `keys create --mode test --name ${'x'.repeat(101)}`, says: /at most 100 characters/ },
   { words: 'keys revoke --csv', says: /--csv/ },
   { words: 'keys revoke', says: /keys list/ },
-  // The others may make a store in theirs.
-  { words: 'keys revoke key_nosuch', says: /no store in .* yet/, dataDir: 'none' },
+  { words: 'keys revoke key_nosuch', says: /no store in .* yet/ },
 ]
 describe('wrong words on the command line', () => {
-  const ended = new Map<string, Ended>()
-  before(async function () {
-    // Some twenty starts, on a machine that has more to do.
-    this.timeout(60_000)
-    const { path, remove } = makeFolder()
-    // All at once: it is the starts that take time.
-    await Promise.all(
-      wrong.map(async ({ words, dataDir = 'data' }) => {
-        const options = { folder: path, variables: { DATA_DIR: join(path, dataDir) } }
-        ended.set(words, await runProgram('src/command-line.ts', words.split(' '), options))
-      }),
-    )
-    remove()
-  })
+  let folder: TemporaryFolder
+  beforeEach(() => (folder = makeFolder()))
+  afterEach(() => folder.remove())
 
   for (const { words, says } of wrong) {
-    it(`${words}: ends with 2 and says what to do`, () => {
-      const { code, stdout, stderr } = ended.get(words)!
+    it(`${words}: ends with 2 and says what to do`, async () => {
+      const { code, stdout, stderr } = await runCommand(words.split(' '), { DATA_DIR: folder.path })
       expect({ code, stdout }, stderr).to.deep.equal({ code: 2, stdout: '' })
       expect(stderr).to.match(says)
       expect(stderr).to.not.match(/^\s+at /m)

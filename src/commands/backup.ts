@@ -4,10 +4,11 @@ import { contentsJson, contentsText } from './contents.ts'
 import { embeddedConfig, fileIn } from './embedded.ts'
 
 /** backup: a copy of the store in one file, while the gateway runs. */
-export const backup: Command = async (words) => {
+export const backup: Command = async (words, context) => {
   const { values, positionals } = parsed(words, { force: { type: 'boolean' }, ...json }, 1)
   const file = fileIn(positionals, 'backup')
   const { dataDir } = embeddedConfig(
+    context,
     (database) =>
       `The store is a database, which has tools of its own: pg_dump --format=custom --file='${file}' '${database}', and pg_restore to put it back. For a copy that SQLite takes too: npm run -s gateway -- export '${file}'`,
   )

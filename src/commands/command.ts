@@ -1,11 +1,21 @@
 import { parseArgs, type ParseArgsOptionsConfig } from 'node:util'
+import type { Variables } from '../settings/config.ts'
+import type { Notice } from '../storage/store.ts'
 import { nearName } from '../core/words/near-name.ts'
 
 /** What a command prints; `failed` says that what it looked at is not as it should be. */
 export type Told = { text: string; failed?: boolean }
 
 /** Runs a command with the words behind its name. Throws a UsageError for wrong words. */
-export type Command = (words: string[], notice: (line: string) => void) => Promise<Told>
+export type Command = (words: string[], context: CommandContext) => Promise<Told>
+
+/** What a command uses of its process. */
+export type CommandContext = {
+  /** The variables of the process and of `.env`. */
+  readVariables: () => Variables
+  /** Prints a line on standard error. */
+  notice: Notice
+}
 
 /** Its message is printed without a stack trace. */
 export class UsageError extends Error {

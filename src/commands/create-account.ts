@@ -6,11 +6,11 @@ import { nameIn } from './name.ts'
 import { withStore } from './with-store.ts'
 
 /** accounts create: prints the id alone. */
-export const createAccount: Command = async (words, notice) => {
+export const createAccount: Command = async (words, context) => {
   const { values } = parsed(words, { name: text, ...allowanceOptions, ...json })
   const name = nameIn(values.name)
   const asked = checkedBody(bodyChecks.createAccount, { name, ...allowanceIn(values) })
-  return withStore('create', notice, async ({ accounts }) => {
+  return withStore('create', context, async ({ accounts }) => {
     await accounts.first()
     const account = await accounts.create(commandLine, asked)
     return { text: values.json === true ? jsonText(account) : `${account.id}\n` }

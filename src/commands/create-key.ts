@@ -22,7 +22,7 @@ const options = {
 } as const
 
 /** keys create: prints the secret alone, this once; of a client with its id. */
-export const createKey: Command = async (words, notice) => {
+export const createKey: Command = async (words, context) => {
   const { values } = parsed(words, options)
   const { mode, 'expires-in-days': days } = values
   if (mode !== 'test' && mode !== 'live') throw new UsageError('Say --mode test or --mode live.')
@@ -37,7 +37,7 @@ export const createKey: Command = async (words, notice) => {
     ...allowanceIn(values),
   }
   const asked = checkedBody(bodyChecks.createKey, given(body))
-  return withStore('create', notice, async ({ accounts, keys }) => {
+  return withStore('create', context, async ({ accounts, keys }) => {
     const { id: first } = await accounts.first()
     const { id } = await accounts.retrieve(commandLine, values.account ?? first)
     const made = await keys.create(commandLine, id, asked).catch((error: unknown) => {

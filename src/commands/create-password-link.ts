@@ -3,11 +3,11 @@ import { json, jsonText, parsed, UsageError, type Command } from './command.ts'
 import { gatewayAddress, withStore } from './with-store.ts'
 
 /** people password-link <e-mail> */
-export const createPasswordLink: Command = async (words, notice) => {
+export const createPasswordLink: Command = async (words, context) => {
   const { values, positionals } = parsed(words, json, 1)
   const [email] = positionals
   if (email === undefined) throw new UsageError('Say the e-mail of the person.')
-  return withStore('none', notice, async ({ store, audit, clock, ...settings }) => {
+  return withStore('none', context, async ({ store, audit, clock, ...settings }) => {
     const baseUrl = gatewayAddress(settings)
     const links = createPasswordLinks({ store, audit, clock, baseUrl })
     const made = await links.createByEmail(email)

@@ -3,9 +3,9 @@ import { json, jsonText, parsed, type Command } from './command.ts'
 import { gatewayAddress, withStore } from './with-store.ts'
 
 /** setup-link */
-export const createSetUpLink: Command = async (words, notice) => {
+export const createSetUpLink: Command = async (words, context) => {
   const { values } = parsed(words, json)
-  return withStore('create', notice, async ({ store, audit, accounts, clock, ...settings }) => {
+  return withStore('create', context, async ({ store, audit, accounts, clock, ...settings }) => {
     await accounts.first()
     const token = await createSetUpLinks({ store, audit, clock }).create()
     if (values.json === true) return { text: jsonText({ token }) }

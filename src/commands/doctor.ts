@@ -1,4 +1,4 @@
-import { loadConfig, readVariables } from '../settings/config.ts'
+import { loadConfig } from '../settings/config.ts'
 import { examineConnection } from '../connect/connect.ts'
 import { readTarget } from '../connect/target.ts'
 import { connectionText } from '../connect/told.ts'
@@ -10,7 +10,7 @@ import { json, jsonText, parsed, text, UsageError, type Command, type Told } fro
  * doctor: what is configured, what is reachable, what is missing. With `--connect`: what would
  * break the clients that are given an address (docs/connect.md#is-it-right).
  */
-export const doctor: Command = async (words) => {
+export const doctor: Command = async (words, { readVariables }) => {
   const { values } = parsed(words, { ...json, connect: text, key: text })
   const isJson = values.json === true
   if (values.connect !== undefined) {

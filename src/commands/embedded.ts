@@ -1,11 +1,14 @@
-import { loadConfig, readVariables, type Config } from '../settings/config.ts'
-import { UsageError } from './command.ts'
+import { loadConfig, type Config } from '../settings/config.ts'
+import { UsageError, type CommandContext } from './command.ts'
 
 /**
  * The settings of a gateway whose store is a file. Throws a UsageError where it is a database, with
  * what does the same there.
  */
-export function embeddedConfig(instead: (database: string) => string): Config {
+export function embeddedConfig(
+  { readVariables }: CommandContext,
+  instead: (database: string) => string,
+): Config {
   const { config, secrets } = loadConfig(readVariables())
   const { databaseUrl } = secrets
   if (databaseUrl === undefined) return config

@@ -5,10 +5,10 @@ import { fileIn } from './embedded.ts'
 import { withStore } from './with-store.ts'
 
 /** export: all rows of the store as lines of JSON, which import reads into any store. */
-export const exportRows: Command = async (words, notice) => {
+export const exportRows: Command = async (words, context) => {
   const { values, positionals } = parsed(words, { force: { type: 'boolean' }, ...json }, 1)
   const file = fileIn(positionals, 'export')
-  return withStore('none', notice, async ({ store, config: { dataDir } }) => {
+  return withStore('none', context, async ({ store, config: { dataDir } }) => {
     const made = await exportStore({ store, dataDir, file, replaces: values.force === true })
     const { head, rows, journaledRows: journaled } = made
     if (values.json === true) {

@@ -1,18 +1,17 @@
-import { loadConfig, readVariables } from '../settings/config.ts'
+import { loadConfig } from '../settings/config.ts'
 import { usdText } from '../core/money/price.ts'
 import { importIntoDatabase, importIntoFolder, type Imported } from '../storage/copies/import.ts'
-import type { Notice } from '../storage/store.ts'
-import { json, jsonText, parsed, type Command } from './command.ts'
+import { json, jsonText, parsed, type Command, type CommandContext } from './command.ts'
 import { counted } from './contents.ts'
 import { fileIn } from './embedded.ts'
 import { tablesText } from './export.ts'
 import { withStore } from './with-store.ts'
 
 /** import: fills an empty store with what export wrote. */
-export const importRows: Command = async (words, notice) => {
+export const importRows: Command = async (words, context) => {
   const { values, positionals } = parsed(words, json, 1)
   const file = fileIn(positionals, 'import')
-  const { head, rows, costNanoUsd, replaced, ...imported } = await imports(file, notice)
+  const { head, rows, costNanoUsd, replaced, ...imported } = await imports(file, context)
   const usd = usdText(BigInt(costNanoUsd))
   if (values.json === true) {
     const { schema, rows: tables } = head
@@ -27,9 +26,9 @@ export const importRows: Command = async (words, notice) => {
   return { text: `${lines.join('\n')}\n` }
 }
 
-async function imports(file: string, notice: Notice): Promise<Imported> {
-  const { config, secrets } = loadConfig(readVariables())
+async function imports(file: string, context: CommandContext): Promise<Imported> {
+  const { config, secrets } = loadConfig(context.readVariables())
   const { dataDir } = config
   if (secrets.databaseUrl === undefined) return importIntoFolder({ dataDir, file })
-  return withStore('create', notice, ({ store }) => importIntoDatabase({ store, file }))
+  return withStore('create', context, ({ store }) => importIntoDatabase({ store, file }))
 }

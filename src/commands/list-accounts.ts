@@ -5,9 +5,9 @@ import { shownName } from './name.ts'
 import { withStore } from './with-store.ts'
 
 /** accounts list */
-export const listAccounts: Command = async (words, notice) => {
+export const listAccounts: Command = async (words, context) => {
   const { values } = parsed(words, json)
-  return withStore('none', notice, async ({ accounts }) => {
+  return withStore('none', context, async ({ accounts }) => {
     const rows = await everyPage((page) => accounts.list(commandLine, page))
     if (values.json === true) return { text: jsonText(rows) }
     if (rows.length === 0) return { text: 'There are no accounts. The first start makes one.\n' }

@@ -7,10 +7,10 @@ import { shownName } from './name.ts'
 import { withStore } from './with-store.ts'
 
 /** keys list: those of all accounts, or of one. */
-export const listKeys: Command = async (words, notice) => {
+export const listKeys: Command = async (words, context) => {
   const { values } = parsed(words, { account: text, ...json })
   const { account } = values
-  return withStore('none', notice, async ({ accounts, keys }) => {
+  return withStore('none', context, async ({ accounts, keys }) => {
     if (account !== undefined) await accounts.retrieve(commandLine, account)
     const filter = given({ accountId: account })
     const rows = await everyPage((page) => keys.list(filter, page))

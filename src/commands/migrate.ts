@@ -1,17 +1,17 @@
-import { loadConfig, readVariables } from '../settings/config.ts'
+import { loadConfig } from '../settings/config.ts'
 import { migrateFolder } from '../storage/copies/migrate.ts'
 import type { MigrationRun } from '../storage/stepwise.ts'
-import { json, jsonText, parsed, type Command } from './command.ts'
+import { json, jsonText, parsed, type Command, type CommandContext } from './command.ts'
 import { counted } from './contents.ts'
 
 /** What ran, and the rows of the ledger; undefined where there is no store yet. */
 type Ran = { runs: readonly MigrationRun[]; calls: number | undefined }
 
 /** migrate: runs the migrations that the store lacks; with --dry-run nothing stays of them. */
-export const migrate: Command = async (words, notice) => {
+export const migrate: Command = async (words, context) => {
   const { values } = parsed(words, { 'dry-run': { type: 'boolean' }, ...json })
   const dryRun = values['dry-run'] === true
-  const { runs, calls } = await run(dryRun, notice)
+  const { runs, calls } = await run(dryRun, context)
   if (values.json === true) {
     const migrations = runs.map(({ name, durationMs }) => ({ name, duration_ms: durationMs }))
     return { text: jsonText({ dry_run: dryRun, migrations, calls: calls ?? 0 }) }
@@ -26,7 +26,7 @@ export const migrate: Command = async (words, notice) => {
   return { text: `${lines.join('\n')}\n` }
 }
 
-async function run(dryRun: boolean, notice: (line: string) => void): Promise<Ran> {
+async function run(dryRun: boolean, { readVariables, notice }: CommandContext): Promise<Ran> {
   const { config, secrets } = loadConfig(readVariables())
   const { databaseUrl: url } = secrets
   if (url === undefined) {

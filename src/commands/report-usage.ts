@@ -25,11 +25,11 @@ const options = {
 const optionOf: Readonly<Record<string, string>> = { group_by: 'by', from: 'since', to: 'until' }
 
 /** usage: the report of an account, all groups of it. */
-export const reportUsage: Command = async (words, notice) => {
+export const reportUsage: Command = async (words, context) => {
   const { values } = parsed(words, options)
   try {
     const query = queryIn(values)
-    return await withStore('none', notice, async ({ store }) => {
+    return await withStore('none', context, async ({ store }) => {
       const report = await wholeReport(store, await accountOf(store, values.account), query)
       return { text: values.json === true ? jsonText(report) : tableText(report) }
     })

@@ -4,10 +4,11 @@ import { contentsJson, contentsText } from './contents.ts'
 import { embeddedConfig, fileIn } from './embedded.ts'
 
 /** restore: puts a backup into the place of the store. */
-export const restore: Command = async (words) => {
+export const restore: Command = async (words, context) => {
   const { values, positionals } = parsed(words, json, 1)
   const file = fileIn(positionals, 'restore')
   const { dataDir } = embeddedConfig(
+    context,
     (database) =>
       `The store is a database, which has tools of its own: pg_restore --clean --if-exists --dbname='${database}' '${file}'. What export wrote is read by: npm run -s gateway -- import '${file}'`,
   )

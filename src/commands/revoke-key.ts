@@ -3,11 +3,11 @@ import { json, jsonText, parsed, UsageError, type Command } from './command.ts'
 import { withStore } from './with-store.ts'
 
 /** keys revoke */
-export const revokeKey: Command = async (words, notice) => {
+export const revokeKey: Command = async (words, context) => {
   const { values, positionals } = parsed(words, json, 1)
   const [id] = positionals
   if (id === undefined) throw new UsageError('Say which key: `keys list` shows their ids.')
-  return withStore('none', notice, async ({ keys }) => {
+  return withStore('none', context, async ({ keys }) => {
     const { state } = await keys.retrieve({ id })
     const key = await keys.revoke(commandLine, { id })
     if (values.json === true) return { text: jsonText(key) }

@@ -5,13 +5,13 @@ import { json, jsonText, parsed, text, UsageError, type Command } from './comman
 import { withStore } from './with-store.ts'
 
 /** keys rotate: prints the new secret alone, this once. */
-export const rotateKey: Command = async (words, notice) => {
+export const rotateKey: Command = async (words, context) => {
   const { values, positionals } = parsed(words, { 'overlap-minutes': text, ...json }, 1)
   const [id] = positionals
   if (id === undefined) throw new UsageError('Say which key: `keys list` shows their ids.')
   const body = given({ overlap_minutes: countIn(values['overlap-minutes']) })
   const { overlap_minutes: minutes } = checkedBody(bodyChecks.rotateKey, body)
-  return withStore('none', notice, async ({ keys }) => {
+  return withStore('none', context, async ({ keys }) => {
     const made = await keys.rotate(commandLine, { id }, minutes)
     return { text: values.json === true ? jsonText(made) : `${made.key}\n` }
   })

@@ -4,9 +4,9 @@ import { json, jsonText, parsed, type Command } from './command.ts'
 import { withStore } from './with-store.ts'
 
 /** oauth rotate-keys */
-export const rotateOauthKeys: Command = async (words, notice) => {
+export const rotateOauthKeys: Command = async (words, context) => {
   const { values } = parsed(words, json)
-  return withStore('create', notice, async ({ store, audit, accounts, clock }) => {
+  return withStore('create', context, async ({ store, audit, accounts, clock }) => {
     const { id: accountId } = await accounts.first()
     await rotateOAuthKeys({ store, audit, clock, by: commandLine, accountId })
     const text =

@@ -3,13 +3,7 @@ import { createAudit, type Audit } from '../accounts/audit.ts'
 import { createKeys, type Keys } from '../accounts/keys.ts'
 import { configuredCatalog, readCatalogRows } from '../catalog/catalog.ts'
 import { keyModelIds } from '../catalog/new-key-models.ts'
-import {
-  loadConfig,
-  readVariables,
-  siteAddress,
-  type Config,
-  type Secrets,
-} from '../settings/config.ts'
+import { loadConfig, siteAddress, type Config, type Secrets } from '../settings/config.ts'
 import type { Announcement } from '../peers/announcement.ts'
 import { announceOnce } from '../peers/redis-channel.ts'
 import { openRedis } from '../peers/redis.ts'
@@ -18,6 +12,7 @@ import { servedAt } from '../storage/folder-lock.ts'
 import type { SchemaChange } from '../storage/migrations.ts'
 import { openStore } from '../storage/open-store.ts'
 import type { Notice, Store } from '../storage/store.ts'
+import type { CommandContext } from './command.ts'
 
 type Settings = { config: Config; secrets: Secrets }
 type Opened = Settings & {
@@ -40,7 +35,7 @@ export function gatewayAddress({ config, secrets }: Settings): string {
  */
 export async function withStore<T>(
   schemaChange: Exclude<SchemaChange, 'migrate'>,
-  notice: Notice,
+  { readVariables, notice }: CommandContext,
   run: (opened: Opened) => Promise<T>,
 ): Promise<T> {
   const { config, secrets } = loadConfig(readVariables())

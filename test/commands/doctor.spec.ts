@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import type { Variables } from '../../src/settings/config.ts'
 import { startGatewayDouble } from '../support/connect/gateway-double.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { runProgram } from '../support/program.ts'
+import { runCommand } from '../support/command-line.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
 describe('doctor', () => {
@@ -21,10 +21,7 @@ describe('doctor', () => {
     folder.remove()
   })
   const run = (words: string, variables: Variables = {}) =>
-    runProgram('src/command-line.ts', words.split(' '), {
-      folder: folder.path,
-      variables: { DATA_DIR: dataDir, ...variables },
-    })
+    runCommand(words.split(' '), { DATA_DIR: dataDir, ...variables })
   const secret = 'sk-proj-this-is-the-secret'
 
   it('finds nothing wrong where nothing is configured, and says what to set', async () => {
@@ -99,13 +96,8 @@ describe('doctor', () => {
 })
 
 describe('doctor --connect', () => {
-  let folder: TemporaryFolder
-  before(() => {
-    folder = makeFolder()
-  })
-  after(() => folder.remove())
   const run = (words: string[], variables: Variables = {}) =>
-    runProgram('src/command-line.ts', ['doctor', ...words], { folder: folder.path, variables })
+    runCommand(['doctor', ...words], variables)
 
   it('ends with 1 where a client would break, and prints no key', async () => {
     const double = await startGatewayDouble()

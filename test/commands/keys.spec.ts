@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type { components } from '../../generated/types.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { runProgram } from '../support/program.ts'
+import { runCommand } from '../support/command-line.ts'
 
 type Schemas = components['schemas']
 
@@ -10,11 +10,7 @@ describe('the commands for accounts and keys', () => {
   before(() => (folder = makeFolder()))
   after(() => folder.remove())
 
-  const run = (words: string) =>
-    runProgram('src/command-line.ts', words.split(' '), {
-      folder: folder.path,
-      variables: { DATA_DIR: folder.path },
-    })
+  const run = (words: string) => runCommand(words.split(' '), { DATA_DIR: folder.path })
   const told = async <T>(words: string) => {
     const { code, stdout, stderr } = await run(`${words} --json`)
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })

@@ -2,8 +2,7 @@ import { expect } from 'chai'
 import { digestOf } from '../../src/accounts/api-key.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { accountsOf } from '../support/keys.ts'
-import { runProgram } from '../support/program.ts'
-import { startServer } from '../support/server-process.ts'
+import { runCommand } from '../support/command-line.ts'
 import { openTestStore } from '../support/store.ts'
 
 const person = {
@@ -28,10 +27,7 @@ describe('the command people password-link', () => {
   afterEach(() => folder.remove())
 
   const run = (words: string[]) =>
-    runProgram('src/command-line.ts', ['people', 'password-link', ...words], {
-      folder: folder.path,
-      variables: { DATA_DIR: folder.path },
-    })
+    runCommand(['people', 'password-link', ...words], { DATA_DIR: folder.path })
 
   it('prints a link for a person, of which the store has a digest', async () => {
     const { code, stdout } = await run(['ADA@example.com'])
@@ -44,18 +40,6 @@ describe('the command people password-link', () => {
       .execute()
     await store.close()
     expect(links).to.deep.equal([{ digest: digestOf(token), person_id: person.id }])
-  })
-
-  it('prints the address of the gateway that has DATA_DIR, as long as it runs', async () => {
-    const printed = async () => /: (\S+)\/dashboard/.exec((await run([person.email])).stdout)?.[1]
-    const server = await startServer({
-      folder: folder.path,
-      variables: { DATA_DIR: folder.path, HOST: '127.0.0.1' },
-    })
-    expect(await printed()).to.equal(server.url)
-    server.kill('SIGKILL')
-    await server.ended
-    expect(await printed()).to.equal('http://127.0.0.1:8080')
   })
 
   it('says what is wrong with its words', async () => {

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { runProgram } from '../support/program.ts'
+import { runCommand } from '../support/command-line.ts'
 import { openTestStore } from '../support/store.ts'
 import { accountRow } from '../support/callers.ts'
 import { usageRow } from '../support/usage-row.ts'
@@ -26,10 +26,7 @@ describe('the command usage', () => {
   afterEach(() => folder.remove())
 
   const run = (words: string) =>
-    runProgram('src/command-line.ts', ['usage', ...words.split(' ')], {
-      folder: folder.path,
-      variables: { DATA_DIR: folder.path },
-    })
+    runCommand(['usage', ...words.split(' ')], { DATA_DIR: folder.path })
 
   it('prints a table of the first account, whose names cannot steer a terminal', async () => {
     const { code, stdout } = await run('--by day,model --since 2026-11-01 --until 2026-11-02')

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { runProgram } from '../support/program.ts'
+import { runCommand } from '../support/command-line.ts'
 import { openTestStore } from '../support/store.ts'
 
 describe('the command oauth rotate-keys', () => {
@@ -9,14 +9,12 @@ describe('the command oauth rotate-keys', () => {
   afterEach(() => folder.remove())
 
   it('puts new keys into the store, and writes that down', async () => {
-    const { code, stdout } = await runProgram('src/command-line.ts', ['oauth', 'rotate-keys'], {
-      folder: folder.path,
-    })
+    const { code, stdout } = await runCommand(['oauth', 'rotate-keys'], { DATA_DIR: folder.path })
     expect([code, stdout]).to.deep.equal([
       0,
       'New keys of OAuth are in the store. Running gateways sign with them in five minutes, and take what was signed before for a day.\n',
     ])
-    const store = await openTestStore(`${folder.path}/data`)
+    const store = await openTestStore(folder.path)
     const events = await store.db.selectFrom('audit_events').select(['action', 'by']).execute()
     const rows = await store.db.selectFrom('gateway_secrets').select('id').execute()
     await store.close()

@@ -5,6 +5,7 @@ import { expect } from 'chai'
 import { storePath } from '../../src/storage/store.ts'
 import { accountRow } from '../support/callers.ts'
 import { chanceFrom } from '../support/chance.ts'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
 import { readLedger } from '../support/ledger-file.ts'
 import { startLoad } from '../support/load.ts'
@@ -129,13 +130,13 @@ describe('the commands that copy a store', () => {
 
   it('say what they want, and what they cannot do on PostgreSQL', async () => {
     for (const name of ['backup', 'restore', 'export', 'import']) {
-      const { code, stderr } = await run(name)
+      const { code, stderr } = await runCommand([name], { DATA_DIR: at('data') })
       expect({ code, stderr }).to.deep.equal({
         code: 2,
         stderr: `Name the file: npm run -s gateway -- ${name} <file>\n`,
       })
     }
-    const none = await run('backup copy.db')
+    const none = await runCommand(['backup', at('copy.db')], { DATA_DIR: at('data') })
     expect(none.code).to.equal(1)
     expect(none.stderr).to.match(
       /^There is no store .*gateway\.db\. Set DATA_DIR to the folder of the gateway\.\n$/,
@@ -144,16 +145,13 @@ describe('the commands that copy a store', () => {
       ['backup', 'pg_dump --format=custom'],
       ['restore', 'pg_restore --clean'],
     ] as const) {
-      const { code, stderr } = await runProgram('src/command-line.ts', [command, 'x.dump'], {
-        folder: folder.path,
-        variables: {
-          DATABASE_URL: 'postgres://gate:hidden@127.0.0.1:1/usage?sslpassword=hidden',
-          DATA_DIR: at('data'),
-        },
+      const { code, stderr } = await runCommand([command, 'x.dump'], {
+        DATABASE_URL: 'postgres://gate:hidden@127.0.0.1:1/usage?sslpassword=hidden',
+        DATA_DIR: at('data'),
       })
       expect(code).to.equal(2)
       expect(stderr).to.include(tool).and.include(`'postgres://gate@127.0.0.1:1/usage'`)
       expect(stderr).to.not.include('hidden')
     }
-  }).timeout(30_000)
+  })
 })

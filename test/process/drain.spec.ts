@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
 import { readText } from '../support/event-stream.ts'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { readLedger } from '../support/ledger-file.ts'
-import { runProgram } from '../support/program.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 
@@ -35,8 +35,8 @@ describe('a signal to stop', () => {
     const variables = { CONFIG_FILE: configFile, LOG_LEVEL: logLevel }
     server = await startServer({ folder: folder.path, variables })
     const words = ['keys', 'create', '--mode', 'live', '--name', 'streams']
-    const { stdout: key } = await runProgram('src/command-line.ts', words, {
-      folder: folder.path,
+    const { stdout: key } = await runCommand(words, {
+      DATA_DIR: join(folder.path, 'data'),
     })
     const messages = [{ role: 'user', content: 'hello' }]
     const response = await fetch(`${server.url}/v1/chat/completions`, {

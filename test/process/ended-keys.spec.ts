@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import type { components } from '../../generated/types.ts'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openMessageStream } from '../support/message-stream.ts'
-import { runProgram } from '../support/program.ts'
 import { startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 
@@ -19,8 +19,7 @@ describe('a key of a running server', () => {
   let admin: string
   const run = async (...words: string[]) => {
     const variables = { DATA_DIR: join(folder.path, 'data') }
-    const options = { folder: folder.path, variables }
-    const { code, stdout, stderr } = await runProgram('src/command-line.ts', words, options)
+    const { code, stdout, stderr } = await runCommand(words, variables)
     expect(code, stderr).to.equal(0)
     return stdout.trim()
   }

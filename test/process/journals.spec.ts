@@ -4,9 +4,9 @@ import { expect } from 'chai'
 import { stringify } from 'yaml'
 import { completion } from '../support/chat-answers.ts'
 import { runIn } from '../support/each-store.ts'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { hello, ownKey, ownProvider } from '../support/own-endpoint.ts'
-import { runProgram } from '../support/program.ts'
 import { startServer, type ServerProcess } from '../support/server-process.ts'
 import { programPath } from '../support/program-path.ts'
 import { startPostgres, type TestPostgres } from '../support/servers/postgres.ts'
@@ -77,10 +77,7 @@ describe('rows in the journals of workers', () => {
       const now = () => workersOf(server!)
       await until('both workers answer', () => now().length === 2)
       const words = ['keys', 'create', '--mode', 'live', '--name', 'any']
-      const made = await runProgram('src/command-line.ts', words, {
-        folder: folder.path,
-        variables,
-      })
+      const made = await runCommand(words, variables)
       const ask = async () => {
         const answer = await fetch(`${server!.url}/v1/chat/completions`, {
           method: 'POST',

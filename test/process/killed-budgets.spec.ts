@@ -5,9 +5,9 @@ import { expect } from 'chai'
 import { stringify } from 'yaml'
 import { chanceFrom } from '../support/chance.ts'
 import { completion } from '../support/chat-answers.ts'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { hello, ownKey, ownProvider } from '../support/own-endpoint.ts'
-import { runProgram } from '../support/program.ts'
 import { startServer } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
@@ -51,10 +51,7 @@ describe(`a budget for ${paidFor} of ${calls} calls, ${rounds} times, a third of
   }
   const createKey = async () => {
     const words = ['keys', 'create', '--mode', 'live', '--name', 'budget']
-    const { stdout } = await runProgram('src/command-line.ts', words, {
-      folder: folder.path,
-      variables: variables(),
-    })
+    const { stdout } = await runCommand(words, variables())
     return /mag_live_[\w-]+/.exec(stdout)![0]
   }
   const inStore = <T>(run: (database: DatabaseSync) => T): T => {

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { Agent, fetch } from 'undici'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { hello, ownKey, ownProvider } from '../support/own-endpoint.ts'
 import { completion } from '../support/chat-answers.ts'
@@ -9,7 +10,6 @@ import { printedKey, startServer, type ServerProcess } from '../support/server-p
 import { programPath } from '../support/program-path.ts'
 import { sharedPostgres } from '../support/servers/postgres.ts'
 import { startRedis } from '../support/servers/redis.ts'
-import { runProgram } from '../support/program.ts'
 import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { workersOf, workerVariables } from '../support/worker-processes.ts'
@@ -105,10 +105,7 @@ describe('limits over real processes', () => {
       })
       const own = join(folder.path, 'one')
       const words = ['keys', 'create', '--mode', 'live', '--name', 'held']
-      const { stdout } = await runProgram('src/command-line.ts', words, {
-        folder: own,
-        variables: { DATA_DIR: join(own, 'data') },
-      })
+      const { stdout } = await runCommand(words, { DATA_DIR: join(own, 'data') })
       const key = stdout.trim()
       const asks = (content: string) =>
         ask(server, key, { model: 'own/big', messages: [{ role: 'user', content }] })

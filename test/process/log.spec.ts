@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { runProgram } from '../support/program.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 
@@ -54,8 +54,7 @@ describe('the log of a running server', () => {
   it('has one line and a count for what one cause refuses, and no stack', async () => {
     const words = ['keys', 'create', '--mode', 'live', '--name', 'mine']
     const variables = { DATA_DIR: join(folder.path, 'data') }
-    const options = { folder: folder.path, variables }
-    const { stdout: key } = await runProgram('src/command-line.ts', words, options)
+    const { stdout: key } = await runCommand(words, variables)
     for (const model of ['gpt-5-mini', 'claude-opus-5', 'gpt-5-mini', 'gpt-5-mini']) {
       const answer = await fetch(`${server.url}/v1/chat/completions`, {
         method: 'POST',

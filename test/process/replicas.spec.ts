@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { readEvents } from '../support/event-stream.ts'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openMessageStream } from '../support/message-stream.ts'
 import { runProgram } from '../support/program.ts'
@@ -46,11 +47,8 @@ describe('two replicas on one PostgreSQL and one Redis', () => {
   })
 
   const run = async (...words: string[]) => {
-    const options = {
-      folder: folder.path,
-      variables: { ...variables, DATA_DIR: join(folder.path, 'command') },
-    }
-    const { code, stdout, stderr } = await runProgram('src/command-line.ts', words, options)
+    const own = { ...variables, DATA_DIR: join(folder.path, 'command') }
+    const { code, stdout, stderr } = await runCommand(words, own)
     expect(code, stderr).to.equal(0)
     expect(stderr).to.equal('')
     return stdout.trim()

@@ -2,11 +2,11 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { connectSession, type ClientSession } from '../support/mcp-client.ts'
 import { countLeft } from '../support/metric.ts'
 import { ownProvider } from '../support/own-endpoint.ts'
-import { runProgram } from '../support/program.ts'
 import { cancelInTurn } from '../support/same-ids.ts'
 import { startServer, type ServerProcess } from '../support/server-process.ts'
 import { programPath } from '../support/program-path.ts'
@@ -50,11 +50,8 @@ describe('two clients of one key that count from 0', () => {
   }
   const liveKey = async () => {
     const words = ['keys', 'create', '--mode', 'live', '--name', 'x']
-    const options = {
-      folder: folder.path,
-      variables: { ...variables, DATA_DIR: join(folder.path, 'a') },
-    }
-    const { code, stdout, stderr } = await runProgram('src/command-line.ts', words, options)
+    const own = { ...variables, DATA_DIR: join(folder.path, 'a') }
+    const { code, stdout, stderr } = await runCommand(words, own)
     expect(code, stderr).to.equal(0)
     return /mag_live_[\w-]+/.exec(stdout)![0]
   }

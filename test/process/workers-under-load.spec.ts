@@ -4,9 +4,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
 import { completion } from '../support/chat-answers.ts'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { hello, ownKey, ownProvider } from '../support/own-endpoint.ts'
-import { runProgram } from '../support/program.ts'
 import { startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
@@ -47,10 +47,7 @@ describe('two workers under load', () => {
       '--scopes',
       'admin,inference',
     ]
-    const made = await runProgram('src/command-line.ts', words, {
-      folder: folder.path,
-      variables: { ...variables(), WORKERS: '1' },
-    })
+    const made = await runCommand(words, { ...variables(), WORKERS: '1' })
     key = /mag_live_[\w-]+/.exec(made.stdout)![0]
   })
   afterEach(async () => {

@@ -1,10 +1,9 @@
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
 import { stringify } from 'yaml'
 import { loadConfig, settingsTable, type Variables } from '../../src/settings/config.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
-import { runProgram } from '../support/program.ts'
 
 const keyless = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
 
@@ -61,21 +60,6 @@ describe('settings', () => {
 
   it('take an empty gateway.yaml as one that sets nothing', () => {
     expect(load({}, '').port).to.equal(8080)
-  })
-
-  it('come from a .env in the working folder too, below the variables of the process', async () => {
-    const inside = join(folder.path, 'with-env')
-    mkdirSync(inside)
-    writeFileSync(
-      join(inside, '.env'),
-      'HOST=10.9.8.7\nPORT=4321\n# a comment\nMISTRAL_API_KEY="k"\n',
-    )
-    const { stdout } = await runProgram('src/command-line.ts', ['doctor'], {
-      folder: inside,
-      variables: { PORT: '1234', MISTRAL_BASE_URL: 'http://127.0.0.1:1' },
-    })
-    expect(stdout).to.include('http://10.9.8.7:1234')
-    expect(stdout).to.match(/^mistral +http:\/\/127\.0\.0\.1:1 /m)
   })
 
   it('are told all at once, each by its name, when they are wrong', () => {

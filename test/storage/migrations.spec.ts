@@ -6,8 +6,8 @@ import { migratorFor } from '../../src/storage/migrations.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { storePath, type Store } from '../../src/storage/store.ts'
 import type { Tables, UsageTable } from '../../src/storage/tables.ts'
+import { runCommand } from '../support/command-line.ts'
 import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
-import { runProgram } from '../support/program.ts'
 import { openTestStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
 import { accountRow } from '../support/callers.ts'
@@ -93,25 +93,6 @@ describe('opening a store', () => {
     expect(new Set(each.map(({ rows }) => JSON.stringify(rows)))).to.have.property('size', 1)
   })
 
-  it('works for processes at the same moment, which agree on one account', async () => {
-    const create = (name: string) =>
-      runProgram('src/command-line.ts', ['keys', 'create', '--mode', 'test', '--name', name], {
-        folder: folder.path,
-      })
-    const ended = await Promise.all(['one', 'two', 'three'].map(create))
-    expect(ended.map(({ code, stderr }) => ({ code, stderr }))).to.deep.equal(
-      ended.map(() => ({ code: 0, stderr: '' })),
-    )
-    const [keys, accounts] = await closing((store) =>
-      Promise.all([
-        store.db.selectFrom('api_keys').select('name').orderBy('name').execute(),
-        store.db.selectFrom('accounts').select('id').execute(),
-      ]),
-    )
-    expect(keys.map(({ name }) => name)).to.deep.equal(['one', 'three', 'two'])
-    expect(accounts).to.have.length(1)
-  })
-
   describe('of a newer version', () => {
     const message = 'The store was written by a newer version of the gateway. Update the gateway.'
     beforeEach(() =>
@@ -128,9 +109,7 @@ describe('opening a store', () => {
     })
 
     it('ends a command with that sentence instead of hanging', async () => {
-      const { code, stdout, stderr } = await runProgram('src/command-line.ts', ['keys', 'list'], {
-        folder: folder.path,
-      })
+      const { code, stdout, stderr } = await runCommand(['keys', 'list'], { DATA_DIR: dataDir })
       expect({ code, stdout, stderr }).to.deep.equal({
         code: 1,
         stdout: '',

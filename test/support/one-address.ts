@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { freePort } from '../../scripts/free-port.ts'
 import { nginxConfiguration } from './deploy/composed.ts'
+import { runCommand } from './command-line.ts'
 import { makeFolder } from './folder.ts'
-import { runProgram } from './program.ts'
 import { printedKey, startServer, type ServerProcess } from './server-process.ts'
 import { startNginx } from './servers/nginx.ts'
 import { sharedPostgres } from './servers/postgres.ts'
@@ -40,10 +40,7 @@ type Processes = { words: Record<string, string>; folder: string }
 async function madeKeys({ words, folder }: Processes, first: ServerProcess) {
   const run = async (...command: string[]) => {
     const variables = { DATA_DIR: join(folder, 'a'), ...words }
-    const { code, stdout, stderr } = await runProgram('src/command-line.ts', command, {
-      folder,
-      variables,
-    })
+    const { code, stdout, stderr } = await runCommand(command, variables)
     if (code !== 0) throw new Error(stderr)
     return stdout.trim()
   }

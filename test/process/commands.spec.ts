@@ -1,0 +1,169 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { freePort } from '../../scripts/free-port.ts'
+import { runCommand } from '../support/command-line.ts'
+import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
+import { accountsOf } from '../support/keys.ts'
+import { programPath } from '../support/program-path.ts'
+import { runProgram, startProgram } from '../support/program.ts'
+import { startServer, type ServerProcess } from '../support/server-process.ts'
+import { openTestStore } from '../support/store.ts'
+import { until } from '../support/until.ts'
+import { workerVariables } from '../support/worker-processes.ts'
+
+describe('the commands as programs', () => {
+  let folder: TemporaryFolder
+  beforeEach(() => (folder = makeFolder()))
+  afterEach(() => folder.remove())
+
+  it('npm run -s gateway puts the key alone on stdout, and ends with 0', async () => {
+    const words = 'run -s gateway -- keys create --mode test --name mine'.split(' ')
+    const variables = { DATA_DIR: folder.path }
+    const { ended } = startProgram('npm', words, { folder: projectFolder, variables })
+    const { code, stdout } = await ended
+    expect(code).to.equal(0)
+    expect(stdout).to.match(/^mag_test_[\w-]{49}\n$/)
+  })
+
+  it('end with 2 and print on stderr where their words are wrong', async () => {
+    const options = { folder: folder.path }
+    const { code, stdout, stderr } = await runProgram('src/command-line.ts', ['keys'], options)
+    expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
+    expect(stderr).to.match(/^There is no command 'keys'.*Usage:/s)
+  })
+
+  it('read the .env of their working folder, below the variables of the process', async () => {
+    const env = 'HOST=10.9.8.7\nPORT=4321\n# a comment\nMISTRAL_API_KEY="k"\n'
+    writeFileSync(join(folder.path, '.env'), env)
+    const { code, stdout } = await runProgram('src/command-line.ts', ['doctor'], {
+      folder: folder.path,
+      variables: { PORT: '1234', MISTRAL_BASE_URL: 'http://127.0.0.1:1' },
+    })
+    expect(code).to.equal(1)
+    expect(stdout).to.include('http://10.9.8.7:1234')
+    expect(stdout).to.match(/^mistral +http:\/\/127\.0\.0\.1:1 /m)
+  })
+
+  it('open a new store at the same moment, and agree on one account', async () => {
+    const create = (name: string) =>
+      runProgram('src/command-line.ts', ['keys', 'create', '--mode', 'test', '--name', name], {
+        folder: folder.path,
+      })
+    const ended = await Promise.all(['one', 'two', 'three'].map(create))
+    expect(ended.map(({ code, stderr }) => ({ code, stderr }))).to.deep.equal(
+      ended.map(() => ({ code: 0, stderr: '' })),
+    )
+    const store = await openTestStore(join(folder.path, 'data'))
+    const keys = await store.db.selectFrom('api_keys').select('name').orderBy('name').execute()
+    const accounts = await store.db.selectFrom('accounts').select('id').execute()
+    await store.close()
+    expect(keys.map(({ name }) => name)).to.deep.equal(['one', 'three', 'two'])
+    expect(accounts).to.have.length(1)
+  })
+
+  for (const [name, more] of [
+    ['that it names in BASE_URL', () => ({ BASE_URL: 'https://gateway.example' })],
+    ['of its workers', workerVariables],
+  ] as const) {
+    it(`setup-link prints the address of the gateway that has DATA_DIR, ${name}`, async function () {
+      if (more === workerVariables) programPath('redis-server', this)
+      const variables = { DATA_DIR: folder.path, PORT: String(await freePort()), ...(await more()) }
+      const server = await startServer({ folder: folder.path, variables })
+      const { stdout } = await runCommand(['setup-link'], { DATA_DIR: folder.path }).finally(() =>
+        server.kill('SIGTERM'),
+      )
+      await server.ended
+      expect(stdout).to.include(`once: ${server.url}/dashboard/setup#token=`)
+    })
+  }
+})
+
+describe('the commands beside a running server', () => {
+  let folder: TemporaryFolder
+  let server: ServerProcess
+  before(async () => {
+    folder = makeFolder()
+    server = await startServer({ folder: folder.path })
+  })
+  after(async () => {
+    server.kill('SIGKILL')
+    await server.ended
+    folder.remove()
+  })
+
+  const run = (words: string) =>
+    runCommand(words.split(' '), { DATA_DIR: join(folder.path, 'data') })
+  const create = async (options: string) =>
+    (await run(`keys create --name mine ${options}`)).stdout.trim()
+  const ask = async (key: string, model = 'gpt-5.2') => {
+    const response = await fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { 'x-api-key': key, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hello' }] }),
+    })
+    const { error } = (await response.json()) as { error?: { code: string } }
+    return error === undefined ? response.status : `${response.status} ${error.code}`
+  }
+
+  it('keys create makes a key that works at once', async () => {
+    expect(await ask(await create('--mode test'))).to.equal(200)
+  })
+
+  it('keys create --models makes a key for these models alone', async () => {
+    const key = await create('--mode test --models gpt-5.2,gpt-5.5')
+    expect(await ask(key, 'gpt-5.5')).to.equal(200)
+    expect(await ask(key, 'gpt-5.4')).to.equal('403 model_not_allowed')
+  })
+
+  it('keys create --models takes any name of a model, and one that only its vendor knows', async () => {
+    const key = await create('--mode test --models OpenAI/GPT-5.2,openai/gpt-4-turbo')
+    expect(await ask(key, 'gpt-5.2-2025-12-11')).to.equal(200)
+    expect(await ask(key, 'gpt-5.4')).to.equal('403 model_not_allowed')
+  })
+
+  it('keys create --expires-in-days makes a key that ends by itself', async () => {
+    const seconds = 1
+    const key = await create(`--mode test --expires-in-days ${seconds / 86_400}`)
+    await until('the key expires', async () => (await ask(key)) === '401 expired_api_key')
+  })
+
+  it('keys revoke ends a key that the server knows, within a second', async () => {
+    const key = await create('--mode test')
+    expect(await ask(key)).to.equal(200)
+    const [id = ''] = (await run('keys list')).stdout.split('\n').at(-2)!.split(' ')
+    await run(`keys revoke ${id}`)
+    const revokedAt = performance.now()
+    await until('the key ends', async () => (await ask(key)) === '401 invalid_api_key')
+    expect(performance.now() - revokedAt).to.be.below(2000)
+  })
+})
+
+describe('the command people password-link beside a server', () => {
+  let folder: TemporaryFolder
+  beforeEach(() => (folder = makeFolder()))
+  afterEach(() => folder.remove())
+
+  it('prints the address of the gateway that has DATA_DIR, as long as it runs', async () => {
+    const dataDir = join(folder.path, 'data')
+    const person = { id: 'usr_1', email: 'ada@example.com', name: 'Ada' }
+    const store = await openTestStore(dataDir)
+    const { id } = await accountsOf(store, Date.now).accounts.first()
+    await store.db
+      .insertInto('people')
+      .values({ ...person, password_hash: '', created_at: 0 })
+      .execute()
+    const member = { account_id: id, person_id: person.id, role: 'owner', joined_at: 0 } as const
+    await store.db.insertInto('members').values(member).execute()
+    await store.close()
+    const printed = async () => {
+      const words = ['people', 'password-link', person.email]
+      return /: (\S+)\/dashboard/.exec((await runCommand(words, { DATA_DIR: dataDir })).stdout)?.[1]
+    }
+    const server = await startServer({ folder: folder.path, variables: { HOST: '127.0.0.1' } })
+    const whileItRuns = await printed().finally(() => server.kill('SIGKILL'))
+    await server.ended
+    expect(whileItRuns).to.equal(server.url)
+    expect(await printed()).to.equal('http://127.0.0.1:8080')
+  })
+})

@@ -1,0 +1,13 @@
+import { runCommandLine } from '../../src/command-line.ts'
+import type { Variables } from '../../src/settings/config.ts'
+
+/** Runs a command in this process, with no variables but those that are given. */
+export async function runCommand(words: readonly string[], variables: Variables = {}) {
+  const printed = { stdout: '', stderr: '' }
+  const code = await runCommandLine([...words], {
+    readVariables: () => variables,
+    print: (text) => void (printed.stdout += text),
+    notice: (line) => void (printed.stderr += `${line}\n`),
+  })
+  return { code, ...printed }
+}
