@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
+import { sql } from 'kysely'
 import { freePort } from '../../scripts/free-port.ts'
 import { runCommand } from '../support/command-line.ts'
 import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
@@ -17,6 +18,9 @@ describe('the commands as programs', () => {
   beforeEach(() => (folder = makeFolder()))
   afterEach(() => folder.remove())
 
+  const runInFolder = (words: string) =>
+    runProgram('src/command-line.ts', words.split(' '), { folder: folder.path })
+
   it('npm run -s gateway puts the key alone on stdout, and ends with 0', async () => {
     const words = 'run -s gateway -- keys create --mode test --name mine'.split(' ')
     const variables = { DATA_DIR: folder.path }
@@ -27,8 +31,7 @@ describe('the commands as programs', () => {
   })
 
   it('end with 2 and print on stderr where their words are wrong', async () => {
-    const options = { folder: folder.path }
-    const { code, stdout, stderr } = await runProgram('src/command-line.ts', ['keys'], options)
+    const { code, stdout, stderr } = await runInFolder('keys')
     expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
     expect(stderr).to.match(/^There is no command 'keys'.*Usage:/s)
   })
@@ -45,11 +48,43 @@ describe('the commands as programs', () => {
     expect(stdout).to.match(/^mistral +http:\/\/127\.0\.0\.1:1 /m)
   })
 
-  it('open a new store at the same moment, and agree on one account', async () => {
-    const create = (name: string) =>
-      runProgram('src/command-line.ts', ['keys', 'create', '--mode', 'test', '--name', name], {
-        folder: folder.path,
+  const endings: [words: string, code: number][] = [
+    ['accounts create --name a', 0],
+    ['accounts list', 0],
+    ['keys list', 0],
+    ['keys rotate key_none', 2],
+    ['keys revoke key_none', 2],
+    ['usage', 0],
+    ['setup-link', 0],
+    ['people password-link none@example.com', 2],
+    ['oauth rotate-keys', 0],
+    ['migrate', 0],
+    ['settings', 0],
+  ]
+  it('end by themselves once they have printed', async () => {
+    for (const [words, code] of endings) {
+      const ended = await runInFolder(words)
+      expect({ code: ended.code, signal: ended.signal }, words).to.deep.equal({
+        code,
+        signal: null,
       })
+    }
+  }).timeout(60_000)
+
+  it('end with one sentence, and do not hang, on a store of a newer version', async () => {
+    const store = await openTestStore(join(folder.path, 'data'))
+    await sql`INSERT INTO kysely_migration VALUES ('9999_from_the_future', '')`.execute(store.db)
+    await store.close()
+    const { code, stdout, stderr } = await runInFolder('keys list')
+    expect({ code, stdout, stderr }).to.deep.equal({
+      code: 1,
+      stdout: '',
+      stderr: 'The store was written by a newer version of the gateway. Update the gateway.\n',
+    })
+  })
+
+  it('open a new store at the same moment, and agree on one account', async () => {
+    const create = (name: string) => runInFolder(`keys create --mode test --name ${name}`)
     const ended = await Promise.all(['one', 'two', 'three'].map(create))
     expect(ended.map(({ code, stderr }) => ({ code, stderr }))).to.deep.equal(
       ended.map(() => ({ code: 0, stderr: '' })),

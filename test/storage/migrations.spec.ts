@@ -6,7 +6,6 @@ import { migratorFor } from '../../src/storage/migrations.ts'
 import { openSqlite } from '../../src/storage/sqlite.ts'
 import { storePath, type Store } from '../../src/storage/store.ts'
 import type { Tables, UsageTable } from '../../src/storage/tables.ts'
-import { runCommand } from '../support/command-line.ts'
 import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
 import { openTestStore } from '../support/store.ts'
 import { usageRow } from '../support/usage-row.ts'
@@ -106,15 +105,6 @@ describe('opening a store', () => {
       expect(refusal).to.be.an('error').with.property('message', message)
       const again = await open().catch((error: unknown) => error)
       expect(again).to.have.property('message', message)
-    })
-
-    it('ends a command with that sentence instead of hanging', async () => {
-      const { code, stdout, stderr } = await runCommand(['keys', 'list'], { DATA_DIR: dataDir })
-      expect({ code, stdout, stderr }).to.deep.equal({
-        code: 1,
-        stdout: '',
-        stderr: `${message}\n`,
-      })
     })
   })
 
