@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http'
 import type { Hold } from '../bytes/budget.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 import { codedBytesMin, encode, preferredCoding } from './content-coding.ts'
-import { eventWriter, partBytesMax, partWriter, readerOf } from './response-writers.ts'
+import { eventWriter, holdUnread, readerOf } from './event-writer.ts'
 
 /** What a handler answers with; `send` writes it. */
 export type Answer = {
@@ -60,57 +60,38 @@ export function send(
   }
   if (response.destroyed || response.headersSent) return undefined
   if (stream !== undefined) return sendStream(response, { status, headers, stream, hold, ending })
-  let queuedBytes: number
   if (json !== undefined) {
     headers['content-type'] = 'application/json'
     const text = typeof json === 'string' ? json : JSON.stringify(json)
     if (answer.mayBeCoded && text.length >= codedBytesMin) {
       return sendCoded(response, { status, headers, text, hold })
     }
-    queuedBytes = sendText(response, status, headers, text, requestRead)
+    sendText(response, status, headers, text, requestRead)
   } else {
-    queuedBytes = sendPieces(response, status, headers, answer.pieces ?? [])
+    sendPieces(response, status, headers, answer.pieces ?? [])
   }
-  if (answer.shared !== true) holdUnread(response, hold, queuedBytes)
+  if (answer.shared !== true) holdUnread(response, hold)
   return undefined
 }
 
-/** Holds from now on what a client has not read of an answer that was written as a whole. */
-function holdUnread(response: ServerResponse, hold: Hold, queuedBytes = 0): void {
-  const bytes = response.writableLength + queuedBytes
-  hold.keep(bytes)
-  if (bytes > 0) hold.watch(readerOf(response))
-}
-
-/** Returns the bytes that are queued until the client has read those before them. */
 function sendText(
   response: ServerResponse,
   status: number,
   headers: Record<string, string>,
   text: string,
   requestRead: Promise<void> | undefined,
-): number {
+): void {
   const length = Buffer.byteLength(text)
   // As many bytes as characters means ASCII, which latin1 writes without encoding it.
   const encoding = length === text.length ? 'latin1' : 'utf8'
   headers['content-length'] = String(length)
   response.writeHead(status, headers)
-  if (requestRead !== undefined) {
+  if (requestRead === undefined) {
+    response.end(text, encoding)
+  } else {
     response.write(text, encoding)
     void requestRead.then(() => response.end())
-  } else if (length > partBytesMax) {
-    return writeInParts(response, [text])
-  } else {
-    response.end(text, encoding)
   }
-  return 0
-}
-
-function writeInParts(response: ServerResponse, pieces: readonly (string | Buffer)[]): number {
-  const writer = partWriter(response)
-  for (const piece of pieces) writer.write(typeof piece === 'string' ? Buffer.from(piece) : piece)
-  writer.end()
-  return writer.queuedBytes()
 }
 
 /** Fast; higher ones take ten times as long for a tenth less. */
@@ -132,7 +113,8 @@ async function sendCoded(
   const piece = coding === 'identity' ? plain : await encode(plain, coding, brotliQuality)
   if (coding !== 'identity') headers['content-encoding'] = coding
   if (response.destroyed) return
-  holdUnread(response, hold, sendPieces(response, status, headers, [piece]))
+  sendPieces(response, status, headers, [piece])
+  holdUnread(response, hold)
 }
 
 function sendPieces(
@@ -140,21 +122,19 @@ function sendPieces(
   status: number,
   headers: Record<string, string>,
   pieces: readonly (string | Buffer)[],
-): number {
+): void {
   const length = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
   if (status !== 204 && status !== 304) headers['content-length'] = String(length)
   response.writeHead(status, headers)
-  if (length > partBytesMax) return writeInParts(response, pieces)
   if (pieces.length < 2) {
     response.end(pieces[0])
-    return 0
+    return
   }
   // One system call for all pieces instead of one each.
   response.cork()
   for (const piece of pieces) response.write(piece)
   response.end()
   response.uncork()
-  return 0
 }
 
 type Events = Pick<SendOptions, 'pingIntervalMs' | 'hold'> &
@@ -180,7 +160,9 @@ async function sendEvents(
     const last = await ended
     // The last events and the end of the stream share one system call. A stream whose events fail
     // is cut off instead: an end would say that it is whole.
-    holdUnread(response, hold, sink.end(last))
+    response.end(response.destroyed ? undefined : last)
+    sink.over()
+    holdUnread(response, hold)
   } finally {
     clearInterval(pings)
   }

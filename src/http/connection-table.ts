@@ -15,7 +15,7 @@ export type Connection = {
   /** Since when no request is under way, and what had been read by then. */
   idleSinceMs: number
   idleBytesRead: number
-  /** The bytes of answers that the system had taken when it last took some. */
+  /** What the system had taken of the answers when it was last seen to take something. */
   bytesTaken: number
   takenAtMs: number
   /** What had been read and written in all when that was last seen to change. */
@@ -223,14 +223,24 @@ function isAsking({ socket, response, idleBytesRead }: Connection): boolean {
 /** How long its client has taken nothing of what waits for it. */
 function untakenMs(connection: Connection, nowMs: number): number {
   const { socket } = connection
-  const { writableLength } = socket
-  // Large answers are written in parts, so that this counts (`response-writers.ts`).
-  const bytesTaken = socket.bytesWritten - writableLength
-  if (writableLength === 0 || bytesTaken !== connection.bytesTaken) {
+  const bytesTaken = socket.writableLength === 0 ? -1 : bytesTakenOf(socket)
+  if (bytesTaken === -1 || bytesTaken !== connection.bytesTaken) {
     connection.bytesTaken = bytesTaken
     connection.takenAtMs = nowMs
   }
   return nowMs - connection.takenAtMs
+}
+
+type Handle = { bytesWritten: number; writeQueueSize: number }
+
+/**
+ * Of one large write only the handle tells how far it has come. Node's own timeout of sockets looks
+ * at the same member, but takes what a client sends for progress too.
+ */
+function bytesTakenOf(socket: Socket): number {
+  // Node's types leave the handle out; a socket that is destroyed has none.
+  const { _handle: handle } = socket as Socket & { _handle?: Handle | null }
+  return handle ? handle.bytesWritten - handle.writeQueueSize : -1
 }
 
 /** Files that the process needs beside its connections: the store, the log, its modules. */

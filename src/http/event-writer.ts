@@ -1,0 +1,113 @@
+import type { ServerResponse } from 'node:http'
+import type { Peer } from '../bytes/books.ts'
+import type { Hold } from '../bytes/budget.ts'
+import type { EventSink } from '../core/chat/chat.ts'
+
+/** Copying a larger event costs as much as the single write saves. */
+const framedBytesMax = 16_384
+const hexDigits = Buffer.from('0123456789abcdef')
+const [carriageReturn, lineFeed] = [0x0d, 0x0a]
+
+type EventWriter = EventSink & {
+  /** Whether an event was written. */
+  begun(): boolean
+  /** Nothing more is written. */
+  over(): void
+}
+
+/**
+ * Writes events to a response whose head is written. Chunked framing (RFC 9112 section 7.1) is done
+ * here: Node makes four buffers of each chunk, and one buffer saves a tenth of the CPU time of a
+ * stream of small events (docs/performance.md#event-streams). What the client has not read is held.
+ */
+export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
+  let begun = false
+  // Also when the client leaves: a stream that goes on without it must not wait for it.
+  const onDrain: EventSink['onDrain'] = (listener) => {
+    const { socket } = response
+    const full = socket?.writableNeedDrain ? socket : response
+    const goOn = () => {
+      full.off('drain', goOn)
+      response.off('close', goOn)
+      listener()
+    }
+    full.once('drain', goOn)
+    response.once('close', goOn)
+  }
+  let unread = 0
+  let unwatch: (() => void) | undefined
+  const read = () => {
+    unwatch?.()
+    unwatch = undefined
+    hold.give(unread)
+    unread = 0
+  }
+  const holdUnread = (bytes: number) => {
+    unread += bytes
+    hold.grow(bytes)
+    if (unwatch !== undefined) return
+    unwatch = hold.watch(readerOf(response))
+    onDrain(read)
+  }
+  const took = (goesOn: boolean, { length }: Buffer): boolean => {
+    if (!goesOn) holdUnread(length)
+    return goesOn
+  }
+  return {
+    begun: () => begun,
+    over: read,
+    write: (piece) => {
+      if (response.destroyed) return true
+      const { socket } = response
+      // The head goes out with the first event, through Node. A pipelined response has no socket
+      // until its turn. What Node corks (from 26 on, until the end of the tick) must go out first.
+      const framed =
+        begun && socket !== null && response.chunkedEncoding && response.writableCorked === 0
+      begun = true
+      // A chunk without bytes would end the stream.
+      if (!framed || piece.length === 0 || piece.length > framedBytesMax) {
+        return took(response.write(piece), piece)
+      }
+      return took(socket.write(frameOf(piece)), piece)
+    },
+    onDrain,
+  }
+}
+
+/** One chunk. Its length is written by hand, since `toString(16)` costs more than the rest. */
+function frameOf(piece: Buffer): Buffer {
+  const { length } = piece
+  const digits = Math.ceil((32 - Math.clz32(length)) / 4)
+  const frame = Buffer.allocUnsafe(digits + length + 4)
+  for (let at = digits, rest = length; at > 0; rest >>>= 4) frame[--at] = hexDigits[rest & 0xf]!
+  frame[digits] = carriageReturn
+  frame[digits + 1] = lineFeed
+  frame.set(piece, digits + 2)
+  frame[digits + length + 2] = carriageReturn
+  frame[digits + length + 3] = lineFeed
+  return frame
+}
+
+/** Holds from now on what a client has not read of an answer that was written as a whole. */
+export function holdUnread(response: ServerResponse, hold: Hold): void {
+  const bytes = response.writableLength
+  hold.keep(bytes)
+  if (bytes > 0) hold.watch(readerOf(response))
+}
+
+/** The client of an answer, who is cut off like one who leaves. */
+export function readerOf(response: ServerResponse): Peer {
+  return {
+    moved: () => response.writableLength + beingWritten(response),
+    cut: () => void response.destroy(),
+  }
+}
+
+/**
+ * What the system has still to take of one large write, which counts as a whole in `writableLength`.
+ * Node's own time limits of sockets read it there too, and have no public name for it.
+ */
+function beingWritten({ socket }: ServerResponse): number {
+  const { _handle: handle } = (socket ?? {}) as { _handle?: { writeQueueSize?: number } | null }
+  return handle?.writeQueueSize ?? 0
+}
