@@ -98,10 +98,10 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
   const { events, peers, clock } = environment
   const { tracing } = following
   const store = assembleStore(environment, opened)
-  const people = assemblePeople(environment, store)
   const generations = createGenerations(config)
   const { current } = generations
   const calls = await assembleCalls(environment, store, generations.limits)
+  const people = assemblePeople(environment, store, calls.counts)
   const build = (settings: Pick<Environment, 'config' | 'secrets'>): Generation => {
     const { operations: others } = faces
     return createGeneration({ ...settings, environment, store, calls, moreTools, others })

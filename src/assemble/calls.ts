@@ -14,13 +14,11 @@ import { createUploads, uploadsKeyBytes, type Uploads } from '../mcp/uploads.ts'
 import type { Redis } from '../peers/redis.ts'
 import { createDarkroom } from '../pictures/finish.ts'
 import { createGuardedFetch, type GuardedFetch } from '../pictures/guarded-fetch.ts'
-import { createCountsInMemory } from '../policy/counts-in-memory.ts'
-import { createCountsOnRedis } from '../policy/counts-on-redis.ts'
+import { createCountsInMemory, type Counts } from '../policy/counts.ts'
+import { createCountsExchange, createCountsInRedis } from '../policy/counts-in-redis.ts'
 import type { FarCache } from '../policy/far-cache/far-cache.ts'
-import { createFarCounts } from '../policy/far-counts.ts'
 import { createIdempotency, type Idempotency } from '../policy/idempotency.ts'
-import type { LimitCounts } from '../policy/limit-counts.ts'
-import { RateLimit, windowSeconds } from '../policy/rate-limit.ts'
+import { createRateLimit, type RateLimit } from '../policy/rate-limit.ts'
 import { createResponseCache, type ResponseCache } from '../policy/response-cache.ts'
 import { createRouteHealth, type Health } from '../policy/route-health.ts'
 import { createLines, type Lines } from '../providers/transport/lines.ts'
@@ -44,6 +42,8 @@ export type Calls = {
   cache: ResponseCache
   recollection: Recollection
   health: Health
+  /** Counts rate limits and attempts. */
+  counts: Counts
   rateLimit: RateLimit
   budgets: Budgets
   /** Writes the usage row of a call. */
@@ -84,7 +84,7 @@ export async function assembleCalls(
     connectionsMax: first.upstreamConnectionsMax,
     ...publicNet,
   })
-  const { counts, close: closeCounts } = countsOf(environment, limits)
+  const counts = countsOf(environment, limits)
   const isOneOfSeveral = workerCount(config) > 1 || store.dialect === 'postgres'
   const onFault = events.faulted
   const idempotency = createIdempotency({ store, limits, clock, onFault, isOneOfSeveral })
@@ -104,7 +104,8 @@ export async function assembleCalls(
     cache,
     recollection: createRecollection({ fingerprintKey, claim }),
     health: createRouteHealth({ limits, monotonic }),
-    rateLimit: new RateLimit({ counts, defaults: limits, monotonic }),
+    counts,
+    rateLimit: createRateLimit({ counts, defaults: limits, monotonic }),
     budgets,
     record: createLedger(store, events.recorded),
     idempotency,
@@ -113,36 +114,26 @@ export async function assembleCalls(
       uploadDir === undefined ? undefined : createUploads(uploadDir, first, { key, monotonic }),
     close: async () => {
       reservations.close()
-      await closeCounts()
+      await counts.close()
       await guarded.close()
       await idempotency.close()
     },
   }
 }
 
-type Counting = { counts: LimitCounts; close: () => Promise<void> }
-
-/** Counts what rate limits limit: in Redis, else in memory. */
-function countsOf({ peers: { redis }, events, monotonic }: Needed, limits: LimitsNow): Counting {
-  const createNear = (processes?: () => number) =>
-    createCountsInMemory({
-      windowSeconds,
-      monotonic,
-      onFault: events.faulted,
-      ...(processes === undefined ? {} : { processes }),
-    })
-  if (redis === undefined) return { counts: createNear(), close: () => Promise.resolve() }
+/** Counts rate limits and attempts: in Redis, else in memory. */
+function countsOf({ peers: { redis }, events, monotonic }: Needed, limits: LimitsNow): Counts {
+  if (redis === undefined) return createCountsInMemory(monotonic)
   const processId = randomUUID()
   events.limitsShared()
-  const counts = createFarCounts({
-    exchange: createCountsOnRedis(redis, processId),
+  return createCountsInRedis({
+    exchange: createCountsExchange(redis, processId),
     processId,
-    createNear,
     timeoutMs: () => limits().limitsTimeoutMs,
+    monotonic,
     onAlone: events.limitsAlone,
     onJoint: events.limitsJoint,
   })
-  return { counts, close: counts.close }
 }
 
 type FarCacheParts = {

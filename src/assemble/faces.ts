@@ -72,7 +72,7 @@ export function assembleFaces(contract: LoadedContract, parts: Built): Faces {
   const countRefused = refusedCounter((...call) => calls.rateLimit.admit(...call))
   const keys = keysOf(parts)
   const toolServer = toolServerOf(parts, claimKey, countRefused)
-  const oauth = assembleOAuth({ environment, store, people, keys })
+  const oauth = assembleOAuth({ environment, store, people, keys, counts: calls.counts })
   return {
     contract: createContractRouter(contract, {
       inForce: current,

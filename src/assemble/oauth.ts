@@ -16,15 +16,17 @@ import type { AnswerOptions } from '../oauth/pages/answer-interaction.ts'
 import type { PageCall, ShownKey } from '../oauth/pages/interaction-pages.ts'
 import { createInteractionTokens } from '../oauth/pages/interaction-tokens.ts'
 import { createGuardedFetch } from '../pictures/guarded-fetch.ts'
-import { createRegistrationLimit } from '../policy/registration-limit.ts'
+import { createRegistrationLimit } from '../policy/attempts.ts'
+import type { Counts } from '../policy/counts.ts'
 import type { People } from './people.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 type Parts = {
-  environment: Pick<Environment, 'config' | 'events' | 'publicNet' | 'clock' | 'monotonic'>
+  environment: Pick<Environment, 'config' | 'events' | 'publicNet' | 'clock'>
   store: StoreParts
   people: People
   keys: Keys
+  counts: Counts
 }
 
 /** From all addresses together; each registration is a row. */
@@ -33,7 +35,7 @@ const registrationsPerHourMax = 500
 /** The authorization server, with what it needs of the store and of the network. */
 export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promise<void> } {
   const { environment, people } = parts
-  const { config, events, publicNet, clock, monotonic } = environment
+  const { config, events, publicNet, clock } = environment
   const { store, audit, announce, identify, connectionLog } = parts.store
   const { limits, clientRegistration, clientDocuments } = config
   // A document that redirects is refused.
@@ -66,13 +68,10 @@ export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promis
       await guarded.fetch(address, { ...fetchLimits, accept: 'application/json' }, sink)
       return Buffer.concat(pieces).toString()
     },
-    countRegistration: createRegistrationLimit(
-      () => ({
-        perAddressMax: limits.oauthRegistrationsPerHourMax,
-        totalMax: limits.oauthRegistrationsTotalPerHourMax ?? registrationsPerHourMax,
-      }),
-      monotonic,
-    ),
+    countRegistration: createRegistrationLimit(parts.counts, () => ({
+      perAddressMax: limits.oauthRegistrationsPerHourMax,
+      totalMax: limits.oauthRegistrationsTotalPerHourMax ?? registrationsPerHourMax,
+    })),
     clientAttempts: people.clientAttempts,
     pages: pagesOf(parts),
     limits,

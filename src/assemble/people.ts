@@ -13,10 +13,13 @@ import type { PeopleParts } from '../api/people.ts'
 import type { SessionParts } from '../api/sessions.ts'
 import { siteAddress } from '../settings/config.ts'
 import { createSessionCookie } from '../http/session-cookie.ts'
-import { createAttempts, type Attempts } from '../policy/attempts.ts'
-import { createClientAttempts, type ClientAttempts } from '../policy/client-attempts.ts'
-import { createFarAttempts } from '../policy/far-attempts.ts'
-import { createSignInAttempts, type SignInAttempts } from '../policy/sign-in-attempts.ts'
+import {
+  createClientAttempts,
+  createSignInAttempts,
+  type ClientAttempts,
+  type SignInAttempts,
+} from '../policy/attempts.ts'
+import type { Counts } from '../policy/counts.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 /** How people sign in: their passwords, sessions and links. */
@@ -31,6 +34,7 @@ export type People = EntranceParts &
 export function assemblePeople(
   environment: Environment,
   { store, audit, announce }: StoreParts,
+  counts: Counts,
 ): People {
   const { config, events, clock } = environment
   const { limits, signUp } = config
@@ -38,8 +42,7 @@ export function assemblePeople(
   const stored = { store, audit, announce, clock }
   const passwords = createPasswords(limits)
   const sessions = createSessions({ ...stored, limits })
-  const counted = attemptsOf(environment)
-  const attempts = createSignInAttempts(counted)
+  const attempts = createSignInAttempts(counts)
   const people = createPeople({ ...stored, passwords, attempts })
   const letIn = { ...stored, passwords, people, sessions, attempts, onFailure: events.signInFailed }
   return {
@@ -54,14 +57,7 @@ export function assemblePeople(
     passwordLinks: createPasswordLinks({ ...stored, baseUrl }),
     invitations: createInvitations({ ...stored, baseUrl, limits }),
     attempts,
-    clientAttempts: createClientAttempts(counted),
+    clientAttempts: createClientAttempts(counts),
     cookie: createSessionCookie(config.baseUrl),
   }
-}
-
-/** Counts attempts to sign in: in Redis, else in memory. */
-function attemptsOf({ config: { limits }, peers: { redis }, monotonic }: Environment): Attempts {
-  const near = createAttempts({ monotonic })
-  if (redis === undefined) return near
-  return createFarAttempts({ redis, timeoutMs: () => limits.limitsTimeoutMs, near })
 }

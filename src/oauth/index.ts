@@ -47,7 +47,7 @@ type Options = {
   fetchPublic: FetchPublic
   identify: Identify
   /** Counts a registration from an origin. Throws `rate_limit_exceeded`. */
-  countRegistration: (origin: string) => void
+  countRegistration: (origin: string) => Promise<void>
   /** Slows down guessing of client secrets. Throws `rate_limit_exceeded`. */
   clientAttempts: {
     begin(attempt: {
@@ -134,7 +134,7 @@ export function createOAuthServer(options: Options): OAuthServer {
         await assertPresentedKey(call.request, options.identify)
         if (!rules.registration) throw closed()
         const metadataOf = clientMetadata(parseBody(call.body))
-        options.countRegistration(originOf(call.addressOf(call.request)))
+        await options.countRegistration(originOf(call.addressOf(call.request)))
         const text = JSON.stringify(metadataOf)
         const body = { type: 'application/json', text }
         return serve(call, { method: 'POST', path: endpoints.registration, body })

@@ -1,85 +1,161 @@
-import { LRUCache } from 'lru-cache'
+import { hash } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import { GatewayError } from '../core/error.ts'
+import { hasRoom, type AttemptNeed, type Counts } from './counts.ts'
 
-/** An attempt as it concerns one key: of so many, `free` are not slowed; it counts as `points`. */
-export type AttemptNeed = readonly [key: string, free: number, points: 0 | 1]
-/** What becomes of what was counted of a key; `null` forgets it. */
-export type AttemptChange = readonly [key: string, more: 1 | -1 | null]
+/** An attempt to sign in. */
+type SignIn = {
+  /** The network address, or the network, that it comes from. */
+  origin: string
+  /** The person whose password it is; undefined for a one-time link. */
+  email?: string
+  /** Whether that person has signed in from this origin before. */
+  isKnown?: boolean
+}
+
+export type SignInAttempts = {
+  /**
+   * Counts an attempt; the returned function is called when it succeeded. Rejects with
+   * `rate_limit_exceeded`.
+   */
+  begin(attempt: SignIn): Promise<() => void>
+  /** Counts a new account of an origin, whether or not it is created. Rejects as `begin` does. */
+  signUp(origin: string): Promise<void>
+}
+
+export type ClientAttempts = {
+  /**
+   * Counts an attempt before its secret is checked. Rejects with `rate_limit_exceeded` while this origin has
+   * to wait, with any client or with this one. The returned function takes whether the secret was the
+   * client's; undefined where it was not checked, which takes the attempt back.
+   */
+  begin(attempt: { origin: string; clientId: string }): Promise<(isClient?: boolean) => void>
+}
+
+/** Free attempts: of one person or client from one origin; of one person; of one origin, which many may share. */
+const free = { pair: 5, person: 10, origin: 50, signUp: 10 }
+/** How long an attempt waits for those before it; after that it is counted beside them. */
+const turnMs = 10_000
 
 /**
- * Slows attempts down: behind the free ones each waits twice as long as the one before, up to a
- * minute. Nobody is locked out for longer than that by what others try.
+ * Slows down guesses of passwords. Attempts from elsewhere do not slow a person down at an origin where they
+ * have signed in, and sign-ins that succeed are not counted against others of the origin.
  */
-export type Attempts = {
-  /**
-   * Counts an attempt for all of its keys, before its outcome is known, so that many at once are seen
-   * too. Gives 0, or for how many milliseconds one of the keys still has to wait: then nothing is counted.
-   */
-  begin(needs: readonly AttemptNeed[]): Promise<number>
-  settle(changes: readonly AttemptChange[]): void
+export function createSignInAttempts(counts: Counts): SignInAttempts {
+  return {
+    begin: async ({ origin, email, isKnown = false }) => {
+      const place = keyOf('sign-in origin', origin)
+      if (email === undefined) {
+        await begin(counts, [[place, free.origin]])
+        return () => counts.settleAttempt([[place, 'take_back']])
+      }
+      const pair = keyOf('sign-in pair', origin, email)
+      const person = keyOf('sign-in email', email)
+      await begin(counts, [
+        [place, free.origin],
+        [pair, free.pair],
+        [person, isKnown ? Number.MAX_SAFE_INTEGER : free.person],
+      ])
+      return () =>
+        counts.settleAttempt([
+          [place, 'take_back'],
+          [pair, 'forget'],
+          [person, 'take_back'],
+        ])
+    },
+    signUp: (origin) => begin(counts, [[keyOf('sign-up', origin), free.signUp]]),
+  }
 }
 
-type Options = {
-  /** For how many keys attempts are remembered; the least recently used are forgotten. */
-  entriesMax?: number
-  /** Never jumps, so that a clock that is set opens no lock and keeps none shut. */
-  monotonic: () => number
-}
-
-type Tried = { attempts: number; lastAtMs: number }
-
-/** The longest wait, and what the first doubles to it. */
-export const waitMaxMs = 60_000
-export const firstWaitMs = 1000
-/** Where nothing was tried for so long, all is free again. */
-export const forgottenAfterMs = 15 * 60_000
-
-/** E-mails and addresses, at some hundred bytes each; the least recently used are dropped. */
-const entriesStandardMax = 10_000
-
-/** Counts attempts in the memory of this process. */
-export function createAttempts({ entriesMax = entriesStandardMax, monotonic }: Options): Attempts {
-  const known = new LRUCache<string, Tried>({ max: entriesMax })
-  const triedOf = (key: string): Tried | undefined => {
-    const tried = known.get(key)
-    if (tried === undefined || monotonic() - tried.lastAtMs < forgottenAfterMs) return tried
-    known.delete(key)
-    return undefined
-  }
-  const waitOf = ([key, free]: AttemptNeed): number => {
-    const tried = triedOf(key)
-    if (tried === undefined || tried.attempts < free) return 0
-    const waitMs = Math.min(waitMaxMs, firstWaitMs * 2 ** Math.min(tried.attempts - free, 10))
-    return Math.max(0, tried.lastAtMs + waitMs - monotonic())
-  }
-  const count = (key: string): void => {
-    known.set(key, { attempts: (triedOf(key)?.attempts ?? 0) + 1, lastAtMs: monotonic() })
+/**
+ * Slows down guesses of secrets of OAuth clients. Attempts from elsewhere do not slow a client down. All
+ * processes of a service sign in when it starts: attempts of one client from one origin wait for each other,
+ * so that pending ones, which count until they succeed, do not refuse the others.
+ */
+export function createClientAttempts(counts: Counts): ClientAttempts {
+  const turns = new Map<string, Promise<void>>()
+  const takeTurn = async (pair: string): Promise<() => void> => {
+    const before = turns.get(pair)
+    const { promise, resolve } = Promise.withResolvers<void>()
+    turns.set(pair, promise)
+    if (before !== undefined) {
+      await Promise.race([before, setTimeout(turnMs, undefined, { ref: false })])
+    }
+    return () => {
+      resolve()
+      if (turns.get(pair) === promise) turns.delete(pair)
+    }
   }
   return {
-    begin: async (needs) => {
-      const leftMs = Math.max(0, ...needs.map(waitOf))
-      if (leftMs === 0) for (const [key, , points] of needs) if (points > 0) count(key)
-      return leftMs
-    },
-    settle: (changes) => {
-      for (const [key, more] of changes) {
-        const tried = known.get(key)
-        if (more === null) known.delete(key)
-        else if (more > 0) count(key)
-        else if (tried !== undefined) known.set(key, { ...tried, attempts: tried.attempts - 1 })
+    begin: async ({ origin, clientId }) => {
+      const place = keyOf('client origin', origin)
+      const pair = keyOf('client pair', origin, clientId)
+      const endTurn = await takeTurn(pair)
+      try {
+        await begin(counts, [
+          [place, free.origin],
+          [pair, free.pair],
+        ])
+      } catch (error) {
+        endTurn()
+        throw error
+      }
+      return (isClient) => {
+        if (isClient !== false) {
+          counts.settleAttempt([
+            [pair, isClient === true ? 'forget' : 'take_back'],
+            [place, 'take_back'],
+          ])
+        }
+        endTurn()
       }
     },
   }
 }
 
-/** Begins an attempt. Throws `rate_limit_exceeded` while one of the keys has to wait. */
-export async function beginAttempt(
-  attempts: Attempts,
-  needs: readonly AttemptNeed[],
-): Promise<void> {
-  const leftMs = await attempts.begin(needs)
+type RegistrationLimits = {
+  /** Registrations within an hour, of one origin. */
+  perAddressMax: number
+  /** Of all origins together. */
+  totalMax: number
+}
+
+/**
+ * Counts registrations of OAuth clients, by their origin (`originOf`) and together. The returned function
+ * rejects with `rate_limit_exceeded`; a registration that it refuses is not counted.
+ */
+export function createRegistrationLimit(
+  counts: Counts,
+  limits: () => RegistrationLimits,
+): (origin: string) => Promise<void> {
+  return async (origin) => {
+    const { perAddressMax, totalMax } = limits()
+    const windows = [
+      { of: { key: `registrations:${keyOf(origin)}`, limit: perAddressMax }, points: 1 },
+      { of: { key: 'registrations', limit: totalMax }, points: 1 },
+    ]
+    const needs = { windows, windowMs: 3_600_000, calls: [], timeoutMs: 0 }
+    const { end, windows: states, processes } = await counts.take(needs)
+    if (end !== undefined) return
+    const full = states.filter(({ used }, index) => !hasRoom(windows[index]!, used, processes))
+    const leftMs = Math.max(...full.map((state) => state.leftMs))
+    throw new GatewayError(
+      'rate_limit_exceeded',
+      'Too many clients were registered within the hour. Try again later.',
+      { retryAfterSeconds: Math.ceil(leftMs / 1000) },
+    )
+  }
+}
+
+async function begin(counts: Counts, needs: readonly AttemptNeed[]): Promise<void> {
+  const leftMs = await counts.attempt(needs)
   if (leftMs === 0) return
   const retryAfterSeconds = Math.ceil(leftMs / 1000)
   const text = `There were too many attempts. Try again in ${retryAfterSeconds} s.`
   throw new GatewayError('rate_limit_exceeded', text, { retryAfterSeconds })
+}
+
+/** A digest: Redis holds no e-mail and no address. */
+function keyOf(...parts: readonly string[]): string {
+  return hash('sha256', parts.join(' '), 'base64url').slice(0, 22)
 }

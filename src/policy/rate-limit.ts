@@ -10,12 +10,14 @@ import type {
   WindowKind,
 } from '../core/limits.ts'
 import { noUsage } from '../core/money/price.ts'
-import { createApplyingLimits, type ApplyingLimits, type WindowLimit } from './applying-limits.ts'
-import { hasRoom, shareOf, type Counted, type LimitCounts, type Taken } from './limit-counts.ts'
+import { hasRoom, shareOf, type Counted, type Counts } from './counts.ts'
 import { refusalOf, type Refused } from './rate-limit-refusal.ts'
 
-/** How long a window lasts. */
-export const windowSeconds = 60
+/** A limit of a caller that is counted in windows; the key names its windows. */
+type WindowLimit = Pick<LimitState, 'owner' | 'limit'> & { kind: WindowKind; key: string }
+/** A limit of the calls that a caller has at once. */
+type CallLimit = Pick<LimitState, 'owner' | 'limit'> & { ownerId: string }
+type Limits = { windows: readonly WindowLimit[]; calls: readonly CallLimit[] }
 
 /** What a call needs of a window. */
 type Need = { of: WindowLimit; points: number }
@@ -23,114 +25,160 @@ type Need = { of: WindowLimit; points: number }
 type Seen = Need & { used: number; endsAt: number }
 
 type Options = {
-  counts: LimitCounts
-  /** What an account may use where it has no limits of its own. */
+  counts: Counts
+  /** The limits of an account without limits of its own. */
   defaults: () => UsageLimits
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a clock that is never set. */
   monotonic: () => number
 }
 
-/** The rate limits of accounts and keys (docs/behaviour.md#rate-limits). */
-export class RateLimit {
-  readonly #options: Options
-  readonly #limitsOf: (caller: Caller) => ApplyingLimits
-
-  constructor(options: Options) {
-    this.#options = options
-    this.#limitsOf = createApplyingLimits(options.defaults)
-  }
-
+export type RateLimit = {
   /**
-   * Lets a call in that lasts no longer than `timeoutMs`. Throws `rate_limit_exceeded`; then nothing is
+   * Lets a call in that lasts no longer than `timeoutMs`. Rejects with `rate_limit_exceeded`; then nothing is
    * counted.
    */
-  async admit(caller: Caller, demand: Demand, timeoutMs: number): Promise<Admission> {
-    const { windows, calls } = this.#limitsOf(caller)
-    const needs = windows.map((of): Need => ({ of, points: pointsOf(of, demand) }))
-    const taking = this.#options.counts.take({ windows: needs, calls, timeoutMs })
-    const taken = taking instanceof Promise ? await taking : taking
-    if (taken.end === undefined) throw this.#refusal(needs, calls, taken)
-    return this.#admission(this.#seen(needs, taken), calls, taken)
-  }
+  admit: Admit
+  /** The state of the limits of a caller. */
+  look(caller: Caller): readonly LimitState[] | Promise<readonly LimitState[]>
+}
 
-  /** The limits of a caller as they stand. */
-  look(caller: Caller): readonly LimitState[] | Promise<readonly LimitState[]> {
-    const { windows, calls } = this.#limitsOf(caller)
-    const needs = windows.map((of): Need => ({ of, points: 0 }))
-    const statesOf = (counted: Counted) =>
-      this.#states(this.#seen(needs, counted), calls, counted, counted.running())
-    const counted = this.#options.counts.look({ windows: needs, calls })
-    return counted instanceof Promise ? counted.then(statesOf) : statesOf(counted)
-  }
+const windowSeconds = 60
+const windowMs = windowSeconds * 1000
+const unlimited: Admission = { limits: () => [], end: () => undefined }
 
-  /** How many windows and owners of running calls are in memory. */
-  size(): number {
-    return this.#options.counts.size()
+/** The rate limits of accounts and keys (docs/behaviour.md#rate-limits). */
+export function createRateLimit({ counts, defaults, monotonic }: Options): RateLimit {
+  const limitsOf = createLimits(defaults)
+  return {
+    admit: async (caller, demand, timeoutMs) => {
+      const { windows, calls } = limitsOf(caller)
+      if (windows.length + calls.length === 0) return unlimited
+      const needs = windows.map((of): Need => ({ of, points: pointsOf(of, demand) }))
+      const taking = counts.take({ windows: needs, windowMs, calls, timeoutMs })
+      const taken = taking instanceof Promise ? await taking : taking
+      const seen = seenAt(monotonic(), needs, taken)
+      const { end } = taken
+      if (end === undefined) {
+        const states = statesAt(monotonic(), seen, calls, taken)
+        throw refusalOf(refusedOf(seen, states, taken), states)
+      }
+      let hasEnded = false
+      return {
+        limits: () => statesAt(monotonic(), seen, calls, taken),
+        end: (used) => {
+          if (hasEnded) return
+          hasEnded = true
+          end(used && settle(monotonic(), seen, used))
+        },
+      }
+    },
+    look: (caller) => {
+      const { windows, calls } = limitsOf(caller)
+      const needs = windows.map((of): Need => ({ of, points: 0 }))
+      const read = (counted: Counted) =>
+        statesAt(monotonic(), seenAt(monotonic(), needs, counted), calls, counted)
+      const counted = counts.look({ windows: needs, windowMs, calls })
+      return counted instanceof Promise ? counted.then(read) : read(counted)
+    },
   }
+}
 
-  #refusal(needs: readonly Need[], calls: ApplyingLimits['calls'], counted: Counted) {
-    const { processes } = counted
-    const seen = this.#seen(needs, counted)
-    const states = this.#states(seen, calls, counted, counted.running())
-    const refused: Refused[] = []
-    seen.forEach((one, index) => {
-      if (hasRoom(one, one.used, processes)) return
-      refused.push({ state: states[index]!, needed: one.points })
-    })
-    for (const state of states.slice(seen.length)) {
-      if (state.remaining === 0) refused.push({ state, needed: 1 })
-    }
-    return refusalOf(refused, states)
-  }
+function seenAt(now: number, needs: readonly Need[], { windows }: Counted): Seen[] {
+  return needs.map(({ of, points }, index) => {
+    const { used, leftMs } = windows[index]!
+    return { of, points, used, endsAt: now + leftMs }
+  })
+}
 
-  #seen(needs: readonly Need[], { windows }: Counted): Seen[] {
-    const now = this.#options.monotonic()
-    return needs.map(({ of, points }, index) => {
-      const { used, leftMs } = windows[index]!
-      return { of, points, used, endsAt: now + leftMs }
-    })
-  }
+function statesAt(
+  now: number,
+  seen: readonly Seen[],
+  calls: readonly CallLimit[],
+  { processes, running }: Counted,
+): LimitState[] {
+  const states = seen.map(({ of: { kind, owner, limit }, used, endsAt }): LimitState => {
+    const remaining = Math.max(0, shareOf(limit, processes) - Math.max(0, used))
+    const resetSeconds = Math.ceil(Math.max(0, endsAt - now) / 1000)
+    return { kind, owner, limit, remaining, window: { seconds: windowSeconds, resetSeconds } }
+  })
+  const callsNow = running()
+  calls.forEach(({ owner, limit }, index) => {
+    const remaining = Math.max(0, shareOf(limit, processes) - callsNow[index]!)
+    states.push({ kind: 'concurrency', owner, limit, remaining })
+  })
+  return states
+}
 
-  #admission(seen: readonly Seen[], calls: ApplyingLimits['calls'], taken: Taken): Admission {
-    let hasEnded = false
+/** The limits that refuse a call. */
+function refusedOf(
+  seen: readonly Seen[],
+  states: readonly LimitState[],
+  { processes }: Counted,
+): Refused[] {
+  return states.flatMap((state, index): Refused[] => {
+    const window = seen[index]
+    if (window === undefined) return state.remaining === 0 ? [{ state, needed: 1 }] : []
+    return hasRoom(window, window.used, processes) ? [] : [{ state, needed: window.points }]
+  })
+}
+
+/** Replaces what a call took by what it used; returns the differences. */
+function settle(now: number, seen: readonly Seen[], used: Used): number[] {
+  return seen.map((one) => {
+    const more = usedOf(one.of.kind, used) - one.points
+    // The end of a window has given back what was taken of it.
+    if (more > 0 || one.endsAt > now) one.used += more
+    return more
+  })
+}
+
+const windowKinds = [
+  ['requests', 'requestsPerMinute'],
+  ['tokens', 'tokensPerMinute'],
+  ['images', 'imagesPerMinute'],
+] as const
+
+/** The limits that apply to a caller: those of the account, else the defaults, and those of the key. */
+function createLimits(defaults: () => UsageLimits): (caller: Caller) => Limits {
+  let inForce: UsageLimits | undefined
+  let known = new WeakMap<Caller, Limits>()
+
+  const read = (caller: Caller, others: UsageLimits): Limits => {
+    const [account, key] = caller.allowances
+    const owners = [
+      { owner: 'account', ownerId: account.ownerId, limits: orElse(account.limits, others) },
+      { owner: 'key', ownerId: key.ownerId, limits: key.limits },
+    ] as const
     return {
-      limits: () => this.#states(seen, calls, taken, taken.running()),
-      end: (used) => {
-        if (hasEnded) return
-        hasEnded = true
-        taken.end?.(used && this.#settle(seen, used))
-      },
+      windows: windowKinds.flatMap(([kind, name]) =>
+        owners.flatMap(({ owner, ownerId, limits: { [name]: limit } }): WindowLimit[] =>
+          limit === null ? [] : [{ kind, owner, key: `${kind}:${ownerId}`, limit }],
+        ),
+      ),
+      calls: owners.flatMap(({ owner, ownerId, limits: { concurrency: limit } }): CallLimit[] =>
+        limit === null ? [] : [{ owner, ownerId, limit }],
+      ),
     }
   }
-
-  /** Puts what a call really used in place of what it took; gives the differences. */
-  #settle(seen: readonly Seen[], used: Used): number[] {
-    const now = this.#options.monotonic()
-    return seen.map((one) => {
-      const more = usedOf(one.of.kind, used) - one.points
-      // The end of a window has given back what was taken of it.
-      if (more > 0 || one.endsAt > now) one.used += more
-      return more
-    })
+  return (caller) => {
+    const now = defaults()
+    // A reload replaces the defaults.
+    if (inForce !== now) {
+      inForce = now
+      known = new WeakMap()
+    }
+    let limits = known.get(caller)
+    if (limits === undefined) known.set(caller, (limits = read(caller, now)))
+    return limits
   }
+}
 
-  #states(
-    seen: readonly Seen[],
-    calls: ApplyingLimits['calls'],
-    { processes }: Counted,
-    running: readonly number[],
-  ): LimitState[] {
-    const now = this.#options.monotonic()
-    const states = seen.map(({ of: { kind, owner, limit }, used, endsAt }): LimitState => {
-      const remaining = Math.max(0, shareOf(limit, processes) - Math.max(0, used))
-      const resetSeconds = Math.ceil(Math.max(0, endsAt - now) / 1000)
-      return { kind, owner, limit, remaining, window: { seconds: windowSeconds, resetSeconds } }
-    })
-    calls.forEach(({ owner, limit }, index) => {
-      const remaining = Math.max(0, shareOf(limit, processes) - running[index]!)
-      states.push({ kind: 'concurrency', owner, limit, remaining })
-    })
-    return states
+function orElse(own: UsageLimits, defaults: UsageLimits): UsageLimits {
+  return {
+    requestsPerMinute: own.requestsPerMinute ?? defaults.requestsPerMinute,
+    tokensPerMinute: own.tokensPerMinute ?? defaults.tokensPerMinute,
+    imagesPerMinute: own.imagesPerMinute ?? defaults.imagesPerMinute,
+    concurrency: own.concurrency ?? defaults.concurrency,
   }
 }
 
@@ -139,7 +187,7 @@ function pointsOf({ kind, limit }: WindowLimit, demand: Demand): number {
   if (kind === 'requests') return 1
   if (kind === 'images') return demand.images
   const { certain, assumed } = demand.tokens()
-  // What nobody asked for keeps no call out for ever.
+  // An assumption alone must not refuse a call in an unused window.
   return Math.max(certain, Math.min(certain + assumed, limit))
 }
 

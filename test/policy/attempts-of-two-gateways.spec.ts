@@ -1,14 +1,14 @@
-import { randomUUID } from 'node:crypto'
-import { createClient } from '@redis/client'
 import { expect } from 'chai'
-import type { Attempts } from '../../src/policy/attempts.ts'
-import { createAttempts } from '../../src/policy/attempts.ts'
-import { createFarAttempts } from '../../src/policy/far-attempts.ts'
-import { sharedRedis } from '../support/servers/redis.ts'
+import { createSignInAttempts } from '../../src/policy/attempts.ts'
+import { forgottenAfterMs } from '../../src/policy/counts.ts'
+import { countedIn, startReplicas, type TestReplica } from '../support/far-limits.ts'
 import type { TestGateway } from '../support/gateway.ts'
+import type { TestLimits } from '../support/limits.ts'
 import { postForm } from '../support/oauth-client.ts'
 import { programPath } from '../support/program-path.ts'
+import { startRedis, type TestRedis } from '../support/servers/redis.ts'
 import { startTwo, type TwoProcesses } from '../support/two-processes.ts'
+import { until } from '../support/until.ts'
 
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'correct horse battery' }
 
@@ -16,7 +16,9 @@ describe('attempts to come in by two gateways with one Redis', () => {
   let two: TwoProcesses
   before(async function () {
     programPath('redis-server', this)
-    two = await startTwo({ file: { limits: { limits_timeout_ms: 5000 } } })
+    two = await startTwo({
+      file: { limits: { limits_timeout_ms: 5000, oauth_registrations_per_hour_max: 3 } },
+    })
     await two.a.post('/api/people', ada, { key: null })
   })
   after(() => two.stop())
@@ -51,6 +53,21 @@ describe('attempts to come in by two gateways with one Redis', () => {
     expect(await statuses(7, guess)).to.deep.equal([401, 401, 401, 401, 401, 429, 429])
   })
 
+  it('are refused after as many registrations of clients as at one', async () => {
+    const register = async (gateway: TestGateway) => {
+      const answer = await gateway.post(
+        '/oauth/register',
+        { redirect_uris: ['http://127.0.0.1/callback'] },
+        { key: null },
+      )
+      if (answer.status === 429) {
+        expect(Number(answer.headers.get('retry-after'))).to.be.within(3500, 3600)
+      }
+      return answer.status
+    }
+    expect(await statuses(5, register)).to.deep.equal([201, 201, 201, 429, 429])
+  })
+
   it('are slowed behind as many new accounts as at one', async () => {
     let made = 0
     const signUp = async (gateway: TestGateway) => {
@@ -63,81 +80,87 @@ describe('attempts to come in by two gateways with one Redis', () => {
   })
 })
 
-describe('attempts that are counted in Redis', () => {
-  let far: Attempts
-  let client: Awaited<ReturnType<typeof connect>>
-  let isAway: boolean
-  const connect = async () => {
-    const { url } = await sharedRedis()
-    return createClient({ url, keyPrefix: `${randomUUID()}:` }).connect()
-  }
-  before(async function () {
+for (const [place, start] of Object.entries(countedIn)) {
+  describe(`attempts that are counted in ${place}`, () => {
+    let limits: TestLimits
+    before(function () {
+      if (place === 'Redis') programPath('redis-server', this)
+    })
+    beforeEach(async () => {
+      limits = await start()
+    })
+    afterEach(() => limits.stop())
+
+    it('wait twice as long each time, up to a minute, and are forgotten after 15', async () => {
+      const { counts } = limits
+      const attempt = () => counts.attempt([['guessed', 2]])
+      const waits: number[] = []
+      expect([await attempt(), await attempt()]).to.deep.equal([0, 0])
+      for (let turn = 0; turn < 8; turn++) {
+        const waitMs = await attempt()
+        waits.push(Math.ceil(waitMs / 1000))
+        await limits.pass(waitMs)
+        expect(await attempt()).to.equal(0)
+      }
+      expect(waits).to.deep.equal([1, 2, 4, 8, 16, 32, 60, 60])
+      await limits.pass(forgottenAfterMs)
+      // Redis forgets by its own clock, which no test puts forward.
+      if (place === 'memory') expect([await attempt(), await attempt()]).to.deep.equal([0, 0])
+    })
+
+    it('are counted for all of their keys or for none, and taken back', async () => {
+      const { counts } = limits
+      for (let count = 0; count < 3; count++) await counts.attempt([['full', 3]])
+      const both = [
+        ['other', 1],
+        ['full', 3],
+      ] as const
+      expect(await counts.attempt(both)).to.be.greaterThan(0)
+      expect(await counts.attempt([['other', 1]])).to.equal(0)
+      expect(await counts.attempt([['other', 1]])).to.be.greaterThan(0)
+      counts.settleAttempt([
+        ['other', 'take_back'],
+        ['full', 'forget'],
+        ['unknown', 'take_back'],
+      ])
+      expect(await counts.attempt([...both, ['unknown', 1]])).to.equal(0)
+      expect(await counts.attempt([['unknown', 1]])).to.be.greaterThan(0)
+    })
+  })
+}
+
+describe('attempts in Redis', () => {
+  let redis: TestRedis
+  let replica: TestReplica
+  beforeEach(async function () {
     programPath('redis-server', this)
-    client = await connect()
+    redis = await startRedis()
+    replica = (await startReplicas(1, { redis }))[0]!
   })
-  after(() => client.destroy())
-  beforeEach(() => {
-    isAway = false
-    const run = <T>(work: (commands: typeof client) => Promise<T>) =>
-      isAway ? Promise.reject(new Error('away')) : work(client)
-    const near = createAttempts({ entriesMax: 100, monotonic: () => 0 })
-    far = createFarAttempts({ redis: { run }, timeoutMs: () => 5000, near })
+  afterEach(async () => {
+    await replica.stop()
+    await redis.stop()
   })
 
-  it('wait as long as those in memory', async () => {
-    const near = createAttempts({ entriesMax: 100, monotonic: () => 0 })
-    for (let count = 1; count <= 20; count++) {
-      for (const one of [far, near]) one.settle([['waits', 1]])
-      const [there, here] = await Promise.all(
-        [far, near].map((one) => one.begin([['waits', 5, 0]])),
-      )
-      expect(there, `after ${count}`).to.be.within(Math.max(0, here! - 900), here!)
-    }
-  })
-
-  it('are counted for all of their keys or for none, and given back', async () => {
-    for (let count = 0; count < 3; count++) far.settle([['full', 1]])
-    expect(
-      await far.begin([
-        ['other', 1, 1],
-        ['full', 3, 1],
-      ]),
-    ).to.be.greaterThan(0)
-    expect(await far.begin([['other', 1, 1]])).to.equal(0)
-    expect(await far.begin([['other', 1, 1]])).to.be.greaterThan(0)
-    far.settle([
-      ['other', -1],
-      ['full', null],
-      ['unknown', -1],
-    ])
-    expect(
-      await far.begin([
-        ['other', 1, 1],
-        ['full', 3, 1],
-        ['unknown', 1, 1],
-      ]),
-    ).to.equal(0)
-    expect(await far.begin([['unknown', 1, 0]])).to.be.greaterThan(0)
-  })
-
-  it('tell nobody of whom they are, and are forgotten', async () => {
-    await far.begin([['ada@example.com', 5, 1]])
-    const keys = await client.keys('*')
-    expect(keys.join(' ')).to.not.contain('ada')
-    const names = keys.flatMap((key) => /(?<=:)attempts:.+/.exec(key) ?? [])
-    expect(names).to.not.be.empty
-    for (const name of names) {
-      expect(await client.pTTL(name)).to.be.within(1, 900_000)
+  it('name no person and no address, and are forgotten', async () => {
+    const { begin } = createSignInAttempts(replica.counts)
+    await begin({ origin: '203.0.113.7', email: ada.email })
+    const names = (await replica.command(['KEYS', '*'])) as string[]
+    expect(names.join(' ')).to.not.match(/ada|203/)
+    const tried = names.filter((name) => name.includes(':attempts:'))
+    expect(tried).to.have.length(3)
+    for (const name of tried) {
+      expect(await replica.command(['PTTL', name])).to.be.within(1, forgottenAfterMs)
     }
   })
 
   it('are counted here while Redis is away', async () => {
-    isAway = true
-    expect(await far.begin([['away', 2, 1]])).to.equal(0)
-    far.settle([['away', 1]])
-    await Promise.resolve()
-    expect(await far.begin([['away', 2, 1]])).to.be.greaterThan(0)
-    isAway = false
-    expect(await far.begin([['away', 2, 1]])).to.equal(0)
+    const { counts } = replica
+    redis.kill('SIGKILL')
+    expect(await counts.attempt([['away', 1]])).to.equal(0)
+    expect(await counts.attempt([['away', 1]])).to.be.greaterThan(0)
+    await redis.restart()
+    await until('it is used again', () => replica.told.at(-1) === 'together')
+    expect(await counts.attempt([['away', 1]])).to.equal(0)
   })
 })

@@ -2,12 +2,13 @@ import { hash, randomUUID } from 'node:crypto'
 import { createClient } from '@redis/client'
 import type { Caller } from '../../src/core/caller.ts'
 import type { Demand } from '../../src/core/limits.ts'
-import { createCountsInMemory } from '../../src/policy/counts-in-memory.ts'
-import { createCountsOnRedis } from '../../src/policy/counts-on-redis.ts'
-import { createFarCounts } from '../../src/policy/far-counts.ts'
-import type { LimitExchange } from '../../src/policy/limit-operations.ts'
-import { limitScript } from '../../src/policy/limit-script.ts'
-import { RateLimit, windowSeconds } from '../../src/policy/rate-limit.ts'
+import {
+  createCountsExchange,
+  createCountsInRedis,
+  type CountsExchange,
+} from '../../src/policy/counts-in-redis.ts'
+import { countsScript } from '../../src/policy/counts-script.ts'
+import { createRateLimit } from '../../src/policy/rate-limit.ts'
 import { unlimited } from './callers.ts'
 import { callTimeoutMs, limitsInMemory, type TestLimits } from './limits.ts'
 import { sharedRedis, type TestRedis } from './servers/redis.ts'
@@ -31,7 +32,7 @@ export type TestReplica = TestProcess & {
   vanish(): Promise<void>
 }
 
-type Options = { exchange: LimitExchange; timeoutMs?: number; monotonic: () => number }
+type Options = { exchange: CountsExchange; timeoutMs?: number; monotonic: () => number }
 type Process = Omit<TestProcess, 'pass' | 'stop'> & { close(): Promise<void> }
 
 /** A process that counts where `exchange` leads. */
@@ -41,24 +42,23 @@ export function startProcess(processId: string, options: Options): Process {
   const faults: unknown[] = []
   const told: string[] = []
   let messages = 0
-  const onFault = (fault: unknown) => void faults.push(fault)
-  const counts = createFarCounts({
+  const counts = createCountsInRedis({
     exchange: (operations) => {
       messages++
       return exchange(operations)
     },
     processId,
-    createNear: (processes) =>
-      createCountsInMemory({ windowSeconds, monotonic, onFault, processes }),
     timeoutMs: () => timeoutMs,
+    monotonic,
     onAlone: (error) => {
       faults.push(error)
       told.push('alone')
     },
     onJoint: () => void told.push('together'),
   })
-  const rateLimit = new RateLimit({ counts, defaults: () => settings.limits, monotonic })
+  const rateLimit = createRateLimit({ counts, defaults: () => settings.limits, monotonic })
   return {
+    counts,
     settings,
     faults,
     told,
@@ -71,7 +71,7 @@ export function startProcess(processId: string, options: Options): Process {
 }
 
 /** The gateway's script, by a clock that a test can put forward. */
-const timedScript = limitScript.replace(
+const timedScript = countsScript.replace(
   /^local now = .*$/m,
   "$& + (tonumber(redis.call('get', base .. ':passed')) or 0)",
 )
@@ -99,7 +99,7 @@ export async function startReplicas(
       client.on('error', () => undefined)
       await client.connect()
       const processId = randomUUID()
-      const exchange = createCountsOnRedis(
+      const exchange = createCountsExchange(
         {
           run: (work) =>
             work({

@@ -2,8 +2,8 @@ import { expect } from 'chai'
 import type { Caller, UsageLimits } from '../../src/core/caller.ts'
 import { GatewayError } from '../../src/core/error.ts'
 import type { Admission, Demand, LimitState, Used } from '../../src/core/limits.ts'
-import { createCountsInMemory } from '../../src/policy/counts-in-memory.ts'
-import { RateLimit, windowSeconds } from '../../src/policy/rate-limit.ts'
+import { createCountsInMemory, type Counts } from '../../src/policy/counts.ts'
+import { createRateLimit } from '../../src/policy/rate-limit.ts'
 import { callerOf, unlimited } from './callers.ts'
 
 const none = unlimited('').limits
@@ -17,6 +17,7 @@ export const nothing: Used = { inputTokens: 0, outputTokens: 0, images: 0 }
 
 /** Limits that are counted somewhere; time passes when the test says so. */
 export type TestLimits = {
+  counts: Counts
   admit(caller: Caller, demand: Demand): Promise<Admission>
   look(caller: Caller): Promise<readonly LimitState[]>
   pass(ms: number): Promise<void> | void
@@ -42,19 +43,18 @@ type LimitsInMemory = {
 export function limitsInMemory(): TestLimits & LimitsInMemory {
   const time = { now: 0 }
   const settings = { limits: none }
-  const faults: unknown[] = []
   const monotonic = () => time.now
-  const onFault = (fault: unknown) => void faults.push(fault)
-  const counts = createCountsInMemory({ windowSeconds, monotonic, onFault })
-  const rateLimit = new RateLimit({ counts, defaults: () => settings.limits, monotonic })
+  const counts = createCountsInMemory(monotonic)
+  const rateLimit = createRateLimit({ counts, defaults: () => settings.limits, monotonic })
   return {
+    counts,
     settings,
-    faults,
+    faults: [],
     admit: (caller, demand) => rateLimit.admit(caller, demand, callTimeoutMs),
     lookNow: (caller) => rateLimit.look(caller) as readonly LimitState[],
     look: async (caller) => rateLimit.look(caller),
     pass: (ms) => void (time.now += ms),
-    size: () => rateLimit.size(),
+    size: counts.size,
     stop: () => undefined,
   }
 }

@@ -1,20 +1,21 @@
-/** A process that has not said for so long that it is there is dead, and so are its calls. */
+import { firstWaitMs, forgottenAfterMs, waitMaxMs } from './counts.ts'
+
+/** A process without a sign of life for so long is dead, and so are its calls. */
 const deadAfterMs = 15_000
-/** How long a window lasts that a call begins. */
-const windowMs = 60_000
 
 /**
- * Carries out `LimitOperation`s in Redis, one after the other and by its clock. KEYS[1] begins the name
- * of each key, ARGV are the process that asks, which begins the ids of its calls, and the operations.
- * Windows are read once and written once for all of them. Names are made from what is asked: this is
- * for one server, no cluster.
+ * Runs `CountsOperation`s in Redis, one after the other and by its clock. KEYS[1] begins the name of each
+ * key, ARGV are the id of the process, which begins the ids of its calls, and the operations. Windows are
+ * read once and written once for all of them. The script makes names of keys: it is for one server, no
+ * cluster.
  *
  *     <base>:<window>       a hash of what is used and when the window ends, until then
- *     <base>:calls:<owner>  ids of the calls under way, by when they end at the latest
- *     <base>:held:<process> owners of whom the process has calls under way
- *     <base>:processes      those that are there, by when they last said so
+ *     <base>:calls:<owner>  ids of running calls, by the end of their leases
+ *     <base>:held:<process> owners of running calls of the process
+ *     <base>:processes      ids of processes, by their last sign of life
+ *     <base>:attempts:<key> a hash of the number of attempts and the time of the last one
  */
-export const limitScript = `
+export const countsScript = `
 local base, process = KEYS[1], ARGV[1]
 local clock = redis.call('time')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -29,9 +30,9 @@ local function window(key)
   return windows[key]
 end
 
-local function add(key, points)
+local function add(key, window_ms, points)
   local one = window(key)
-  if one.ends == 0 then one.ends = now + ${windowMs} end
+  if one.ends == 0 then one.ends = now + window_ms end
   one.used = math.max(0, one.used + points)
   one.changed = true
 end
@@ -44,16 +45,16 @@ local function calls(owner)
   return running[owner]
 end
 
-local function last(key, ms)
+local function keep(key, ms)
   if redis.call('pttl', key) < ms then redis.call('pexpire', key, ms) end
 end
 
 local function begin(owner, call, ms)
   local key, held = base .. ':calls:' .. owner, base .. ':held:' .. process
   redis.call('zadd', key, now + ms, call)
-  last(key, ms)
+  keep(key, ms)
   redis.call('sadd', held, owner)
-  last(held, ms)
+  keep(held, ms)
   running[owner] = calls(owner) + 1
 end
 
@@ -72,7 +73,7 @@ local function bury(dead)
   redis.call('zrem', base .. ':processes', dead)
 end
 
-local function tell(answer, key)
+local function append(answer, key)
   local one = window(key)
   answer[#answer + 1] = one.used
   answer[#answer + 1] = math.max(0, one.ends - now)
@@ -81,7 +82,7 @@ end
 
 local perform = {}
 
-function perform.take(_, call, ms, needed, owners)
+function perform.take(_, call, ms, window_ms, needed, owners)
   local fits = 1
   for _, need in ipairs(needed) do
     if need[3] > 0 and window(need[1]).used + need[3] > need[2] then fits = 0 end
@@ -91,19 +92,19 @@ function perform.take(_, call, ms, needed, owners)
   end
   if fits == 1 then
     for _, need in ipairs(needed) do
-      if need[3] > 0 then add(need[1], need[3]) end
+      if need[3] > 0 then add(need[1], window_ms, need[3]) end
     end
     for _, owner in ipairs(owners) do begin(owner[1], call, ms) end
   end
   local answer = { fits }
-  for _, need in ipairs(needed) do tell(answer, need[1]) end
+  for _, need in ipairs(needed) do append(answer, need[1]) end
   for _, owner in ipairs(owners) do answer[#answer + 1] = calls(owner[1]) end
   return answer
 end
 
-perform['end'] = function(_, call, settled, owners)
+perform['end'] = function(_, call, window_ms, settled, owners)
   for _, one in ipairs(settled) do
-    if one[3] > 0 or window(one[1]).ends == one[2] then add(one[1], one[3]) end
+    if one[3] > 0 or window(one[1]).ends == one[2] then add(one[1], window_ms, one[3]) end
   end
   for _, owner in ipairs(owners) do stop(owner, call) end
   return {}
@@ -111,9 +112,38 @@ end
 
 function perform.look(_, keys, owners)
   local answer = {}
-  for _, key in ipairs(keys) do tell(answer, key) end
+  for _, key in ipairs(keys) do append(answer, key) end
   for _, owner in ipairs(owners) do answer[#answer + 1] = calls(owner) end
   return answer
+end
+
+function perform.attempt(_, needed)
+  local left = 0
+  for _, need in ipairs(needed) do
+    local found = redis.call('hmget', base .. ':attempts:' .. need[1], 'made', 'last')
+    local beyond = (tonumber(found[1]) or 0) - need[2]
+    if beyond >= 0 and found[2] then
+      local wait = math.min(${waitMaxMs}, ${firstWaitMs} * 2 ^ math.min(beyond, 10))
+      left = math.max(left, tonumber(found[2]) + wait - now)
+    end
+  end
+  if left > 0 then return { left } end
+  for _, need in ipairs(needed) do
+    local key = base .. ':attempts:' .. need[1]
+    redis.call('hincrby', key, 'made', 1)
+    redis.call('hset', key, 'last', now)
+    redis.call('pexpire', key, ${forgottenAfterMs})
+  end
+  return { 0 }
+end
+
+function perform.settle(_, changes)
+  for _, change in ipairs(changes) do
+    local key = base .. ':attempts:' .. change[1]
+    if change[2] == 'forget' then redis.call('del', key)
+    elseif redis.call('exists', key) == 1 then redis.call('hincrby', key, 'made', -1) end
+  end
+  return {}
 end
 
 function perform.beat()
