@@ -1,5 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { GatewayError } from '../core/error.ts'
+import { createQueue } from '../core/queue.ts'
 import { guessablePasswords } from './guessable-passwords.ts'
 
 export type Passwords = {
@@ -33,7 +34,11 @@ export function createPasswords({
   passwordMemoryKib?: number
 }): Passwords {
   const current = { ...recommended, memoryKib }
-  const queue = createQueue(hashesConcurrentMax, hashesWaitingMax)
+  const queue = createQueue({
+    concurrentMax: hashesConcurrentMax,
+    waitingMax: hashesWaitingMax,
+    full: overloaded,
+  })
   const tagOf = (password: string, salt: Buffer, parameters: Parameters) =>
     queue(() => compute(password, salt, parameters))
   return {
@@ -122,28 +127,6 @@ function readPhc(text: string) {
     parameters: { memoryKib: Number(memory), passes: Number(passes), lanes: Number(lanes) },
     salt: Buffer.from(salt, 'base64'),
     tag: Buffer.from(tag, 'base64'),
-  }
-}
-
-/** Runs tasks in the order of their coming, so many at once. */
-function createQueue(concurrentMax: number, waitingMax: number) {
-  let running = 0
-  const waiting: (() => void)[] = []
-  return async <T>(task: () => Promise<T>): Promise<T> => {
-    if (running >= concurrentMax) {
-      if (waiting.length >= waitingMax) throw overloaded()
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else {
-      running++
-    }
-    try {
-      return await task()
-    } finally {
-      // The next one takes the place.
-      const next = waiting.shift()
-      if (next === undefined) running--
-      else next()
-    }
   }
 }
 

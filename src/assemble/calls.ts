@@ -5,6 +5,7 @@ import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import { workerCount, type Config } from '../settings/config.ts'
 import type { CallParts } from '../core/call.ts'
 import { createLeftCalls, type LeftCalls } from '../core/ending.ts'
+import { createCircuit } from '../core/circuit.ts'
 import type { Darkroom } from '../core/image/darkroom.ts'
 import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
 import type { Claim } from '../core/recall/in-flight.ts'
@@ -153,14 +154,12 @@ type RecallFar = (key: string) => Promise<Remembered | undefined>
 async function loadFarCache(redis: Redis, parts: FarCacheParts): Promise<Remembering> {
   const [
     { createFarCache },
-    { createCircuit },
     { createSeal, sealForm, sealKeyBytes },
     { createAskRedis },
     { createRedisBytes },
     { createRedisClaims },
   ] = await Promise.all([
     import('../policy/far-cache/far-cache.ts'),
-    import('../policy/far-cache/circuit.ts'),
     import('../policy/far-cache/seal.ts'),
     import('../policy/far-cache/redis-operations.ts'),
     import('../policy/far-cache/redis-bytes.ts'),
@@ -169,7 +168,12 @@ async function loadFarCache(redis: Redis, parts: FarCacheParts): Promise<Remembe
   const { secret, limits, events, monotonic } = parts
   const timeoutMs = () => limits().farCacheTimeoutMs ?? farCacheTimeoutStandardMs
   const ask = createAskRedis(redis, timeoutMs)
-  const circuit = createCircuit(farCachePauseMs, monotonic)
+  const circuit = createCircuit({
+    failuresMax: () => 1,
+    pauseMs: farCachePauseMs,
+    pauseMaxMs: farCachePauseMs,
+    monotonic,
+  })
   // Gateways with other stores, and other versions, may use the same Redis.
   const names = `${secret.keyFor('names in Redis', 9).toString('base64url')}:${sealForm}`
   const far = createFarCache({

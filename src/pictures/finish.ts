@@ -1,10 +1,10 @@
-import { bulkhead, BulkheadRejectedError } from 'cockatiel'
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import type { Budget } from '../bytes/budget.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { Darkroom } from '../core/image/darkroom.ts'
 import type { FinishedPicture, FinishPicture, ImagePlan, Picture } from '../core/image/image.ts'
 import { readPicture } from '../core/image/picture.ts'
+import { createQueue } from '../core/queue.ts'
 import { hasContentCredentials } from './content-credentials.ts'
 
 type Limits = { rendersConcurrentMax?: number; rendersQueuedMax?: number }
@@ -23,7 +23,12 @@ export function createDarkroom(
   { rendersConcurrentMax = concurrentMax, rendersQueuedMax = queuedMax }: Limits,
   budget: Pick<Budget, 'open'>,
 ): Darkroom {
-  const policy = bulkhead(rendersConcurrentMax, rendersQueuedMax)
+  const queue = createQueue({
+    concurrentMax: rendersConcurrentMax,
+    waitingMax: rendersQueuedMax,
+    full: () =>
+      new ProviderFailure('busy', 'Too many pictures are in work. Try again in a moment.'),
+  })
   const held = async <T>(pixels: number, work: () => Promise<T>): Promise<T> => {
     const hold = budget.open()
     try {
@@ -33,15 +38,7 @@ export function createDarkroom(
       hold.release()
     }
   }
-  return async (pixels, work) => {
-    try {
-      return await policy.execute(() => held(pixels, work))
-    } catch (error) {
-      if (!(error instanceof BulkheadRejectedError)) throw error
-      const message = 'Too many pictures are in work. Try again in a moment.'
-      throw new ProviderFailure('busy', message, { cause: error })
-    }
-  }
+  return (pixels, work) => queue(() => held(pixels, work))
 }
 
 /**

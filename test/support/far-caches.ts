@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import type { Claim } from '../../src/core/recall/in-flight.ts'
 import type { Remembered } from '../../src/core/recall/remembered.ts'
 import { openRedis, type Redis } from '../../src/peers/redis.ts'
-import { createCircuit } from '../../src/policy/far-cache/circuit.ts'
+import { createCircuit } from '../../src/core/circuit.ts'
 import { createFarCache, type FarBytes } from '../../src/policy/far-cache/far-cache.ts'
 import { createRedisBytes } from '../../src/policy/far-cache/redis-bytes.ts'
 import { createAskRedis } from '../../src/policy/far-cache/redis-operations.ts'
@@ -58,7 +58,12 @@ function processOf({ bytes, claims }: Shared, options: Options = {}): TestProces
   const { writtenBytesMax = 20_000_000, limits = {} } = options
   const all = { ...standard, ...limits }
   const outcomes: string[] = []
-  const circuit = createCircuit(200, monotonic)
+  const circuit = createCircuit({
+    failuresMax: () => 1,
+    pauseMs: 200,
+    pauseMaxMs: 200,
+    monotonic,
+  })
   const far = createFarCache({
     bytes,
     seal: createSeal(key),

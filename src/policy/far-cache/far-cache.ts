@@ -1,6 +1,6 @@
 import { Keyv, KeyvBridgeAdapter, type KeyvBridgeStore } from 'keyv'
+import type { Circuit } from '../../core/circuit.ts'
 import { cacheEntryBytesMax, type Remembered } from '../../core/recall/remembered.ts'
-import type { Circuit } from './circuit.ts'
 import type { Seal } from './seal.ts'
 
 /** A cache outside of the process, where several find what one of them has made. */
@@ -72,19 +72,22 @@ export function createFarCache(options: Options): FarCache {
     checkExpired: false,
   })
   // Without a listener Keyv throws the errors of its store.
-  keyv.on('error', circuit.failed)
+  keyv.on('error', () => circuit.failed())
   let writes = 0
   let writtenBytes = 0
   return {
     get: async (key) => {
-      if (circuit.allows()) return keyv.get(key)
-      onOutcome('passed')
-      return undefined
+      if (circuit.isOpen()) {
+        onOutcome('passed')
+        return undefined
+      }
+      circuit.began()
+      return keyv.get(key)
     },
     set: (key, answer, ttlMs) => {
       const { bytes } = answer
       const isTooMuch = writes >= writesMax || writtenBytes + bytes > writtenBytesMax
-      if (isTooMuch || !circuit.isWhole()) {
+      if (isTooMuch || circuit.view().state !== 'closed') {
         onOutcome('not_kept')
         return undefined
       }

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Circuit } from '../../core/circuit.ts'
 import type { Claim } from '../../core/recall/in-flight.ts'
 import type { Remembered } from '../../core/recall/remembered.ts'
-import type { Circuit } from './circuit.ts'
 import { leases, type AskRedis, type RedisOperation } from './redis-operations.ts'
 
 type Options = {
@@ -29,7 +29,8 @@ const unkeptMs = 2_000
  */
 export function createRedisClaims(options: Options): (key: string) => Claim<Remembered> {
   const { ask, namespace, circuit, isOn, recallFar } = options
-  const askQuietly = (operation: RedisOperation) => void ask(operation).catch(circuit.failed)
+  const askQuietly = (operation: RedisOperation) =>
+    void ask(operation).catch(() => circuit.failed())
 
   return (name) => {
     const key = `${namespace}::${name}`
@@ -61,7 +62,7 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Reme
       renewal.unref()
     }
     const look = async (): Promise<Remembered | undefined> => {
-      if (!isOn() || !circuit.isWhole()) return recallFar(name)
+      if (!isOn() || circuit.view().state !== 'closed') return recallFar(name)
       // One message for both.
       let [taken, answer] = await Promise.all([tryTake(), recallFar(name)])
       for (let waitMs = pollMs.first; taken === undefined && answer === undefined;) {

@@ -1,0 +1,59 @@
+type Options = {
+  /** Consecutive failures that open the circuit. */
+  failuresMax: () => number
+  /** How long the circuit stays open, at first; each further opening lasts twice as long. */
+  pauseMs: number
+  pauseMaxMs: number
+  monotonic: () => number
+}
+
+/** The state of a circuit; `leftMs` is how long an open one stays open. */
+export type CircuitView = { state: 'closed' | 'open' | 'half_open'; leftMs: number }
+
+/** Spares what fails, and its callers, for a while; then one use at a time tests it. */
+export type Circuit = {
+  view(): CircuitView
+  /** Whether it is spared now, or being tested. */
+  isOpen(): boolean
+  /** To be called before a use, which may be the test. */
+  began(): void
+  succeeded(): void
+  /** The use was cancelled, and has tested nothing. */
+  cancelled(): void
+  /** `opens`: at once, whatever the number of failures; `retryAfterMs`: the shortest pause. */
+  failed(failure?: { opens?: boolean; retryAfterMs?: number }): void
+}
+
+export function createCircuit({ failuresMax, pauseMs, pauseMaxMs, monotonic }: Options): Circuit {
+  let failures = 0
+  let openings = 0
+  /** 0 while it is closed. */
+  let openUntil = 0
+  let isTested = false
+  return {
+    view: () => {
+      if (openUntil === 0) return { state: 'closed', leftMs: 0 }
+      const leftMs = openUntil - monotonic()
+      return isTested || leftMs <= 0 ? { state: 'half_open', leftMs: 0 } : { state: 'open', leftMs }
+    },
+    isOpen: () => openUntil > 0 && (isTested || monotonic() < openUntil),
+    began: () => {
+      if (openUntil > 0 && monotonic() >= openUntil) isTested = true
+    },
+    succeeded: () => {
+      failures = openings = openUntil = 0
+      isTested = false
+    },
+    cancelled: () => {
+      isTested = false
+    },
+    failed: ({ opens = false, retryAfterMs = 0 } = {}) => {
+      failures++
+      isTested = false
+      if (!opens && openUntil === 0 && failures < failuresMax()) return
+      const openMs = Math.max(pauseMs * 2 ** openings, retryAfterMs)
+      openings++
+      openUntil = monotonic() + Math.min(openMs, pauseMaxMs)
+    },
+  }
+}
