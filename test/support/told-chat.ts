@@ -118,7 +118,9 @@ function toolsOf(value: unknown): unknown {
 }
 
 function reasons({ model }: Members): boolean {
-  return !/^(?:gpt-4|llama|qwen3-max|mistral-large-latest|codestral)/.test(String(model))
+  return !/^(?:gpt-4|llama|qwen3-max|mistral-large-latest|codestral|devstral|ministral)/.test(
+    String(model),
+  )
 }
 
 /** Members that have another form at each vendor, that only answers have, or that only mark. */
