@@ -27,6 +27,12 @@ describe('the first page of the dashboard', () => {
     ] as const) {
       const page = await dashboard.open('/you')
       await page.getByLabel('Name').waitFor()
+      // Chromium writes the storage of a page late: another process that loads the next page may not see it.
+      const stored = await page.evaluate(() => Object.entries(localStorage) as [string, string][])
+      expect(stored).not.to.have.length(0)
+      await page.addInitScript((entries) => {
+        for (const [key, value] of entries) localStorage.setItem(key, value)
+      }, stored)
       const asked: string[] = []
       let release = (): void => undefined
       const released = new Promise<void>((resolve) => (release = resolve))
