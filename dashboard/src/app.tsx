@@ -36,7 +36,7 @@ function Content() {
       </main>
     )
   }
-  // Of a browser where nobody was signed in, no page is asked for before somebody is.
+  // Without a session in this browser, no page is loaded before sign-in.
   return isAtDoor() || !isSomebody.value ? (
     <main class="entrance">
       <Waiting />

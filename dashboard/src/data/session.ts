@@ -125,7 +125,7 @@ export function forget(): void {
 /** Whether somebody may be signed in: somebody was in this browser, or the gateway says so. */
 export const isSomebody = signal(lastAudience !== undefined)
 
-/** Asks who is signed in; where nobody was, first whether anybody is: browsers log each 401 as an error. */
+/** Loads the session. Without one before, asks first whether there is one: browsers log each 401 as an error. */
 export async function look(): Promise<void> {
   try {
     isSomebody.value ||= (await bodyOf(GET('/api/entrance'))).is_signed_in

@@ -6,7 +6,7 @@ type Props = {
   places?: number
 }
 
-/** An amount as people read it, with the exact one as its title, or exactly. Null where nobody knows it. */
+/** An amount, rounded with the exact value as its title, or exact. Null for an unknown amount. */
 export function Money({ usd, places }: Props) {
   if (usd === null || usd === undefined) return <span class="quiet">unknown</span>
   const exact = exactUsd(usd)

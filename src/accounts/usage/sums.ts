@@ -1,6 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { components } from '../../../generated/types.ts'
 import type { SqlDialect } from '../../storage/sql-dialect.ts'
+import { usageColumns } from '../ledger.ts'
 import { hourMs, dayMs, type TimeRange } from './range.ts'
 
 export type Dimension = components['schemas']['UsageDimension']
@@ -38,19 +39,7 @@ const months: Readonly<Record<SqlDialect, RawBuilder<unknown>>> = {
 export const timeDimensions: ReadonlySet<Dimension> = new Set(['hour', 'day', 'month'])
 
 /** The columns that `usage` and `usage_hours` share. */
-const shared = [
-  'input_tokens',
-  'cached_input_tokens',
-  'cache_write_tokens',
-  'audio_input_tokens',
-  'image_input_tokens',
-  'output_tokens',
-  'reasoning_tokens',
-  'audio_output_tokens',
-  'image_output_tokens',
-  'images',
-  'duration_ms',
-] as const
+const shared = [...usageColumns, 'duration_ms'] as const
 /** They may be larger than a number holds exactly. */
 const amounts = ['cost_nano_usd', 'saved_nano_usd'] as const
 const counts = ['calls', 'cached_calls', 'unpriced_calls', ...shared] as const
