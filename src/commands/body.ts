@@ -78,3 +78,10 @@ export function namingOptions(error: unknown): unknown {
   const message = error.message.replace(`'${error.param}'`, option)
   return new UsageError(message.startsWith(option) ? message : `${option}: ${message}`)
 }
+
+/** A name in one line: lists print it, and a terminal does what some characters say. */
+export function nameIn(given = ''): string {
+  const name = given.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim()
+  if (name === '') throw new UsageError('Say --name and a name.')
+  return name
+}

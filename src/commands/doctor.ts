@@ -1,10 +1,26 @@
-import { loadConfig } from '../settings/config.ts'
+import { loadConfig, workerCount, type Config, type Secrets } from '../settings/config.ts'
 import { examineConnection } from '../connect/connect.ts'
 import { readTarget } from '../connect/target.ts'
 import { connectionText } from '../connect/told.ts'
-import { diagnose, diagnosisText } from './diagnose.ts'
 import { isPublicAddress } from '../pictures/public-address.ts'
 import { json, jsonText, parsed, text, UsageError, type Command, type Told } from './command.ts'
+import { countActiveKeys } from '../accounts/key-list.ts'
+import { uncounted } from '../bytes/budget.ts'
+import {
+  configuredCatalog,
+  configuredRows,
+  readCatalogRows,
+  retiringDefaults,
+} from '../catalog/catalog.ts'
+import { ProviderFailure } from '../core/failure.ts'
+import { examineRedis } from '../peers/examine-redis.ts'
+import type { EndpointConfig } from '../providers/create-providers.ts'
+import { namePrefixes, vendorOf, vendors } from '../providers/index.ts'
+import { createDispatch } from '../providers/transport/dispatch.ts'
+import { createKeyRing } from '../providers/transport/key-ring.ts'
+import { receive, wholeReader } from '../providers/transport/upstream.ts'
+import { NoStore } from '../storage/migrations.ts'
+import { openStore } from '../storage/open-store.ts'
 
 /**
  * doctor: what is configured, what is reachable, what is missing. With `--connect`: what would
@@ -38,4 +54,177 @@ async function examine(address: string, key: string | undefined, isJson: boolean
   }
   const found = await examineConnection({ target, key, now: Date.now, isPublic: isPublicAddress })
   return { text: isJson ? jsonText(found) : connectionText(found), failed: !found.healthy }
+}
+
+const probeTimeoutMs = 5000
+const probeBytesMax = 8 * 1024 * 1024
+
+type Finding = { finding: string; healthy: boolean }
+
+/** The doctor's findings; they contain no secrets. */
+type Diagnosis = {
+  healthy: boolean
+  node: string
+  address: string
+  store: Finding
+  workers: string
+  redis: Finding
+  catalog: string
+  uploads: string
+  providers: readonly ({ id: string; baseUrl: string } & Finding)[]
+  notConfigured: readonly { id: string; variables: readonly string[] }[]
+  /** What is probably wrong with the settings. */
+  doubts: readonly string[]
+}
+
+type Examined = { config: Config; secrets: Secrets; doubts: readonly string[] }
+
+/** Checks the store and all configured providers. */
+export async function diagnose({ config, secrets, doubts }: Examined): Promise<Diagnosis> {
+  const { endpoints, baseUrl, uploadDir } = config
+  const [store, redis] = await Promise.all([
+    checkStore(config, secrets),
+    checkRedis(config, secrets),
+  ])
+  const providers = await Promise.all(
+    endpoints.map((endpoint) => probe(endpoint, secrets.providerKeys[endpoint.id] ?? [])),
+  )
+  return {
+    healthy: store.healthy && redis.healthy && providers.every((one) => one.healthy),
+    node: process.version,
+    address: `http://${config.host}:${config.port}${baseUrl ? `, known as ${baseUrl}` : ''}`,
+    store,
+    workers: workersText(config),
+    redis,
+    catalog: catalogText(config),
+    uploads: uploadDir ?? 'off (UPLOAD_DIR is not set)',
+    providers,
+    notConfigured: vendors
+      .filter(({ id }) => !endpoints.some((endpoint) => endpoint.id === id))
+      .map(({ id, keyVariables }) => ({ id, variables: keyVariables })),
+    doubts,
+  }
+}
+
+/** The diagnosis as text, with the variables of the vendors that are not configured. */
+export function diagnosisText(found: Diagnosis): string {
+  const {
+    node,
+    address,
+    store,
+    workers,
+    redis,
+    catalog,
+    uploads,
+    providers,
+    notConfigured,
+    doubts,
+  } = found
+  const lines = [
+    `Node ${node}`,
+    `Address   ${address}`,
+    `Store     ${store.finding}`,
+    `Workers   ${workers}`,
+    `Redis     ${redis.finding}`,
+    `Catalog   ${catalog}`,
+    `Uploads   ${uploads}`,
+    '',
+    ...(providers.length === 0
+      ? ['No provider is configured: only test keys work. Set one of the variables below.']
+      : providers.map((one) => `${one.id.padEnd(11)} ${one.baseUrl}  ${one.finding}`)),
+    ...doubts,
+    '',
+    'Not configured:',
+    ...notConfigured.map(({ id, variables }) => `  ${id.padEnd(11)} set ${variables.join(' or ')}`),
+  ]
+  return `${lines.join('\n')}\n`
+}
+
+function workersText(config: Config): string {
+  const count = workerCount(config)
+  if (count === 1) return '1 process (WORKERS is 1)'
+  return `${count} processes, which count limits and share answers in Redis`
+}
+
+async function checkRedis(config: Config, { redisUrl: url }: Secrets): Promise<Finding> {
+  const { redisKeyPrefix: keyPrefix } = config
+  if (url === undefined) {
+    return workerCount(config) === 1
+      ? { finding: 'not used (REDIS_URL is not set)', healthy: true }
+      : { finding: 'missing: workers need it. Set REDIS_URL, or WORKERS=1', healthy: false }
+  }
+  return examineRedis({ url, keyPrefix })
+}
+
+function catalogText(config: Config): string {
+  const rows = readCatalogRows()
+  const catalog = configuredCatalog({ ...config, rows, prefixes: namePrefixes, clock: Date.now })
+  const own = Object.keys(config.catalog).length
+  const entries = own === 0 ? '' : ` (${own} described in gateway.yaml)`
+  const all = configuredRows({ ...config, rows, prefixes: namePrefixes }).rows.length
+  const found = `${all} models${entries}, auto is ${config.defaultImageModel}`
+  return [found, ...retiringDefaults(catalog, config)].join('; ')
+}
+
+async function checkStore(config: Config, secrets: Secrets): Promise<Finding> {
+  const { dataDir } = config
+  try {
+    const limits = { ...config.limits, databaseStartWaitMs: 0 }
+    const store = await openStore({ ...config, limits, schemaChange: 'none' }, secrets)
+    const active = await countActiveKeys(store, Date.now())
+    const described = await store.describe()
+    await store.check()
+    const trouble = await store.look().catch((error: Error) => error.message)
+    await store.close()
+    const finding = [`${described}, ${active} active keys`, ...(trouble ? [trouble] : [])].join(
+      '; ',
+    )
+    return { finding, healthy: trouble === undefined }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    if (error instanceof NoStore) return { finding: reason, healthy: true }
+    if (secrets.databaseUrl !== undefined) return { finding: reason, healthy: false }
+    return { finding: `${dataDir} cannot be opened: ${reason}`, healthy: false }
+  }
+}
+
+/** Lists an endpoint's models, a request that costs nothing. */
+async function probe({ id, baseUrl }: EndpointConfig, keys: readonly string[]) {
+  const vendor = vendorOf(id)
+  const pool = createDispatch(baseUrl, { connectTimeoutMs: probeTimeoutMs, connectionsMax: 1 })
+  const { dispatch } = createKeyRing({
+    dispatch: pool.dispatch,
+    keys: keys.slice(0, 1),
+    keyHeader: vendor?.keyHeader,
+    restMs: 0,
+    restMaxMs: 0,
+    monotonic: () => performance.now(),
+  })
+  const found = (finding: string, healthy: boolean) => ({ id, baseUrl, finding, healthy })
+  try {
+    const status = await receive(
+      {
+        dispatch,
+        request: {
+          method: 'GET',
+          path: vendor?.modelsPath ?? '/models',
+          headers: {},
+          headersTimeoutMs: probeTimeoutMs,
+          idleTimeoutMs: probeTimeoutMs,
+          errorTimeoutMs: probeTimeoutMs,
+        },
+        signal: AbortSignal.timeout(probeTimeoutMs),
+        hold: uncounted,
+        traceHeaders: undefined,
+        bytesMax: probeBytesMax,
+      },
+      (head) => ({ push: wholeReader().push, finish: () => head.status }),
+    )
+    if (status === 401 || status === 403) return found(`refuses the key (${status})`, false)
+    return found(`reachable (${status}), ${keys.length} key(s)`, status < 500)
+  } catch (error) {
+    return found(error instanceof ProviderFailure ? error.kind : 'unreachable', false)
+  } finally {
+    await pool.close()
+  }
 }

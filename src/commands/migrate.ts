@@ -2,7 +2,7 @@ import { loadConfig } from '../settings/config.ts'
 import { migrateFolder } from '../storage/copies/migrate.ts'
 import type { MigrationRun } from '../storage/stepwise.ts'
 import { json, jsonText, parsed, type Command, type CommandContext } from './command.ts'
-import { counted } from './contents.ts'
+import { counted } from './copies.ts'
 
 /** What ran, and the rows of the ledger; undefined where there is no store yet. */
 type Ran = { runs: readonly MigrationRun[]; calls: number | undefined }

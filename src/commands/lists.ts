@@ -13,3 +13,13 @@ export async function everyPage<Row>(
   } while (cursor !== undefined)
   return rows
 }
+
+/** A time to the minute. */
+export function dateText(time: string): string {
+  return time.slice(0, 16).replace('T', ' ')
+}
+
+/** A name that came through the API, as a terminal may print it. */
+export function shownName(name: string): string {
+  return name.replaceAll(/[\p{C}\p{Z}]+/gu, ' ')
+}

@@ -1,0 +1,171 @@
+import { backUp, restore as restoreFile } from '../storage/copies/backup.ts'
+import { json, jsonText, parsed, type Command, type CommandContext, UsageError } from './command.ts'
+import { exportStore } from '../storage/copies/export.ts'
+import { withStore } from './with-store.ts'
+import { loadConfig, type Config } from '../settings/config.ts'
+import { usdText } from '../core/money/price.ts'
+import { importIntoDatabase, importIntoFolder, type Imported } from '../storage/copies/import.ts'
+import type { Contents } from '../storage/copies/store-file.ts'
+
+/** backup: a copy of the store in one file, while the gateway runs. */
+export const backup: Command = async (words, context) => {
+  const { values, positionals } = parsed(words, { force: { type: 'boolean' }, ...json }, 1)
+  const file = fileIn(positionals, 'backup')
+  const { dataDir } = embeddedConfig(
+    context,
+    (database) =>
+      `The store is a database, which has tools of its own: pg_dump --format=custom --file='${file}' '${database}', and pg_restore to put it back. For a copy that SQLite takes too: npm run -s gateway -- export '${file}'`,
+  )
+  const made = await backUp({ dataDir, file, replaces: values.force === true })
+  const { file: path, journaledRows: journaled, refusedRows: refused } = made
+  if (values.json === true) {
+    const rows = { journaled_rows: journaled, refused_rows: refused }
+    return { text: jsonText({ file: path, ...contentsJson(made), ...rows }) }
+  }
+  const lines = [
+    `Backed up to ${path}: ${contentsText(made)}.`,
+    ...(journaled === 0 ? [] : [`${journaled} of the calls came from journals.`]),
+    ...(refused === 0 ? [] : [`${refused} rows of journals do not fit and are not in it.`]),
+    'It was read again and is whole.',
+  ]
+  return { text: `${lines.join('\n')}\n` }
+}
+
+/** restore: puts a backup into the place of the store. */
+export const restore: Command = async (words, context) => {
+  const { values, positionals } = parsed(words, json, 1)
+  const file = fileIn(positionals, 'restore')
+  const { dataDir } = embeddedConfig(
+    context,
+    (database) =>
+      `The store is a database, which has tools of its own: pg_restore --clean --if-exists --dbname='${database}' '${file}'. What export wrote is read by: npm run -s gateway -- import '${file}'`,
+  )
+  const restored = await restoreFile({ dataDir, file })
+  const { file: path, replaced } = restored
+  if (values.json === true) {
+    return {
+      text: jsonText({ file: path, data_dir: dataDir, ...contentsJson(restored), replaced }),
+    }
+  }
+  const lines = [
+    `Restored ${path} into ${dataDir}: ${contentsText(restored)}.`,
+    ...(replaced === null ? [] : [`What was there is in ${replaced}.`]),
+    'All is as it was when the backup was made: look at keys, sessions and limits that were changed since.',
+  ]
+  return { text: `${lines.join('\n')}\n` }
+}
+
+/** export: all rows of the store as lines of JSON, which import reads into any store. */
+export const exportRows: Command = async (words, context) => {
+  const { values, positionals } = parsed(words, { force: { type: 'boolean' }, ...json }, 1)
+  const file = fileIn(positionals, 'export')
+  return withStore('none', context, async ({ store, config: { dataDir } }) => {
+    const made = await exportStore({ store, dataDir, file, replaces: values.force === true })
+    const { head, rows, journaledRows: journaled } = made
+    if (values.json === true) {
+      const { schema, rows: tables } = head
+      const told = { file: made.file, schema, rows, tables, journaled_rows: journaled }
+      return { text: jsonText(told) }
+    }
+    const lines = [
+      `Exported ${counted(rows, 'row')} to ${made.file}, schema ${head.schema}. It was read again and is whole.`,
+      tablesText(head.rows),
+      ...(journaled === 0
+        ? []
+        : [
+            `${counted(journaled, 'row')} of journals may be missing: start the gateway, and export again.`,
+          ]),
+    ]
+    return { text: `${lines.join('\n')}\n` }
+  })
+}
+
+/** How many rows each table has, but for those that have none. */
+export function tablesText(rows: Readonly<Record<string, number>>): string {
+  const tables = Object.entries(rows).filter(([, count]) => count > 0)
+  return tables.map(([table, count]) => `  ${table}  ${count}`).join('\n')
+}
+
+/** import: fills an empty store with what export wrote. */
+export const importRows: Command = async (words, context) => {
+  const { values, positionals } = parsed(words, json, 1)
+  const file = fileIn(positionals, 'import')
+  const { head, rows, costNanoUsd, replaced, ...imported } = await imports(file, context)
+  const usd = usdText(BigInt(costNanoUsd))
+  if (values.json === true) {
+    const { schema, rows: tables } = head
+    const told = { file: imported.file, schema, rows, tables, cost: { usd }, replaced }
+    return { text: jsonText(told) }
+  }
+  const lines = [
+    `Imported ${counted(rows, 'row')} from ${imported.file}; the calls cost $${usd} there and here.`,
+    tablesText(head.rows),
+    ...(replaced === null ? [] : [`The empty store that was there is in ${replaced}.`]),
+  ]
+  return { text: `${lines.join('\n')}\n` }
+}
+
+async function imports(file: string, context: CommandContext): Promise<Imported> {
+  const { config, secrets } = loadConfig(context.readVariables())
+  const { dataDir } = config
+  if (secrets.databaseUrl === undefined) return importIntoFolder({ dataDir, file })
+  return withStore('create', context, ({ store }) => importIntoDatabase({ store, file }))
+}
+
+/** What a copy of a store holds, in one line. */
+export function contentsText({ accounts, keys, calls, newestCallAt, ...rest }: Contents): string {
+  const newest = newestCallAt === null ? '' : `, the newest of ${dateText(newestCallAt)}`
+  const cost = `$${usdText(BigInt(rest.costNanoUsd))}`
+  const of = [`${rest.bytes} bytes`, counted(accounts, 'account'), counted(keys, 'key')]
+  return `${of.join(', ')}, ${counted(calls, 'call')} for ${cost}${newest}; schema ${rest.schema}`
+}
+
+/** The same for `--json`. */
+export function contentsJson({ newestCallAt, costNanoUsd, ...rest }: Contents): object {
+  return {
+    bytes: rest.bytes,
+    schema: rest.schema,
+    accounts: rest.accounts,
+    keys: rest.keys,
+    calls: rest.calls,
+    newest_call_at: newestCallAt === null ? null : dateText(newestCallAt),
+    cost: { usd: usdText(BigInt(costNanoUsd)) },
+  }
+}
+
+/** A number with its noun. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function dateText(at: number): string {
+  return new Date(at).toISOString()
+}
+
+/**
+ * The settings of a gateway whose store is a file. Throws a UsageError where it is a database, with
+ * what does the same there.
+ */
+export function embeddedConfig(
+  { readVariables }: CommandContext,
+  instead: (database: string) => string,
+): Config {
+  const { config, secrets } = loadConfig(readVariables())
+  const { databaseUrl } = secrets
+  if (databaseUrl === undefined) return config
+  throw new UsageError(instead(withoutPassword(databaseUrl)))
+}
+
+function withoutPassword(address: string): string {
+  const url = new URL(address)
+  url.password = ''
+  const secret = url.searchParams.keys().filter((name) => /password/i.test(name))
+  for (const name of secret.toArray()) url.searchParams.delete(name)
+  return url.href
+}
+
+/** The one file that a command was given. Throws a UsageError where there is none. */
+export function fileIn([file]: readonly string[], command: string): string {
+  if (file !== undefined && file !== '') return file
+  throw new UsageError(`Name the file: npm run -s gateway -- ${command} <file>`)
+}

@@ -1,0 +1,131 @@
+import { bodyChecks } from '../../generated/checks.js'
+import type { components } from '../../generated/types.ts'
+import { commandLine } from '../accounts/audit.ts'
+import {
+  allowanceIn,
+  allowanceOptions,
+  checkedBody,
+  given,
+  listIn,
+  namingOptions,
+  nameIn,
+  countIn,
+} from './body.ts'
+import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
+import { withStore } from './with-store.ts'
+import { dateText, everyPage, shownName } from './lists.ts'
+import { rotateOAuthKeys } from '../accounts/oauth/oauth-keys.ts'
+
+type CreatedKey = components['schemas']['CreatedApiKey']
+
+const options = {
+  account: text,
+  kind: text,
+  mode: text,
+  name: text,
+  scopes: text,
+  models: text,
+  ...allowanceOptions,
+  'allow-ip': { type: 'string', multiple: true },
+  'expires-in-days': text,
+  ...json,
+} as const
+
+/** keys create: prints the secret alone, this once; of a client with its id. */
+export const createKey: Command = async (words, context) => {
+  const { values } = parsed(words, options)
+  const { mode, 'expires-in-days': days } = values
+  if (mode !== 'test' && mode !== 'live') throw new UsageError('Say --mode test or --mode live.')
+  const body = {
+    kind: values.kind,
+    name: nameIn(values.name),
+    mode,
+    scopes: listIn('scopes', values.scopes),
+    models: listIn('models', values.models),
+    allowed_addresses: values['allow-ip']?.flatMap((one) => listIn('allow-ip', one) ?? []),
+    expires_at: days === undefined ? undefined : endIn(days),
+    ...allowanceIn(values),
+  }
+  const asked = checkedBody(bodyChecks.createKey, given(body))
+  return withStore('create', context, async ({ accounts, keys }) => {
+    const { id: first } = await accounts.first()
+    const { id } = await accounts.retrieve(commandLine, values.account ?? first)
+    const made = await keys.create(commandLine, id, asked).catch((error: unknown) => {
+      throw namingOptions(error)
+    })
+    return { text: values.json === true ? jsonText(made) : secretText(made) }
+  })
+}
+
+/** What a client signs in with is two values, as lines of a file of variables. */
+function secretText({ key, client_id: id }: CreatedKey): string {
+  return id === undefined ? `${key}\n` : `CLIENT_ID=${id}\nCLIENT_SECRET=${key}\n`
+}
+
+/** A hundred years. */
+const daysMax = 36_500
+
+function endIn(option: string): string {
+  const days = /^\d{1,6}(\.\d{1,30})?$/.test(option) ? Number(option) : 0
+  if (days > 0 && days <= daysMax) return new Date(Date.now() + days * 86_400_000).toISOString()
+  throw new UsageError(`--expires-in-days takes a number above 0, at most ${daysMax}.`)
+}
+
+/** keys list: those of all accounts, or of one. */
+export const listKeys: Command = async (words, context) => {
+  const { values } = parsed(words, { account: text, ...json })
+  const { account } = values
+  return withStore('none', context, async ({ accounts, keys }) => {
+    if (account !== undefined) await accounts.retrieve(commandLine, account)
+    const filter = given({ accountId: account })
+    const rows = await everyPage((page) => keys.list(filter, page))
+    if (values.json === true) return { text: jsonText(rows) }
+    if (rows.length === 0) return { text: 'There are no keys. `keys create` makes one.\n' }
+    const lines = rows.map((row) => {
+      const ended = row.revoked_at ?? (row.state === 'expired' ? row.expires_at : null)
+      const state = ended === null ? row.state : `${row.state} ${dateText(ended)}`
+      const used = row.last_used_at === null ? 'never used' : `used ${dateText(row.last_used_at)}`
+      const about = [row.kind, row.mode, dateText(row.created_at), state, used, shownName(row.name)]
+      return `${[row.id, row.hint, ...about].join('  ')}\n`
+    })
+    return { text: lines.join('') }
+  })
+}
+
+/** keys rotate: prints the new secret alone, this once. */
+export const rotateKey: Command = async (words, context) => {
+  const { values, positionals } = parsed(words, { 'overlap-minutes': text, ...json }, 1)
+  const [id] = positionals
+  if (id === undefined) throw new UsageError('Say which key: `keys list` shows their ids.')
+  const body = given({ overlap_minutes: countIn(values['overlap-minutes']) })
+  const { overlap_minutes: minutes } = checkedBody(bodyChecks.rotateKey, body)
+  return withStore('none', context, async ({ keys }) => {
+    const made = await keys.rotate(commandLine, { id }, minutes)
+    return { text: values.json === true ? jsonText(made) : `${made.key}\n` }
+  })
+}
+
+/** keys revoke */
+export const revokeKey: Command = async (words, context) => {
+  const { values, positionals } = parsed(words, json, 1)
+  const [id] = positionals
+  if (id === undefined) throw new UsageError('Say which key: `keys list` shows their ids.')
+  return withStore('none', context, async ({ keys }) => {
+    const { state } = await keys.retrieve({ id })
+    const key = await keys.revoke(commandLine, { id })
+    if (values.json === true) return { text: jsonText(key) }
+    return { text: state === 'revoked' ? `${id} is revoked already.\n` : `Revoked ${id}.\n` }
+  })
+}
+
+/** oauth rotate-keys */
+export const rotateOauthKeys: Command = async (words, context) => {
+  const { values } = parsed(words, json)
+  return withStore('create', context, async ({ store, audit, accounts, clock }) => {
+    const { id: accountId } = await accounts.first()
+    await rotateOAuthKeys({ store, audit, clock, by: commandLine, accountId })
+    const text =
+      'New keys of OAuth are in the store. Running gateways sign with them in five minutes, and take what was signed before for a day.\n'
+    return { text: values.json === true ? jsonText({ rotated: true }) : text }
+  })
+}
