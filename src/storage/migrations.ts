@@ -1,24 +1,30 @@
 import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
-import { addAllowances } from './migrations/allowances.ts'
-import { createAuditEvents } from './migrations/audit-events.ts'
-import { addClientHosts } from './migrations/client-hosts.ts'
-import { createBudgets } from './migrations/budgets.ts'
-import { createGatewaySecrets } from './migrations/gateway-secrets.ts'
-import { createKeyClients } from './migrations/key-clients.ts'
-import { addKeyCreators } from './migrations/key-creators.ts'
-import { addKeyRotation } from './migrations/key-rotation.ts'
-import { addReservationCalls } from './migrations/reservation-calls.ts'
-import { addReservationProcesses } from './migrations/reservation-processes.ts'
-import { addUsageSavings, createUsageHours } from './migrations/usage-hours.ts'
+import {
+  addAllowances,
+  addClientHosts,
+  addKeyCreators,
+  addKeyRotation,
+  addSessionKeys,
+} from './migrations/keys.ts'
+import { createAuditEvents, createPasswordLinks, createPeople } from './migrations/people.ts'
+import {
+  createBudgets,
+  addReservationCalls,
+  addReservationProcesses,
+} from './migrations/budgets.ts'
+import { createKeyClients, createRefusals } from './migrations/connections.ts'
+import { createUsageHours } from './migrations/usage-hours.ts'
 import { createOauth } from './migrations/oauth.ts'
-import { createPasswordLinks } from './migrations/password-links.ts'
-import { createPeople } from './migrations/people.ts'
-import { createRefusals } from './migrations/refusals.ts'
-import { addSessionKeys } from './migrations/session-keys.ts'
-import { addUsagePricing } from './migrations/usage-pricing.ts'
+import {
+  addTokenClasses,
+  addUsageDetails,
+  addUsagePricing,
+  createAccountsKeysUsage,
+  sortUsage,
+} from './migrations/usage.ts'
 import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
-import type { SqlDialect } from './sql-dialect.ts'
+import { bytesType, type SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
 
 /** 'MAGW' as SQLite keeps it in the file's header. */
@@ -29,29 +35,8 @@ export const updateRemedy = 'Update the gateway.'
 /** They run forward only, by name, and use types that SQLite and PostgreSQL share. */
 const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0001_accounts_keys_usage': { up: createAccountsKeysUsage },
-  /** Keeps rows in the order in which reports read them; a commit changes half as many pages. */
-  '0002_usage_by_account_and_time': {
-    up: async (db) => {
-      await db.schema.alterTable('usage').renameTo('usage_by_id').execute()
-      await db.schema.dropIndex('usage_account_at').execute()
-      const table = createUsage(db).addPrimaryKeyConstraint('usage_key', ['account_id', 'at', 'id'])
-      // PostgreSQL has no tables that are stored in the order of their key.
-      await (dialect === 'sqlite' ? table.modifyEnd(sql`without rowid`) : table).execute()
-      await sql`insert into usage select * from usage_by_id`.execute(db)
-      await db.schema.dropTable('usage_by_id').execute()
-    },
-  },
-  /** Counts of further classes of tokens that have a price of their own. */
-  '0003_usage_token_classes': {
-    up: async (db) => {
-      for (const column of ['cache_write_tokens', 'image_input_tokens', 'image_output_tokens']) {
-        await db.schema
-          .alterTable('usage')
-          .addColumn(column, 'bigint', (added) => added.notNull().defaultTo(0))
-          .execute()
-      }
-    },
-  },
+  '0002_usage_by_account_and_time': { up: (db) => sortUsage(db, dialect) },
+  '0003_usage_token_classes': { up: addTokenClasses },
   /** The row whose writing shows that rows can be written; the file says whose it is. */
   '0004_write_checks': {
     up: async (db) => {
@@ -78,75 +63,21 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0016_oauth': { up: createOauth },
   '0017_client_hosts': { up: addClientHosts },
   '0018_session_keys': { up: addSessionKeys },
-  /** What a request's page shows beside its cost. */
-  '0019_usage_details': {
-    up: async (db) => {
-      for (const column of ['asked_model', 'warnings']) {
-        await db.schema.alterTable('usage').addColumn(column, 'text').execute()
-      }
-      await addUsageSavings(db, dialect)
-    },
-  },
+  '0019_usage_details': { up: (db) => addUsageDetails(db, dialect) },
   '0020_key_clients': { up: createKeyClients },
   '0021_password_links': { up: createPasswordLinks },
   '0022_refusals': { up: createRefusals },
   '0023_reservation_calls': { up: (db) => addReservationCalls(db, dialect) },
 })
 
-async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void> {
+/** What the processes of one store agree on and keep to themselves. */
+async function createGatewaySecrets(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   await db.schema
-    .createTable('accounts')
+    .createTable('gateway_secrets')
     .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('name', 'text', (column) => column.notNull())
+    .addColumn('secret', bytesType(dialect), (column) => column.notNull())
     .addColumn('created_at', 'bigint', (column) => column.notNull())
     .execute()
-  await db.schema
-    .createTable('api_keys')
-    .addColumn('id', 'text', (column) => column.primaryKey())
-    .addColumn('account_id', 'text', (column) => column.notNull().references('accounts.id'))
-    .addColumn('name', 'text', (column) => column.notNull())
-    .addColumn('mode', 'text', (column) => column.notNull())
-    .addColumn('digest', 'text', (column) => column.notNull().unique())
-    .addColumn('hint', 'text', (column) => column.notNull())
-    .addColumn('allowed_models', 'text')
-    .addColumn('created_at', 'bigint', (column) => column.notNull())
-    .addColumn('expires_at', 'bigint')
-    .addColumn('revoked_at', 'bigint')
-    .execute()
-  await createUsage(db).addPrimaryKeyConstraint('usage_id', ['id']).execute()
-  await db.schema
-    .createIndex('usage_account_at')
-    .on('usage')
-    .columns(['account_id', 'at'])
-    .execute()
-}
-
-/** The table of migrations 0001 and 0002; later changes need a migration of their own. */
-function createUsage(db: Kysely<unknown>) {
-  return db.schema
-    .createTable('usage')
-    .addColumn('id', 'text', (column) => column.notNull())
-    .addColumn('at', 'bigint', (column) => column.notNull())
-    .addColumn('account_id', 'text', (column) => column.notNull())
-    .addColumn('key_id', 'text', (column) => column.notNull())
-    .addColumn('mode', 'text', (column) => column.notNull())
-    .addColumn('face', 'text', (column) => column.notNull())
-    .addColumn('modality', 'text', (column) => column.notNull())
-    .addColumn('model', 'text', (column) => column.notNull())
-    .addColumn('provider', 'text')
-    .addColumn('upstream_model', 'text')
-    .addColumn('outcome', 'text', (column) => column.notNull())
-    .addColumn('error_code', 'text')
-    .addColumn('cache', 'text', (column) => column.notNull())
-    .addColumn('input_tokens', 'bigint', (column) => column.notNull())
-    .addColumn('cached_input_tokens', 'bigint', (column) => column.notNull())
-    .addColumn('output_tokens', 'bigint', (column) => column.notNull())
-    .addColumn('reasoning_tokens', 'bigint', (column) => column.notNull())
-    .addColumn('images', 'bigint', (column) => column.notNull())
-    .addColumn('cost_nano_usd', 'bigint')
-    .addColumn('cost_status', 'text', (column) => column.notNull())
-    .addColumn('attempts', 'text', (column) => column.notNull())
-    .addColumn('duration_ms', 'bigint', (column) => column.notNull())
 }
 
 /** Kysely's own migrator of the store. */

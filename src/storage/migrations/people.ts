@@ -65,3 +65,41 @@ async function createLinks(db: Kysely<unknown>): Promise<void> {
     .addColumn('used_at', 'bigint')
     .execute()
 }
+
+/** The one-time links that set a new password. */
+export async function createPasswordLinks(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('password_links')
+    .addColumn('digest', 'text', (column) => column.primaryKey())
+    .addColumn('person_id', 'text', (column) => column.notNull().references('people.id'))
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('expires_at', 'bigint', (column) => column.notNull())
+    .addColumn('used_at', 'bigint')
+    .execute()
+  await db.schema
+    .createIndex('password_links_person')
+    .on('password_links')
+    .column('person_id')
+    .execute()
+}
+
+/** What administrators did; rows are added only. */
+export async function createAuditEvents(db: Kysely<unknown>): Promise<void> {
+  await db.schema
+    .createTable('audit_events')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('at', 'bigint', (column) => column.notNull())
+    .addColumn('account_id', 'text', (column) => column.notNull())
+    .addColumn('action', 'text', (column) => column.notNull())
+    .addColumn('by', 'text', (column) => column.notNull())
+    .addColumn('address', 'text')
+    .addColumn('target', 'text', (column) => column.notNull())
+    .addColumn('before', 'text')
+    .addColumn('after', 'text')
+    .execute()
+  await db.schema
+    .createIndex('audit_events_account_at')
+    .on('audit_events')
+    .columns(['account_id', 'at', 'id'])
+    .execute()
+}
