@@ -126,7 +126,7 @@ export class ProviderFailure extends Error {
   get mayBeCharged(): boolean {
     if (this.spent !== undefined) return this.spent.isOpen === true
     const { kind, status = 200 } = this
-    // A redirect did nothing; a vendor's 504 says nothing of the work that was waited for.
+    // A redirect did nothing; a vendor's 504 or 524 says nothing of the work that was waited for.
     if (status >= 300) return kind === 'timeout' && status >= 500
     return this.wasSent || answered.has(kind)
   }

@@ -22,6 +22,8 @@ const file = {
   },
 }
 
+const drawing = { model: 'zai/cogview-4', prompt: 'a fox' }
+const drawingChat = { model: 'zai/cogview-4', messages: hello }
 const subjects = {
   chat: {
     path: '/v1/chat/completions',
@@ -31,13 +33,26 @@ const subjects = {
     path: '/v1/chat/completions',
     body: { model: 'gpt-5-mini', messages: hello, max_completion_tokens: 100, stream: true },
   },
-  picture: { path: '/v1/images/generations', body: { model: 'zai/cogview-4', prompt: 'a fox' } },
-  tool: {
-    path: '/mcp',
-    body: toolCall('generate-image', { model: 'zai/cogview-4', prompt: 'a fox' }),
+  picture: { path: '/v1/images/generations', body: drawing },
+  edit: {
+    path: '/v1/images/edits',
+    body: { ...drawing, model: 'gpt-image-1-mini', images: [{ image_url: pixel }] },
   },
+  'picture in chat': { path: '/v1/chat/completions', body: drawingChat },
+  'picture in a stream': { path: '/v1/chat/completions', body: { ...drawingChat, stream: true } },
+  tool: { path: '/mcp', body: toolCall('generate-image', drawing) },
+  'chat by tool': {
+    path: '/mcp',
+    body: toolCall('chat', { model: 'gpt-5-mini', messages: hello, max_tokens: 100 }),
+  },
+  'picture in chat by tool': { path: '/mcp', body: toolCall('chat', drawingChat) },
 }
 type Subject = keyof typeof subjects
+const chats = ['chat', 'chat by tool'] as const
+const pictures = [
+  ...(['picture', 'edit', 'picture in chat', 'picture in a stream'] as const),
+  ...(['tool', 'picture in chat by tool'] as const),
+]
 
 const base64 = pixel.slice(pixel.indexOf(',') + 1)
 const picture: ScriptedAnswer = { body: { created: 1, data: [{ b64_json: base64 }] } }
@@ -80,9 +95,10 @@ describe('a call that does not end well', () => {
   }
 
   const left: [Subject, ScriptedAnswer, nanoUsd: number][] = [
-    ['chat', completion('Hi.'), chatNanoUsd],
-    ['picture', picture, pictureNanoUsd],
-    ['tool', picture, pictureNanoUsd],
+    ...chats.map(
+      (one) => [one, completion('Hi.'), chatNanoUsd] as [Subject, ScriptedAnswer, number],
+    ),
+    ...pictures.map((one) => [one, picture, pictureNanoUsd] as [Subject, ScriptedAnswer, number]),
   ]
   for (const [subject, answer, nanoUsd] of left) {
     it(`as a ${subject} that is left goes to its end, is paid once and kept`, async () => {
@@ -141,141 +157,122 @@ describe('a call that does not end well', () => {
     expect(own.upstream.requests[0]!.aborted).to.equal(true)
   })
 
-  for (const [subject, answer] of [
-    ['chat', completion('Hi, you.', { usage: { prompt_tokens: 9, completion_tokens: 0 } })],
-    ['stream', streamed(['Hi, ', 'you.'], { usage: { prompt_tokens: 9, completion_tokens: 0 } })],
-  ] as const) {
-    it(`as a ${subject} is estimated when its vendor counts no output beside a text`, async () => {
-      own.upstream.answer(answer)
-      await (await send(subject)).text()
-      const [row] = await rowsUntil(1)
-      const cost = { cost_status: 'estimated', cost_nano_usd: 9 * 1000 + 2 * 10_000 }
-      expect(row).to.include({ outcome: 'ok', ...cost })
-    })
+  for (const prompt of [9, 0]) {
+    const usage = { prompt_tokens: prompt, completion_tokens: 0 }
+    for (const [subject, answer] of [
+      ['chat', completion('Hi, you.', { usage })],
+      ['stream', streamed(['Hi, ', 'you.'], { usage })],
+    ] as const) {
+      it(`as a ${subject} is estimated when its vendor counts ${prompt} and no output beside a text`, async () => {
+        own.upstream.answer(answer)
+        await (await send(subject)).text()
+        const [row] = await rowsUntil(1)
+        const nanoUsd = (prompt || 2) * 1000 + 2 * 10_000
+        const cost = { cost_status: 'estimated', cost_nano_usd: nanoUsd }
+        expect(row).to.include({ outcome: 'ok', ...cost })
+      })
+    }
   }
 
   const one = { data: [{ b64_json: base64 }] }
   const away = 'https://169.254.169.254/picture.png'
   const counted = { input_tokens: 5, output_tokens: 1000 }
-  /** What a provider answers, and what the call then costs. */
-  const rows: {
-    name: string
-    subject: Subject
-    answer: ScriptedAnswer | ((index: number) => ScriptedAnswer)
-    more?: object
-    status: string
-    nanoUsd: number | null
-    calls?: number
-  }[] = [
-    ...(['chat', 'stream', 'picture', 'tool'] as const).map((subject) => ({
-      name: 'a refusal',
-      subject,
-      answer: { status: 400, body: { error: { message: 'no' } } },
-      status: 'exact',
-      nanoUsd: 0,
-    })),
-    {
-      name: 'a broken answer',
-      subject: 'chat',
-      answer: { body: '{"choices":' },
-      status: 'unknown',
-      nanoUsd: null,
-    },
-    {
-      name: 'a part of an answer',
-      subject: 'chat',
-      answer: { body: '{"ch', headers: { 'content-length': '500' }, reset: 'after' },
-      status: 'unknown',
-      nanoUsd: null,
-    },
-    {
-      name: 'a part of a stream',
-      subject: 'stream',
-      answer: { pieces: [textChunk('four')], reset: 'after' },
-      status: 'estimated',
-      nanoUsd: 2 * 1000 + 10_000,
-    },
-    {
-      name: 'a broken chunk',
-      subject: 'stream',
-      answer: { pieces: [textChunk('four'), 'data: {"choices":\n\n'] },
-      status: 'estimated',
-      nanoUsd: 2 * 1000 + 10_000,
-    },
-    ...(['picture', 'tool'] as const).flatMap((subject) => [
-      {
-        name: 'an answer that is cut off',
-        subject,
-        answer: { body: '{"da', headers: { 'content-length': '500' }, reset: 'after' as const },
-        status: 'unknown',
-        nanoUsd: null,
-      },
-      {
-        name: 'a broken answer',
-        subject,
-        answer: { body: '{"data":' },
-        status: 'unknown',
-        nanoUsd: null,
-      },
-      {
-        name: 'an address that may not be fetched',
-        subject,
-        answer: { body: { data: [{ url: away }], usage: { generated_images: 1 } } },
-        status: 'exact',
-        nanoUsd: pictureNanoUsd,
-      },
-      {
-        name: 'a file that is no picture',
-        subject,
-        answer: { body: { data: [{ b64_json: 'AAAA' }] } },
-        status: 'exact',
-        nanoUsd: pictureNanoUsd,
-      },
-    ]),
-    {
-      name: 'fewer pictures than were asked for',
-      subject: 'picture',
-      answer: { body: { ...one, usage: counted } },
-      more: { model: 'gpt-image-1-mini', n: 4 },
-      status: 'exact',
-      nanoUsd: pictureNanoUsd,
-    },
-    {
-      name: 'tokens and no picture, where only pictures have a price',
-      subject: 'picture',
-      answer: { body: { data: [], usage: counted } },
-      status: 'estimated',
-      nanoUsd: 0,
-    },
-    {
-      name: 'every second of its parts refused',
-      subject: 'picture',
-      answer: (index) =>
-        index % 2 === 1
-          ? { status: 400, body: { error: { message: 'no' } }, delayMs: 20 }
-          : { body: one, delayMs: 60 },
-      more: { n: 4 },
-      status: 'exact',
-      nanoUsd: 2 * pictureNanoUsd,
-      calls: 4,
-    },
-  ]
-  for (const { name, subject, answer, more = {}, status, nanoUsd, calls = 1 } of rows) {
-    it(`as a ${subject} with ${name} costs what its provider may charge`, async () => {
-      own.upstream.answer((_request, index) =>
-        typeof answer === 'function' ? answer(index) : answer,
-      )
-      await (await send(subject, {}, more)).text().catch(() => undefined)
-      const [row] = await rowsUntil(1)
-      expect(row!.outcome).to.be.oneOf(['failed', 'unknown'])
-      expect(row).to.include({ cost_status: status, cost_nano_usd: nanoUsd })
-      const { spent, reserved } = await spending()
-      expect(reserved).to.equal(0)
-      if (nanoUsd === null) expect(spent).to.be.greaterThan(0)
-      else expect(spent).to.equal(nanoUsd)
-      expect(own.upstream.requests).to.have.length(calls)
-    })
+  const refusal: ScriptedAnswer = { status: 400, body: { error: { message: 'no' } } }
+  const cutOff: ScriptedAnswer = {
+    body: '{"da',
+    headers: { 'content-length': '500' },
+    reset: 'after',
   }
+  const everyOther = (index: number): ScriptedAnswer =>
+    index % 2 === 1 ? { ...refusal, delayMs: 20 } : { body: one, delayMs: 60 }
+  const wholes = [...chats, ...pictures]
+  const all = [...wholes, 'stream'] as const
+  const faces = ['chat', 'stream', 'picture', 'tool'] as const
+  type Row = [
+    name: string,
+    subjects: readonly Subject[],
+    answer: ScriptedAnswer | ((index: number) => ScriptedAnswer),
+    status: string,
+    nanoUsd: number | null,
+    more?: { body?: object; calls?: number },
+  ]
+  /** What a provider answers, and what the call then costs. */
+  const rows: Row[] = [
+    ['a refusal', all, refusal, 'exact', 0],
+    ['a broken answer', all, { body: '{"data":' }, 'unknown', null],
+    ['an answer that is cut off', all, cutOff, 'unknown', null],
+    ['a cut connection', faces, { reset: 'before' }, 'unknown', null],
+    ['a time-out of its provider', faces, { status: 504 }, 'unknown', null],
+    ['a time-out in front of its provider', faces, { status: 524 }, 'unknown', null],
+    [
+      'a part of a stream',
+      ['stream'],
+      { pieces: [textChunk('four')], reset: 'after' },
+      'estimated',
+      2 * 1000 + 10_000,
+    ],
+    [
+      'a broken chunk',
+      ['stream'],
+      { pieces: [textChunk('four'), 'data: {"choices":\n\n'] },
+      'estimated',
+      2 * 1000 + 10_000,
+    ],
+    [
+      'an address that may not be fetched',
+      pictures,
+      { body: { data: [{ url: away }], usage: { generated_images: 1 } } },
+      'exact',
+      pictureNanoUsd,
+    ],
+    [
+      'a file that is no picture',
+      pictures,
+      { body: { data: [{ b64_json: 'AAAA' }] } },
+      'exact',
+      pictureNanoUsd,
+    ],
+    [
+      'fewer pictures than were asked for',
+      ['picture'],
+      { body: { ...one, usage: counted } },
+      'exact',
+      pictureNanoUsd,
+      { body: { model: 'gpt-image-1-mini', n: 4 } },
+    ],
+    [
+      'tokens and no picture, where only pictures have a price',
+      ['picture'],
+      { body: { data: [], usage: counted } },
+      'estimated',
+      0,
+    ],
+    [
+      'every second of its parts refused',
+      ['picture'],
+      everyOther,
+      'exact',
+      2 * pictureNanoUsd,
+      { body: { n: 4 }, calls: 4 },
+    ],
+  ]
+  for (const [name, subjects, answer, status, nanoUsd, { body = {}, calls = 1 } = {}] of rows)
+    for (const subject of subjects) {
+      it(`as a ${subject} with ${name} costs what its provider may charge`, async () => {
+        own.upstream.answer((_request, index) =>
+          typeof answer === 'function' ? answer(index) : answer,
+        )
+        await (await send(subject, {}, body)).text().catch(() => undefined)
+        const [row] = await rowsUntil(1)
+        expect(row!.outcome).to.be.oneOf(['failed', 'unknown'])
+        expect(row).to.include({ cost_status: status, cost_nano_usd: nanoUsd })
+        const { spent, reserved } = await spending()
+        expect(reserved).to.equal(0)
+        if (nanoUsd === null) expect(spent).to.be.greaterThan(0)
+        else expect(spent).to.equal(nanoUsd)
+        expect(own.upstream.requests).to.have.length(calls)
+      })
+    }
 
   it('is ended at its provider and charged as it was held beyond so many of its key', async () => {
     const counted = await countLeft(own.gateway)

@@ -50,11 +50,12 @@ export function estimateStream(request: ChatRequest, events: Buffer): Usage {
   return estimateAnswer(request, deltasIn(events))
 }
 
-/** A vendor's count of no output, unless the estimate has some: then that of the estimate. */
+/** A vendor's count of no output, with the estimate's tokens wherever it has 0 and the estimate has some. */
 export function doubted(counted: Usage, estimated: Usage): Usage {
   const { outputTokens } = estimated
   if (outputTokens === 0 || counted.reportedNanoUsd !== undefined) return counted
-  return { ...counted, outputTokens, estimated: true }
+  const inputTokens = counted.inputTokens || estimated.inputTokens
+  return { ...counted, inputTokens, outputTokens, estimated: true }
 }
 
 /** All text of a conversation. */

@@ -76,7 +76,8 @@ export function kindOfStatus(status: number): FailureKind {
   if (status === 401 || status === 403) return 'credentials'
   if (status === 402) return 'out_of_credit'
   if (status === 404) return 'not_found'
-  if (status === 408 || status === 504) return 'timeout'
+  // 524 is Cloudflare's, of a vendor that took the request and did not answer in time.
+  if (status === 408 || status === 504 || status === 524) return 'timeout'
   if (status === 413) return 'too_large'
   if (status === 429) return 'rate_limited'
   if (status === 409 || status >= 500) return 'overloaded'

@@ -83,6 +83,7 @@ describe("an upstream's refusal", () => {
     [500, 'overloaded'],
     [503, 'overloaded'],
     [504, 'timeout'],
+    [524, 'timeout'],
     [302, 'malformed'],
   ] as const
   for (const [status, kind] of kinds) {
