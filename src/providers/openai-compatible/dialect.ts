@@ -5,6 +5,8 @@ import type { Warning } from '../../core/model.ts'
 import type { Complaint } from '../transport/complaint.ts'
 import type { CallIds } from '../wire/call-id.ts'
 import type { ReadCost } from './usage.ts'
+import type { DescribedImages, ImageCall, ImagePlan, ImageSource } from '../../core/image/image.ts'
+import type { Endpoint } from '../transport/endpoint.ts'
 
 export type Message = ChatRequest['messages'][number]
 type Part = components['schemas']['ContentPart']
@@ -133,3 +135,33 @@ export function thinkingSwitch(enabled: boolean): object {
 
 /** For an endpoint without a known dialect: nothing differs from OpenAI. */
 export const plainDialect: ChatDialect = {}
+
+/** An item of an answer's `data`, as far as a vendor marks it in a way of its own. */
+export type ImageItem = Readonly<Record<string, unknown>>
+
+/** How a vendor's pictures differ from those of OpenAI-compatible servers. */
+export type ImageDialect = {
+  /** Members of each request beyond OpenAI's fields; `response_format: b64_json` when absent. */
+  more?: (call: ImageCall) => object
+  /** How a size is asked for; as `size` in pixels when absent. */
+  shape?: (plan: ImagePlan) => object
+  /** How input pictures are sent as JSON; as a form to `/images/edits` when absent. */
+  edits?: { path: string; inputs: (sources: readonly ImageSource[]) => object }
+  /** Whether an item is a placeholder for a picture that the vendor refused as unsafe. */
+  isRefused?: (item: ImageItem) => boolean
+  /** The header in which it takes an idempotency key. */
+  idempotencyHeader?: string
+  /** What the vendor makes with models that the catalog does not list. */
+  unlisted?: DescribedImages
+}
+
+/** The members that every request to OpenAI-compatible servers has: they answer URLs otherwise. */
+export const asBase64 = () => ({ response_format: 'b64_json' })
+
+/** An endpoint that speaks OpenAI's protocol, with its deviations. */
+export type OpenAiEndpoint = Endpoint & {
+  /** How its chat differs from OpenAI's. */
+  dialect?: ChatDialect
+  /** How its pictures differ. */
+  imageDialect?: ImageDialect
+}

@@ -13,7 +13,7 @@ export type EventForm = {
 type Part = { length: number; words: Uint32Array; rest: Buffer }
 
 /** Events that arrived together; `view` is of the same bytes. */
-export type ArrivedEvents = { bytes: Buffer; view: DataView }
+type ArrivedEvents = { bytes: Buffer; view: DataView }
 
 /** Members whose texts differ from event to event; the last two pad events against eavesdroppers. */
 const textMembers = new Set([

@@ -1,12 +1,11 @@
 import { joinPieces } from '../../bytes/pieces.ts'
-import type { ChatAnswer, ChatStream, ChunkIdentity } from '../../core/chat/chat.ts'
+import type { ChatAnswer, ChatStream, ChunkIdentity, ChatCompletion } from '../../core/chat/chat.ts'
 import type { ProviderFailure } from '../../core/failure.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 import { assertEvents, eventTooLarge } from '../wire/event-source.ts'
 import { forwardedStream, toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
 import type { TokensMax } from '../wire/token-count.ts'
-import { answerEvents } from './answer-events.ts'
 import type { ChatDialect } from './dialect.ts'
 import { eventLane } from './event-lane.ts'
 import type { ErrorReading } from './failure.ts'
@@ -88,4 +87,25 @@ function wholeAnswer({ limits, readWhole }: Options): StreamReader {
     },
     usageSoFar: () => answer?.usage,
   }
+}
+
+/** A whole answer as the events of a stream, for an upstream that does not stream though it was asked to. */
+function answerEvents({ choices, object: _object, ...answer }: ChatCompletion): Buffer {
+  const chunk = (choice: object) => {
+    const whole = { ...answer, object: 'chat.completion.chunk', choices: [choice] }
+    return `data: ${JSON.stringify(whole)}\n\n`
+  }
+  const events = choices.flatMap(({ index, message, logprobs, finish_reason: reason }) => {
+    const { tool_calls: calls, refusal, ...said } = message
+    const delta = {
+      ...said,
+      ...(refusal == null ? {} : { refusal }),
+      ...(calls && { tool_calls: calls.map((call, place) => ({ index: place, ...call })) }),
+    }
+    return [
+      chunk({ index, delta, logprobs, finish_reason: null }),
+      chunk({ index, delta: {}, finish_reason: reason }),
+    ]
+  })
+  return Buffer.from(events.join(''))
 }

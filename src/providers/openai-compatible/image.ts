@@ -11,23 +11,29 @@ import {
   type ImagePlan,
   type ImageResult,
   type Picture,
+  type ImageSource,
 } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
 import { pixelsText } from '../../core/image/size.ts'
 import { noUsage, type Usage } from '../../core/money/price.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
-import { jsonRequests, withKey, type UpstreamRequest } from '../transport/dispatch.ts'
+import {
+  jsonRequests,
+  withKey,
+  type UpstreamRequest,
+  type UpstreamBody,
+} from '../transport/dispatch.ts'
 import { receive } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { base64Reader, type SplicedJson } from '../wire/base64-reader.ts'
 import { printJson } from '../wire/long-text.ts'
 import { isMembers, membersOf } from '../wire/any-json.ts'
 import { tokensMaxOf, usageOf, type TokensMax } from '../wire/token-count.ts'
-import { printForm } from './edit-form.ts'
-import type { OpenAiEndpoint } from './endpoint.ts'
+import { type OpenAiEndpoint, asBase64, type ImageDialect, type ImageItem } from './dialect.ts'
 import { bodyFailure, readFailure } from './failure.ts'
-import { asBase64, type ImageDialect, type ImageItem } from './image-dialect.ts'
 import type { ReadCost } from './usage.ts'
+import { randomUUID } from 'node:crypto'
+import { decodeBase64 } from '../../bytes/base64.ts'
 
 /** The members of an answer that are read; compatible servers may leave out any of them. */
 type WireImages = {
@@ -205,4 +211,34 @@ function readUsage(
         )
   const cost = readCost?.(usage)
   return counted === undefined ? cost && { ...noUsage, ...cost } : { ...counted, ...cost }
+}
+
+/**
+ * Prints fields and images as a multipart form (RFC 7578), in the order and with the names that
+ * OpenAI's clients use.
+ */
+function printForm(
+  fields: object,
+  sources: readonly ImageSource[],
+): { contentType: string; body: UpstreamBody } {
+  const boundary = `form-${randomUUID()}`
+  const name = sources.length === 1 ? 'image' : 'image[]'
+  const part = (disposition: string, value: string | Buffer) => [
+    `--${boundary}\r\nContent-Disposition: form-data; ${disposition}\r\n\r\n`,
+    value,
+    '\r\n',
+  ]
+  const texts = Object.entries(fields).flatMap(([field, value]) =>
+    part(`name="${field}"`, String(value)),
+  )
+  const files = sources.flatMap(({ base64, format }, index) =>
+    part(
+      `name="${name}"; filename="image-${index}.${format}"\r\nContent-Type: image/${format}`,
+      decodeBase64(base64),
+    ),
+  )
+  return {
+    contentType: `multipart/form-data; boundary=${boundary}`,
+    body: [...texts, ...files, `--${boundary}--\r\n`],
+  }
 }

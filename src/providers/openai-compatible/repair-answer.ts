@@ -1,12 +1,20 @@
 import type { ChatCompletion } from '../../core/chat/chat.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
-import { finishReasonOf } from './finish-reason.ts'
-import { besideChoices, choiceContent, messageContent, withoutNulls } from './content.ts'
-import { completeIdentity, type Naming } from './identity.ts'
-import { isChoiceIndex, readChoices, readMembers } from './members.ts'
+import {
+  finishReasonOf,
+  besideChoices,
+  choiceContent,
+  messageContent,
+  withoutNulls,
+  completeIdentity,
+  type Naming,
+  isChoiceIndex,
+  readChoices,
+  readMembers,
+  withPlainThoughts,
+} from './members.ts'
 import { repairCalls } from './repair-calls.ts'
-import { withPlainThoughts } from './thoughts.ts'
 
 /**
  * A vendor's answer as one of OpenAI's, which has members that others leave out. Throws a ProviderFailure

@@ -1,8 +1,7 @@
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
 import { callIdOf, callsMax, newCallId } from '../wire/call-id.ts'
-import { callContent } from './content.ts'
-import { isAbsent, isIndex, isName, malformed, readMembers } from './members.ts'
+import { callContent, isAbsent, isIndex, isName, malformed, readMembers } from './members.ts'
 
 /** The calls of a whole answer as OpenAI writes them; undefined for none. Throws a ProviderFailure. */
 export function repairCalls(calls: unknown, texts: VendorTexts): Members[] | undefined {
@@ -25,7 +24,7 @@ export function repairCalls(calls: unknown, texts: VendorTexts): Members[] | und
 }
 
 /** Makes the pieces of calls in a stream, of one choice, what OpenAI's would be. */
-export type CallRepair = {
+type CallRepair = {
   /** The same list when nothing changes. Throws a ProviderFailure. */
   read(pieces: readonly unknown[]): readonly unknown[]
   /** How many calls have begun. */

@@ -2,9 +2,10 @@ import type { ImageAdapter } from '../../core/image/image.ts'
 import { below, type Endpoint } from '../transport/endpoint.ts'
 import type { Vendor } from '../vendor.ts'
 import { writeChat } from './chat-request.ts'
-import type { ChatDialect } from './dialect.ts'
-import type { ImageDialect } from './image-dialect.ts'
-import { openAiCompatible } from './provider.ts'
+import type { ChatDialect, ImageDialect, OpenAiEndpoint } from './dialect.ts'
+import type { Provider } from '../../core/route.ts'
+import { chatAdapter } from './chat.ts'
+import { imageAdapter } from './image.ts'
 
 type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
   Partial<Omit<Vendor, 'dialect' | 'writeChat' | 'build'>> & {
@@ -35,4 +36,9 @@ export function protocolVendor({ chatPath, imageDialect, image, ...described }: 
       return image === undefined ? provider : { ...provider, image: image(endpoint) }
     },
   }
+}
+
+/** A provider that speaks OpenAI's protocol. */
+export function openAiCompatible(endpoint: OpenAiEndpoint): Provider {
+  return { id: endpoint.id, chat: chatAdapter(endpoint), image: imageAdapter(endpoint) }
 }
