@@ -118,7 +118,7 @@ function toolsOf(value: unknown): unknown {
 }
 
 function reasons({ model }: Members): boolean {
-  return !/^(?:gpt-4|llama|qwen3-max|mistral-large-latest|codestral|devstral|ministral)/.test(
+  return !/^(?:chat-latest|gpt-4|llama|qwen3-max|mistral-large-latest|codestral|devstral|ministral)/.test(
     String(model),
   )
 }
