@@ -15,7 +15,7 @@ import {
   type OpenStore,
 } from './assemble/store.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
-import { collectAfter, type Collector } from './bytes/collection.ts'
+import { collectNear, type Collector } from './bytes/collection.ts'
 import { workerCount, type Config, type Loaded, type Secrets } from './settings/config.ts'
 import { gatewayStopped } from './core/deadline.ts'
 import { GatewayError } from './core/error.ts'
@@ -74,7 +74,7 @@ export type AssembleOptions = {
   /** Called when the port closes. */
   onPortClosed?: () => void
   worker?: WorkerParts | undefined
-  /** Collects garbage; thoroughly where nothing else is to do. */
+  /** Forces garbage collections; absent where Node does not expose them. */
   collector?: Collector | undefined
 }
 
@@ -168,8 +168,9 @@ type Opened = {
 async function open(options: AssembleOptions): Promise<Opened> {
   const { config, secrets, log, worker, publicNet = {} } = options
   const { clock = Date.now, monotonic = elapsed, sleep = pause, random = Math.random } = options
-  const budget = budgetOf({ config, monotonic, collector: options.collector })
+  const budget = budgetOf({ config, monotonic, onGiven: (bytes) => collectIfNear?.(bytes) })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
+  const collectIfNear = collectionOf(options, metrics)
   const events = createEvents(log, metrics)
   const peers = await openPeers({ config, secrets, events })
   const examines = worker?.isFirst !== false
@@ -241,12 +242,13 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
   return { ...server, router }
 }
 
-type BudgetParts = Pick<AssembleOptions, 'collector' | 'config'> & {
+type BudgetParts = Pick<AssembleOptions, 'config'> & {
   monotonic: () => number
+  onGiven: (bytes: number) => void
 }
 
 /** The bytes that all requests of this process together may hold. Memory is the machine's: workers divide it. */
-function budgetOf({ config, monotonic, collector }: BudgetParts): Budget {
+function budgetOf({ config, monotonic, onGiven }: BudgetParts): Budget {
   const { bufferedBytesMax, requestBytesMax, slowPeerGraceMs } = config.limits
   // However many workers there are, each has room for two requests of the greatest size.
   const leastBytes = Math.min(bufferedBytesMax, 2 * requestBytesMax)
@@ -254,8 +256,24 @@ function budgetOf({ config, monotonic, collector }: BudgetParts): Budget {
     bytesMax: Math.max(Math.floor(bufferedBytesMax / workerCount(config)), leastBytes),
     graceMs: slowPeerGraceMs,
     now: monotonic,
-    ...(collector === undefined ? {} : { onGiven: collectAfter(collector) }),
+    onGiven,
   })
+}
+
+/** The process with a full cache, and nothing that requests hold. */
+const ownBytes = 192 * 1024 * 1024
+
+function collectionOf(
+  { collector, config }: Pick<AssembleOptions, 'collector' | 'config'>,
+  { collections }: Pick<Metrics, 'collections'>,
+): ((bytes: number) => void) | undefined {
+  if (collector === undefined) return undefined
+  const collect: Collector['collect'] = (cause) => {
+    collections.inc({ cause })
+    collector.collect(cause)
+  }
+  const residentBytesMax = ownBytes + config.limits.bufferedBytesMax
+  return collectNear({ ...collector, collect }, { residentBytesMax })
 }
 
 /** Throws `overloaded` before all workers listen, while the server drains and the store takes no rows. */

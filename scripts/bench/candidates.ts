@@ -5,7 +5,7 @@
  * report meanwhile, `limited` the gateway whose caller has every limit and a budget, `token` the gateway whose
  * caller has an access token instead of a key, `shared` the gateway with its store in PostgreSQL and Redis for the
  * rest, `far` the gateway that remembers in Redis alone, `workers` the gateway in two processes on both cores,
- * `bare` and `booked` the core without and with all that is kept of a call.
+ * `bare` and `booked` the core without and with all that is kept of a call, `base` the gateway of another checkout.
  */
 export type Candidate =
   | 'floor'
@@ -23,3 +23,4 @@ export type Candidate =
   | 'workers'
   | 'bare'
   | 'booked'
+  | 'base'

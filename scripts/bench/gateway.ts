@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -8,7 +8,7 @@ import { bothCores, measuredCore, type Child, type Children } from './children.t
 import type { Stores } from './stores.ts'
 import { fillHistory } from './usage-history.ts'
 
-const sources = join(import.meta.dirname, '../../src')
+const project = join(import.meta.dirname, '../..')
 const startTimeoutMs = 30_000
 
 /** The flags that `npm start` of a checkout gives Node, and the variables that it gives glibc. */
@@ -26,11 +26,7 @@ export const startOf = (
 }
 
 /** How the gateway is started. */
-export const start = startOf(join(sources, '..'))
-const startEnvironment = {
-  ...start.allocator,
-  NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node'),
-}
+export const start = startOf(project)
 
 // What docs/deployment.md gives a container (docs/performance.md#start-flags).
 const tunedEnvironment = {
@@ -65,7 +61,7 @@ const routes = Object.entries(routedModels).map(([name, model]) => {
   return `  ${model}: [${providers[wire] ?? wire}/${rest.join('-')}]`
 })
 
-const configuration = (upstreamPort: number, remembers: boolean): string => `
+const configuration = (upstreamPort: number, more: string): string => `
 providers:
   - id: mock
     kind: openai-compatible
@@ -76,9 +72,13 @@ routes:
 ${routes.join('\n')}
 limits:
   requests_per_minute: 100000000
-  event_streams_per_key_max: 10000
+${more}`
+const manyStreams = `  event_streams_per_key_max: 10000
   event_streams_per_account_max: 10000
-${remembers ? '' : '  cache_bytes_max: 0\n  cache_ttl_seconds: 3600\n'}`
+`
+const noMemory = `  cache_bytes_max: 0
+  cache_ttl_seconds: 3600
+`
 
 /** Starts a gateway with a store of its own, and makes a caller's key for it. */
 export const startGateway = async ({
@@ -92,6 +92,7 @@ export const startGateway = async ({
   stores: { databaseUrl, redisUrl } = {},
   remembers = true,
   workers = 1,
+  base,
 }: {
   children: Children
   folder: string
@@ -108,15 +109,23 @@ export const startGateway = async ({
   remembers?: boolean
   /** Processes that answer, on both cores where there are several. */
   workers?: number
+  /** The folder of another checkout, whose gateway it is. */
+  base?: string | undefined
 }): Promise<{ child: Child; port: number; key: string }> => {
-  if (!existsSync(join(sources, 'main.ts')))
-    throw new Error('There is no src/main.ts yet; --only floor measures the floor alone.')
+  const sources = join(base ?? project, 'src')
+  const { flags, allocator } = startOf(base ?? project)
   const cwd = mkdtempSync(join(folder, 'gateway-'))
   const port = await freePort()
   const upstream = `http://127.0.0.1:${upstreamPort}`
-  writeFileSync(join(cwd, 'gateway.yaml'), configuration(upstreamPort, remembers))
+  // Another checkout may not have these settings.
+  const more = base === undefined ? manyStreams : ''
+  writeFileSync(
+    join(cwd, 'gateway.yaml'),
+    configuration(upstreamPort, remembers ? more : `${more}${noMemory}`),
+  )
   const env = {
-    ...startEnvironment,
+    ...allocator,
+    NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node'),
     PATH: process.env['PATH'],
     HOST: '127.0.0.1',
     PORT: String(port),
@@ -132,11 +141,12 @@ export const startGateway = async ({
     ...vendorVariables('ARK', `${upstream}/api/v3`),
     ...vendorVariables('OPENAI', `${upstream}/v1`),
   }
-  const key = signsIn ? await createClient({ cwd, env }) : await createKey({ cwd, env }, limited)
+  const place = { cwd, env, script: join(sources, 'command-line.ts') }
+  const key = signsIn ? await createClient(place) : await createKey(place, limited)
   if (historyRows > 0) fillHistory(env.DATA_DIR, historyRows)
   const child = children.start(join(sources, 'main.ts'), {
     core: workers > 1 ? bothCores : measuredCore,
-    flags: start.flags,
+    flags,
     cwd,
     env: tuned ? { ...env, ...tunedEnvironment } : env,
     logFile: join(cwd, 'stderr.log'),
@@ -158,7 +168,7 @@ const allowance = [
   'concurrency',
 ].flatMap((limit) => [`--${limit}`, '1000000000'])
 
-type Place = { cwd: string; env: NodeJS.ProcessEnv }
+type Place = { cwd: string; env: NodeJS.ProcessEnv; script: string }
 
 const createKey = async (place: Place, limited: boolean): Promise<string> => {
   const named = ['--name', 'bench']
@@ -201,9 +211,8 @@ const tokenFor = async (port: number, authorization: string): Promise<string> =>
   return token
 }
 
-const command = async (place: Place, words: string[]): Promise<string> => {
-  const args = [join(sources, 'command-line.ts'), ...words]
-  const { stdout } = await promisify(execFile)(process.execPath, args, {
+const command = async ({ script, ...place }: Place, words: string[]): Promise<string> => {
+  const { stdout } = await promisify(execFile)(process.execPath, [script, ...words], {
     ...place,
     timeout: startTimeoutMs,
   })

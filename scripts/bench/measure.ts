@@ -32,6 +32,7 @@ export type Bench = {
   upstreamPort: number
   rounds: number
   seconds: number
+  base: string | undefined
   nextCounter: () => number
 }
 
@@ -123,6 +124,7 @@ const startServer = async (
     limited: candidate === 'limited',
     signsIn: candidate === 'token',
     historyRows: workload.historyRows ?? 0,
+    base: candidate === 'base' ? bench.base : undefined,
   })
   return { candidate, model: gatewayModel(workload, candidate), ...gateway }
 }

@@ -26,17 +26,20 @@ const namesOf = (isMeant: (workload: Workload) => unknown): string =>
     .map(({ name }) => name)
     .join(', ')
 
-const usage = `Usage: npm run bench -- [--seconds 3] [--rounds 3] [--only <names>]
+const usage = `Usage: npm run bench -- [--seconds 3] [--rounds 3] [--only <names>] [--base <folder>]
 Names, with commas between them: workloads (${namesOf(() => true)})
 and processes (${candidates.join(', ')}). No process named means all of them.
 No workload named means all but ${namesOf(({ group }) => group)}, which make the
-run minutes longer: '${imagesGroup}' stands for these.`
+run minutes longer: '${imagesGroup}' stands for these.
+With --base, the gateway of that checkout (with its node_modules) is measured by turns too.`
 
 export type Options = {
   seconds: number
   rounds: number
   workloads: Workload[]
   candidates: Candidate[]
+  /** The folder of the checkout that \`base\` starts. */
+  base: string | undefined
 }
 
 export const readOptions = (): Options => {
@@ -45,6 +48,7 @@ export const readOptions = (): Options => {
       seconds: { type: 'string', default: '3' },
       rounds: { type: 'string', default: '3' },
       only: { type: 'string', default: '' },
+      base: { type: 'string' },
     },
   })
   const seconds = Number(values.seconds)
@@ -58,10 +62,18 @@ export const readOptions = (): Options => {
   const isNamed = (name: string | undefined): boolean => only.some((one) => one === name)
   const named = workloads.filter(({ name, group }) => isNamed(name) || isNamed(group))
   const namedCandidates = candidates.filter(isNamed)
+  const chosen = named.length ? named : workloads.filter(({ group }) => !group)
+  const { base } = values
   return {
     seconds,
     rounds,
-    workloads: named.length ? named : workloads.filter(({ group }) => !group),
-    candidates: namedCandidates.length ? namedCandidates : candidates,
+    workloads: base === undefined ? chosen : chosen.map(withBase),
+    candidates: [...(namedCandidates.length ? namedCandidates : candidates), 'base'],
+    base,
   }
+}
+
+function withBase(workload: Workload): Workload {
+  const { candidates: own } = workload
+  return own.includes('gateway') ? { ...workload, candidates: [...own, 'base'] } : workload
 }

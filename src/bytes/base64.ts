@@ -1,7 +1,7 @@
 import { joinPieces, piecesLength, slicePieces, type Pieces } from './pieces.ts'
 
 /** Encoded at a time: allocating strings and buffers of megabytes costs more than encoding. */
-const blockBytes = 24_576
+const blockBytes = 12_288
 const blockCharacters = (blockBytes / 3) * 4
 /** The size of text buffers: each larger one would be fresh memory from the operating system. */
 const textBytes = 65_536
@@ -94,32 +94,35 @@ export function base64Length(pieces: Pieces): number {
 function runLength(pieces: Pieces): number {
   const block = Buffer.allocUnsafe(blockBytes)
   let length = 0
-  /** Takes a multiple of four characters; returns whether all of them are base64. */
-  const count = (letters: string): boolean => {
-    // Node would decode the URL-safe alphabet as well.
-    const isOther = letters.includes('-') || letters.includes('_')
-    const isRun = !isOther && block.write(letters, 'base64') === (letters.length / 4) * 3
-    length += isRun ? letters.length : run.exec(letters)![0].length
-    return isRun
+  /** Takes a multiple of four characters; returns whether the text may continue after them. */
+  const count = (letters: string, isStandard: boolean): boolean => {
+    const isRun = isStandard && block.write(letters, 'base64') === (letters.length / 4) * 3
+    const counted = isRun ? letters : run.exec(letters)![0]
+    length += counted.length
+    return isRun || (counted.length === letters.length && !letters.endsWith('='))
   }
   let carried = ''
   for (const piece of pieces) {
+    // Node would decode the URL-safe alphabet as well.
+    const isStandard = !piece.includes(dash) && !piece.includes(underscore)
     const missing = carried === '' ? 0 : 4 - carried.length
-    carried += piece.toString('latin1', 0, missing)
-    if (carried.length === 4) {
-      if (!count(carried)) return length
-      carried = ''
+    if (missing > 0) {
+      carried += piece.toString('latin1', 0, missing)
+      if (carried.length < 4) continue
+      if (!count(carried, false)) return length
     }
-    for (let at = missing; at < piece.length; at += blockCharacters) {
-      const letters = piece.toString('latin1', at, at + blockCharacters)
-      const whole = letters.length - (letters.length % 4)
-      if (!count(letters.slice(0, whole))) return length
-      carried = letters.slice(whole)
+    const wholeEnd = piece.length - ((piece.length - missing) % 4)
+    for (let at = missing; at < wholeEnd; at += blockCharacters) {
+      const end = Math.min(at + blockCharacters, wholeEnd)
+      if (!count(piece.toString('latin1', at, end), isStandard)) return length
     }
+    carried = piece.toString('latin1', wholeEnd)
   }
   return length + run.exec(carried)![0].length
 }
 
+const dash = 0x2d
+const underscore = 0x5f
 const run = /^[A-Za-z0-9+/]*={0,2}/
 
 /** Random access to the bytes of base64 text; a page at a time is decoded. */

@@ -1,4 +1,3 @@
-import { constants, PerformanceObserver, type PerformanceEntry } from 'node:perf_hooks'
 import { commandLine, signalActor } from '../accounts/audit.ts'
 import { printedElsewhereText, setUpText } from '../accounts/set-up-link.ts'
 import { assemble, type Assembled, type AssembleOptions, type WorkerParts } from '../assemble.ts'
@@ -85,25 +84,20 @@ async function greet(options: Greeting): Promise<void> {
   print(welcome({ baseUrl, testKey: made?.key, setUp, providerIds, doubts }))
 }
 
-/** What `npm start` exposes to collect garbage; without that flag V8 does as it likes. */
+/** Garbage collections by `--expose-gc`, which `npm start` gives; without that flag V8 alone decides. */
 function collection(): Pick<AssembleOptions, 'collector'> {
   const { gc } = globalThis
   if (gc === undefined) return {}
   return {
     collector: {
-      collect: (isIdle) => {
-        gc({ type: 'major', execution: 'sync', flavor: isIdle ? 'last-resort' : 'regular' })
+      collect: (cause) => {
+        const flavor = cause === 'rest' ? 'last-resort' : 'regular'
+        gc({ type: 'major', execution: 'sync', flavor })
       },
-      onCollected: (listener) => {
-        const observer = new PerformanceObserver((seen) => {
-          if (seen.getEntries().some(isMajor)) listener()
-        })
-        observer.observe({ entryTypes: ['gc'] })
+      memory: () => {
+        const { rss, heapUsed, external } = process.memoryUsage()
+        return { residentBytes: rss, allocatedBytes: heapUsed + external }
       },
     },
   }
-}
-
-function isMajor(entry: PerformanceEntry & { detail?: { kind?: number } }): boolean {
-  return entry.detail?.kind === constants.NODE_PERFORMANCE_GC_MAJOR
 }

@@ -51,6 +51,12 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       buckets: durationSeconds,
       registers,
     }),
+    collections: new Counter({
+      name: 'gateway_forced_collections_total',
+      help: 'Garbage collections that the gateway forced: memory was short, or a burst was over.',
+      labelNames: ['cause'],
+      registers,
+    }),
     connections: new Gauge({
       name: 'gateway_connections',
       help: 'Open connections of callers.',

@@ -1,51 +1,68 @@
 import { expect } from 'chai'
-import { collectAfter, type Collector } from '../../src/bytes/collection.ts'
+import { collectNear, type CollectionCause } from '../../src/bytes/collection.ts'
 import { until } from '../support/until.ts'
 
 const mebibyte = 1024 * 1024
+const residentBytesMax = 400 * mebibyte
 
-/** Notes what is asked of it. */
-function collectorOf(collected: boolean[], onCollected = (_listener: () => void) => {}): Collector {
-  return { collect: (isIdle) => void collected.push(isIdle), onCollected }
+/** A process whose memory is set, and what was collected in it. */
+function processWith(memory: { residentBytes: number; allocatedBytes: number }, restMs?: number) {
+  const collected: CollectionCause[] = []
+  const collector = {
+    collect: (cause: CollectionCause) => void collected.push(cause),
+    memory: () => memory,
+  }
+  const options = { residentBytesMax, ...(restMs === undefined ? {} : { restMs }) }
+  return { memory, collected, given: collectNear(collector, options) }
 }
 
-describe('memory that was let go of', () => {
-  it('is collected whenever it is much, and not for the small change of every request', async () => {
-    const collected: boolean[] = []
-    const given = collectAfter(collectorOf(collected))
-    for (let count = 0; count < 100_000; count++) given(10_000)
-    for (let count = 0; count < 127; count++) given(mebibyte)
-    await new Promise((resolve) => setImmediate(resolve))
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+describe('the collection of memory that was given back', () => {
+  it('is left to V8 below the bound, however much is given back', async () => {
+    const { collected, given } = processWith({
+      residentBytes: residentBytesMax,
+      allocatedBytes: 300 * mebibyte,
+    })
+    for (let count = 0; count < 10_000; count++) given(mebibyte)
+    await turn()
     expect(collected).to.deep.equal([])
-    given(mebibyte)
-    given(mebibyte)
-    await until('it is collected', () => collected.length > 0)
-    expect(collected).to.deep.equal([false])
   })
 
-  it('is collected thoroughly when nothing more comes', async () => {
-    const collected: boolean[] = []
-    const given = collectAfter(collectorOf(collected), 20)
+  it('is forced above the bound, and again only when there is new garbage', async () => {
+    const { memory, collected, given } = processWith({
+      residentBytes: residentBytesMax + 1,
+      allocatedBytes: 300 * mebibyte,
+    })
+    for (let count = 0; count < 32; count++) given(mebibyte)
+    await turn()
+    expect(collected).to.deep.equal(['memory'])
+    for (let count = 0; count < 320; count++) given(mebibyte)
+    await turn()
+    expect(collected).to.deep.equal(['memory'])
+    memory.allocatedBytes += 64 * mebibyte
+    for (let count = 0; count < 32; count++) given(mebibyte)
+    await turn()
+    expect(collected).to.deep.equal(['memory', 'memory'])
+  })
+
+  it('does not count the small pieces of every request', async () => {
+    const { collected, given } = processWith({
+      residentBytes: residentBytesMax + 1,
+      allocatedBytes: 300 * mebibyte,
+    })
+    for (let count = 0; count < 100_000; count++) given(10_000)
+    await turn()
+    expect(collected).to.deep.equal([])
+  })
+
+  it('is forced once when a burst is over', async () => {
+    const { collected, given } = processWith({ residentBytes: 0, allocatedBytes: 0 }, 20)
     given(mebibyte)
     await new Promise((resolve) => setTimeout(resolve, 60))
     expect(collected).to.deep.equal([])
     given(10 * mebibyte)
     await until('it is collected', () => collected.length > 0)
-    expect(collected).to.deep.equal([true])
-  })
-
-  it('is not collected again where V8 has just done so itself', async () => {
-    const collected: boolean[] = []
-    let byItself = () => {}
-    const collector = collectorOf(collected, (listener) => (byItself = listener))
-    const given = collectAfter(collector, 20)
-    for (let count = 0; count < 10; count++) {
-      for (let pieces = 0; pieces < 100; pieces++) given(mebibyte)
-      byItself()
-      await new Promise((resolve) => setImmediate(resolve))
-    }
-    expect(collected).to.deep.equal([])
-    await until('it rests', () => collected.length > 0)
-    expect(collected).to.deep.equal([true])
+    expect(collected).to.deep.equal(['rest'])
   })
 })
