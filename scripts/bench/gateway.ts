@@ -116,7 +116,6 @@ export const startGateway = async ({
   const { flags, allocator } = startOf(base ?? project)
   const cwd = mkdtempSync(join(folder, 'gateway-'))
   const port = await freePort()
-  const upstream = `http://127.0.0.1:${upstreamPort}`
   // Another checkout may not have these settings.
   const more = base === undefined ? manyStreams : ''
   writeFileSync(
@@ -125,21 +124,10 @@ export const startGateway = async ({
   )
   const env = {
     ...allocator,
-    NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node'),
-    PATH: process.env['PATH'],
-    HOST: '127.0.0.1',
-    PORT: String(port),
-    DATA_DIR: join(cwd, 'data'),
-    CONFIG_FILE: join(cwd, 'gateway.yaml'),
-    MOCK_API_KEY: 'bench',
+    ...environment({ cwd, port, upstreamPort, sources }),
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
     ...(redisUrl && { REDIS_URL: redisUrl }),
     ...(workers > 1 && { WORKERS: String(workers) }),
-    ...vendorVariables('ANTHROPIC', upstream),
-    ...vendorVariables('GEMINI', upstream),
-    ...vendorVariables('DASHSCOPE', upstream),
-    ...vendorVariables('ARK', `${upstream}/api/v3`),
-    ...vendorVariables('OPENAI', `${upstream}/v1`),
   }
   const place = { cwd, env, script: join(sources, 'command-line.ts') }
   const key = signsIn ? await createClient(place) : await createKey(place, limited)
@@ -153,6 +141,26 @@ export const startGateway = async ({
   })
   await untilReady(port)
   return { child, port, key: signsIn ? await tokenFor(port, key) : key }
+}
+
+type Places = { cwd: string; port: number; upstreamPort: number; sources: string }
+
+const environment = ({ cwd, port, upstreamPort, sources }: Places) => {
+  const upstream = `http://127.0.0.1:${upstreamPort}`
+  return {
+    NODE_COMPILE_CACHE: join(sources, '../node_modules/.cache/node'),
+    PATH: process.env['PATH'],
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    DATA_DIR: join(cwd, 'data'),
+    CONFIG_FILE: join(cwd, 'gateway.yaml'),
+    MOCK_API_KEY: 'bench',
+    ...vendorVariables('ANTHROPIC', upstream),
+    ...vendorVariables('GEMINI', upstream),
+    ...vendorVariables('DASHSCOPE', upstream),
+    ...vendorVariables('ARK', `${upstream}/api/v3`),
+    ...vendorVariables('OPENAI', `${upstream}/v1`),
+  }
 }
 
 const vendorVariables = (name: string, baseUrl: string): NodeJS.ProcessEnv => ({

@@ -6,7 +6,7 @@ import { startGateway, suiteClock, type GatewayOptions, type TestGateway } from 
 
 const owner = { name: 'Ada Lovelace', email: 'ada@example.com', password: 'a sentence of Ada' }
 const schemes = ['light', 'dark'] as const
-const waitedMsMax = 8000
+const waitedMsMax = 20_000
 /** A desk and a telephone. */
 const widths = [1200, 390] as const
 
