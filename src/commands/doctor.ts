@@ -1,7 +1,7 @@
 import { loadConfig, workerCount, type Config, type Secrets } from '../settings/config.ts'
 import { examineConnection } from '../connect/connect.ts'
 import { readTarget } from '../connect/target.ts'
-import { connectionText } from '../connect/told.ts'
+import { connectionText } from '../connect/connection-text.ts'
 import { isPublicAddress } from '../pictures/public-address.ts'
 import { json, jsonText, parsed, text, UsageError, type Command, type Told } from './command.ts'
 import { countActiveKeys } from '../accounts/key-list.ts'

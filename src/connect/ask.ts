@@ -1,7 +1,7 @@
 import type { LookupFunction, Socket } from 'node:net'
 import { Agent, buildConnector, request as send } from 'undici'
 
-/** What is overridden in tests: name resolution, the trusted CA, and how long is waited. */
+/** Overrides for tests: name resolution, the trusted CA, and the timeout of a request. */
 export type Net = {
   ca?: string
   lookup?: LookupFunction
@@ -15,29 +15,29 @@ export type Ask = {
   body?: string
 }
 
-/** An answer, whose body is cut at `bodyBytesMax`; names of headers are in lower case. */
+/** An answer; its body is truncated to `bodyBytesMax`, and header names are in lower case. */
 export type Answer = {
   status: number
   headers: Readonly<Record<string, string>>
   body: string
   durationMs: number
 }
-/** No answer; `code` is that of the system, of TLS or of the client, `timeout` when it took too long. */
-export type Silence = { silent: string }
+/** A request without an answer: an error code of the system, of TLS or of undici, or `timeout`. */
+export type NoAnswer = { errorCode: string }
 
-/** What the last connection told of the other end. */
+/** The remote end of the last connection. */
 export type Peer = { address: string | undefined }
 
-export type Line = {
-  /** Asks once, with bounds on all that comes, and follows nothing. Never throws. */
-  ask(ask: Ask): Promise<Answer | Silence>
-  /** Opens an answer that does not end, and watches it for `holdMs` at most. */
-  watch(ask: Ask, holdMs: number): Promise<Watched | Silence>
+export type Requester = {
+  /** Sends one request, limits the size and time of its answer, and follows no redirect. Never throws. */
+  ask(ask: Ask): Promise<Answer | NoAnswer>
+  /** Opens a stream and watches it for `holdMs` at most. */
+  watch(ask: Ask, holdMs: number): Promise<Watched | NoAnswer>
   peer(): Peer
   close(): Promise<void>
 }
 
-/** What came over a stream, and when: the time of each piece, and of its end if it ended. */
+/** When the chunks of a stream arrived, and when it ended; undefined if it did not end. */
 export type Watched = {
   status: number
   headers: Readonly<Record<string, string>>
@@ -45,21 +45,21 @@ export type Watched = {
   endedMs: number | undefined
 }
 
-/** How long the strictest of the clients waits (docs/connect.md#what-each-client-needs). */
+/** The timeout of the strictest client (docs/connect.md#what-each-client-needs). */
 export const patienceMs = 10_000
-// The rest are constants of whoever looks at a gateway from outside, where there are no settings.
+// The rest are constants: `doctor --connect` runs without the settings of a gateway.
 const bodyBytesMax = 256 * 1024
 const headerBytesMax = 32 * 1024
 const connectionsMax = 4
 const piecesMax = 100
 
-/** A line to one origin; `isTrusting` takes any certificate, for which no secret may be sent. */
-export function openLine(net: Net, { isTrusting }: { isTrusting: boolean }): Line {
+/** Sends requests to one origin; `isTrusting` accepts any certificate, so no secret may be sent. */
+export function openRequester(net: Net, { isTrusting }: { isTrusting: boolean }): Requester {
   const timeoutMs = net.askTimeoutMs ?? patienceMs
   const peer: Peer = { address: undefined }
   const agent = new Agent({
     connections: connectionsMax,
-    connect: noting(net, { isTrusting, timeoutMs }, peer),
+    connect: recordingPeer(net, { isTrusting, timeoutMs }, peer),
     headersTimeout: 0,
     bodyTimeout: 0,
     maxHeaderSize: headerBytesMax,
@@ -81,7 +81,7 @@ export function openLine(net: Net, { isTrusting }: { isTrusting: boolean }): Lin
         const durationMs = performance.now() - started
         return { status: statusCode, headers: plain(headers), body: text, durationMs }
       } catch (error) {
-        return { silent: reasonOf(error) }
+        return { errorCode: reasonOf(error) }
       }
     },
     watch: async (ask, holdMs) => {
@@ -94,7 +94,7 @@ export function openLine(net: Net, { isTrusting }: { isTrusting: boolean }): Lin
         const held = await hold(body, { holdMs, started, end })
         return { status: statusCode, headers: plain(headers), ...held }
       } catch (error) {
-        return { silent: end.signal.aborted ? 'timeout' : reasonOf(error) }
+        return { errorCode: end.signal.aborted ? 'timeout' : reasonOf(error) }
       } finally {
         clearTimeout(late)
       }
@@ -104,7 +104,7 @@ export function openLine(net: Net, { isTrusting }: { isTrusting: boolean }): Lin
   }
 }
 
-function noting(
+function recordingPeer(
   { ca, lookup }: Net,
   { isTrusting, timeoutMs }: { isTrusting: boolean; timeoutMs: number },
   peer: Peer,
@@ -117,7 +117,7 @@ function noting(
   })
   return (options, callback) =>
     connect(options, (...found) => {
-      // Undefined beside an error.
+      // Undefined after an error.
       const socket = found[1] as Socket | null | undefined
       peer.address = socket?.remoteAddress ?? peer.address
       callback(...found)
@@ -164,7 +164,7 @@ function plain(headers: Record<string, string | string[] | undefined>): Record<s
   )
 }
 
-/** The code of an error, or of what caused it. */
+/** The code of an error or of its cause. */
 function reasonOf(error: unknown): string {
   const { name, code, cause } = error as { name?: string; code?: string; cause?: unknown }
   if (name === 'TimeoutError' || code === 'UND_ERR_CONNECT_TIMEOUT') return 'timeout'
@@ -172,7 +172,7 @@ function reasonOf(error: unknown): string {
   return inner ?? code ?? name ?? 'unknown'
 }
 
-/** Whether there was no answer. */
-export function isSilent(told: Answer | Watched | Silence): told is Silence {
-  return 'silent' in told
+/** Whether a request got no answer. */
+export function hasNoAnswer(response: Answer | Watched | NoAnswer): response is NoAnswer {
+  return 'errorCode' in response
 }

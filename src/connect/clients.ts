@@ -1,25 +1,25 @@
-/** One client, as data: what it sends first, how it introduces itself, where its people come back to. */
+/** A client as data: its first requests, its registration, and its redirect address. */
 export type Client = {
   id: string
   name: string
-  /** Its calls come from its maker's machines, not from the person's. */
+  /** Whether it calls from its maker's servers and not from the person's machine. */
   isHosted: boolean
   userAgent: string
-  /** What it sends to the tool server before it has signed in. */
+  /** Its requests to the tool server before the sign-in. */
   opening: readonly Opening[]
-  /** Where it looks for metadata of the resource: as announced, below the path, or at the root. */
+  /** Where it looks for resource metadata: at the address in the challenge, below the path, or at the root. */
   looksAt: readonly ('announced' | 'path' | 'root')[]
-  /** The body with which it registers. */
+  /** The body of its registration. */
   registration: Registration
-  /** Where it has the browser sent back to: a port may be another one than it registered. */
+  /** Its `redirect_uri`; on loopback the port may differ from the registered one. */
   callback: string
-  /** The scope that it asks for; undefined for none at all. */
+  /** Its parameter `scope`; undefined if it sends none. */
   scope: string | undefined
-  /** What it wants to be shown to the person in any case. */
+  /** Its parameter `prompt`. */
   prompt?: string
-  /** Whether it can be known by a document that its maker publishes, in place of registering. */
+  /** Whether it can use the address of a published metadata document as its `client_id`. */
   hasDocument: boolean
-  /** The document, where there is one for all. */
+  /** Its document, if all installations share one. */
   document?: { url: string; callback: string }
 }
 
@@ -37,10 +37,10 @@ const publicClient = {
   response_types: ['code'],
   token_endpoint_auth_method: 'none',
 }
-// Of the machine that a person sits at; the programs take any that is free.
+// Stands in for the free port that a program picks on the person's machine.
 const freePort = 51_763
 
-/** What each client does was seen on the wire or is in its source (docs/connect.md#what-each-client-needs). */
+/** Observed on the network or read in the source of each client (docs/connect.md#what-each-client-needs). */
 export const clients: readonly Client[] = [
   {
     id: 'claude',
@@ -70,7 +70,7 @@ export const clients: readonly Client[] = [
     hasDocument: true,
     userAgent: 'claude-code/2.1 (cli)',
     opening: ['initialize'],
-    // Some versions do not look below the path.
+    // Some versions look only at the root.
     looksAt: ['announced', 'root'],
     registration: {
       client_name: 'Claude Code',

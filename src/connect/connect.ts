@@ -1,4 +1,4 @@
-import { isSilent, openLine, type Answer, type Line, type Net } from './ask.ts'
+import { hasNoAnswer, openRequester, type Answer, type Requester, type Net } from './ask.ts'
 import { brokenAnswer } from './checks/any-answer.ts'
 import {
   clockOff,
@@ -9,13 +9,13 @@ import {
   unreachable,
 } from './checks/connection.ts'
 import type { Fault } from './fault.ts'
-import { grounds } from './ground.ts'
-import { playAll, type Journey } from './journey.ts'
+import { addressChecks } from './address-checks.ts'
+import { playClients, type ClientResult } from './play-clients.ts'
 import { initialize, post } from './messages.ts'
 import type { Target } from './target.ts'
 import { examineWithKey } from './with-key.ts'
 
-/** What was found; it holds no secret. */
+/** The result of a check; it contains no secret. */
 export type Connection = {
   healthy: boolean
   address: string
@@ -26,37 +26,37 @@ export type Connection = {
 
 export type Options = {
   target: Target
-  /** An API key of the gateway, to be sent to the target alone. */
+  /** An API key of the gateway; it is sent only to the target. */
   key: string | undefined
   now: () => number
-  /** Whether the internet leads to an address. */
+  /** Whether an IP address is public. */
   isPublic: (address: string) => boolean
   net?: Net
-  /** How long a stream is watched. */
+  /** How long an event stream is watched. */
   holdMs?: number
 }
 
 const holdDefaultMs = 20_000
-const everybody = 'all'
+const everyClient = 'all'
 
-/** Plays the opening moves of well-known clients against an address. Never throws. */
+/** Sends the first requests of well-known clients to an address and checks the answers. Never throws. */
 export async function examineConnection(options: Options): Promise<Connection> {
   const { target, net = {} } = options
   const report = createReport(target)
-  let line = openLine(net, { isTrusting: false })
-  const refused = await line.ask({ method: 'GET', url: target.endpoint })
+  let requester = openRequester(net, { isTrusting: false })
+  const refused = await requester.ask({ method: 'GET', url: target.endpoint })
   let isSafe = true
-  if (isSilent(refused) && isOfCertificate(refused.silent)) {
-    report.fault(unreachable(target, refused.silent))
-    await line.close()
-    // The rest is told too, but nothing secret goes to somebody who may be another.
-    line = openLine(net, { isTrusting: true })
+  if (hasNoAnswer(refused) && isOfCertificate(refused.errorCode)) {
+    report.fault(unreachable(target, refused.errorCode))
+    await requester.close()
+    // Continue with an unverified server, but send it no secret.
+    requester = openRequester(net, { isTrusting: true })
     isSafe = false
   }
   try {
-    await examineAll(line, options, { report, isSafe })
+    await examineAll(requester, options, { report, isSafe })
   } finally {
-    await line.close()
+    await requester.close()
   }
   return report.finish()
 }
@@ -64,119 +64,130 @@ export async function examineConnection(options: Options): Promise<Connection> {
 type Report = ReturnType<typeof createReport>
 
 async function examineAll(
-  line: Line,
+  requester: Requester,
   options: Options,
   { report, isSafe }: { report: Report; isSafe: boolean },
 ): Promise<void> {
   const { target } = options
-  const isThere = await reach(line, options, report)
-  if (!isThere) return
-  for (const ground of grounds) {
-    const fault = await ground.examine(line, target)
-    if (fault === undefined) report.works('Any client', ground.works)
-    else report.fault(fault, ...(ground.whom ?? []))
+  const isReached = await checkReachable(requester, options, report)
+  if (!isReached) return
+  for (const check of addressChecks) {
+    const fault = await check.examine(requester, target)
+    if (fault === undefined) report.works('Any client', check.works)
+    else report.fault(fault, ...(check.whom ?? []))
   }
-  const journeys = await playAll(line, target)
-  for (const { client, works, faults } of journeys) {
+  const results = await playClients(requester, target)
+  for (const { client, works, faults } of results) {
     for (const one of works) report.works(client.name, one)
     for (const fault of faults) report.fault(fault, client.name)
   }
-  await forget(line, journeys, report)
-  await useKey(line, options, { report, isSafe })
+  await endRegistrations(requester, results, report)
+  await useKey(requester, options, { report, isSafe })
 }
 
-/** Whether the tool server is at the address at all; else nothing more is asked. */
-async function reach(
-  line: Line,
+/** Whether the tool server answers at the address; if not, all other checks are skipped. */
+async function checkReachable(
+  requester: Requester,
   { target, now, isPublic }: Options,
   report: Report,
 ): Promise<boolean> {
   const ask = post(target, initialize)
-  const told = await line.ask(ask)
-  if (isSilent(told)) {
-    report.fault(unreachable(target, told.silent))
+  const response = await requester.ask(ask)
+  if (hasNoAnswer(response)) {
+    report.fault(unreachable(target, response.errorCode))
     return false
   }
-  const { address } = line.peer()
-  const isOutside = address !== undefined && isPublic(address)
+  const { address } = requester.peer()
+  const isOnInternet = address !== undefined && isPublic(address)
   report.works('Address', `reached${address === undefined ? '' : ` at ${address}`}`)
-  if (!isOutside) {
+  if (!isOnInternet) {
     report.note(
-      `${target.endpoint.host} is on a private network: Claude and ChatGPT, which call from the internet, cannot reach it; programs on this network can.`,
+      `${target.endpoint.host} has a private address: programs on this network can reach it, but Claude and ChatGPT, which call from the internet, cannot.`,
     )
   }
-  if (isOutside && !target.isEncrypted) report.fault(plainHttp(target.endpoint))
-  if (isOutside && target.isEncrypted && target.endpoint.port !== '') {
+  if (isOnInternet && !target.isEncrypted) report.fault(plainHttp(target.endpoint))
+  if (isOnInternet && target.isEncrypted && target.endpoint.port !== '') {
     report.fault(otherPort(target.endpoint), 'Claude', 'ChatGPT')
   }
-  const clock = clockOff(told.headers['date'], now())
+  const clock = clockOff(response.headers['date'], now())
   if (clock !== undefined) report.fault(clock)
-  else if (told.headers['date'] !== undefined) report.works('Address', 'the clocks agree')
-  const isNotFound = told.status === 404 || told.status === 405
-  const fault = isNotFound ? await missing(line, target, told) : brokenAnswer(ask, told)
+  else if (response.headers['date'] !== undefined) report.works('Address', 'the clocks agree')
+  const isNotFound = response.status === 404 || response.status === 405
+  const fault = isNotFound
+    ? await missingEndpoint(requester, target, response)
+    : brokenAnswer(ask, response)
   if (fault !== undefined) report.fault(fault)
   return fault === undefined
 }
 
-async function missing(line: Line, target: Target, told: Answer): Promise<Fault | undefined> {
-  if (told.status === 405) return brokenAnswer(post(target, initialize), told)
+async function missingEndpoint(
+  requester: Requester,
+  target: Target,
+  response: Answer,
+): Promise<Fault | undefined> {
+  if (response.status === 405) return brokenAnswer(post(target, initialize), response)
   const below = new URL(target.endpoint)
   below.pathname += '/'
-  const answer = await line.ask(post({ endpoint: below }, initialize))
+  const answer = await requester.ask(post({ endpoint: below }, initialize))
   const isBelow =
-    !isSilent(answer) &&
-    (answer.status === 401 || (named(answer) && !named(told) && answer.status === 404))
+    !hasNoAnswer(answer) &&
+    (answer.status === 401 ||
+      (hasRequestId(answer) && !hasRequestId(response) && answer.status === 404))
   return endpointMissing(target, isBelow)
 }
 
-/** The gateway gives each of its answers a number. */
-const named = ({ headers }: Answer): boolean => headers['x-request-id'] !== undefined
+/** Whether the gateway sent the answer: each of its answers has an `x-request-id`. */
+const hasRequestId = ({ headers }: Answer): boolean => headers['x-request-id'] !== undefined
 
-/** Ends the registrations, or says that they are left. */
-async function forget(line: Line, journeys: readonly Journey[], report: Report): Promise<void> {
+/** Deletes the registrations (RFC 7592); a note counts those that remain. */
+async function endRegistrations(
+  requester: Requester,
+  results: readonly ClientResult[],
+  report: Report,
+): Promise<void> {
   let left = 0
-  for (const { known } of journeys) {
-    if (known.clientId === undefined) continue
-    const access = known.registrationAccess
+  for (const { state } of results) {
+    if (state.clientId === undefined) continue
+    const access = state.registrationAccess
     const ended =
       access &&
-      (await line.ask({
+      (await requester.ask({
         method: 'DELETE',
         url: access.url,
         headers: { authorization: `Bearer ${access.token}` },
       }))
-    if (ended === undefined || isSilent(ended) || ended.status >= 300) left += 1
+    if (ended === undefined || hasNoAnswer(ended) || ended.status >= 300) left += 1
   }
   if (left > 0) {
     report.note(
-      `${left} clients were registered for this, named '… (connection check)'. Nobody signs in with them, and the gateway sweeps them away.`,
+      `This check registered ${left} clients named '… (connection check)'. The gateway deletes them later, since they are not used.`,
     )
   }
-  const limited = journeys.filter(({ isLimited }) => isLimited).map(({ client }) => client.name)
+  const limited = results.filter(({ isLimited }) => isLimited).map(({ client }) => client.name)
   if (limited.length > 0) {
     report.note(
-      `Registrations are limited for now (429): ${limited.join(', ')} could not be played to the end. Try again in an hour.`,
+      `Registrations are rate-limited (429): the check of ${limited.join(', ')} is incomplete. Try again in an hour.`,
     )
   }
 }
 
 async function useKey(
-  line: Line,
+  requester: Requester,
   { target, key, holdMs = holdDefaultMs, isPublic }: Options,
   { report, isSafe }: { report: Report; isSafe: boolean },
 ): Promise<void> {
   if (key === undefined) {
     report.note(
-      'Without a key neither tools nor streams were looked at: give one of the gateway in GATEWAY_KEY or with --key.',
+      'Tools and streams were not checked, since no key was given: set GATEWAY_KEY or use --key with an API key of the gateway.',
     )
     return
   }
-  const isReadable = !target.isEncrypted && isPublic(line.peer().address ?? '')
+  const isReadable = !target.isEncrypted && isPublic(requester.peer().address ?? '')
   if (!isSafe || isReadable) {
-    report.note('The key was not sent, since others could read it on the way.')
+    report.note('The key was not sent, since the connection is not secure.')
     return
   }
-  const found = await examineWithKey({ line, target, key, holdMs })
+  const found = await examineWithKey({ requester, target, key, holdMs })
   for (const one of found.works) report.works('With the key', one)
   for (const fault of found.faults) report.fault(fault)
   for (const note of found.notes) report.note(note)
@@ -190,9 +201,9 @@ function createReport(target: Target) {
     works: (who: string, one: string) => void works.set(who, [...(works.get(who) ?? []), one]),
     fault: (fault: Fault, ...whom: string[]) => {
       const key = fault.code + fault.text
-      const known = faults.get(key) ?? { fault, whom: new Set<string>() }
-      for (const name of whom.length === 0 ? [everybody] : whom) known.whom.add(name)
-      faults.set(key, known)
+      const entry = faults.get(key) ?? { fault, whom: new Set<string>() }
+      for (const name of whom.length === 0 ? [everyClient] : whom) entry.whom.add(name)
+      faults.set(key, entry)
     },
     note: (text: string) => void notes.push(text),
     finish: (): Connection => ({

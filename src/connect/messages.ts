@@ -1,10 +1,10 @@
-/** What clients send to the tool server, as they send it. */
+/** The messages that clients send to the tool server. */
 import type { Ask } from './ask.ts'
 import type { Target } from './target.ts'
 
 const clientInfo = { name: 'connection-check', version: '1' }
 
-/** The revisions that clients open with today. */
+/** The protocol revisions of current clients. */
 const older = '2025-11-25'
 const newest = '2026-07-28'
 
@@ -12,7 +12,7 @@ const posted = { 'content-type': 'application/json', accept: 'application/json, 
 
 type Message = { method: string; params?: object; id?: number }
 
-/** A message of the protocol, posted with the headers of its era. */
+/** A POST request with a JSON-RPC message. */
 export function post(
   { endpoint }: Pick<Target, 'endpoint'>,
   message: Message,
@@ -26,20 +26,20 @@ export function post(
   }
 }
 
-/** How a client of the era with a handshake begins. */
+/** The first message of a client of a revision with a handshake. */
 export const initialize: Message = {
   method: 'initialize',
   params: { protocolVersion: older, capabilities: {}, clientInfo },
 }
 
-/** What each request of the era without one carries. */
+/** The `_meta` of each request of a revision without a handshake. */
 const newestMeta = {
   'io.modelcontextprotocol/protocolVersion': newest,
   'io.modelcontextprotocol/clientCapabilities': {},
   'io.modelcontextprotocol/clientInfo': clientInfo,
 }
 
-/** How a client of the newest revision begins. */
+/** The first message of a client of the newest revision. */
 export const discover: Message = { method: 'server/discover', params: { _meta: newestMeta } }
 
 export const listTools: Message = { method: 'tools/list', params: {} }
@@ -50,7 +50,7 @@ export const headersOf = {
   newest: { 'mcp-protocol-version': newest, 'mcp-method': 'server/discover' },
 } as const
 
-/** A stream of events that the client holds open. */
+/** The GET request that opens an event stream. */
 export function openStream(
   { endpoint }: Target,
   headers: Readonly<Record<string, string>> = {},

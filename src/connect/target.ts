@@ -1,11 +1,11 @@
-/** What is examined: the address that a person gives to a client. */
+/** The checked address, which people give to clients. */
 export type Target = { endpoint: URL; origin: string; isEncrypted: boolean }
 
 const endpointPath = '/mcp'
 
 /**
- * An address as it is typed; without a path it is that of the tool server there. Undefined where
- * it is no http address, or has a name and a password in it.
+ * Parses an address, with `https` and `/mcp` as defaults. Undefined for an address that is not http or that
+ * contains credentials.
  */
 export function readTarget(typed: string): Target | undefined {
   const url = URL.parse(typed.includes('://') ? typed : `https://${typed}`)
@@ -16,7 +16,7 @@ export function readTarget(typed: string): Target | undefined {
   return { endpoint: url, origin: url.origin, isEncrypted: url.protocol === 'https:' }
 }
 
-/** A well-known address of the origin (RFC 8615), for the whole of it or for one path. */
+/** A well-known address of the origin (RFC 8615), for the origin or for one path. */
 export function wellKnown({ origin }: Target, name: string, path = ''): URL {
   return new URL(`/.well-known/${name}${path}`, origin)
 }

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { clients } from '../../src/connect/clients.ts'
 import { examineConnection, type Options } from '../../src/connect/connect.ts'
 import { readTarget } from '../../src/connect/target.ts'
-import { connectionText } from '../../src/connect/told.ts'
+import { connectionText } from '../../src/connect/connection-text.ts'
 import { startGatewayDouble, type GatewayDouble } from '../support/connect/gateway-double.ts'
 import {
   certificates,
@@ -16,7 +16,7 @@ import { signInFaults } from '../support/connect/sign-in-faults.ts'
 
 const seededFaults = [...challengeFaults, ...metadataFaults, ...signInFaults, ...passageFaults]
 
-describe('what would break clients', () => {
+describe('the check of a connection', () => {
   let double: GatewayDouble
   let proxy: ScriptedProxy
   before(async () => {
@@ -48,28 +48,28 @@ describe('what would break clients', () => {
     })
   }
 
-  it('finds nothing wrong where nothing is, and tells what works for each client', async () => {
+  it('finds no fault in a correct setup, and reports what works for each client', async () => {
     const found = await examine({ net: { askTimeoutMs: 10_000 } })
     expect(found.faults).to.deep.equal([])
     expect(found.healthy).to.equal(true)
     const groups = new Map(found.works.map(({ who, works }) => [who, works]))
     for (const { name, document } of clients) {
       expect(groups.get(name), name).to.include.members([
-        'is asked to sign in',
-        'finds whose resource it is',
-        'finds where to sign in',
+        'gets a challenge to sign in',
+        'finds the resource metadata',
+        'finds the authorization server',
         'registers',
-        'the sign-in opens',
-        'the page for signing in comes',
-        'reaches the place where tokens come from',
-        ...(document === undefined ? [] : [`the sign-in opens for ${document.url}`]),
+        'the sign-in starts',
+        'the sign-in page opens',
+        'reaches the token endpoint',
+        ...(document === undefined ? [] : [`the sign-in starts for ${document.url}`]),
       ])
     }
     expect(groups.get('With the key')).to.include('1 tools are listed')
     const text = connectionText(found)
-    expect(text).to.include('Nothing was found that would break a client.')
-    expect(text).to.include('is on a private network')
-    expect(text).to.include(`${clients.length} clients were registered for this`)
+    expect(text).to.include('No fault was found.')
+    expect(text).to.include('has a private address')
+    expect(text).to.include(`This check registered ${clients.length} clients`)
     expect(text).not.to.include(double.key)
   })
 
@@ -84,7 +84,7 @@ describe('what would break clients', () => {
     baseUrl,
     whom,
   } of seededFaults) {
-    it(`names it when ${wrong}`, async () => {
+    it(`reports the fault when ${wrong}`, async () => {
       proxy.script = script ?? {}
       double.saysAlso = { server: server ?? {}, resource: resource ?? {} }
       if (baseUrl !== undefined) double.baseUrl = baseUrl(proxy.url)
@@ -99,11 +99,11 @@ describe('what would break clients', () => {
     })
   }
 
-  it('gives each fault a sentence of its own', () => {
+  it('is tested with more than 40 faults', () => {
     expect(new Set(seededFaults.map(({ wrong }) => wrong)).size).to.be.greaterThan(40)
   })
 
-  it('registers as each client does, and ends what can be ended', async () => {
+  it('registers as each client does, and deletes the registrations if the server allows it', async () => {
     proxy.script = {
       text: (body, { url }) => {
         if (url !== '/oauth/register') return body
@@ -128,11 +128,11 @@ describe('what would break clients', () => {
     )
     const ended = proxy.requests.filter(({ method }) => method === 'DELETE')
     expect(ended).to.have.length(clients.length)
-    expect(notes.join(' ')).not.to.include('were registered')
-    expect(notes.join(' ')).to.include('Without a key')
+    expect(notes.join(' ')).not.to.include('This check registered')
+    expect(notes.join(' ')).to.include('no key was given')
   })
 
-  it('asks no other host, whatever it is told', async () => {
+  it('sends no request to another host, even if the metadata names one', async () => {
     const other = await startScriptedProxy(double.url)
     try {
       double.baseUrl = other.url
@@ -143,7 +143,7 @@ describe('what would break clients', () => {
     }
   })
 
-  it('says that registrations are limited, and calls that no fault', async () => {
+  it('notes that registrations are rate-limited, without a fault', async () => {
     proxy.script = {
       instead: ({ url }, response) => {
         if (url !== '/oauth/register') return false
@@ -153,10 +153,10 @@ describe('what would break clients', () => {
     }
     const { faults, notes } = await examine()
     expect(faults).to.deep.equal([])
-    expect(notes.join(' ')).to.match(/limited for now \(429\): Claude, Claude Code/)
+    expect(notes.join(' ')).to.match(/rate-limited \(429\): the check of Claude, Claude Code/)
   })
 
-  it('bounds what it reads, and shows nothing that a terminal would obey', async () => {
+  it('limits the size of answers, and shows no terminal control characters', async () => {
     const bell = String.fromCodePoint(7, 27)
     double.saysAlso = { server: { issuer: `${bell}[2J${'x'.repeat(1_000_000)}` }, resource: {} }
     const { faults } = await examine()
@@ -167,7 +167,7 @@ describe('what would break clients', () => {
     expect(text).not.to.include(bell[0]).and.not.to.include(bell[1])
   })
 
-  it('says that a public address has to have TLS and its usual port', async () => {
+  it('requires TLS at a public address', async () => {
     const { faults, notes } = await examine({ isPublic: () => true })
     expect(faults.map(({ code }) => code)).to.deep.equal(['plain_http'])
     expect(notes.join(' ')).to.include('The key was not sent')
@@ -195,14 +195,14 @@ describe('what would break clients', () => {
       )
     }
 
-    it('finds nothing wrong with a certificate that is trusted', async () => {
+    it('finds no fault with a trusted certificate', async () => {
       const net = { ca: certificates.cert, lookup }
       const found = await examine({ url: addressed(), net })
       expect(found.faults).to.deep.equal([])
       expect(secure.requests.some(({ headers }) => keyIn(headers))).to.equal(true)
     })
 
-    it('names one that nobody signed, tells the rest, and keeps the key to itself', async () => {
+    it('reports a self-signed certificate and other faults, and does not send the key', async () => {
       secure.requests.length = 0
       secure.script = { request: (headers) => void delete headers['x-api-key'] }
       const found = await examine({ url: addressed(), net: { lookup } })
@@ -215,13 +215,13 @@ describe('what would break clients', () => {
       secure.script = {}
     })
 
-    it('names one that is for another name', async () => {
+    it('reports a certificate for another name', async () => {
       const url = addressed().replace(name, 'gateway.other.test')
       const { faults } = await examine({ url, net: { ca: certificates.cert, lookup } })
       expect(faults[0]!.code).to.equal('certificate_other_name')
     })
 
-    it('says that hosted clients come to 443 alone', async () => {
+    it('reports that hosted clients connect only to port 443', async () => {
       const net = { ca: certificates.cert, lookup }
       const { faults } = await examine({ url: addressed(), net, isPublic: () => true })
       expect(faults).to.have.length(1)
@@ -229,7 +229,7 @@ describe('what would break clients', () => {
     })
   })
 
-  it('names an address that cannot be reached', async () => {
+  it('reports why an address cannot be reached', async () => {
     const closed = await startScriptedProxy(double.url)
     await closed.stop()
     const codeOf = async (url: string, net?: Options['net']) =>
@@ -244,14 +244,14 @@ describe('what would break clients', () => {
   })
 })
 
-describe('an address that is examined', () => {
-  it('is that of the tool server where it has no path', () => {
+describe('the checked address', () => {
+  it('is completed with /mcp if it has no path', () => {
     expect(readTarget('gateway.example')!.endpoint.href).to.equal('https://gateway.example/mcp')
     expect(readTarget('http://localhost:8080/')!.endpoint.pathname).to.equal('/mcp')
     expect(readTarget('https://gateway.example/mcp#x')!.endpoint.hash).to.equal('')
   })
 
-  it('is an http address without a password', () => {
+  it('must be an http address without credentials', () => {
     for (const typed of ['', 'ftp://gateway.example', 'https://me:secret@gateway.example', '::']) {
       expect(readTarget(typed), typed).to.equal(undefined)
     }

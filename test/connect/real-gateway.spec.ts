@@ -10,7 +10,7 @@ import { scriptOf } from '../support/connect/seeded-fault.ts'
 import { signInFaults } from '../support/connect/sign-in-faults.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 
-// The gateway of this test cannot fetch, so it takes no documents.
+// The gateway of this test has no internet, so it accepts no client documents.
 const seededFaults = [
   ...challengeFaults,
   ...metadataFaults,
@@ -18,7 +18,7 @@ const seededFaults = [
   ...passageFaults,
 ].filter(({ code }) => code !== 'document_refused' && code !== 'registration_closed')
 
-describe('what would break clients of the gateway itself', () => {
+describe('the check of a connection to the gateway', () => {
   let proxy: ScriptedProxy
   let gateway: TestGateway | undefined
   before(async () => {
@@ -42,14 +42,14 @@ describe('what would break clients of the gateway itself', () => {
     examineConnection({
       target: readTarget(proxy.url)!,
       key,
-      // The suite has a day of its own; the clock of the answers is the machine's.
+      // Tests set the gateway's clock to a fixed day; the header Date uses the machine's clock.
       now: Date.now,
       isPublic: () => false,
       net: { askTimeoutMs },
       holdMs: 250,
     })
 
-  it('is nothing', async () => {
+  it('finds no fault', async () => {
     const { faults, works } = await examine(gateway!.testKey, 10_000)
     expect(faults).to.deep.equal([])
     const names = works.map(({ who }) => who)
@@ -57,12 +57,12 @@ describe('what would break clients of the gateway itself', () => {
     expect(names).to.include('With the key')
   })
 
-  it('is named, each fault by its own sentence', async () => {
+  it('reports each fault of a proxy', async () => {
     for (const fault of seededFaults) {
       proxy.script = scriptOf(fault, proxy.url)
-      // A stream is watched for a while, which the other faults need not wait for.
-      const isSeenWithKey = /^(stream|session)_/.test(fault.code)
-      const { faults } = await examine(isSeenWithKey ? gateway!.testKey : undefined, 1000)
+      // Watching a stream takes time, so the key is given only for faults that need it.
+      const needsKey = /^(stream|session)_/.test(fault.code)
+      const { faults } = await examine(needsKey ? gateway!.testKey : undefined, 1000)
       const named = faults.filter(({ code, text }) => code === fault.code && fault.says.test(text))
       const all = faults.map(({ code, text }) => `${code}: ${text}`).join('\n')
       expect(named, `${fault.wrong}\n${all}`).to.have.length.above(0)

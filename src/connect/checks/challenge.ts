@@ -1,58 +1,58 @@
 import type { Answer } from '../ask.ts'
 import { quoted, setBaseUrl, type Fault } from '../fault.ts'
-import type { Known } from '../move.ts'
+import type { ClientState } from '../step.ts'
 
-/** Where a challenge says that the metadata of RFC 9728 is. */
+/** The `resource_metadata` address in a challenge (RFC 9728 section 5.1). */
 export function announcedMetadata({ headers }: Answer): string | undefined {
   return /\bresource_metadata="([^"]*)"/.exec(headers['www-authenticate'] ?? '')?.[1]
 }
 
-/** Without credentials each request to the tool server is a 401 with a challenge. */
-export function isChallenge(answer: Answer, { asked }: Known): Fault | undefined {
+/** Requests to the tool server without credentials get a 401 with a Bearer challenge. */
+export function isChallenge(answer: Answer, { asked }: ClientState): Fault | undefined {
   const { status, headers } = answer
   const challenge = headers['www-authenticate']
   if (status !== 401) {
     return {
       code: 'not_challenged',
-      text: `${asked} without credentials is answered ${status} and not 401, so that clients never begin to sign in.`,
+      text: `${asked} without credentials is answered ${status} instead of 401, so clients never start to sign in.`,
       remedy:
-        'Have the proxy pass every method of /mcp as it is; the gateway asks for credentials before anything else.',
+        'Configure the proxy to pass every method of /mcp unchanged; the gateway checks credentials first.',
     }
   }
   if (challenge === undefined) {
     return {
       code: 'challenge_missing',
-      text: `The 401 to ${asked} has no WWW-Authenticate; ChatGPT says that the server does not implement OAuth.`,
+      text: `The 401 to ${asked} has no WWW-Authenticate; ChatGPT then reports that the server does not implement OAuth.`,
       remedy:
-        'The gateway sends it: remove what strips it from the proxy (nginx `proxy_hide_header WWW-Authenticate`, `proxy_intercept_errors`).',
+        'The gateway sends it, and the proxy removes it: delete nginx `proxy_hide_header WWW-Authenticate` and `proxy_intercept_errors`.',
     }
   }
   if (!/^Bearer\s/i.test(challenge)) {
     return {
       code: 'challenge_of_proxy',
-      text: `The 401 to ${asked} asks for ${quoted(challenge.split(/[\s,]/, 1)[0])}, not for Bearer first.`,
+      text: `The 401 to ${asked} asks for ${quoted(challenge.split(/[\s,]/, 1)[0])} instead of Bearer first.`,
       remedy:
-        'Take the sign-in of the proxy (nginx `auth_basic`, Caddy `basic_auth`) away from /mcp, /oauth/ and /.well-known/.',
+        'Disable the sign-in of the proxy (nginx `auth_basic`, Caddy `basic_auth`) for /mcp, /oauth/ and /.well-known/.',
     }
   }
   return undefined
 }
 
-/** The challenge leads to metadata on the same origin. */
-export function leadsToMetadata(answer: Answer, { target }: Known): Fault | undefined {
+/** The challenge names metadata on the same origin. */
+export function leadsToMetadata(answer: Answer, { target }: ClientState): Fault | undefined {
   const announced = announcedMetadata(answer)
   if (announced === undefined) {
     return {
       code: 'challenge_without_metadata',
-      text: 'The challenge has no resource_metadata, so that clients do not find where to sign in.',
-      remedy: 'Update the gateway, or remove what rewrites WWW-Authenticate in the proxy.',
+      text: 'The challenge has no resource_metadata, so clients cannot find the authorization server.',
+      remedy: 'Update the gateway, or delete the rule of the proxy that rewrites WWW-Authenticate.',
     }
   }
   const url = URL.parse(announced)
   if (url === null) {
     return {
       code: 'challenge_relative',
-      text: `The challenge names ${quoted(announced)}, which is no whole address.`,
+      text: `The challenge names ${quoted(announced)}, which is not an absolute address.`,
       remedy: setBaseUrl(target.origin),
     }
   }
@@ -61,20 +61,20 @@ export function leadsToMetadata(answer: Answer, { target }: Known): Fault | unde
 
 type Named = { what: string; code: string; origin: string }
 
-/** Whether an address is on another origin than the one that was typed: a wrong BASE_URL. */
+/** A fault if an address is not on the checked origin: BASE_URL is wrong. */
 export function elsewhere(url: URL, { what, code, origin }: Named): Fault | undefined {
   if (url.origin === origin) return undefined
   const isScheme = url.host === new URL(origin).host
   return {
     code: isScheme ? `${code}_other_scheme` : `${code}_other_host`,
     text: isScheme
-      ? `${what} names ${url.protocol}//, while clients come over ${new URL(origin).protocol}//.`
-      : `${what} names ${quoted(url.origin)}, while clients come to ${origin}.`,
+      ? `${what} names ${url.protocol}//, but clients connect over ${new URL(origin).protocol}//.`
+      : `${what} names ${quoted(url.origin)}, but clients connect to ${origin}.`,
     remedy: setBaseUrl(origin),
   }
 }
 
-/** A made-up key is told to be wrong, so it arrived. */
+/** The gateway rejects a made-up key, which shows that it received the header. */
 export function sawCredentials(answer: Answer, header: string): Fault | undefined {
   if (
     answer.status === 401 &&
@@ -85,9 +85,9 @@ export function sawCredentials(answer: Answer, header: string): Fault | undefine
   const isAuthorization = header === 'authorization'
   return {
     code: isAuthorization ? 'authorization_stripped' : 'api_key_stripped',
-    text: `A made-up key in the header ${header} is not told to be wrong: the header does not arrive at the gateway.`,
+    text: `A made-up key in the header ${header} is not rejected as invalid: the gateway does not receive the header.`,
     remedy: isAuthorization
-      ? 'Have the proxy pass it: no `proxy_set_header Authorization`, no `auth_basic` at nginx; `CGIPassAuth On` at Apache.'
-      : 'Have the proxy pass x-api-key as it is: no `proxy_set_header X-Api-Key`, and no rule that removes unknown headers.',
+      ? 'Configure the proxy to pass it: nginx without `proxy_set_header Authorization` and `auth_basic`; Apache with `CGIPassAuth On`.'
+      : 'Configure the proxy to pass x-api-key unchanged: no `proxy_set_header X-Api-Key`, and no rule that removes unknown headers.',
   }
 }

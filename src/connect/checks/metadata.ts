@@ -1,35 +1,35 @@
 import { passAllPaths, quoted, setBaseUrl, type Fault } from '../fault.ts'
-import { readObject, type Check, type Metadata } from '../move.ts'
+import { readObject, type Check, type Metadata } from '../step.ts'
 import { elsewhere } from './challenge.ts'
 
-const update = 'Update the gateway, or remove what rewrites its answers from the proxy.'
+const update = 'Update the gateway, or delete the rule of the proxy that rewrites its answers.'
 
-/** The document is there, as JSON. */
+/** The document exists and is a JSON object. */
 export const isMetadata: Check = (answer, { asked }) => {
   if (answer.status !== 200) {
     return {
       code: 'metadata_missing',
-      text: `${asked} is answered ${answer.status}: there is no metadata for clients to find.`,
-      remedy: `Pass /.well-known/ to the gateway too; a rule of nginx for certificates (\`location /.well-known/\`) takes it away, \`location /.well-known/acme-challenge/\` does not. ${passAllPaths}`,
+      text: `${asked} is answered ${answer.status}: clients cannot find the metadata.`,
+      remedy: `Pass /.well-known/ to the gateway too. For certificates, restrict the rule of nginx to \`location /.well-known/acme-challenge/\`: \`location /.well-known/\` also catches the metadata. ${passAllPaths}`,
     }
   }
   if (readObject(answer) !== undefined) return undefined
   return {
     code: 'metadata_unreadable',
-    text: `${asked} is answered 200, but with no JSON object.`,
-    remedy: `Something else answers there. ${passAllPaths}`,
+    text: `${asked} is answered 200, but not with a JSON object.`,
+    remedy: `Another server answers there. ${passAllPaths}`,
   }
 }
 
-/** RFC 9728: what is protected is what the person typed, and who signs people in is here. */
+/** RFC 9728 section 3.3: the `resource` is the address that the client was given. */
 export const isOfThisResource: Check = (answer, { target }) => {
   const { resource } = readObject(answer)!
   const typed = target.endpoint.href
   if (resource === typed) return undefined
   return {
     code: 'resource_other',
-    text: `The metadata is for the resource ${quoted(resource)}, not for ${typed}; clients compare the two to the letter.`,
-    remedy: `${setBaseUrl(target.origin)} The address to type is BASE_URL with /mcp, without a slash behind it.`,
+    text: `The metadata is for the resource ${quoted(resource)}, not for ${typed}; clients require the same text.`,
+    remedy: `${setBaseUrl(target.origin)} Give clients the address BASE_URL followed by /mcp, without a slash at the end.`,
   }
 }
 
@@ -40,14 +40,14 @@ export const namesOwnServer: Check = (answer, { target: { origin } }) => {
   if (url === null) {
     return {
       code: 'servers_missing',
-      text: 'The metadata has no address in authorization_servers.',
+      text: 'The metadata has no valid address in authorization_servers.',
       remedy: update,
     }
   }
   return elsewhere(url, { what: 'authorization_servers', code: 'server', origin })
 }
 
-/** RFC 8414 section 3.3: the issuer is the address under which the metadata was looked for. */
+/** RFC 8414 section 3.3: the issuer is the address from which the metadata was derived. */
 export const hasOwnIssuer: Check = (answer, { target: { origin }, resource }) => {
   const { issuer } = readObject(answer)!
   const servers = resource?.['authorization_servers']
@@ -56,14 +56,14 @@ export const hasOwnIssuer: Check = (answer, { target: { origin }, resource }) =>
   if (issuer === expected) return undefined
   return {
     code: 'issuer_other',
-    text: `The issuer is ${quoted(issuer)}, and authorization_servers says ${quoted(expected)}; clients compare the two byte for byte.`,
+    text: `The issuer is ${quoted(issuer)}, but authorization_servers names ${quoted(expected)}; clients compare the two byte for byte.`,
     remedy: setBaseUrl(origin),
   }
 }
 
 const endpoints = ['authorization_endpoint', 'token_endpoint', 'registration_endpoint']
 
-/** Each endpoint is on the origin that was typed. */
+/** Each endpoint is on the checked origin. */
 export const hasOwnEndpoints: Check = (answer, { target: { origin } }) => {
   const server = readObject(answer)!
   for (const name of endpoints) {
@@ -79,41 +79,41 @@ export const hasOwnEndpoints: Check = (answer, { target: { origin } }) => {
   return undefined
 }
 
-/** What lists of the metadata have to have, and who breaks without it. */
+/** Required values of list members, and what fails without them. */
 const listed: readonly { list: string; word: string; code: string; otherwise: string }[] = [
   {
     list: 'code_challenge_methods_supported',
     word: 'S256',
     code: 's256_missing',
-    otherwise: 'clients refuse to sign in without PKCE',
+    otherwise: 'clients require PKCE to sign in',
   },
   {
     list: 'token_endpoint_auth_methods_supported',
     word: 'none',
     code: 'public_clients_missing',
-    otherwise: 'programs on a person’s machine have no secret to sign in with',
+    otherwise: 'programs on a person’s machine have no client secret and cannot sign in',
   },
   {
     list: 'response_types_supported',
     word: 'code',
     code: 'code_missing',
-    otherwise: 'clients ask for a code',
+    otherwise: 'clients use the authorization code flow',
   },
   {
     list: 'grant_types_supported',
     word: 'refresh_token',
     code: 'refresh_missing',
-    otherwise: 'people have to sign in again whenever a token has expired',
+    otherwise: 'people have to sign in again whenever a token expires',
   },
   {
     list: 'scopes_supported',
     word: 'offline_access',
     code: 'offline_access_missing',
-    otherwise: 'ChatGPT then asks for no refresh token, and people have to sign in again each hour',
+    otherwise: 'ChatGPT requests no refresh token, and people have to sign in again each hour',
   },
 ]
 
-/** A check for each word that has to be in a list. */
+/** One check for each required value. */
 export const hasLists: readonly Check[] = listed.map(
   ({ list, word, code, otherwise }): Check =>
     (answer) =>
@@ -122,27 +122,26 @@ export const hasLists: readonly Check[] = listed.map(
         : { code, text: `${list} lacks '${word}': ${otherwise}.`, remedy: update },
 )
 
-/** One way to become a client at least, and one that this client knows. */
+/** At least one method of registration that this client supports. */
 export const letsClientsIn: Check = (answer, { client }) => {
   const server = readObject(answer)!
   if (typeof server['registration_endpoint'] === 'string') return undefined
   if (!takesDocuments(server)) {
     return {
       code: 'no_registration',
-      text: 'The metadata has neither a registration_endpoint nor client_id_metadata_document_supported: no client can introduce itself.',
+      text: 'The metadata has neither a registration_endpoint nor client_id_metadata_document_supported: no client can register.',
       remedy: 'Set CLIENT_REGISTRATION=open for the gateway.',
     }
   }
   if (client.hasDocument) return undefined
   return {
     code: 'registration_closed',
-    text: 'The metadata has no registration_endpoint, and the client has no document to be known by.',
-    remedy:
-      'Set CLIENT_REGISTRATION=open for the gateway; until then these clients take an API key.',
+    text: 'The metadata has no registration_endpoint, and the client has no client ID metadata document.',
+    remedy: 'Set CLIENT_REGISTRATION=open for the gateway, or use these clients with an API key.',
   }
 }
 
-/** Whether clients may introduce themselves by the address of a document. */
+/** Whether clients may use the address of their metadata document as their `client_id`. */
 export function takesDocuments(server: Metadata): boolean {
   return (
     server['client_id_metadata_document_supported'] === true &&
@@ -155,12 +154,12 @@ function includes(server: Metadata, list: string, word: string): boolean {
   return Array.isArray(words) && words.includes(word)
 }
 
-/** An address of which nothing is known is 404: some clients take any 200 for metadata. */
+/** An unknown address is answered 404: some clients take any 200 for metadata. */
 export const isUnknown: Check = ({ status }, { asked }): Fault | undefined => {
   if (status === 404) return undefined
   return {
     code: 'unknown_answered',
-    text: `${asked}, which nobody has, is answered ${status} and not 404; Claude Code takes it for metadata.`,
-    remedy: `The page of a site or application answers all paths: keep it away from /.well-known/. ${passAllPaths}`,
+    text: `${asked}, which does not exist, is answered ${status} instead of 404; Claude Code takes the answer for metadata.`,
+    remedy: `A website or application answers all paths: exclude /.well-known/ from it. ${passAllPaths}`,
   }
 }

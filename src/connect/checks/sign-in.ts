@@ -1,36 +1,36 @@
 import type { Answer } from '../ask.ts'
 import { passAllPaths, quoted, setBaseUrl, type Fault } from '../fault.ts'
-import { ownAddress, readObject, type Check } from '../move.ts'
+import { ownAddress, readObject, type Check } from '../step.ts'
 import type { Target } from '../target.ts'
 import { elsewhere } from './challenge.ts'
 
-const update = 'Update the gateway, or remove what rewrites its answers from the proxy.'
+const update = 'Update the gateway, or delete the rule of the proxy that rewrites its answers.'
 
-/** RFC 7591: 201 with an id and what was registered, in the client's own words. */
+/** RFC 7591 section 3.2.1: 201 with the `client_id` and the registered metadata. */
 export const isRegistered: Check = (answer) => {
   const { status } = answer
-  const told = readObject(answer)
-  if ((status !== 201 && status !== 200) || typeof told?.['client_id'] !== 'string') {
+  const registered = readObject(answer)
+  if ((status !== 201 && status !== 200) || typeof registered?.['client_id'] !== 'string') {
     const words = reasonIn(answer)
     return {
       code: 'registration_refused',
       text: `A registration is answered ${status}${words}.`,
       remedy:
         status === 404 || status === 405
-          ? `What is advertised has to be reachable. ${passAllPaths}`
-          : 'Update the gateway; where a firewall looks into bodies, let /oauth/register pass.',
+          ? `The registration_endpoint in the metadata has to be reachable. ${passAllPaths}`
+          : 'Update the gateway; if a firewall inspects bodies, exempt /oauth/register.',
     }
   }
-  const empty = Object.keys(told).find((name) => told[name] === null)
+  const empty = Object.keys(registered).find((name) => registered[name] === null)
   if (empty === undefined) return undefined
   return {
     code: 'registration_null',
-    text: `The registration is answered with ${empty}: null, which Claude refuses.`,
+    text: `The answer to a registration has ${empty}: null, which Claude refuses.`,
     remedy: update,
   }
 }
 
-/** The redirect addresses come back as they were sent. */
+/** The answer contains the redirect addresses that the client sent. */
 export const keepsRedirects: Check = (answer, { client }) => {
   const { redirect_uris: kept } = readObject(answer)!
   const sent = client.registration.redirect_uris
@@ -39,20 +39,20 @@ export const keepsRedirects: Check = (answer, { client }) => {
   if (isSame) return undefined
   return {
     code: 'redirects_changed',
-    text: `A registration of ${sent.length} redirect addresses is answered with ${quoted(kept)}.`,
+    text: `The answer to a registration of ${sent.length} redirect addresses has other ones: ${quoted(kept)}.`,
     remedy: update,
   }
 }
 
-/** The browser is sent to a page of this origin, or shown one, with a cookie that binds it. */
-export const leadsToSignIn: Check = (answer, known) => {
+/** The browser is redirected to a page on this origin, with a cookie that binds the sign-in to it. */
+export const leadsToSignIn: Check = (answer, state) => {
   const { status, headers } = answer
-  const { target } = known
+  const { target } = state
   const location = URL.parse(headers['location'] ?? '', target.origin)
   if (status < 300 || status >= 400 || location === null) {
     return {
       code: 'sign_in_refused',
-      text: `The sign-in is opened, and is answered ${status}${reasonIn(answer)}.`,
+      text: `An authorization request is answered ${status}${reasonIn(answer)}.`,
       remedy: `${passAllPaths} ${update}`,
     }
   }
@@ -61,31 +61,31 @@ export const leadsToSignIn: Check = (answer, known) => {
     const why = location.searchParams.get('error_description') ?? refusal
     return {
       code: 'sign_in_refused',
-      text: `The sign-in is opened, and the client is sent back with ${quoted(why)}.`,
+      text: `An authorization request is sent back to the client with the error ${quoted(why)}.`,
       remedy: setBaseUrl(target.origin),
     }
   }
   const wrong = elsewhere(location, {
-    what: 'The sign-in',
+    what: 'The redirect to the sign-in page',
     code: 'sign_in',
     origin: target.origin,
   })
   return wrong ?? cookieFault(headers['set-cookie'])
 }
 
-/** The same, where the client is known by the address of its document. */
-export const leadsByDocument: Check = (answer, known) => {
-  const fault = leadsToSignIn(answer, known)
-  const { url } = known.client.document!
+/** As `leadsToSignIn`, for a client whose `client_id` is the address of its document. */
+export const leadsByDocument: Check = (answer, state) => {
+  const fault = leadsToSignIn(answer, state)
+  const { url } = state.client.document!
   if (fault?.code !== 'sign_in_refused') return fault
   return {
     code: 'document_refused',
-    text: `A sign-in with the document ${url} is not taken: the gateway cannot fetch it, or refuses it.`,
-    remedy: `Let the gateway fetch from ${new URL(url).origin} (https, port 443), or set CLIENT_DOCUMENTS=closed, so that clients register.`,
+    text: `A sign-in with the document ${url} is refused: the gateway cannot fetch the document, or rejects it.`,
+    remedy: `Allow the gateway outbound connections to ${new URL(url).origin} (port 443), or set CLIENT_DOCUMENTS=closed, so that clients register.`,
   }
 }
 
-/** What went wrong by the body of an error: of RFC 6749, or of the gateway's own. */
+/** The message in the body of an error: of RFC 6749, or of the gateway's own format. */
 function reasonIn(answer: Answer): string {
   const { error, error_description: text } = readObject(answer) ?? {}
   const message = (error as { message?: unknown } | undefined)?.message
@@ -97,36 +97,36 @@ function cookieFault(cookies: string | undefined): Fault | undefined {
   if (cookies !== undefined) return undefined
   return {
     code: 'cookies_stripped',
-    text: 'The sign-in sets no cookie, so that the page cannot tell whose browser it is.',
+    text: 'The redirect to the sign-in page sets no cookie, so the page cannot recognize the browser.',
     remedy:
-      'Have the proxy pass Set-Cookie and Cookie for /oauth/: no `proxy_hide_header Set-Cookie`, no cache before it.',
+      'Configure the proxy to pass Set-Cookie and Cookie for /oauth/: no `proxy_hide_header Set-Cookie`, and no cache.',
   }
 }
 
-/** The page itself comes. */
+/** The sign-in page is an HTML page. */
 export const isPage: Check = (answer, { asked }) => {
   const { status, headers } = answer
   if (status === 200 && /^text\/html/i.test(headers['content-type'] ?? '')) return undefined
   return {
     code: 'page_missing',
-    text: `${asked}, where people sign in, is answered ${status}${reasonIn(answer)}.`,
-    remedy: `${passAllPaths} Cookies have to reach it too.`,
+    text: `${asked}, the sign-in page, is answered ${status}${reasonIn(answer)}.`,
+    remedy: `${passAllPaths} Pass cookies too.`,
   }
 }
 
-/** A code that nobody gave out is refused as RFC 6749 section 5.2 says. */
+/** A made-up code is refused with `invalid_grant` (RFC 6749 section 5.2). */
 export const refusesUnknownCode: Check = (answer, { asked }) => {
   const { status } = answer
   const error = readObject(answer)?.['error']
   if (error === 'invalid_grant' && status === 400) return undefined
   return {
     code: 'token_refusal',
-    text: `${asked} with a made-up code is answered ${status}${error === undefined ? '' : ` ${quoted(error)}`}, not 400 with invalid_grant: clients do not get tokens there.`,
-    remedy: `${passAllPaths} Where a firewall looks into forms, let /oauth/token pass.`,
+    text: `${asked} with a made-up code is answered ${status}${error === undefined ? '' : ` ${quoted(error)}`} instead of 400 with invalid_grant: clients cannot get tokens.`,
+    remedy: `${passAllPaths} If a firewall inspects forms, exempt /oauth/token.`,
   }
 }
 
-/** Where a right answer of the sign-in leads. */
+/** The sign-in page that an authorization request redirects to, on the checked origin. */
 export function signInPage(
   headers: Readonly<Record<string, string>>,
   target: Target,
@@ -136,9 +136,9 @@ export function signInPage(
   return { url, cookie: cookiesOf(headers['set-cookie'] ?? '') }
 }
 
-/** The pairs of cookies that were set, as a browser sends them back. */
+/** The header `Cookie` for these `Set-Cookie` headers, which are joined by commas. */
 function cookiesOf(set: string): string {
-  // Between cookies is a comma behind which a pair begins; within dates one behind which none does.
+  // A comma before a `name=` separates cookies; other commas are within dates.
   return set
     .split(/,\s*(?=[\w.-]+=)/)
     .map((cookie) => cookie.split(';', 1)[0]!)

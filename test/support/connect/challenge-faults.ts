@@ -6,12 +6,12 @@ import {
   type SeededFault,
 } from './seeded-fault.ts'
 
-/** What keeps clients from the tool server and its challenge. */
+/** Faults between clients and the tool server's challenge. */
 export const challengeFaults: readonly SeededFault[] = [
   {
-    wrong: 'http is led to https',
+    wrong: 'http is redirected to https',
     code: 'redirected_to_https',
-    says: /leads to 'https:.*lose the body/,
+    says: /redirects to 'https:.*lose the body/,
     remedy: /Give clients the address https:\/\//,
     script: {
       instead: ({ url, headers }, response) => {
@@ -21,16 +21,16 @@ export const challengeFaults: readonly SeededFault[] = [
     },
   },
   {
-    wrong: '/mcp is led to /mcp/',
+    wrong: '/mcp is redirected to /mcp/',
     code: 'redirected_to_slash',
-    says: /leads to \/mcp\//,
+    says: /redirects to \/mcp\//,
     remedy: /location \/mcp/,
     script: plainAt(/^\/mcp$/, 301, { location: '/mcp/' }),
   },
   {
     wrong: 'the proxy has a sign-in of its own on another host',
     code: 'redirected_elsewhere',
-    says: /leads to 'https:\/\/login\.example\/start'/,
+    says: /redirects to 'https:\/\/login\.example\/start'/,
     remedy: /sign-in of the proxy/,
     script: plainAt(/./, 302, { location: 'https://login.example/start?secret=1' }),
   },
@@ -42,10 +42,10 @@ export const challengeFaults: readonly SeededFault[] = [
     script: pageAt(/./, 502),
   },
   {
-    wrong: 'a protection against bots',
+    wrong: 'a bot protection refuses requests',
     code: 'guarded',
-    says: /firewall or a protection against bots/,
-    remedy: /Let \/mcp/,
+    says: /firewall or bot protection/,
+    remedy: /Let requests to \/mcp/,
     script: pageAt(/./, 403),
   },
   {
@@ -62,7 +62,7 @@ export const challengeFaults: readonly SeededFault[] = [
     },
   },
   {
-    wrong: 'the address is of something else',
+    wrong: 'another server is at the address',
     code: 'endpoint_missing',
     says: /no tool server at \/mcp/,
     remedy: /Pass all paths/,
@@ -106,14 +106,14 @@ export const challengeFaults: readonly SeededFault[] = [
   {
     wrong: 'the challenge names a relative address',
     code: 'challenge_relative',
-    says: /no whole address/,
+    says: /not an absolute address/,
     remedy: /BASE_URL/,
     script: withHeader(/^\/mcp/, 'www-authenticate', 'Bearer resource_metadata="/.well-known/x"'),
   },
   {
     wrong: 'BASE_URL names another host',
     code: 'challenge_other_host',
-    says: /names 'http:\/\/inside:8080', while clients come to/,
+    says: /names 'http:\/\/inside:8080', but clients connect to/,
     remedy: /Set BASE_URL=http/,
     baseUrl: () => 'http://inside:8080',
   },

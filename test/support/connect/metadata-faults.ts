@@ -1,11 +1,11 @@
 import { pageAt, plainAt, rewritten, type SeededFault } from './seeded-fault.ts'
 
-/** What is wrong with the metadata. */
+/** Faults of the metadata. */
 export const metadataFaults: readonly SeededFault[] = [
   {
     wrong: 'BASE_URL names another scheme',
     code: 'server_other_scheme',
-    says: /authorization_servers names https:\/\/, while clients come over http/,
+    says: /authorization_servers names https:\/\/, but clients connect over http/,
     remedy: /Set BASE_URL=http/,
     baseUrl: (url) => url.replace('http:', 'https:'),
   },
@@ -48,11 +48,11 @@ export const metadataFaults: readonly SeededFault[] = [
   {
     wrong: 'an unknown well-known address is answered',
     code: 'unknown_answered',
-    says: /which nobody has, is answered 200/,
-    remedy: /keep it away from \/\.well-known/,
+    says: /which does not exist, is answered 200/,
+    remedy: /exclude \/\.well-known/,
     script: {
       instead: ({ url = '' }, response) => {
-        if (!url.includes('nobody-has')) return false
+        if (!url.includes('does-not-exist')) return false
         response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
         return true
       },
@@ -61,12 +61,12 @@ export const metadataFaults: readonly SeededFault[] = [
   {
     wrong: 'metadata is no JSON',
     code: 'metadata_unreadable',
-    says: /with no JSON object/,
-    remedy: /Something else answers/,
+    says: /not with a JSON object/,
+    remedy: /Another server answers/,
     script: { text: (body, { url = '' }) => (url.includes('oauth-') ? 'ok' : body) },
   },
   {
-    wrong: 'the resource has a slash behind it',
+    wrong: 'the resource ends with a slash',
     code: 'resource_other',
     says: /for the resource 'http.*\/mcp\/', not for/,
     remedy: /without a slash/,
@@ -75,19 +75,19 @@ export const metadataFaults: readonly SeededFault[] = [
   {
     wrong: 'no server is named',
     code: 'servers_missing',
-    says: /no address in authorization_servers/,
+    says: /no valid address in authorization_servers/,
     remedy: /Update/,
     resource: { authorization_servers: [] },
   },
   {
-    wrong: 'the issuer has a slash behind it',
+    wrong: 'the issuer ends with a slash',
     code: 'issuer_other',
     says: /byte for byte/,
     remedy: /BASE_URL/,
     script: rewritten(/authorization-server/, (json) => (json['issuer'] += '/')),
   },
   {
-    wrong: 'tokens are to be fetched elsewhere',
+    wrong: 'the token endpoint is on another host',
     code: 'endpoint_other_host',
     says: /token_endpoint names 'https:\/\/idp\.example'/,
     remedy: /BASE_URL/,
@@ -122,17 +122,17 @@ export const metadataFaults: readonly SeededFault[] = [
     server: { grant_types_supported: ['authorization_code'] },
   },
   {
-    wrong: 'only documents are taken',
+    wrong: 'only client documents are accepted',
     code: 'registration_closed',
-    says: /no registration_endpoint, and the client has no document/,
+    says: /no registration_endpoint, and the client has no client ID metadata document/,
     remedy: /CLIENT_REGISTRATION=open/,
     server: { registration_endpoint: undefined },
     whom: ['Cursor', 'mcp-remote'],
   },
   {
-    wrong: 'nobody can introduce itself',
+    wrong: 'no client can register',
     code: 'no_registration',
-    says: /no client can introduce itself/,
+    says: /no client can register/,
     remedy: /CLIENT_REGISTRATION=open/,
     server: { registration_endpoint: undefined, client_id_metadata_document_supported: false },
   },

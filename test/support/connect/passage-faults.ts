@@ -6,26 +6,26 @@ import {
   type SeededFault,
 } from './seeded-fault.ts'
 
-/** What a proxy does to what passes. */
+/** Faults of a proxy that changes requests or answers. */
 export const passageFaults: readonly SeededFault[] = [
   {
     wrong: 'Authorization is stripped',
     code: 'authorization_stripped',
-    says: /header authorization is not told to be wrong/,
+    says: /header authorization is not rejected as invalid/,
     remedy: /proxy_set_header Authorization/,
     script: withoutHeader('authorization'),
   },
   {
     wrong: 'x-api-key is stripped',
     code: 'api_key_stripped',
-    says: /header x-api-key is not told to be wrong/,
+    says: /header x-api-key is not rejected as invalid/,
     remedy: /X-Api-Key/,
     script: withoutHeader('x-api-key'),
   },
   {
     wrong: 'answers are cached',
     code: 'cached',
-    says: /got one answer/,
+    says: /got the same answer/,
     remedy: /proxy_cache off/,
     script: withHeader(/^\/mcp/, 'x-request-id', 'req_first'),
   },
@@ -57,16 +57,16 @@ export const passageFaults: readonly SeededFault[] = [
     whom: ['MCP Inspector in a browser'],
   },
   {
-    wrong: 'a query is not passed',
+    wrong: 'a query string is not passed',
     code: 'query_refused',
-    says: /With a query behind it the address is answered 404/,
-    remedy: /Match the path alone/,
+    says: /address with a query string is answered 404/,
+    remedy: /Match only the path/,
     script: plainAt(/^\/mcp\?/, 404),
   },
   {
     wrong: 'a forged host is believed',
     code: 'forged_host_believed',
-    says: /writes X-Forwarded-Host/,
+    says: /forged X-Forwarded-Host/,
     remedy: /BASE_URL/,
     script: {
       text: (body, { headers, url = '' }) =>
@@ -85,16 +85,16 @@ export const passageFaults: readonly SeededFault[] = [
     },
   },
   {
-    wrong: 'one place is slow',
+    wrong: 'one endpoint is slow',
     code: 'slow_answer',
     says: /POST \/oauth\/register had no answer within/,
     remedy: /load of the gateway/,
     script: { instead: ({ url }) => url === '/oauth/register' },
   },
   {
-    wrong: 'a firewall cuts what it does not like',
+    wrong: 'a firewall closes a connection',
     code: 'connection_cut',
-    says: /connection of POST \/oauth\/token ended without an answer/,
+    says: /connection of POST \/oauth\/token was closed without an answer/,
     remedy: /firewall/,
     script: {
       instead: ({ url, socket }) => {
@@ -107,7 +107,7 @@ export const passageFaults: readonly SeededFault[] = [
   {
     wrong: 'streams are buffered',
     code: 'stream_buffered',
-    says: /sends at once did not come/,
+    says: /sends at once, did not arrive/,
     remedy: /proxy_buffering off/,
     script: { stream: 'buffered' },
   },

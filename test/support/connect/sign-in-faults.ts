@@ -8,17 +8,17 @@ import {
   type SeededFault,
 } from './seeded-fault.ts'
 
-/** What keeps people from signing in. */
+/** Faults that prevent the sign-in. */
 export const signInFaults: readonly SeededFault[] = [
   {
-    wrong: 'registration is advertised and is not there',
+    wrong: 'the advertised registration endpoint is missing',
     code: 'registration_refused',
     says: /registration is answered 404/,
-    remedy: /What is advertised has to be reachable/,
+    remedy: /registration_endpoint in the metadata has to be reachable/,
     script: plainAt(/^\/oauth\/register/, 404),
   },
   {
-    wrong: 'addresses of programs are refused',
+    wrong: 'private schemes in redirect addresses are refused',
     code: 'registration_refused',
     says: /registration is answered 400: 'Not this one\.'/,
     remedy: /Update/,
@@ -43,14 +43,14 @@ export const signInFaults: readonly SeededFault[] = [
   {
     wrong: 'redirect addresses are rewritten',
     code: 'redirects_changed',
-    says: /registration of 1 redirect addresses is answered with/,
+    says: /registration of 1 redirect addresses has other ones/,
     remedy: /Update/,
     script: rewritten(/^\/oauth\/register/, (json) => (json['redirect_uris'] = [])),
   },
   {
     wrong: 'ports of loopback addresses have to be the same',
     code: 'sign_in_refused',
-    says: /sign-in is opened, and is answered 400: 'redirect_uri did not match'/,
+    says: /authorization request is answered 400: 'redirect_uri did not match'/,
     remedy: /Update/,
     script: {
       instead: ({ url = '' }, response) => {
@@ -68,15 +68,15 @@ export const signInFaults: readonly SeededFault[] = [
   {
     wrong: 'the gateway cannot fetch documents',
     code: 'document_refused',
-    says: /sign-in with the document https:\/\/vscode\.dev\/oauth\/client-metadata\.json is not taken/,
+    says: /sign-in with the document https:\/\/vscode\.dev\/oauth\/client-metadata\.json is refused/,
     remedy: /CLIENT_DOCUMENTS=closed/,
     script: plainAt(/client_id=https.*vscode/, 400),
     whom: ['VS Code'],
   },
   {
-    wrong: 'the sign-in leads to the inside',
+    wrong: 'the sign-in page is on an internal host',
     code: 'sign_in_other_host',
-    says: /The sign-in names 'http:\/\/inside:8080'/,
+    says: /The redirect to the sign-in page names 'http:\/\/inside:8080'/,
     remedy: /BASE_URL/,
     script: {
       head: ({ headers }, request) =>
@@ -97,12 +97,12 @@ export const signInFaults: readonly SeededFault[] = [
   {
     wrong: 'cookies are stripped from requests',
     code: 'page_missing',
-    says: /GET \/oauth\/interaction\/\S+, where people sign in, is answered 4\d\d/,
-    remedy: /Cookies have to reach it/,
+    says: /GET \/oauth\/interaction\/\S+, the sign-in page, is answered 4\d\d/,
+    remedy: /Pass cookies too/,
     script: withoutHeader('cookie'),
   },
   {
-    wrong: 'the place for tokens is not proxied',
+    wrong: 'the token endpoint is not proxied',
     code: 'token_refusal',
     says: /POST \/oauth\/token with a made-up code is answered 404/,
     remedy: /Pass all paths/,

@@ -22,7 +22,7 @@ import {
 } from './checks/sign-in.ts'
 import type { Client } from './clients.ts'
 import { discover, headersOf, initialize, openStream, post } from './messages.ts'
-import { ownAddress, readObject, type Check, type Known, type Move } from './move.ts'
+import { ownAddress, readObject, type Check, type ClientState, type Step } from './step.ts'
 import { wellKnown, type Target } from './target.ts'
 
 const openings: Record<Client['opening'][number], (target: Target) => Ask> = {
@@ -31,14 +31,14 @@ const openings: Record<Client['opening'][number], (target: Target) => Ask> = {
   stream: (target) => openStream(target),
 }
 
-/** What a client does before a person has signed in, in its order. */
-export function movesOf(client: Client): Move[] {
+/** The steps of a client before a person signs in, in its order. */
+export function stepsOf(client: Client): Step[] {
   return [
     ...client.opening.map(open),
     ...client.looksAt.map(findResource),
     ...(['', '/mcp'] as const).map(findServer),
     register,
-    signIn('the sign-in opens', leadsToSignIn, ({ clientId, client: { callback } }) =>
+    signIn('the sign-in starts', leadsToSignIn, ({ clientId, client: { callback } }) =>
       clientId === undefined ? undefined : { id: clientId, callback },
     ),
     page,
@@ -47,7 +47,7 @@ export function movesOf(client: Client): Move[] {
       ? []
       : [
           signIn(
-            `the sign-in opens for ${client.document.url}`,
+            `the sign-in starts for ${client.document.url}`,
             leadsByDocument,
             ({ server = {} }) =>
               takesDocuments(server)
@@ -58,21 +58,21 @@ export function movesOf(client: Client): Move[] {
   ]
 }
 
-function open(opening: Client['opening'][number]): Move {
+function open(opening: Client['opening'][number]): Step {
   return {
-    works: 'is asked to sign in',
+    works: 'gets a challenge to sign in',
     ask: ({ target }) => openings[opening](target),
     expects: [isChallenge, leadsToMetadata],
-    learn: (answer, known) => {
-      const announced = ownAddress(announcedMetadata(answer), known.target)
-      if (announced !== undefined) known.announced = announced
+    learn: (answer, state) => {
+      const announced = ownAddress(announcedMetadata(answer), state.target)
+      if (announced !== undefined) state.announced = announced
     },
   }
 }
 
-function findResource(place: Client['looksAt'][number]): Move {
+function findResource(place: Client['looksAt'][number]): Step {
   return {
-    works: 'finds whose resource it is',
+    works: 'finds the resource metadata',
     ask: ({ target, announced }) => {
       const name = 'oauth-protected-resource'
       const path = place === 'path' ? target.endpoint.pathname : ''
@@ -80,24 +80,24 @@ function findResource(place: Client['looksAt'][number]): Move {
       return url && get(url)
     },
     expects: [isMetadata, isOfThisResource, namesOwnServer],
-    learn: (answer, known) => {
-      known.resource = readObject(answer)!
+    learn: (answer, state) => {
+      state.resource = readObject(answer)!
     },
   }
 }
 
-function findServer(path: '' | '/mcp'): Move {
+function findServer(path: '' | '/mcp'): Step {
   return {
-    works: 'finds where to sign in',
+    works: 'finds the authorization server',
     ask: ({ target }) => get(wellKnown(target, 'oauth-authorization-server', path)),
     expects: [isMetadata, hasOwnIssuer, hasOwnEndpoints, letsClientsIn, ...hasLists],
-    learn: (answer, known) => {
-      known.server = readObject(answer)!
+    learn: (answer, state) => {
+      state.server = readObject(answer)!
     },
   }
 }
 
-const register: Move = {
+const register: Step = {
   works: 'registers',
   ask: ({ client, server, target }) => {
     const url = ownAddress(server?.['registration_endpoint'], target)
@@ -108,37 +108,37 @@ const register: Move = {
     return { method: 'POST', url, headers, body: JSON.stringify(body) }
   },
   expects: [isRegistered, keepsRedirects],
-  learn: (answer, known) => {
-    const told = readObject(answer)!
-    known.clientId = String(told['client_id'])
-    const url = ownAddress(told['registration_client_uri'], known.target)
-    const token = told['registration_access_token']
-    if (url !== undefined && typeof token === 'string') known.registrationAccess = { url, token }
+  learn: (answer, state) => {
+    const registered = readObject(answer)!
+    state.clientId = String(registered['client_id'])
+    const url = ownAddress(registered['registration_client_uri'], state.target)
+    const token = registered['registration_access_token']
+    if (url !== undefined && typeof token === 'string') state.registrationAccess = { url, token }
   },
 }
 
-/** PKCE (RFC 7636): what is asked for is thrown away, so the verifier need not be a secret. */
+/** For PKCE (RFC 7636); it need not be secret, since no code is exchanged. */
 const verifier = 'a-connection-check-that-never-exchanges-its-code-00000'
 const challenge = createHash('sha256').update(verifier).digest('base64url')
 
-type Introduced = { id: string; callback: string }
+type Identity = { id: string; callback: string }
 
 function signIn(
   works: string,
   expects: Check,
-  introduced: (known: Known) => Introduced | undefined,
-): Move {
+  identityOf: (state: ClientState) => Identity | undefined,
+): Step {
   return {
     works,
-    ask: (known) => {
-      const { server, target, client } = known
+    ask: (state) => {
+      const { server, target, client } = state
       const url = ownAddress(server?.['authorization_endpoint'], target)
-      const who = introduced(known)
-      if (url === undefined || who === undefined) return undefined
+      const identity = identityOf(state)
+      if (url === undefined || identity === undefined) return undefined
       url.search = new URLSearchParams({
         response_type: 'code',
-        client_id: who.id,
-        redirect_uri: who.callback,
+        client_id: identity.id,
+        redirect_uri: identity.callback,
         code_challenge: challenge,
         code_challenge_method: 'S256',
         state: 'connection-check',
@@ -149,24 +149,24 @@ function signIn(
       return { ...get(url), headers: { accept: 'text/html' } }
     },
     expects: [expects],
-    learn: ({ headers }, known) => {
-      const page = signInPage(headers, known.target)
-      if (page !== undefined) known.page = page
+    learn: ({ headers }, state) => {
+      const page = signInPage(headers, state.target)
+      if (page !== undefined) state.page = page
     },
     leniency: { mayRedirect: true, mayBePage: true },
   }
 }
 
-const page: Move = {
-  works: 'the page for signing in comes',
+const page: Step = {
+  works: 'the sign-in page opens',
   ask: ({ page: found }) =>
     found && { ...get(found.url), headers: { accept: 'text/html', cookie: found.cookie } },
   expects: [isPage],
   leniency: { mayBePage: true },
 }
 
-const exchange: Move = {
-  works: 'reaches the place where tokens come from',
+const exchange: Step = {
+  works: 'reaches the token endpoint',
   ask: ({ server, target, clientId, client }) => {
     const url = ownAddress(server?.['token_endpoint'], target)
     if (url === undefined || clientId === undefined) return undefined
