@@ -7,9 +7,11 @@ import { fieldHint } from './other-apis.ts'
 const known: readonly string[] = bodyMembers.createChatCompletion
 const isKnown: ReadonlySet<string> = new Set(known)
 
-/** What is meant by a field that the contract does not list; `isSlip` where its name is nearly one of the contract's. */
-type Hint = { reason: string; isSlip: boolean }
+/** What is meant by a field that the contract does not list; `isVendors` where some vendors of OpenAI's shape read it. */
+type Hint = { reason: string; isVendors: boolean }
 export type FieldHints = ReadonlyMap<string, Hint>
+
+const vendorsFields: ReadonlySet<string> = new Set(['reasoning', 'thinking', 'top_k'])
 
 /** What the fields of a request are meant for that the contract does not list; undefined for none. */
 export function fieldHints(request: ChatRequest): FieldHints | undefined {
@@ -23,15 +25,15 @@ export function fieldHints(request: ChatRequest): FieldHints | undefined {
 
 function hintFor(name: string): Hint | undefined {
   const hint = fieldHint(name)
-  if (hint !== undefined) return { reason: hint, isSlip: false }
+  if (hint !== undefined) return { reason: hint, isVendors: vendorsFields.has(name) }
   const meant = nearName(name, known)
   if (meant === undefined) return undefined
-  return { reason: `The contract has no '${name}'. Did you mean '${meant}'?`, isSlip: true }
+  return { reason: `The contract has no '${name}'. Did you mean '${meant}'?`, isVendors: false }
 }
 
 /**
- * The warnings of a route, in which one of a field says what is meant by it. A slip of the pen that is passed on,
- * as every field is that the contract does not list, has one too.
+ * The warnings of a route, in which one of a field says what is meant by it. A field that is passed on has one too,
+ * unless it may be the vendor's own.
  */
 export function withHints(
   warnings: readonly Warning[],
@@ -43,8 +45,8 @@ export function withHints(
     return hint === undefined ? warning : dropped(warning.param, warning.requested, hint.reason)
   })
   const isTold = new Set(warnings.map(({ param }) => param))
-  for (const [name, { reason, isSlip }] of hints) {
-    if (!isSlip || isTold.has(name)) continue
+  for (const [name, { reason, isVendors }] of hints) {
+    if (isVendors || isTold.has(name)) continue
     const value: unknown = Reflect.get(request, name)
     told.push({ param: name, requested: value, applied: value, reason })
   }
