@@ -17,7 +17,7 @@ import {
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectNear, type Collector } from './bytes/collection.ts'
 import { workerCount, type Config, type Loaded, type Secrets } from './settings/config.ts'
-import { gatewayStopped } from './core/deadline.ts'
+import { gatewayStopped } from './core/resilience/deadline.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/failover.ts'
 import { loadContract, type LoadedContract } from './http/contract-router.ts'

@@ -1,6 +1,6 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { GatewayError } from '../core/error.ts'
-import { createQueue } from '../core/queue.ts'
+import { createQueue } from '../core/resilience/queue.ts'
 import { guessablePasswords } from './guessable-passwords.ts'
 
 export type Passwords = {

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely'
-import { clocksDifferMaxMs } from '../core/time.ts'
+import { clocksDifferMaxMs } from '../core/resilience/deadline.ts'
 import { pricingText } from '../core/money/pricing-text.ts'
 import { femtoUsd, onefold } from '../core/money/pricing.ts'
 import { listed } from '../storage/sql-dialect.ts'

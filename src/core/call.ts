@@ -1,6 +1,6 @@
 import type { Hold } from '../bytes/budget.ts'
 import type { CallContext } from './caller.ts'
-import type { Deadline, StartDeadline } from './deadline.ts'
+import type { Deadline, StartDeadline } from './resilience/deadline.ts'
 import { toGatewayError, type GatewayError, type Progress } from './error.ts'
 import { failedEnd, withOtherTries, wasJoined, type Delivered } from './money/failed-end.ts'
 import { failover, type Attempt, type FailoverPolicy, type Try } from './failover.ts'

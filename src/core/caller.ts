@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
-import type { Ending } from './ending.ts'
+import type { Ending } from './resilience/ending.ts'
 import type { Trace } from './trace.ts'
 
 type Schemas = components['schemas']

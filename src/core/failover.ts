@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Deadline } from './deadline.ts'
+import type { Deadline } from './resilience/deadline.ts'
 import { ProviderFailure, tellingFailure, type FailureKind } from './failure.ts'
 import type { Spent } from './money/pricing.ts'
 import type { Readiness, Route, Selection } from './route.ts'

@@ -8,7 +8,7 @@ import type {
 import type { operations } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { Actor, CallContext, Caller, Face, PersonCaller } from '../core/caller.ts'
-import type { Ending } from '../core/ending.ts'
+import type { Ending } from '../core/resilience/ending.ts'
 import { repeatHeader } from '../core/failure.ts'
 import type { Claim } from '../core/recall/idempotency.ts'
 import type { LeftTexts } from '../core/image/image.ts'

@@ -1,4 +1,4 @@
-import { callerCancelled } from '../core/deadline.ts'
+import { callerCancelled } from '../core/resilience/deadline.ts'
 import type { MessageId } from './json-rpc.ts'
 import type { Client } from './sessions.ts'
 

@@ -1,5 +1,5 @@
 import type { CallContext } from '../core/caller.ts'
-import { callerLeft } from '../core/deadline.ts'
+import { callerLeft } from '../core/resilience/deadline.ts'
 import { GatewayError } from '../core/error.ts'
 import { KeyEnded } from '../core/failure.ts'
 import { contextOf, type Operation } from '../http/operation.ts'

@@ -4,7 +4,7 @@ import { ProviderFailure } from '../core/failure.ts'
 import type { Darkroom } from '../core/image/darkroom.ts'
 import type { FinishedPicture, FinishPicture, ImagePlan, Picture } from '../core/image/image.ts'
 import { readPicture } from '../core/image/picture.ts'
-import { createQueue } from '../core/queue.ts'
+import { createQueue } from '../core/resilience/queue.ts'
 import { hasContentCredentials } from './content-credentials.ts'
 
 type Limits = { rendersConcurrentMax?: number; rendersQueuedMax?: number }

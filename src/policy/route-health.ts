@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { createCircuit, type Circuit, type CircuitView } from '../core/circuit.ts'
+import { createCircuit, type Circuit, type CircuitView } from '../core/resilience/circuit.ts'
 import { restMaxMs, restMs, type RouteHealth } from '../core/failover.ts'
 import type { Target } from '../core/model.ts'
 

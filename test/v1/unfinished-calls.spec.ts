@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { leftCallsPerKeyMax } from '../../src/core/ending.ts'
+import { leftCallsPerKeyMax } from '../../src/core/resilience/ending.ts'
 import { nanoPerUsd, setBudgetOfKey } from '../support/budgets.ts'
 import { completion, streamed, textChunk } from '../support/chat-answers.ts'
 import { toolCall } from '../support/mcp-client.ts'

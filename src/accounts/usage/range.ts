@@ -1,4 +1,3 @@
-import { isDay } from '../../core/time.ts'
 import { GatewayError } from '../../core/error.ts'
 
 /** From the first moment to the last, which is left out; Unix time in milliseconds. */
@@ -37,4 +36,11 @@ export function moment(param: 'from' | 'to', text: string): number {
     ? 'is no time of ISO 8601. For example: 2026-11-01, or 2026-11-01T08:30:00Z.'
     : 'must be from 1970-01-01 to 2100-01-01.'
   throw new GatewayError('invalid_value', `'${param}' ${reason}`, { param })
+}
+
+/** Whether a text such as `2027-02-28` is a day of the calendar. */
+export function isDay(text: string): boolean {
+  const at = Date.parse(text)
+  // JavaScript takes the 30th of February for the 2nd of March.
+  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text)
 }

@@ -1,5 +1,5 @@
 import { Keyv, KeyvBridgeAdapter, type KeyvBridgeStore } from 'keyv'
-import type { Circuit } from '../../core/circuit.ts'
+import type { Circuit } from '../../core/resilience/circuit.ts'
 import { cacheEntryBytesMax, type Remembered } from '../../core/recall/remembered.ts'
 import type { Seal } from './seal.ts'
 

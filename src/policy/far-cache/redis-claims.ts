@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Circuit } from '../../core/circuit.ts'
+import type { Circuit } from '../../core/resilience/circuit.ts'
 import type { Claim } from '../../core/recall/in-flight.ts'
 import type { Remembered } from '../../core/recall/remembered.ts'
 import { leases, type AskRedis, type RedisOperation } from './redis-operations.ts'

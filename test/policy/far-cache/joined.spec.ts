@@ -1,6 +1,6 @@
 import { expect } from 'chai'
-import { callerLeft } from '../../../src/core/deadline.ts'
-import { Ending } from '../../../src/core/ending.ts'
+import { callerLeft } from '../../../src/core/resilience/deadline.ts'
+import { Ending } from '../../../src/core/resilience/ending.ts'
 import { ProviderFailure } from '../../../src/core/failure.ts'
 import type { ChatTurn } from '../../../src/core/chat/chat.ts'
 import { fingerprintKeyBytes } from '../../../src/core/recall/fingerprint.ts'

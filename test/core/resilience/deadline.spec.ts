@@ -1,9 +1,9 @@
 import { mock } from 'node:test'
 import { expect } from 'chai'
 import fc from 'fast-check'
-import { createDeadlines } from '../../src/core/deadline.ts'
-import { Ending } from '../../src/core/ending.ts'
-import { ProviderFailure } from '../../src/core/failure.ts'
+import { createDeadlines } from '../../../src/core/resilience/deadline.ts'
+import { Ending } from '../../../src/core/resilience/ending.ts'
+import { ProviderFailure } from '../../../src/core/failure.ts'
 
 const timeoutMs = 50
 

@@ -1,5 +1,5 @@
 import type { Ending } from './ending.ts'
-import { ProviderFailure } from './failure.ts'
+import { ProviderFailure } from '../failure.ts'
 import type { ReferenceCount } from './reference-count.ts'
 
 /** One time limit for a whole call. */
@@ -96,3 +96,6 @@ export function callerCancelled(): ProviderFailure {
 export function gatewayStopped(): ProviderFailure {
   return new ProviderFailure('cancelled', 'The gateway was stopped.')
 }
+
+/** The greatest difference between the clocks of two replicas that is allowed for. */
+export const clocksDifferMaxMs = 120_000

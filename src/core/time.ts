@@ -1,9 +1,0 @@
-/** The greatest difference between the clocks of two replicas that is allowed for. */
-export const clocksDifferMaxMs = 120_000
-
-/** Whether a text such as `2027-02-28` is a day of the calendar. */
-export function isDay(text: string): boolean {
-  const at = Date.parse(text)
-  // JavaScript takes the 30th of February for the 2nd of March.
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text)
-}
