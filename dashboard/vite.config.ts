@@ -1,14 +1,14 @@
 import { defineConfig } from 'vite'
 
-/** What is no part of the dashboard's sources is asked of a gateway that runs here. */
+/** A running gateway, to which the development server forwards all requests for other files than the dashboard's. */
 const gateway = process.env['GATEWAY_URL'] ?? 'http://127.0.0.1:8080'
 
-/** What is loaded at once: the frame, and what the first page shares with others. In many files it would be larger. */
+/** Modules bundled into one file: the frame, and modules that the first page shares. Separate files would be larger. */
 const first = /\/src\/(?:main|elements\/(?:money|range-choice|table|when-loaded))\.tsx$/
 
 /**
- * The dashboard's build: hashed files, which the gateway serves below `/dashboard`. `npm run dashboard`
- * serves the sources themselves, and each change of them is seen at once.
+ * Build of the dashboard: files with hashed names, which the gateway serves below `/dashboard`. `npm run
+ * dashboard` serves the sources and reloads the page after each change.
  */
 // oxlint-disable-next-line import/no-default-export -- Vite asks for it
 export default defineConfig({
@@ -18,7 +18,7 @@ export default defineConfig({
   plugins: [
     {
       name: 'first-page',
-      // Vite itself knows the first page with a slash alone.
+      // Vite serves the first page only with a trailing slash.
       configureServer: ({ middlewares }) => {
         middlewares.use((request, _response, next) => {
           request.url = request.url?.replace(/^\/dashboard(?=\?|$)/, '/dashboard/')
@@ -34,14 +34,14 @@ export default defineConfig({
   build: {
     outDir: 'dist',
     target: 'es2023',
-    // The content security policy allows no `data:` addresses of fonts or scripts.
+    // The content security policy forbids `data:` URLs for fonts and scripts.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
-    // By it the gateway has browsers load what a page needs together with the frame.
+    // The gateway reads it to preload the files that a page needs.
     manifest: 'manifest.json',
     rolldownOptions: { output: { codeSplitting: { groups: [{ name: 'frame', test: first }] } } },
-    // What is shipped of others comes with their notices.
+    // The licences of bundled packages.
     license: { fileName: 'licences.txt' },
   },
 })

@@ -26,7 +26,7 @@ const views: Record<string, (page: Page, gateway: Pick<TestGateway, 'url'>) => P
     await page.getByRole('heading', { name: 'Overview', level: 1 }).waitFor()
     await page.getByRole('button', { name: 'By model' }).click()
     await page.getByRole('heading', { name: 'By model' }).waitFor()
-    await page.getByText('Adding up').waitFor({ state: 'detached' })
+    await page.getByText('Loading usage').waitFor({ state: 'detached' })
   },
   playground: async (page, { url }) => {
     const models = ['gpt-image-2', 'alibaba/qwen-image-3.0']
@@ -34,7 +34,7 @@ const views: Record<string, (page: Page, gateway: Pick<TestGateway, 'url'>) => P
     const query = new URLSearchParams({ mode: 'test', image_model: models.join() })
     await page.goto(`${url}/dashboard/playground?${query.toString()}`)
     await page.getByLabel('Prompt').fill('A lighthouse in a storm, seen from a boat, oil on canvas')
-    await page.getByRole('button', { name: /^Make / }).click()
+    await page.getByRole('button', { name: /^Create / }).click()
     for (const model of models) {
       await page.getByRole('region', { name: model }).getByRole('img').first().waitFor()
     }

@@ -8,9 +8,9 @@ import { Shell } from './layout/shell.tsx'
 import { Shown } from './layout/shown.tsx'
 import { SignInAgain } from './layout/sign-in-again.tsx'
 import { followLinks } from './data/place.ts'
-import { isOver, isSomebody, look, sessionError, signedIn } from './data/session.ts'
+import { isOver, maybeSignedIn, look, sessionError, signedIn } from './data/session.ts'
 
-/** The dashboard: the pages for who is signed in, the entrance for everybody else. */
+/** The dashboard: its pages when a person is signed in, the sign-in pages otherwise. */
 export function App() {
   useEffect(() => {
     void look()
@@ -36,8 +36,8 @@ function Content() {
       </main>
     )
   }
-  // Without a session in this browser, no page is loaded before sign-in.
-  return isAtDoor() || !isSomebody.value ? (
+  // Without an earlier session in this browser, no page is loaded before sign-in.
+  return isAtDoor() || !maybeSignedIn.value ? (
     <main class="entrance">
       <Waiting />
     </main>

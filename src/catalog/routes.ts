@@ -153,7 +153,7 @@ function createTargets(
 }
 
 const reload =
-  'A gateway that runs reads .env again on SIGHUP, and by "Read the settings again" of the dashboard.'
+  'A gateway that runs reads .env again on SIGHUP, and by "Reload the settings" of the dashboard.'
 
 function notConfigured(
   { row }: Model,

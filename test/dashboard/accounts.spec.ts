@@ -25,16 +25,16 @@ describe('the page of accounts', () => {
     await page.getByLabel('Budget for').selectOption('a day')
     await page.getByLabel('Calls at once').fill('0')
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('Saved. It holds from the next call on.').waitFor()
+    await page.getByText('Saved. The change applies from the next call on.').waitFor()
     await page.getByText('of $9.50 a day').waitFor()
     await page.getByLabel('E-mail').fill('grace@example.com')
-    await page.getByRole('button', { name: 'Make the invitation' }).click()
-    await page.getByText('Send grace@example.com this link').waitFor()
+    await page.getByRole('button', { name: 'Create the invitation' }).click()
+    await page.getByText('Send this link to grace@example.com').waitFor()
     await expectGoodLooks(page)
     expect(await events()).to.deep.equal(['invitation.create', 'account.update', 'account.create'])
   })
 
-  it('lists accounts with what they have, and finds them by name or id', async () => {
+  it('lists accounts with their usage and budget, and finds them by name or id', async () => {
     const name = `<b>${'x'.repeat(90)}</b>`
     await dashboard.gateway.post('/api/accounts', { name }, { key: dashboard.gateway.adminKey })
     const page = await dashboard.open('/accounts')
@@ -51,10 +51,10 @@ describe('the page of accounts', () => {
     expect(await rows.count()).to.equal(2)
     await page.getByLabel('Name or id').fill('nobody')
     await page.getByRole('button', { name: 'Search' }).click()
-    await page.getByRole('heading', { name: 'No account is called that' }).waitFor()
+    await page.getByRole('heading', { name: 'No account matches' }).waitFor()
   })
 
-  it('says what is wrong, and that there is no such account', async () => {
+  it('shows an error for invalid values and for an unknown account', async () => {
     const page = await dashboard.open('/accounts/new')
     await page.getByLabel('Name', { exact: true }).fill('Boats')
     await page.getByLabel('Budget in dollars').fill('9999999')

@@ -4,17 +4,17 @@ import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { suiteClock } from '../support/gateway.ts'
 import { usageRow } from '../support/usage-row.ts'
 
-describe('the applications of the dashboard', () => {
+describe('the applications page', () => {
   const dashboard = useDashboard()
 
-  it('teach how one is connected where there are none', async () => {
+  it('explains how to connect an application while the list is empty', async () => {
     const page = await dashboard.open('/applications')
-    await page.getByText('Nobody has connected an application yet.').waitFor()
-    await page.getByText('There are none. Most programs do well with an API key.').waitFor()
+    await page.getByText('No connected applications yet.').waitFor()
+    await page.getByText('No services yet. For most programs an API key is enough.').waitFor()
     await expectGoodLooks(page)
   })
 
-  it('are told with who said yes, and revoked', async () => {
+  it('shows who allowed each application, and revokes it', async () => {
     const member = await dashboard.gateway.people.signIn({ role: 'member' })
     await storeConnection(dashboard.gateway, { createdBy: member.personId, name: 'Claude' })
     await storeConnection(dashboard.gateway, { createdBy: null, name: `<i>${'long'.repeat(20)}` })
@@ -26,14 +26,14 @@ describe('the applications of the dashboard', () => {
     expect(await own.getByRole('row').count()).to.equal(2)
     expect(await own.getByRole('heading', { name: 'Services' }).count()).to.equal(0)
     await own.getByRole('button', { name: 'Revoke Claude' }).click()
-    await own.getByText('allows it once more').waitFor()
-    await own.getByRole('button', { name: 'Revoke for good' }).click()
+    await own.getByText('allow it again').waitFor()
+    await own.getByRole('button', { name: 'Revoke permanently' }).click()
     await own.getByText('Claude is revoked.').waitFor()
     await own.getByRole('row', { name: /Claude .*revoked/ }).waitFor()
     await expectGoodLooks(own)
   })
 
-  it('are told with what was spent, exactly, however many keys spent more', async () => {
+  it('shows the exact cost of each application, also when more than 100 keys cost more', async () => {
     const { gateway } = dashboard
     const session = await gateway.fetch('/api/sessions/current', { key: null, ...dashboard.owner })
     const { person } = (await session.json()) as {
@@ -61,7 +61,7 @@ describe('the applications of the dashboard', () => {
     })
     await page.getByRole('link', { name: 'Applications' }).click()
     const thrifty = page.getByRole('row', { name: /^Thrifty/ })
-    await thrifty.getByText('not known yet').waitFor()
+    await thrifty.getByText('loading').waitFor()
     expect(await page.getByText('$0.00').count()).to.equal(0)
     await expectGoodLooks(page)
     release()
@@ -69,16 +69,16 @@ describe('the applications of the dashboard', () => {
     await page.getByRole('row', { name: /^Idle/ }).getByText('$0.00').waitFor()
   })
 
-  it('include services, whose secret is shown once, works, is rotated and revoked', async () => {
+  it('creates services, shows each secret once, and rotates and revokes it', async () => {
     const page = await dashboard.open('/applications')
     const create = async () => {
       await page.getByRole('button', { name: 'Create a service…' }).click()
       await page.getByLabel('Name').fill('night job')
       await page.getByLabel('Mode').selectOption('test')
       await page.getByRole('button', { name: 'Create the service' }).click()
-      await page.getByRole('heading', { name: 'Its id and secret' }).waitFor()
+      await page.getByRole('heading', { name: 'Client id and secret' }).waitFor()
     }
-    const told = async () => ({
+    const credentials = async () => ({
       id: await page.getByRole('region', { name: 'the client id' }).innerText(),
       secret: await page.getByRole('region', { name: 'the client secret' }).innerText(),
     })
@@ -89,15 +89,15 @@ describe('the applications of the dashboard', () => {
         body: new URLSearchParams({ grant_type: 'client_credentials' }),
       }).then(({ status }) => status)
     await create()
-    const first = await told()
+    const first = await credentials()
     expect(await tokenFor(first)).to.equal(200)
     await expectGoodLooks(page)
     await page.getByRole('button', { name: 'All applications' }).click()
     await page.getByRole('button', { name: 'Rotate night job' }).click()
     await page.getByLabel('Both work for').selectOption('one hour')
     await page.getByRole('button', { name: 'Rotate', exact: true }).click()
-    await page.getByRole('heading', { name: 'Its id and secret' }).waitFor()
-    const second = await told()
+    await page.getByRole('heading', { name: 'Client id and secret' }).waitFor()
+    const second = await credentials()
     expect(second.id).to.equal(first.id)
     expect(second.secret).to.not.equal(first.secret)
     expect(await tokenFor(second)).to.equal(200)
@@ -105,12 +105,12 @@ describe('the applications of the dashboard', () => {
     const revoke = page.getByRole('button', { name: 'Revoke night job' })
     await revoke.first().waitFor()
     await expectGoodLooks(page)
-    // Both have one name, and what is said of the second takes the focus, too.
+    // Both services have the same name; the message about the second one must get the focus as well.
     const said = page.locator('[role=status]:focus', { hasText: 'night job is revoked.' })
     const ended = page.getByRole('cell', { name: 'revoked', exact: true })
     for (const index of [0, 1]) {
       await revoke.first().click()
-      await page.getByRole('button', { name: 'Revoke for good' }).click()
+      await page.getByRole('button', { name: 'Revoke permanently' }).click()
       await ended.nth(index).waitFor()
       await said.waitFor()
     }

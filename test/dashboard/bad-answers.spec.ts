@@ -6,26 +6,34 @@ import { makeUpAccount } from '../support/made-up-account.ts'
 import { until } from '../support/until.ts'
 import { paths, ready } from './pages.ts'
 
-/** What an API may answer in place of what was asked. */
+/** Answers that a page may get instead of the gateway's answer. */
 const faults: Readonly<Record<string, { status: number; contentType?: string; body?: string }>> = {
   'an error of 500': {
     status: 500,
     contentType: 'application/json',
     body: '{"error":{"message":"The gateway failed.","type":"api_error","param":null,"code":"internal_error"}}',
   },
-  'a page of a proxy': { status: 502, contentType: 'text/html', body: '<h1>Bad Gateway</h1>' },
-  'a page in place of an answer': { status: 200, contentType: 'text/html', body: '<p>Sign in</p>' },
+  'an error page of a proxy': {
+    status: 502,
+    contentType: 'text/html',
+    body: '<h1>Bad Gateway</h1>',
+  },
+  'HTML with status 200': { status: 200, contentType: 'text/html', body: '<p>Sign in</p>' },
   'no body': { status: 200, contentType: 'application/json', body: '' },
   'broken JSON': { status: 200, contentType: 'application/json', body: '{"data":[' },
-  'JSON of another kind': { status: 200, contentType: 'application/json', body: '[]' },
-  'an error without words': { status: 500, contentType: 'application/json', body: '{"error":{}}' },
+  'JSON of another type': { status: 200, contentType: 'application/json', body: '[]' },
+  'an error without a message': {
+    status: 500,
+    contentType: 'application/json',
+    body: '{"error":{}}',
+  },
 }
-/** Those that differ most, for every page. */
-const fewFaults = ['an error of 500', 'a page in place of an answer', 'broken JSON']
+/** The most different faults, which are tested on every page. */
+const fewFaults = ['an error of 500', 'HTML with status 200', 'broken JSON']
 const session = /\/api\/sessions\/current$/
 const others = /\/(?:api|v1)\/(?!sessions\/current$)/
 
-describe('a gateway that answers badly', () => {
+describe('pages of a gateway whose answers are invalid', () => {
   const dashboard = useDashboard()
   let page: Page
   before(async () => {
@@ -35,7 +43,7 @@ describe('a gateway that answers badly', () => {
   })
   afterEach(() => page.unrouteAll())
 
-  /** Loads a page whose questions are answered by another. */
+  /** Opens a page with answers that the test provides. */
   const load = async (path: string, answer: (route: Route) => Promise<void>): Promise<void> => {
     await page.route(others, answer)
     const asked = page.waitForRequest(others)
@@ -45,21 +53,21 @@ describe('a gateway that answers badly', () => {
   }
 
   for (const path of paths) {
-    it(`${path} waits, says what is wrong, and is well when asked again`, async () => {
+    it(`${path} shows loading, then the error, and loads after a retry`, async () => {
       const { promise: answered, resolve: answer } = Promise.withResolvers<void>()
       await load(path, async (route) => {
         await answered
         await route.continue()
       })
-      // The first steps are there before it is known which of them are done.
+      // The welcome page shows its steps before it has loaded which of them are done.
       if (path !== '/welcome') {
         await page.getByRole('status').filter({ hasText: '…' }).first().waitFor()
       }
       answer()
       await ready(page)
       await page.unroute(others)
-      const told = path === '/overview' ? Object.keys(faults) : fewFaults
-      for (const name of told) {
+      const names = path === '/overview' ? Object.keys(faults) : fewFaults
+      for (const name of names) {
         await load(path, (route) => route.fulfill(faults[name]))
         const alerts = page.getByRole('alert')
         await alerts.first().waitFor()
@@ -72,7 +80,7 @@ describe('a gateway that answers badly', () => {
     })
   }
 
-  it('tells which request it was, without a link where there is no row of it', async () => {
+  it('shows the request id of a failure, without a link when the request has no row', async () => {
     const id = `req_${'0a'.repeat(16)}`
     const fault = faults['an error of 500']!
     await load('/keys', (route) => route.fulfill({ ...fault, headers: { 'x-request-id': id } }))
@@ -81,7 +89,7 @@ describe('a gateway that answers badly', () => {
     expect(await alert.getByRole('link').count()).to.equal(0)
   })
 
-  it('is not taken to be away where it answers for a provider in trouble', async () => {
+  it('does not report the gateway as unreachable when the gateway itself answers 502', async () => {
     await page.goto(`${dashboard.gateway.url}/dashboard/you`)
     await ready(page)
     const error = { message: 'Busy. Try again.', type: 'server_error', code: 'x', param: null }
@@ -100,7 +108,7 @@ describe('a gateway that answers badly', () => {
     await away.waitFor()
   })
 
-  it('says so when it is not known who is signed in', async () => {
+  it('shows an error when the session cannot be loaded', async () => {
     await page.goto(`${dashboard.gateway.url}/dashboard/overview`)
     await ready(page)
     for (const [name, fault] of Object.entries(faults)) {
@@ -116,12 +124,12 @@ describe('a gateway that answers badly', () => {
   })
 })
 
-/** Asks again for what could not be asked for, until all is there. */
+/** Clicks "Try again" until no error is left. */
 async function askAgain(page: Page): Promise<void> {
   const again = page.getByRole('button', { name: 'Try again' })
   await until('all is there', async () => {
     if ((await page.getByRole('alert').count()) === 0) return true
-    // What is asked for over and over may have come by itself.
+    // A page that polls may have recovered by itself.
     await again
       .first()
       .click({ timeout: 500 })

@@ -18,7 +18,7 @@ describe('pages with hostile names', () => {
     const { db, people } = gateway
     await makeUpAccount(gateway, { now: suiteClock(), days: 1 })
     const other = await people.signIn({ role: 'member' })
-    // As no operation would take them: what is in the tables is not trusted either.
+    // Written directly to the tables, since the API would refuse such names.
     const name = hostile
     await db.updateTable('accounts').set({ name }).execute()
     await db.updateTable('api_keys').set({ name }).execute()
@@ -43,7 +43,7 @@ describe('pages with hostile names', () => {
   })
 
   for (const path of paths) {
-    it(`${path} shows them as text, and keeps its form on a telephone`, async () => {
+    it(`${path} shows them as text, and fits a telephone screen`, async () => {
       await expectHarmless(`/dashboard${path}`)
       const detail = await detailOn(page, path)
       if (detail !== undefined) await expectHarmless(detail)
@@ -59,9 +59,9 @@ describe('pages with hostile names', () => {
   }
 })
 
-describe('addresses that lead to nothing', () => {
+describe('addresses without a page', () => {
   const dashboard = useDashboard()
-  let strangers: Record<string, string>
+  let foreignIds: Record<string, string>
   before(async () => {
     const { gateway } = dashboard
     const accountId = await gateway.createAccount()
@@ -70,7 +70,7 @@ describe('addresses that lead to nothing', () => {
     const { id: keyId } = (await made.json()) as { id: string }
     const row = { ...usageRow('req_0000000000000000000000000000beef', suiteClock()) }
     await gateway.addUsage([{ ...row, account_id: accountId, key_id: keyId }])
-    strangers = { '/keys': keyId, '/requests': row.id }
+    foreignIds = { '/keys': keyId, '/requests': row.id }
   })
 
   const strange = [
@@ -90,8 +90,8 @@ describe('addresses that lead to nothing', () => {
   }
 
   for (const path of ['/keys', '/requests']) {
-    it(`${path}: of another account, and of nothing at all`, async () => {
-      const page = await dashboard.open(`${path}/${strangers[path]}`)
+    it(`${path}: shows an error for an id of another account, and for malformed ids`, async () => {
+      const page = await dashboard.open(`${path}/${foreignIds[path]}`)
       await refused(page, 'of another account')
       await expectNoViolations(page)
       await page.setViewportSize({ width: 390, height: 800 })
@@ -102,14 +102,14 @@ describe('addresses that lead to nothing', () => {
     })
   }
 
-  it('say that there is no such page', async () => {
+  it('show that the page was not found', async () => {
     const page = await dashboard.open('/no-such-page/%3Cb%3E')
-    await page.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor()
-    await page.getByRole('button', { name: 'Go to the first page' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Page not found' }).waitFor()
+    await page.getByRole('button', { name: 'Go to the overview' }).click()
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
   })
 
-  it('say who may see a page, to who may not', async () => {
+  it('show members who may open a page that they may not open', async () => {
     const member = await dashboard.gateway.people.signIn({
       accountId: await dashboard.gateway.createAccount(),
       role: 'member',
@@ -143,7 +143,7 @@ describe('clocks and sums', () => {
       .select('account_id')
       .where('id', '=', keyId!)
       .executeTakeFirstOrThrow()
-    // Nothing else was spent.
+    // Remove all other usage.
     await gateway.db.deleteFrom('usage').execute()
     await gateway.db.deleteFrom('usage_hours').execute()
     const at = suiteClock() - 3_600_000
@@ -164,7 +164,7 @@ describe('clocks and sums', () => {
     pricing: JSON.stringify({ prices: { input_tokens: price } }),
   })
 
-  it('add a million dollars and a billionth of one, and lose neither', async () => {
+  it('a sum of a million dollars and a billionth of a dollar is exact', async () => {
     const page = await dashboard.open('/overview')
     await page.getByTitle('$1,000,000.000000001').first().waitFor()
     for (const [id, amount] of [
@@ -178,12 +178,12 @@ describe('clocks and sums', () => {
   })
 
   const clocks = {
-    'of the first to see the day': { timezoneId: 'Pacific/Kiritimati' },
+    'in the earliest time zone': { timezoneId: 'Pacific/Kiritimati' },
     'a day behind': { clockMs: suiteClock() - dayMs, timezoneId: 'Asia/Kolkata' },
     'a day ahead': { clockMs: suiteClock() + dayMs, timezoneId: 'Pacific/Pago_Pago' },
   }
   for (const [name, look] of Object.entries(clocks)) {
-    it(`pages stay whole with a clock ${name}`, async () => {
+    it(`pages show no invalid date with a clock ${name}`, async () => {
       const page = await dashboard.open('/overview', look)
       for (const path of ['/overview', '/requests', '/keys', `/requests/${poor}`]) {
         if (path !== '/overview') await page.goto(`${dashboard.gateway.url}/dashboard${path}`)
@@ -195,7 +195,7 @@ describe('clocks and sums', () => {
     })
   }
 
-  it('tell the zone in which they tell times', async () => {
+  it('times name their time zone', async () => {
     const page = await dashboard.open(`/requests/${poor}`, { timezoneId: 'Pacific/Kiritimati' })
     await ready(page)
     const titles = await page

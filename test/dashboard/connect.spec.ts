@@ -5,23 +5,25 @@ import { callTool, connectClient } from '../support/mcp-client.ts'
 describe('the page to connect clients', () => {
   const dashboard = useDashboard()
 
-  it('tells the address, warns that it is not public, and shows how each client is told', async () => {
+  it('shows the address, warns that it is not public, and shows the configuration of each client', async () => {
     const page = await dashboard.open('/connect')
     const tools = `${dashboard.gateway.url}/mcp`
     expect(await copyBy(page, 'Copy the address')).to.equal(tools)
     await page.getByText('This address cannot be reached from the internet.').waitFor()
-    await page.getByText('Nothing yet. Add the address').waitFor()
+    await page.getByText('No client yet. Add the address').waitFor()
     const cursor = await page.getByRole('link', { name: 'Add to Cursor' }).getAttribute('href')
     const { protocol, host, pathname, searchParams } = new URL(cursor!)
     expect(protocol + host + pathname).to.equal('cursor:anysphere.cursor-deeplink/mcp/install')
     expect(JSON.parse(atob(searchParams.get('config')!))).to.deep.equal({ url: tools })
     const code = await page.getByRole('link', { name: 'Add to VS Code' }).getAttribute('href')
-    const told: unknown = JSON.parse(decodeURIComponent(code!.slice('vscode:mcp/install?'.length)))
-    expect(told).to.deep.equal({ name: 'gateway', type: 'http', url: tools })
+    const server: unknown = JSON.parse(
+      decodeURIComponent(code!.slice('vscode:mcp/install?'.length)),
+    )
+    expect(server).to.deep.equal({ name: 'gateway', type: 'http', url: tools })
     await expectGoodLooks(page)
   })
 
-  it('tells what has connected, and what failed with what to do', async () => {
+  it('lists connected clients, and failed attempts with a remedy', async () => {
     const { gateway } = dashboard
     const client = await connectClient(gateway)
     await callTool(client, 'list-image-models')
@@ -35,18 +37,18 @@ describe('the page to connect clients', () => {
     expect(await connected.innerText()).to.match(/^test 1 connected .*, last called/)
     const failed = page.getByRole('listitem').filter({ hasText: 'expired key' })
     expect(await failed.innerText())
-      .to.match(/^Cursor tried with an expired key .*, 2 times \(header authorization\)/)
+      .to.match(/^Cursor used an expired key .*, 2 times \(header authorization\)/)
       .and.to.contain('Create another key')
-    await page.getByText('tried with what is no key of this gateway').waitFor()
+    await page.getByText('used a key that does not exist').waitFor()
     await expectGoodLooks(page)
   })
 
-  it('tells a member of their own, and nothing of strangers', async () => {
+  it('shows members only their own connections and attempts', async () => {
     const member = await dashboard.gateway.people.signIn({ role: 'member' })
     const page = await dashboard.open('/connect', { as: member })
-    await page.getByText('Nothing yet. Add the address').waitFor()
-    await page.getByText('Nothing. What is refused is told here').waitFor()
-    expect(await page.getByText('no key of this gateway').count()).to.equal(0)
+    await page.getByText('No client yet. Add the address').waitFor()
+    await page.getByText('No failed attempts.').waitFor()
+    expect(await page.getByText('a key that does not exist').count()).to.equal(0)
     await expectGoodLooks(page)
   })
 })

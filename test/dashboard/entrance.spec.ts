@@ -5,7 +5,7 @@ import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 
 const hostile = '"><img src=x onerror=alert(1)>'
 
-describe('the entrance of the dashboard', () => {
+describe('signing in to the dashboard', () => {
   const dashboard = useDashboard()
 
   const heading = (page: Page, name: string | RegExp) =>
@@ -16,10 +16,10 @@ describe('the entrance of the dashboard', () => {
     await page.getByLabel('Password', { exact: true }).fill(password)
     await page.getByRole('button', { name: 'Sign in' }).click()
   }
-  /** Of a link, what follows the address of the dashboard. */
+  /** The part of a link after `/dashboard`. */
   const pathOf = (link: string) => link.slice(link.indexOf('/dashboard') + '/dashboard'.length)
 
-  it('leads who signs in to where they came for', async () => {
+  it('opens the requested page after sign-in', async () => {
     const page = await dashboard.open('/requests?outcome=failed', { as: null })
     await heading(page, 'Sign in')
     await expectGoodLooks(page)
@@ -30,7 +30,7 @@ describe('the entrance of the dashboard', () => {
     await page.waitForURL(/\/requests\?outcome=failed$/)
   })
 
-  it('says how long to wait behind too many attempts', async () => {
+  it('shows how long to wait after too many attempts', async () => {
     const { email } = await dashboard.gateway.people.signIn()
     const page = await dashboard.open('', { as: null })
     for (let tries = 0; tries < 5; tries++) {
@@ -45,7 +45,7 @@ describe('the entrance of the dashboard', () => {
     expect(await page.getByRole('button', { name: 'Sign in' }).isEnabled()).to.equal(true)
   })
 
-  it('makes an account for who signs up, where that is open', async () => {
+  it('creates an account for a person who signs up, when sign-up is open', async () => {
     const page = await dashboard.open('', { as: null })
     await page.getByRole('link', { name: 'Create an account' }).click()
     await heading(page, 'Create an account')
@@ -62,7 +62,7 @@ describe('the entrance of the dashboard', () => {
     await expectGoodLooks(page)
   })
 
-  it('lets in who is invited, and never tells the server of the link', async () => {
+  it('accepts an invitation, and never sends its token in a URL', async () => {
     const { gateway } = dashboard
     const { headers } = dashboard.owner
     const asked = { email: 'grace@example.com', role: 'member' }
@@ -75,26 +75,26 @@ describe('the entrance of the dashboard', () => {
       'Ada Lovelace invites you to default, as a member, with the e-mail grace@example.com.'
     await page.getByText(offer).waitFor()
     await expectGoodLooks(page)
-    // Loaded anew it still knows the link.
+    // The token survives a reload.
     await page.reload()
     await page.getByLabel('Name').fill('Grace')
     await page.getByLabel('Password', { exact: true }).fill('a sentence of Grace')
     await page.getByRole('button', { name: 'Join' }).click()
     await heading(page, 'Welcome to default')
-    await page.getByText('The administrators of the account make one for you.').waitFor()
+    await page.getByText('Ask an administrator of the account for one.').waitFor()
     await page.reload()
     await heading(page, 'Welcome to default')
     await page.goBack().catch(() => undefined)
     expect(gateway.logText()).to.contain('/dashboard/invitations').and.not.contain(token)
   })
 
-  it('lets in who is signed in already, and tells who is invited by another e-mail', async () => {
+  it('accepts an invitation for the signed-in person, and refuses one for another e-mail', async () => {
     const { people } = dashboard.gateway
     const accountId = await dashboard.gateway.createAccount()
     const person = await people.signIn()
     const wrong = await people.invite('somebody-else@example.com', accountId)
     const page = await dashboard.open(pathOf(wrong.link), { as: person })
-    await page.getByText('this invitation is for another e-mail').waitFor()
+    await page.getByText('This invitation is for another e-mail').waitFor()
     expect(await page.getByRole('button', { name: 'Join' }).count()).to.equal(0)
     const right = await people.invite(person.email, accountId, 'admin')
     const other = await dashboard.open(pathOf(right.link), { as: person })
@@ -104,7 +104,7 @@ describe('the entrance of the dashboard', () => {
     await heading(other, 'Welcome to other')
   })
 
-  it('sets a new password for who forgot it, with a link that an owner makes', async () => {
+  it('sets a forgotten password with a link that an owner creates', async () => {
     const { gateway, owner } = dashboard
     const accountId = await gateway.createAccount()
     const { email } = await gateway.people.signIn({ accountId, role: 'member' })
@@ -131,7 +131,7 @@ describe('the entrance of the dashboard', () => {
     expect((await gateway.post('/api/sessions', body, { key: null })).status).to.equal(201)
   })
 
-  it('says what to do with a link that lost its token', async () => {
+  it('shows an error for a link without a token', async () => {
     for (const path of ['/setup', '/invitations', '/password', '/setup#token=']) {
       const page = await dashboard.open(path, { as: null })
       await page.getByText('This address has no token.').waitFor()
@@ -139,7 +139,7 @@ describe('the entrance of the dashboard', () => {
     }
   })
 
-  it('has pages for its links that nothing keeps, frames or tells of', async () => {
+  it('serves pages of one-time links without caching, framing or referrers', async () => {
     const { gateway } = dashboard
     const { link } = await gateway.people.invite('b@example.com')
     const setUp = /http\S+/.exec(setUpText(gateway.url, await gateway.people.setUpLink()))![0]
@@ -158,7 +158,7 @@ describe('the entrance of the dashboard', () => {
     }
   })
 
-  it('asks for the password again where a session was ended, and keeps what was typed', async () => {
+  it('asks for the password again after a session has ended, and keeps typed text', async () => {
     const { gateway, owner } = dashboard
     const signedIn = await gateway.post('/api/sessions', credentialsOf(owner), { key: null })
     const token = /=([^;]+)/.exec(signedIn.headers.get('set-cookie')!)![1]!
@@ -180,7 +180,7 @@ describe('the entrance of the dashboard', () => {
     await heading(page, 'build server')
   })
 
-  it('asks for the password again where the cookie is gone, as in another tab', async () => {
+  it('asks for the password again after signing out in another tab', async () => {
     const { gateway, owner } = dashboard
     const signedIn = await gateway.post('/api/sessions', credentialsOf(owner), { key: null })
     const token = /=([^;]+)/.exec(signedIn.headers.get('set-cookie')!)![1]!
@@ -200,7 +200,7 @@ describe('the entrance of the dashboard', () => {
     await page.getByRole('link', { name: 'Create an API key' }).waitFor()
   })
 
-  it('logs no error in a browser where nobody is signed in', async () => {
+  it('logs no error in a browser without a session', async () => {
     const page = await dashboard.open('/nowhere', { as: null })
     const errors: string[] = []
     page.on('console', (one) => void (one.type() === 'error' && errors.push(one.text())))
@@ -212,7 +212,7 @@ describe('the entrance of the dashboard', () => {
     expect(errors).to.deep.equal([])
   })
 
-  it('waits for a gateway that is started anew, and then goes on', async () => {
+  it('waits while the gateway restarts, then reloads', async () => {
     const page = await dashboard.open('/keys')
     await heading(page, 'API keys')
     const away = page.getByText('The gateway does not answer.')
@@ -235,13 +235,13 @@ async function idOf(response: Response): Promise<string> {
   return ((await response.json()) as { session: { id: string } }).session.id
 }
 
-/** Has a link for a new password made beside the name of who has an e-mail; gives the link. */
+/** Creates a password link beside the member with this e-mail, and returns it. */
 async function makeLink(page: Page, email: string): Promise<string> {
   const row = page.getByRole('row').filter({ hasText: email })
   await row.getByRole('button', { name: 'New password…' }).click()
   const dialog = page.getByRole('dialog')
-  await dialog.getByRole('button', { name: 'Make the link' }).click()
-  await dialog.getByText('it is shown this once').waitFor()
+  await dialog.getByRole('button', { name: 'Create the link' }).click()
+  await dialog.getByText('It is shown only now').waitFor()
   await expectGoodLooks(page)
   return dialog.getByRole('region', { name: 'the link' }).innerText()
 }

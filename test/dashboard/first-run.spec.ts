@@ -7,7 +7,7 @@ import { copyBy, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 
 const grace = { email: 'grace@example.com', name: 'Grace Hopper', password: 'a sentence of Grace' }
 
-describe('the first run, as a person goes through it', () => {
+describe('the first run', () => {
   const dashboard = useDashboard()
 
   const heading = (page: Page, name: string | RegExp) =>
@@ -25,7 +25,7 @@ describe('the first run, as a person goes through it', () => {
     return /\/dashboard(\/setup#\S+)/.exec(text)![1]!
   }
 
-  it('leads from the link to a key, a picture, its cost, another key and none', async () => {
+  it('leads from the set-up link to a key, a picture, its cost, rotation and revocation', async () => {
     const { gateway } = dashboard
     const page = await dashboard.open(await setUpPath(), { as: null })
     await heading(page, 'Set up the gateway')
@@ -36,7 +36,7 @@ describe('the first run, as a person goes through it', () => {
     await page.getByRole('button', { name: 'Become the owner' }).click()
     await heading(page, 'Welcome to default')
 
-    await page.getByRole('link', { name: /Make (a|another) key/ }).click()
+    await page.getByRole('link', { name: /Create (a|another) key/ }).click()
     await page.getByLabel('Name').fill('my first key')
     await page.getByRole('radio', { name: /^Test/ }).check()
     await page.getByRole('button', { name: 'Create the key' }).click()
@@ -44,15 +44,15 @@ describe('the first run, as a person goes through it', () => {
     expect(old).to.match(/^mag_test_/)
 
     await page.goto(`${gateway.url}/dashboard/welcome`)
-    await page.getByRole('link', { name: 'make a picture in the playground' }).click()
+    await page.getByRole('link', { name: 'create a picture in the playground' }).click()
     await page.getByLabel('Prompt').fill('A lighthouse')
-    await page.getByRole('button', { name: /^Make the picture for / }).click()
+    await page.getByRole('button', { name: /^Create the picture for / }).click()
     await page.getByRole('img').first().waitFor()
     await page.getByRole('link', { name: 'About this request' }).click()
     await expectArithmetic(page)
 
     expect(await draw(old)).to.equal(1)
-    // The page of the first steps has seen the calls, and the list of the requests has them.
+    // The welcome page shows the call, and the list of requests contains both calls.
     await page.goto(`${gateway.url}/dashboard/requests?mode=test`)
     const requests = page.getByRole('region', { name: 'Requests' }).getByRole('row')
     await requests.filter({ hasText: 'Playground of Grace Hopper' }).waitFor()
@@ -60,7 +60,7 @@ describe('the first run, as a person goes through it', () => {
     await page.goto(`${gateway.url}/dashboard/welcome`)
     await page.getByText('would have cost').waitFor()
     await expectGoodLooks(page)
-    await page.getByRole('link', { name: 'See how it adds up' }).click()
+    await page.getByRole('link', { name: 'See the calculation' }).click()
     await expectArithmetic(page)
 
     await page.getByRole('link', { name: 'API keys' }).click()
@@ -88,7 +88,7 @@ describe('the first run, as a person goes through it', () => {
     expect(await draw(old)).to.equal(1)
   }).timeout(40_000)
 
-  it('ends with the link: it works once, and says so', async () => {
+  it('refuses a set-up link that was used before', async () => {
     const path = await setUpPath()
     const token = path.slice(path.indexOf('=') + 1)
     const { gateway } = dashboard
@@ -104,9 +104,9 @@ describe('the first run, as a person goes through it', () => {
     expect(gateway.logText()).not.to.contain(token)
   })
 
-  /** What the page tells of the cost is what the ledger has, and its lines add up to it. */
+  /** The displayed cost equals the cost in the ledger, and its lines add up to it. */
   async function expectArithmetic(page: Page): Promise<void> {
-    const region = page.getByRole('region', { name: 'The arithmetic of the cost' })
+    const region = page.getByRole('region', { name: 'Calculation of the cost' })
     await region.waitFor()
     const [row] = (await dashboard.gateway.usage()).slice(-1)
     const answer = await dashboard.gateway.fetch(`/api/requests/${row!.id}`, {

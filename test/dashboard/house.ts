@@ -18,20 +18,17 @@ import {
 const source = readSource('dashboard/src/**/*.{ts,tsx}')
 const styles = globSync('dashboard/src/**/*.css', { cwd: projectFolder }).map(readText)
 
-/** Each floor stands on those before it. */
-const floors = ['data', 'elements', 'pages', 'layout', 'app.tsx', 'main.tsx']
+/** Layers, lowest first; each imports only from lower layers. */
+const layers = ['data', 'elements', 'pages', 'layout', 'app.tsx', 'main.tsx']
 const packages = new Set(['preact', 'preact/hooks', '@preact/signals', 'openapi-fetch'])
-/** What makes a page of a text, which may be anybody's. */
+/** Ways to interpret a text as HTML; the text may come from anyone. */
 const marks = /\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|srcdoc)\b/
 const programs = /\beval\(|\bnew Function\b|\bdocument\.write\b|\bjavascript:/
-/**
- * Where the documentation of others is, which people are sent to and nothing is loaded from, and the
- * address that stands for somebody's picture in lines to copy (RFC 2606).
- */
+// The example host in code that people copy (RFC 2606). The page loads nothing from it.
 const documentation = new Set<string>(['https://example.com'])
 
 describe('the source of the dashboard', () => {
-  it('imports in one direction, and no other part of the project than its contract', () => {
+  it('imports from lower layers only, and from the rest of the project only the contract', () => {
     const wrong = source.flatMap((file) => [
       ...filesImportedBy(file)
         .filter((target) => !isAllowed(file.name, target))
@@ -40,7 +37,7 @@ describe('the source of the dashboard', () => {
         .filter((target) => !target.startsWith('.') && !packages.has(target))
         .map((target) => `${file.name} -> ${target}`),
     ])
-    expect(wrong, `The floors, lowest first: ${floors.join(', ')}.`).to.deep.equal([])
+    expect(wrong, `The layers, lowest first: ${layers.join(', ')}.`).to.deep.equal([])
     expect(circlesOf(source)).to.deep.equal([])
   })
 
@@ -49,12 +46,12 @@ describe('the source of the dashboard', () => {
     expect([...files, ...source.flatMap(longFunctionsOf)]).to.deep.equal([])
   })
 
-  it('has names that say what is in a file, no default export and no any', () => {
+  it('has meaningful file names, no default export and no any', () => {
     expect(poorNamesOf([...source, ...styles].map(({ name }) => name))).to.deep.equal([])
     expect(source.flatMap(looseExportsOf)).to.deep.equal([])
   })
 
-  it('makes neither pages nor programs of texts', () => {
+  it('interprets no text as HTML or as code', () => {
     const texts = [...source, readText('dashboard/index.html')]
     const wrong = texts.flatMap(({ name, text }) =>
       [marks, programs]
@@ -64,7 +61,7 @@ describe('the source of the dashboard', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('has styles in its style sheets alone', () => {
+  it('has styles only in its style sheets', () => {
     const { text } = readText('dashboard/index.html')
     expect(text).not.to.match(/<style|\sstyle=|\son\w+=|<script(?![^>]*\ssrc=)/)
     const wrong = source.flatMap(({ name, tree }) =>
@@ -76,7 +73,7 @@ describe('the source of the dashboard', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('styles nothing of another page: the style of a page stays when another is shown', () => {
+  it('styles of a page match no element of another page, since they stay loaded', () => {
     const selectors = styles.flatMap(({ name, text }) =>
       [...text.replaceAll(/\/\*.*?\*\//gs, '').matchAll(/([^{}]+)\{/g)].flatMap(([, list]) =>
         list!.split(',').map((selector) => ({ name, selector: selector.trim() })),
@@ -87,14 +84,14 @@ describe('the source of the dashboard', () => {
       for (const one of classesOf(selector)) homes.set(one, (homes.get(one) ?? new Set()).add(name))
     }
     const wrong = selectors
-      .filter(({ name }) => roomOf(name)?.floor === 'pages')
+      .filter(({ name }) => locationOf(name)?.layer === 'pages')
       .filter(({ selector }) => !selector.startsWith('@'))
       .filter(({ selector }) => classesOf(selector).every((one) => homes.get(one)!.size > 1))
       .map(({ name, selector }) => `${name}: ${selector}`)
     expect(wrong, 'Each needs a class that no other style sheet has.').to.deep.equal([])
   })
 
-  it('has its colours in style/tokens.css alone', () => {
+  it('defines colours only in style/tokens.css', () => {
     const colours =
       /#[\da-f]{3,8}\b|\b(?:rgba?|hsla?|hwb|lab|lch|oklab|oklch|color|light-dark)\(|(?<=: [^;{}]*)\b(?:white|black|red|green|blue|gr[ae]y|orange|yellow|purple)\b(?![-\w])/gi
     const wrong = styles
@@ -107,7 +104,7 @@ describe('the source of the dashboard', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('asks no other host for anything', () => {
+  it('loads nothing from another host', () => {
     const ofScripts = source.flatMap(({ name, tree }) =>
       nodesOf(tree)
         .flatMap((node) =>
@@ -141,21 +138,21 @@ function isText(value: ts.JsxAttributeValue | undefined): boolean {
 
 function isAllowed(from: string, to: string): boolean {
   if (to.startsWith('generated/')) return /^generated\/client-\w+\.ts$/.test(to)
-  const [here, there] = [roomOf(from), roomOf(to)]
+  const [here, there] = [locationOf(from), locationOf(to)]
   if (here === undefined || there === undefined) return false
   if (to.endsWith('.css')) {
-    const isOwn = here.floor === 'pages' && here.folder !== '' && here.folder === there.folder
-    return isOwn || (here.floor === 'main.tsx' && there.floor === 'style')
+    const isOwn = here.layer === 'pages' && here.folder !== '' && here.folder === there.folder
+    return isOwn || (here.layer === 'main.tsx' && there.layer === 'style')
   }
-  if (here.floor !== there.floor) return floors.indexOf(there.floor) < floors.indexOf(here.floor)
-  // A page stands alone; the list of pages knows them all.
-  return here.floor !== 'pages' || here.folder === '' || here.folder === there.folder
+  if (here.layer !== there.layer) return layers.indexOf(there.layer) < layers.indexOf(here.layer)
+  // Pages do not import each other; the list of pages imports all of them.
+  return here.layer !== 'pages' || here.folder === '' || here.folder === there.folder
 }
 
-/** Where a file of the dashboard is; undefined for others. */
-function roomOf(name: string): { floor: string; folder: string } | undefined {
-  const [, floor, folder = '', rest] =
+/** Layer and folder of a file of the dashboard; undefined for other files. */
+function locationOf(name: string): { layer: string; folder: string } | undefined {
+  const [, layer, folder = '', rest] =
     /^dashboard\/src\/([^/]+)(?:\/([^/]+))?(\/.+)?$/.exec(name) ?? []
-  if (floor === undefined) return undefined
-  return { floor, folder: rest === undefined ? '' : folder }
+  if (layer === undefined) return undefined
+  return { layer, folder: rest === undefined ? '' : folder }
 }

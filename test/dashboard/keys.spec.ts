@@ -11,7 +11,7 @@ import { callTool, connectClient } from '../support/mcp-client.ts'
 
 const run = promisify(execFile)
 
-describe('the API keys of the dashboard', () => {
+describe('the API keys page', () => {
   const dashboard = useDashboard()
 
   const create = async (name: string, mode = 'Test') => {
@@ -28,28 +28,28 @@ describe('the API keys of the dashboard', () => {
   }
   const keyOf = (page: Page) => page.getByRole('region', { name: 'the key' }).innerText()
 
-  it('are test keys at first where no provider is set up, and say what is missing', async () => {
+  it('preselects test mode while no provider is configured, and links to the missing settings', async () => {
     const page = await dashboard.open('/keys/new')
-    await page.getByText('No provider is set up').waitFor()
+    await page.getByText('No provider is configured').waitFor()
     expect(await page.getByRole('radio', { name: 'Test' }).isChecked()).to.equal(true)
     await page.getByRole('radio', { name: 'Live' }).check()
     expect(await page.getByRole('radio', { name: 'Live' }).isChecked()).to.equal(true)
     await page.getByRole('link', { name: 'Providers' }).last().waitFor()
   })
 
-  it('teach what a key is for where there are none', async () => {
+  it('explains keys while the list is empty', async () => {
     const { gateway } = dashboard
     const as = await gateway.people.signIn({ accountId: await gateway.createAccount() })
     const page = await dashboard.open('/keys', { as })
-    await page.getByText('There are no keys yet').waitFor()
+    await page.getByText('No keys yet').waitFor()
     await expectGoodLooks(page)
     await page.getByRole('link', { name: 'Create a key' }).click()
     await page.getByRole('heading', { name: 'Create a key' }).waitFor()
-    await page.getByText('What it may do, and from where').click()
+    await page.getByText('Permissions and expiry').click()
     await expectGoodLooks(page)
   })
 
-  it('come with lines that work as they are', async () => {
+  it('shows commands and programs that run unchanged with a new key', async () => {
     const page = await create('lines')
     const key = await copyBy(page, 'Copy the key')
     expect(await keyOf(page)).to.equal(key)
@@ -58,7 +58,7 @@ describe('the API keys of the dashboard', () => {
     expect(JSON.parse(curl.stdout)).to.have.property('object', 'chat.completion')
     const { path, remove } = makeFolder()
     const program = join(path, 'call.mjs')
-    // The package is that of the project.
+    // Import the OpenAI SDK from the project's own node_modules.
     const openai = join(projectFolder, 'node_modules/openai/index.mjs')
     const text = (await linesOf(page, 'TypeScript')).replace("'openai'", JSON.stringify(openai))
     writeFileSync(program, text)
@@ -79,7 +79,7 @@ describe('the API keys of the dashboard', () => {
     expect(await linesOf(page, 'VS Code')).to.not.contain(key)
   })
 
-  it('tell what is spent, and are changed, rotated and revoked', async () => {
+  it('shows what a key has spent, and changes, rotates and revokes it', async () => {
     const { gateway } = dashboard
     const created = await create('budgeted', 'Live')
     const oldKey = await keyOf(created)
@@ -88,7 +88,7 @@ describe('the API keys of the dashboard', () => {
     await created.getByLabel('Budget in dollars').fill('10')
     await created.getByLabel('Requests a minute').fill('60')
     await created.getByRole('button', { name: 'Save' }).click()
-    await created.getByText('The change is saved.').waitFor()
+    await created.getByText('Saved. The change applies').waitFor()
     await created.getByText('60 requests a minute').waitFor()
     const row = await gateway.db
       .selectFrom('api_keys')
@@ -127,17 +127,17 @@ describe('the API keys of the dashboard', () => {
     await old.getByRole('link', { name: 'budgeted' }).click()
     await other.getByText(/^ends in 2[34] hours, replaced by its successor$/).waitFor()
     await created.getByRole('button', { name: 'Revoke…' }).click()
-    await created.getByText('It cannot be undone').waitFor()
-    await created.getByRole('button', { name: 'Revoke for good' }).click()
+    await created.getByText('This cannot be undone').waitFor()
+    await created.getByRole('button', { name: 'Revoke permanently' }).click()
     await created.getByText('The key is revoked.').waitFor()
     await created.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await statusOf(newKey)).to.equal(401)
     expect(await statusOf(oldKey)).to.equal(200)
-    await created.getByRole('link', { name: 'Its requests' }).click()
+    await created.getByRole('link', { name: 'Show requests' }).click()
     await created.waitForURL(/\/requests\?key_id=key_/)
   })
 
-  it('name the field that is wrong, and show any name as text', async () => {
+  it('marks an invalid field, and shows any name as text', async () => {
     const name = `<b>${'wide'.repeat(20)}</b>`
     const page = await create(name)
     await page.getByRole('link', { name: 'About this key' }).click()
@@ -150,9 +150,9 @@ describe('the API keys of the dashboard', () => {
     await expectGoodLooks(page)
   })
 
-  it('show a field that is wrong though it is folded away', async () => {
+  it('opens the section that contains an invalid field', async () => {
     const page = await dashboard.open('/keys/new')
-    const fold = page.getByText('What it may do, and from where')
+    const fold = page.getByText('Permissions and expiry')
     await page.getByLabel('Name').fill('late')
     await fold.click()
     await page.getByLabel('Expires').fill('2020-01-01T00:00:00')

@@ -4,16 +4,16 @@ import { copyBy, expectGoodLooks, expectNoViolations, useDashboard } from '../su
 import { usageRow } from '../support/usage-row.ts'
 import { suiteClock } from '../support/gateway.ts'
 
-describe('the page of models', () => {
+describe('the models page', () => {
   const dashboard = useDashboard({
     variables: { OPENAI_API_KEY: 'sk-models-1234567890' },
     file: { routes: { 'gpt-5-mini': ['openai', 'deepseek/other'] } },
   })
   const named = (page: Page) =>
     page.getByRole('region', { name: 'Models' }).getByRole('link').allInnerTexts()
-  const told = (page: Page) => page.getByRole('status').filter({ hasText: /\d+ models?$/ })
+  const counter = (page: Page) => page.getByRole('status').filter({ hasText: /\d+ models?$/ })
 
-  it('tells all of one model: its prices, its end, its routes and how to call it', async () => {
+  it('shows one model with its prices, end, routes and example calls', async () => {
     const { gateway } = dashboard
     const { id: account_id } = await gateway.db
       .selectFrom('accounts')
@@ -28,7 +28,7 @@ describe('the page of models', () => {
     ])
     const page = await dashboard.open('/models/gpt-5-mini')
     await page.getByRole('heading', { level: 1, name: 'GPT-5 mini' }).waitFor()
-    const prices = page.getByRole('region', { name: 'Prices of tokens' })
+    const prices = page.getByRole('region', { name: 'Prices per million tokens' })
     expect(await prices.getByRole('row', { name: /^Output/ }).innerText()).to.include('$2.00')
     const ending = page.getByRole('region', { name: 'Deprecation' })
     expect(await ending.innerText()).to.match(/deprecated since .* and ends on December 11, 2026/)
@@ -47,8 +47,8 @@ describe('the page of models', () => {
 
   it('lists the catalog, filters it in the address, and keeps the page light', async () => {
     const page = await dashboard.open('/models')
-    await told(page).waitFor()
-    const all = Number.parseInt(await told(page).innerText(), 10)
+    await counter(page).waitFor()
+    const all = Number.parseInt(await counter(page).innerText(), 10)
     expect(all).to.be.above(100)
     expect((await named(page)).length).to.equal(60)
     await page.getByRole('button', { name: `Show all ${all}` }).click()
@@ -59,21 +59,21 @@ describe('the page of models', () => {
       .to.include('GPT Image 2')
       .and.not.to.include('GPT-5 mini')
     await page.getByLabel('Search').fill('image-2 nothing-like-it')
-    await page.getByRole('heading', { name: 'No model is like that' }).waitFor()
+    await page.getByRole('heading', { name: 'No model matches' }).waitFor()
     await page.getByLabel('Search').fill('image-2.6')
     expect(await named(page)).to.deep.equal(['GPT Image 2.6 Sunburst', 'GPT Image 2.6 Flare'])
     await page.waitForURL(/\?type=image&provider=openai&q=image-2\.6$/)
     await page.reload()
-    await told(page).waitFor()
+    await counter(page).waitFor()
     expect((await named(page)).length).to.equal(2)
     await expectGoodLooks(page)
     await page.getByRole('button', { name: 'Clear the filters' }).click()
-    expect(await told(page).innerText()).to.equal(`${all} models`)
+    expect(await counter(page).innerText()).to.equal(`${all} models`)
   })
 
-  it('sorts by the price, up and down, with unknown prices last', async () => {
+  it('sorts by price in both directions, with unknown prices last', async () => {
     const page = await dashboard.open('/models?type=image')
-    const heading = page.getByRole('columnheader', { name: 'Price out' })
+    const heading = page.getByRole('columnheader', { name: 'Output price' })
     const prices = async () => {
       const cells = await page.getByRole('row').locator('td:nth-child(4)').allInnerTexts()
       return cells.filter((text) => text.includes('picture')).map((text) => /[\d.]+/.exec(text)![0])
@@ -92,19 +92,19 @@ describe('the page of models', () => {
     expect(await page.getByRole('row').last().innerText()).to.include('unknown')
   })
 
-  it('has a table of what a picture costs, and opens by an alias', async () => {
+  it('has a table of prices per picture, and opens a model by its alias', async () => {
     const page = await dashboard.open('/models/qwen-image-plus')
     await page.getByRole('heading', { level: 1, name: 'Qwen Image Plus' }).waitFor()
     const drawn = await dashboard.open('/models/gpt-image-2')
-    const rows = drawn.getByRole('region', { name: 'Prices of a picture' }).getByRole('row')
-    expect(await rows.first().innerText()).to.match(/Quality\s+Size\s+A picture/)
+    const rows = drawn.getByRole('region', { name: 'Prices per picture' }).getByRole('row')
+    expect(await rows.first().innerText()).to.match(/Quality\s+Size\s+Per picture/)
     expect(await rows.nth(1).innerText()).to.match(/low\s+1024x1024\s+\$0\.\d+/)
   })
 
-  it('says that there is no such model, whatever the address is', async () => {
+  it('shows that a model was not found, for any address', async () => {
     const name = `<b>${'x'.repeat(3000)}</b>`
     const page = await dashboard.open(`/models/${encodeURIComponent(name)}`)
-    await page.getByRole('heading', { name: 'There is no such model' }).waitFor()
+    await page.getByRole('heading', { name: 'Model not found' }).waitFor()
     await expectNoViolations(page)
     await page.evaluate(`history.pushState(null, '', '/dashboard/models/%E0%A4')`)
     await page.evaluate(`dispatchEvent(new PopStateEvent('popstate'))`)
@@ -112,7 +112,7 @@ describe('the page of models', () => {
   })
 })
 
-/** Where the decimal points of amounts are, in whole pixels. */
+/** Horizontal position of the decimal points of amounts, in whole pixels. */
 function pointsAtOf(selector: string): string {
   return `[...document.querySelectorAll('${selector}')].map((one) => {
     const range = document.createRange()

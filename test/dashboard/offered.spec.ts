@@ -4,12 +4,12 @@ import type { Role } from '../../src/core/caller.ts'
 import { storeConnection } from '../support/connections.ts'
 import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 
-describe('what the dashboard offers', () => {
+describe('actions that the dashboard offers', () => {
   const dashboard = useDashboard()
 
   const refusals: string[] = []
   beforeEach(() => void refusals.splice(0))
-  /** Opens a page of which no request may be refused. */
+  /** Opens a page that must not send any request that the gateway refuses. */
   const open = async (...[path, look]: Parameters<typeof dashboard.open>) => {
     const page = await dashboard.open(path, look)
     page.on('response', (answer) => {
@@ -28,7 +28,7 @@ describe('what the dashboard offers', () => {
       .where('is_operator', '=', 1)
       .executeTakeFirstOrThrow()
 
-  it('is of members what the reader may do with each', async () => {
+  it('offers for each member only what the reader may do', async () => {
     const { people, createAccount } = dashboard.gateway
     const accountId = await createAccount()
     const signIn = (role: Role) => people.signIn({ accountId, role })
@@ -48,12 +48,12 @@ describe('what the dashboard offers', () => {
     expect(await actsOf(page, admin.email)).to.deep.equal([])
     expect(await actsOf(page, other.email)).to.deep.equal(['New password…', 'Remove…'])
     expect(await actsOf(page, both.email)).to.deep.equal(['Remove…'])
-    await page.getByText('who has other accounts too from those who run the gateway').waitFor()
+    await page.getByText('For a member of several accounts, ask the operators').waitFor()
     expect(await actsOf(page, 'captain@example.com')).to.deep.equal([])
     expect(await actsOf(page, 'sailor@example.com')).to.deep.equal(['Withdraw…'])
     await expectGoodLooks(page)
 
-    // Who runs the gateway acts as an owner of it; its only owner stays one.
+    // An operator acts as an owner of other accounts; an account keeps its only owner.
     await people.join(both.personId, (await firstAccount()).id, 'admin')
     const operators = await open('/settings/members', { as: both })
     await rowOf(operators, 'captain@example.com').waitFor()
@@ -63,7 +63,7 @@ describe('what the dashboard offers', () => {
     expect(await rowOf(operators, owner.email).getByRole('combobox').count()).to.equal(0)
   })
 
-  it('is the settings of each account of a person, whatever they are in the first', async () => {
+  it('offers the settings of a second account, whatever the role in the first account', async () => {
     const { people, createAccount } = dashboard.gateway
     const as = await people.signIn({ accountId: await createAccount(), role: 'member' })
     const second = await createAccount()
@@ -72,12 +72,12 @@ describe('what the dashboard offers', () => {
     await page.getByRole('combobox', { name: 'Account' }).selectOption(second)
     await page.getByRole('link', { name: 'Settings' }).click()
     await page.getByLabel('Name of the account').fill('The second')
-    await page.getByText('Answered from it', { exact: true }).waitFor()
+    await page.getByText('Answered by the cache', { exact: true }).waitFor()
     await page.getByRole('button', { name: 'Save the name' }).click()
-    await page.getByText('The account is called The second now.').waitFor()
+    await page.getByText('The account is now called The second.').waitFor()
   })
 
-  it('is the pages of those who run the gateway, also where they are members of their first account', async () => {
+  it('offers operators their pages, also when they are only members of their first account', async () => {
     const { people, createAccount } = dashboard.gateway
     const accountId = await createAccount()
     const as = await people.signIn({ accountId, role: 'member' })
@@ -89,15 +89,15 @@ describe('what the dashboard offers', () => {
     await accounts.getByRole('link').first().waitFor()
     await page.goto(`${dashboard.gateway.url}/dashboard/accounts/${accountId}`)
     await page.getByRole('heading', { name: 'Invite an owner' }).waitFor()
-    // Of the first account they are no owner.
+    // They are no owner of the operators' account.
     await page.goto(`${dashboard.gateway.url}/dashboard/accounts/${(await firstAccount()).id}`)
     await rowOf(page, dashboard.owner.email).waitFor()
-    await page.getByText('from another of its owners').waitFor()
+    await page.getByText('Only another owner of the gateway').waitFor()
     expect(await page.getByRole('heading', { name: 'Invite an owner' }).count()).to.equal(0)
     expect(await actsOf(page, dashboard.owner.email)).to.deep.equal([])
   })
 
-  it('is of a key what can be changed of one of its kind', async () => {
+  it('offers only those fields of a key that its kind allows to change', async () => {
     const { gateway, owner } = dashboard
     const made = await gateway.post(
       '/api/sessions/current/key',
@@ -112,7 +112,7 @@ describe('what the dashboard offers', () => {
     await page.getByLabel('Calls at once').fill('3')
     expect(await page.getByLabel('Expires').count()).to.equal(0)
     await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByText('The change is saved.').waitFor()
+    await page.getByText('Saved. The change applies').waitFor()
 
     const connection = await storeConnection(gateway, { name: 'Editor' })
     await gateway.db
@@ -122,7 +122,7 @@ describe('what the dashboard offers', () => {
       .execute()
     await page.goto(`${gateway.url}/dashboard/keys/${connection}`)
     await page.getByRole('button', { name: 'Change' }).click()
-    await page.getByText('All else is that of the key').waitFor()
+    await page.getByText('All other values are those of that key.').waitFor()
     expect(await page.getByLabel('Calls at once').count()).to.equal(0)
     await page.getByLabel('Name').fill('My editor')
     await page.getByRole('button', { name: 'Save' }).click()

@@ -7,12 +7,12 @@ import { openBrowser } from '../support/browser.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import type { SignedInPerson } from '../support/people.ts'
 
-/** Of one site with the gateway, so that cookies go along, and of another. */
+// Cookies are sent to another port of the same site, and not to another site.
 const hosts = { 'another port of this machine': '127.0.0.1', 'another site': 'localhost' }
 const refusedFrame = 'chrome-error://chromewebdata/'
 const newKey = JSON.stringify({ name: 'stolen', mode: 'test', scopes: ['admin'] })
 
-describe('a page of another origin, in the browser of who is signed in', () => {
+describe('a page of another origin, in a browser with a session', () => {
   let browser: Browser | undefined
   let gateway: TestGateway
   let attacker: Server
@@ -44,13 +44,13 @@ describe('a page of another origin, in the browser of who is signed in', () => {
     await gateway?.stop()
   })
 
-  /** What an attack could have changed. */
+  /** State that an attack could have changed. */
   const state = async () => ({
     keys: await gateway.db.selectFrom('api_keys').selectAll().orderBy('id').execute(),
     events: await gateway.db.selectFrom('audit_events').select('id').orderBy('id').execute(),
     sessions: await gateway.db.selectFrom('sessions').select('id').orderBy('id').execute(),
   })
-  /** Runs a script in a page of the attacker, given the gateway's address; nothing may have changed. */
+  /** Runs a script in the attacker's page, with the gateway's address; afterwards the state must be unchanged. */
   const attack = async <Seen>(
     host: string,
     script: string,
@@ -61,16 +61,16 @@ describe('a page of another origin, in the browser of who is signed in', () => {
     try {
       await page.goto(`http://${host}:${(attacker.address() as AddressInfo).port}/`)
       const given = `(async (gateway) => { ${script} })(${JSON.stringify(gateway.url)})`
-      const told = await page.evaluate(given)
+      const result = await page.evaluate(given)
       const seen = await look?.(page)
       expect(await state()).to.deep.equal(before)
-      return { told, seen }
+      return { result, seen }
     } finally {
       await page.close()
     }
   }
 
-  it('is no danger for nothing: the cookie alone opens the dashboard of the gateway itself', async () => {
+  it('the session cookie alone opens the dashboard at its own origin', async () => {
     const page = await context.newPage()
     await page.goto(`${gateway.url}/dashboard`)
     await page.getByRole('navigation').first().waitFor()
@@ -78,23 +78,23 @@ describe('a page of another origin, in the browser of who is signed in', () => {
   })
 
   for (const [name, host] of Object.entries(hosts)) {
-    it(`sends nothing that is done: ${name}`, async () => {
+    it(`cannot send a request that changes data: ${name}`, async () => {
       const answers = [
-        // Without a question beforehand.
+        // Without a CORS preflight.
         `{ method: 'POST', body: ${JSON.stringify(newKey)}, headers: { 'content-type': 'text/plain' } }`,
-        // With one.
+        // With a preflight.
         `{ method: 'POST', body: ${JSON.stringify(newKey)}, headers: { 'content-type': 'application/json' } }`,
         `{ method: 'POST', headers: { 'x-csrf-token': '${owner.headers['x-csrf-token']}', 'content-type': 'application/json' }, body: ${JSON.stringify(newKey)} }`,
       ]
       for (const init of answers) {
-        const { told } = await attack(
+        const { result } = await attack(
           host,
           `return fetch(gateway + '/api/keys', { credentials: 'include', ...${init} })
             .then(() => 'read', () => 'refused')`,
         )
-        expect(told).to.equal('refused')
+        expect(result).to.equal('refused')
       }
-      const { told } = await attack(
+      const { result } = await attack(
         host,
         `return [
           await fetch(gateway + '/api/keys', { method: 'POST', mode: 'no-cors', credentials: 'include', body: ${JSON.stringify(newKey)} })
@@ -103,10 +103,10 @@ describe('a page of another origin, in the browser of who is signed in', () => {
           await fetch(gateway + '/api/sessions/current', { method: 'DELETE', credentials: 'include' }).catch(() => 'refused'),
         ]`,
       )
-      expect((told as unknown[])[2]).to.equal('refused')
+      expect((result as unknown[])[2]).to.equal('refused')
     })
 
-    it(`posts no form: ${name}`, async () => {
+    it(`cannot post a form: ${name}`, async () => {
       const { seen } = await attack(
         host,
         `const form = document.createElement('form')
@@ -124,8 +124,8 @@ describe('a page of another origin, in the browser of who is signed in', () => {
       expect(seen).to.match(/csrf_failed|missing_api_key/)
     })
 
-    it(`reads nothing, as a script, a picture or an answer: ${name}`, async () => {
-      const { told } = await attack(
+    it(`cannot read data as a script, a picture or an answer: ${name}`, async () => {
+      const { result } = await attack(
         host,
         `const load = (tag, path) => new Promise((resolve) => {
            const element = document.createElement(tag)
@@ -144,12 +144,12 @@ describe('a page of another origin, in the browser of who is signed in', () => {
          ]`,
       )
       const refused = Array.from({ length: 7 }, () => 'refused')
-      // To another site no cookie goes: what is loaded there unread is what anybody is told.
+      // No cookie is sent to another site, so what loads there without being readable is public.
       const expected = host === 'localhost' ? refused.with(4, 'loaded') : refused
-      expect(told).to.deep.equal(expected)
+      expect(result).to.deep.equal(expected)
     })
 
-    it(`frames no page, and holds none that it opens: ${name}`, async () => {
+    it(`cannot frame a page, and gets no reference to a page that it opens: ${name}`, async () => {
       const { seen } = await attack(
         host,
         `for (const path of ['/dashboard', '/dashboard/keys/new', '/dashboard/setup']) {
@@ -161,22 +161,22 @@ describe('a page of another origin, in the browser of who is signed in', () => {
          }`,
         async (page) => {
           const frames = page.frames().slice(1)
-          // A frame of another process tells later what became of it.
+          // A frame in another process reports its final URL later.
           await Promise.all(frames.map((frame) => frame.waitForURL(refusedFrame)))
           return frames.length
         },
       )
       expect(seen).to.equal(3)
       const opened = context.waitForEvent('page')
-      const { told } = await attack(
+      const { result } = await attack(
         host,
         `const other = open(gateway + '/dashboard')
          const deadline = Date.now() + 5000
          while (!other.closed && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10))
          return other.closed`,
       )
-      // To who opened it, it is as if it were closed.
-      expect(told).to.equal(true)
+      // For its opener, the window appears closed.
+      expect(result).to.equal(true)
       await (await opened).close()
     })
   }

@@ -5,21 +5,21 @@ import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 describe('the first page of the dashboard', () => {
   const dashboard = useDashboard()
 
-  it('opens for who is signed in', async () => {
+  it('opens for a signed-in person', async () => {
     const page = await dashboard.open()
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
     await page.getByText('Spent').first().waitFor()
     await expectGoodLooks(page)
   })
 
-  it('asks anybody else to sign in', async () => {
+  it('asks for sign-in without a session', async () => {
     const page = await dashboard.open('/overview', { as: null })
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await page.getByRole('navigation').count()).to.equal(0)
     await expectGoodLooks(page)
   })
 
-  it('asks for all that it shows at once, and for nothing twice', async () => {
+  it('sends all requests of a page at once, and none twice', async () => {
     for (const [path, name, calls] of [
       ['', 'Overview', 5],
       ['/requests', 'Requests', 4],
@@ -27,7 +27,7 @@ describe('the first page of the dashboard', () => {
     ] as const) {
       const page = await dashboard.open('/you')
       await page.getByLabel('Name').waitFor()
-      // Chromium writes the storage of a page late: another process that loads the next page may not see it.
+      // Chromium writes localStorage late, so a new page in another process might not see the entries.
       const stored = await page.evaluate(() => Object.entries(localStorage) as [string, string][])
       expect(stored).not.to.have.length(0)
       await page.addInitScript((entries) => {
@@ -39,7 +39,7 @@ describe('the first page of the dashboard', () => {
       await page.route('**/api/**', async (route) => {
         asked.push(route.request().url())
         if (asked.length === calls) release()
-        // No answer comes before the last question.
+        // No request is answered before the last one is sent.
         await released
         await route.continue()
       })
@@ -79,7 +79,7 @@ describe('the first page of the dashboard', () => {
     }
   })
 
-  it('falls back in silence to the first account where the chosen one is left', async () => {
+  it('falls back to the first account without an error when the chosen account was left', async () => {
     const page = await dashboard.open('/you')
     await page.getByLabel('Name').waitFor()
     const left = `acc_${'0'.repeat(32)}`
@@ -102,10 +102,10 @@ describe('the first page of the dashboard', () => {
     expect(await alerts()).to.equal(0)
   })
 
-  it('is silent about what nobody may see', async () => {
+  it('shows no error for requests without a session', async () => {
     const page = await dashboard.open('/you', { as: null })
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
-    // Somebody was signed in here, whose session has ended since.
+    // Simulates an earlier session, which has ended.
     await page.evaluate("localStorage.setItem('gateway_audience', 'everybody')")
     const alerts = await countAlerts(page)
     const answered = page.waitForResponse('**/api/usage?*')
@@ -118,7 +118,7 @@ describe('the first page of the dashboard', () => {
     expect(await alerts()).to.equal(0)
   })
 
-  it('has the pages of who is signed in from the beginning, and nothing moves once they are known', async () => {
+  it('lists the pages of the person from the start, and nothing moves when the session is loaded', async () => {
     const { people, createAccount } = dashboard.gateway
     const as = await people.signIn({ accountId: await createAccount(), role: 'member' })
     await people.join(as.personId, await createAccount(), 'member')
@@ -131,8 +131,8 @@ describe('the first page of the dashboard', () => {
       findsAt: await find.boundingBox(),
     })
     await page.getByRole('combobox', { name: 'Account' }).waitFor()
-    const known = await seen()
-    expect(known.pages).to.include('Overview').and.not.to.include('Settings')
+    const loaded = await seen()
+    expect(loaded.pages).to.include('Overview').and.not.to.include('Settings')
     let release = (): void => undefined
     const hold = async () => {
       const released = new Promise<void>((resolve) => (release = resolve))
@@ -146,25 +146,25 @@ describe('the first page of the dashboard', () => {
     }
     await hold()
     await links.first().waitFor()
-    expect(await seen()).to.deep.equal(known)
+    expect(await seen()).to.deep.equal(loaded)
     release()
     await page.getByRole('combobox', { name: 'Account' }).waitFor()
-    expect(await seen()).to.deep.equal(known)
-    // A browser that nobody was seen in shows no page that may turn out not to be theirs.
+    expect(await seen()).to.deep.equal(loaded)
+    // A browser without an earlier session lists no page before the session is loaded.
     await page.evaluate('localStorage.clear()')
     await hold()
     expect(await links.count()).to.equal(0)
     expect(await find.count()).to.equal(0)
     release()
     await page.getByRole('combobox', { name: 'Account' }).waitFor()
-    expect(await seen()).to.deep.equal(known)
+    expect(await seen()).to.deep.equal(loaded)
     await page.getByRole('button', { name: 'Sign out' }).click()
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
     expect(await page.evaluate('localStorage.getItem("gateway_audience")')).to.equal(null)
   })
 })
 
-/** How many failures the page shows from the next load on, also those that are gone again. */
+/** Counts errors that the page shows from its next load on, also errors that disappear again. */
 async function countAlerts(page: Page): Promise<() => Promise<number>> {
   await page.addInitScript(`
     window.alertsShown = 0

@@ -8,7 +8,7 @@ const dayMs = 86_400_000
 describe("the dashboard's overview", () => {
   const dashboard = useDashboard({ variables: { OPENAI_API_KEY: 'sk-of-no-account' } })
 
-  it('teaches the first steps where nothing was used', async () => {
+  it('shows the first steps while nothing was used', async () => {
     const page = await dashboard.open('/overview')
     await page.getByRole('link', { name: 'Create an API key' }).waitFor()
     await page.getByRole('link', { name: 'Or open the playground' }).waitFor()
@@ -22,7 +22,7 @@ describe("the dashboard's overview", () => {
     await page.getByRole('button', { name: /^Requests 1 / }).waitFor()
   })
 
-  it('tells what was used, against the time before, as plots and as numbers', async () => {
+  it('shows usage compared with the previous range, as plots and as numbers', async () => {
     const { gateway, owner } = dashboard
     const session = await gateway.fetch('/api/sessions/current', { key: null, ...owner })
     const { person } = (await session.json()) as {
@@ -41,14 +41,14 @@ describe("the dashboard's overview", () => {
       rows.map((one, index) => ({ ...usageRow(`req_${index}`, now - dayMs), ...base, ...one })),
     )
     const page = await dashboard.open('/overview')
-    for (const told of [
+    for (const name of [
       /^Spent \$1,000,000\.00 100% more than before$/,
       /^Requests 4 /,
       /^Pictures 3 /,
       /^Cache savings \$0\.25 /,
       /^Error rate 25\.0% 0\.0% before$/,
     ]) {
-      await page.getByRole('button', { name: told }).waitFor()
+      await page.getByRole('button', { name }).waitFor()
     }
     const models = page.getByRole('region', { name: 'By model' })
     expect(await models.getByRole('row').allInnerTexts()).to.have.length(3)
@@ -68,7 +68,7 @@ describe("the dashboard's overview", () => {
     await page.waitForURL(/[?&]model=dear(&|$)/)
   })
 
-  it('shows calls that were refused, though no request has a row', async () => {
+  it('shows refused calls, which have no row among the requests', async () => {
     const { gateway } = dashboard
     const key = await gateway.createKey('live')
     await gateway.allow({ budget_nano_usd: 0, budget_period: 'total' }, key)
@@ -91,7 +91,7 @@ describe("the dashboard's overview", () => {
     await errors.getByRole('row', { name: /^wrong key .* does not exist 1 / }).waitFor()
   })
 
-  it('waits for its turn among the reports of the account', async () => {
+  it('retries reports that the gateway refuses because of others of the account', async () => {
     const page = await dashboard.open('/keys')
     let refused = 0
     await page.route('**/api/usage?*', async (route) => {

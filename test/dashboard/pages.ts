@@ -5,16 +5,16 @@ import { projectFolder } from '../support/folder.ts'
 
 const list = readFileSync(join(projectFolder, 'dashboard/src/pages/index.ts'), 'utf8')
 
-/** Where the pages are, below `/dashboard`, as the dashboard lists them. */
+/** Paths of the pages below `/dashboard`, read from the dashboard's list. */
 export const paths = [...list.matchAll(/^ {4}path: '([^']+)'/gm)].map(([, path]) => path!)
 
-/** Resolves when what a page shows at first is there: its heading, and nothing that is still awaited. */
+/** Resolves when a page has its heading and shows no loading message. */
 export async function ready(page: Page): Promise<void> {
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.getByRole('status').filter({ hasText: '…' }).first().waitFor({ state: 'detached' })
 }
 
-/** The address of the first thing that a page lists. */
+/** The address of the first item that a page lists. */
 export async function detailOn(page: Page, path: string): Promise<string | undefined> {
   const links = page.getByRole('main').getByRole('link')
   const addresses = await links.evaluateAll((all) => all.map((one) => one.getAttribute('href')))
@@ -23,7 +23,7 @@ export async function detailOn(page: Page, path: string): Promise<string | undef
     .find((one) => one.startsWith(`/dashboard${path}/`) && !one.endsWith('/new'))
 }
 
-/** How far a page is wider than its window, in pixels. */
+/** How much a page is wider than its window, in pixels. */
 export async function widthTooMuch(page: Page): Promise<number> {
   return page.evaluate(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',

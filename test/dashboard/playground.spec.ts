@@ -16,28 +16,28 @@ describe('the playground', () => {
   const rows = async () => (await dashboard.gateway.usage()).length
   const column = (page: Page, model: string) => page.getByRole('region', { name: model })
 
-  it('tells the price before a picture is paid, which is what it costs', async () => {
+  it('shows the price before the call, and the call costs exactly that', async () => {
     const page = await opened(`image_model=${plus}`)
     await say(page, 'Prompt', 'A lighthouse in a storm')
-    await page.getByRole('button', { name: 'Make the picture for $' }).waitFor()
+    await page.getByRole('button', { name: 'Create the picture for $' }).waitFor()
     const held = Promise.withResolvers<void>()
     await page.route('**/v1/prices', async (route) => {
       await held.promise
       await route.continue()
     })
-    await page.getByLabel('How many').fill('2')
-    await page.getByRole('button', { name: 'Make 2 pictures for …' }).waitFor()
+    await page.getByLabel('Number of pictures').fill('2')
+    await page.getByRole('button', { name: 'Create 2 pictures for …' }).waitFor()
     held.resolve()
-    const button = page.getByRole('button', { name: 'Make 2 pictures for $' })
+    const button = page.getByRole('button', { name: 'Create 2 pictures for $' })
     await button.waitFor()
-    const told = /\$[\d.]+/.exec((await button.textContent())!)![0]
+    const price = /\$[\d.]+/.exec((await button.textContent())!)![0]
     await button.click()
     const made = column(page, plus)
     await made.getByRole('img').nth(1).waitFor()
     const [row] = (await dashboard.gateway.usage()).slice(-1)
     const cost = Number(row!.cost_nano_usd) / 1e9
-    expect(Number(told.slice(1))).to.equal(cost)
-    await made.getByText(told, { exact: true }).waitFor()
+    expect(Number(price.slice(1))).to.equal(cost)
+    await made.getByText(price, { exact: true }).waitFor()
     const link = made.getByRole('link', { name: 'About this request' })
     expect(await link.getAttribute('href')).to.equal(`/dashboard/requests/${row!.id}`)
     const name = await dashboard.gateway.db
@@ -49,10 +49,10 @@ describe('the playground', () => {
     await expectGoodLooks(page)
   })
 
-  it('makes pictures with several models side by side, and edits one that was made', async () => {
+  it('creates pictures with several models side by side, and edits one of them', async () => {
     const page = await opened(`image_model=${plus},${flare}`)
     await say(page, 'Prompt', 'A harbour at night')
-    await page.getByRole('button', { name: 'Make 2 pictures for at most' }).click()
+    await page.getByRole('button', { name: 'Create 2 pictures for at most' }).click()
     await column(page, plus).getByRole('img').waitFor()
     await column(page, flare).getByRole('img').waitFor()
     await page.getByRole('button', { name: `Remove ${plus}` }).click()
@@ -67,27 +67,27 @@ describe('the playground', () => {
     await page.waitForURL(/[?&]image_model=gpt-image-1-mini(&|$)/)
   })
 
-  it('cancels, and says what to do about an error', async () => {
+  it('cancels calls, and shows a remedy for an error', async () => {
     const page = await opened(`image_model=${plus}`)
     await say(page, 'Prompt', 'A boat sandbox:delay=2000')
     await Promise.all([
       column(page, plus).getByRole('button', { name: 'Cancel' }).click(),
-      page.getByRole('button', { name: 'Make the picture for' }).click(),
+      page.getByRole('button', { name: 'Create the picture for' }).click(),
     ])
-    await page.getByText('made to its end and paid').waitFor()
+    await page.getByText('The provider finishes the call and charges it.').waitFor()
     const before = await dashboard.gateway.usage()
-    await until('it is made', async () => (await rows()) > before.length)
-    await page.getByRole('button', { name: 'Show it after all' }).click()
+    await until('the call is recorded', async () => (await rows()) > before.length)
+    await page.getByRole('button', { name: 'Show the result' }).click()
     await column(page, plus).getByRole('img').waitFor()
     expect(await rows()).to.equal(before.length + 1)
     await say(page, 'Prompt', 'sandbox:content-policy')
-    await page.getByRole('button', { name: 'Make the picture for' }).click()
+    await page.getByRole('button', { name: 'Create the picture for' }).click()
     const alert = column(page, plus).getByRole('alert')
     await alert.getByRole('link', { name: 'Request' }).waitFor()
     await alert.getByRole('button', { name: 'Try again' }).waitFor()
   })
 
-  it('talks, shows what is written as text, and tells what it cost', async () => {
+  it('chats, shows answers as plain text, and shows the cost', async () => {
     const page = await opened('tab=chat&chat_model=gpt-5-mini,gemini-3-pro-image')
     const html = '<img src=x onerror=alert(1)> <b>bold</b>'
     await say(page, 'Message', html)
@@ -107,18 +107,18 @@ describe('the playground', () => {
     await expectGoodLooks(page)
   })
 
-  it('compares with a model that can do what is asked, and says what one cannot', async () => {
+  it('suggests a second model with the needed capabilities, and names missing ones', async () => {
     const page = await opened('tab=chat&chat_model=gpt-5-mini')
     await page.getByLabel('Pictures to show').setInputFiles([picture])
     await page.getByRole('button', { name: 'Remove boat.png' }).waitFor()
     await page.getByRole('button', { name: 'Compare with another model' }).click()
     const second = page.getByLabel('Model 2')
     await second.waitFor()
-    expect(await page.getByText('that is left out').count()).to.equal(0)
+    expect(await page.getByText('The request omits this').count()).to.equal(0)
     await page.getByRole('button', { name: 'Remove boat.png' }).waitFor()
     await second.selectOption('groq/llama-3.1-8b-instant')
     await page
-      .getByText('8b-instant cannot see pictures: that is left out for all of them.')
+      .getByText('8b-instant cannot see pictures. The request omits this for all chosen models.')
       .waitFor()
     await expectGoodLooks(page)
     await second.selectOption('claude-sonnet-5')
@@ -127,11 +127,11 @@ describe('the playground', () => {
     await drawn.getByLabel('Size').selectOption('1536x1024')
     await drawn.getByRole('button', { name: 'Compare with another model' }).click()
     await drawn.getByLabel('Model 2').waitFor()
-    expect(await drawn.getByText('that is left out').count()).to.equal(0)
+    expect(await drawn.getByText('The request omits this').count()).to.equal(0)
     expect(await drawn.getByLabel('Size').inputValue()).to.equal('1536x1024')
   })
 
-  it('begins with a good model, whichever is the first of the list', async () => {
+  it('preselects a capable model, not the first of the list', async () => {
     const chat = await opened('tab=chat')
     const model = chat.getByLabel('Model', { exact: true })
     expect(await model.inputValue()).to.equal('gpt-5.4-mini')
@@ -144,23 +144,23 @@ describe('the playground', () => {
     expect(capabilities).to.include({ image_generation: true, image_edit: true })
   })
 
-  it('asks for another key once where another tab has got one', async () => {
+  it('requests one new session key after another tab has replaced it', async () => {
     const three = [plus, flare, 'zai/cogview-4']
     const page = await opened(`image_model=${three.join(',')}`)
     await say(page, 'Prompt', 'A boat')
-    await page.getByRole('button', { name: 'Make 3 pictures for' }).waitFor()
+    await page.getByRole('button', { name: 'Create 3 pictures for' }).waitFor()
     let asked = 0
     page.on('request', (one) => void (asked += one.url().includes(keyPath) ? 1 : 0))
     const { headers } = dashboard.owner
     const body = { mode: 'test' }
     const other = await dashboard.gateway.post(keyPath, body, { key: null, headers })
     expect(other.status).to.equal(201)
-    await page.getByRole('button', { name: 'Make 3 pictures for' }).click()
+    await page.getByRole('button', { name: 'Create 3 pictures for' }).click()
     for (const model of three) await column(page, model).getByRole('img').waitFor()
     expect(asked).to.equal(1)
   })
 
-  it('opens with the model that another page names, of either kind', async () => {
+  it('opens with the model in the address, for chat and for pictures', async () => {
     const chat = await opened('model=gpt-5-mini')
     expect(await chat.getByLabel('Model', { exact: true }).inputValue()).to.equal('gpt-5-mini')
     await chat.getByRole('button', { name: 'Pictures', exact: true }).click()
@@ -169,7 +169,7 @@ describe('the playground', () => {
     expect(await pictures.getByLabel('Model', { exact: true }).inputValue()).to.equal(flare)
   })
 
-  it('leads to the sandbox where no provider is set up', async () => {
+  it('links to the sandbox while no provider is configured', async () => {
     const page = await dashboard.open('/playground')
     await page.getByRole('link', { name: 'Try the sandbox' }).click()
     await page.getByLabel('Prompt').waitFor()

@@ -3,7 +3,7 @@ import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 
 const mistralKey = 'abcdefghijklmnopqrstuvwxyz123456'
 
-describe('the page of providers', () => {
+describe('the providers page', () => {
   const file = {
     providers: [
       {
@@ -16,7 +16,7 @@ describe('the page of providers', () => {
   }
   const dashboard = useDashboard({ file, sleep: async () => undefined })
 
-  it('shows how a provider fails, and that it is left alone', async () => {
+  it('shows failures of a provider, and that its route is paused', async () => {
     const { gateway } = dashboard
     const body = { model: 'small-one', messages: [{ role: 'user', content: 'Hello' }] }
     for (let calls = 0; calls < 5; calls++) {
@@ -27,38 +27,36 @@ describe('the page of providers', () => {
     await own.waitFor()
     const text = await own.innerText()
     expect(text).to.include('100% failed').and.to.include('http://127.0.0.1:9/v1')
-    expect(text).to.match(/Last failure\s.*could not be reached, small-one/)
-    expect(text).to.match(/small-one\s+left alone, tried again in/)
+    expect(text).to.match(/Last failure\s.*unreachable, small-one/)
+    expect(text).to.match(/small-one\s+paused after failures, tried again in/)
     await expectGoodLooks(page)
   })
 
-  it('teaches how a vendor is configured, and takes the settings over', async () => {
+  it('shows how to configure a vendor, and reloads the settings', async () => {
     const page = await dashboard.open('/providers')
     await page.getByText(/^Mistral \d+ models/).click()
     await page.getByText('MISTRAL_API_KEY=your-key').waitFor()
     dashboard.gateway.rewrite(file, { MISTRAL_API_KEY: mistralKey })
-    await page.getByRole('button', { name: 'Read the settings again' }).click()
+    await page.getByRole('button', { name: 'Reload the settings' }).click()
     await page.getByText('Changed: MISTRAL_API_KEY').waitFor()
     await page.getByRole('region', { name: 'Mistral' }).waitFor()
     expect(await page.content()).not.to.include(mistralKey)
     await expectGoodLooks(page)
   })
 
-  it('says what is wrong with settings that are not taken over', async () => {
+  it('shows an error when the changed settings are invalid', async () => {
     const page = await dashboard.open('/providers')
     dashboard.gateway.rewrite({ port: 'none' })
-    await page.getByRole('button', { name: 'Read the settings again' }).click()
+    await page.getByRole('button', { name: 'Reload the settings' }).click()
     expect(await page.getByRole('alert').innerText()).to.match(/PORT/i)
   })
 
-  it('is for those who run the gateway, and says so to others', async () => {
+  it('is for operators only, and says so to other people', async () => {
     const accountId = await dashboard.gateway.createAccount()
     const page = await dashboard.open('/providers', {
       as: await dashboard.gateway.people.signIn({ accountId }),
     })
-    await page
-      .getByRole('heading', { name: 'This page is for those who run the gateway' })
-      .waitFor()
+    await page.getByRole('heading', { name: 'This page is for operators of the gateway' }).waitFor()
     const navigation = page.getByRole('navigation', { name: 'Pages' })
     expect(await navigation.getByRole('link').allInnerTexts()).not.to.include('Providers')
     await expectGoodLooks(page)

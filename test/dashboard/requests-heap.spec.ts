@@ -15,7 +15,7 @@ const growthMiBMax = 1
 describe('the list of requests', () => {
   const dashboard = useDashboard()
 
-  it('takes no more memory when ten thousand rows have passed', async function () {
+  it('uses no more memory after ten thousand rows', async function () {
     this.timeout(60_000)
     const { gateway, owner } = dashboard
     const answer = await gateway.post('/v1/chat/completions', {
@@ -58,7 +58,7 @@ describe('the list of requests', () => {
 
 const nameOf = (poll: number) => `model-${poll}`
 
-/** A whole page that nobody has seen before. */
+/** A page of rows with new ids. */
 function newRows(record: Record, poll: number): Record[] {
   return Array.from({ length: pageRows }, (_, index) => ({
     ...record,
@@ -68,7 +68,7 @@ function newRows(record: Record, poll: number): Record[] {
   }))
 }
 
-/** What is left when the garbage has been collected. */
+/** Heap size and node count after a garbage collection. */
 async function measured(page: Page): Promise<{ heapBytes: number; nodes: number }> {
   const session = await page.context().newCDPSession(page)
   await session.send('Performance.enable')

@@ -9,7 +9,7 @@ const hourMs = 3_600_000
 const idAt = (at: number) => `req_${at.toString(16).padStart(12, '0')}${'0'.repeat(20)}`
 const conversation = { messages: [{ role: 'user', content: 'A lighthouse' }] }
 
-describe("the dashboard's page of requests", () => {
+describe('the requests page', () => {
   const dashboard = useDashboard()
   let accountId: string
   const now = suiteClock()
@@ -48,7 +48,7 @@ describe("the dashboard's page of requests", () => {
 
   const rowsOf = (page: Page) => page.getByRole('region', { name: 'Requests' }).getByRole('row')
 
-  it('lists them as they come in, and texts of others as texts', async () => {
+  it('lists requests as they finish, and shows names as text', async () => {
     const page = await dashboard.open('/requests')
     await page.getByText(name).waitFor()
     const before = await rowsOf(page).count()
@@ -58,7 +58,7 @@ describe("the dashboard's page of requests", () => {
     await expectGoodLooks(page)
   })
 
-  it('opens a request from anywhere in its row, with its exact cost within sight of a telephone', async () => {
+  it('opens a request by a click anywhere in its row, whose exact cost is visible on a telephone', async () => {
     const page = await dashboard.open('/requests', { width: 390 })
     const cell = page.getByRole('row').filter({ hasText: name }).getByRole('cell').last()
     await cell.waitFor()
@@ -71,7 +71,7 @@ describe("the dashboard's page of requests", () => {
     await page.waitForFunction(`document.title === '${id} · Requests · Model-Access Gateway'`)
   })
 
-  it('asks for none while nobody sees the page', async () => {
+  it('sends no request while the page is hidden', async () => {
     const page = await dashboard.open('/requests')
     await page.getByText(name).waitFor()
     await page.evaluate(`Object.defineProperty(document, 'visibilityState', { value: 'hidden' })`)
@@ -98,7 +98,7 @@ describe("the dashboard's page of requests", () => {
     await page.getByText(name).waitFor()
   })
 
-  it('opens a request whose id is pasted anywhere, whenever it was', async () => {
+  it('opens a request of any age when its id is pasted anywhere', async () => {
     const page = await dashboard.open('/keys')
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.evaluate(`navigator.clipboard.writeText('Request ${idAt(old)} failed.')`)
@@ -115,19 +115,19 @@ describe("the dashboard's page of requests", () => {
     await page.getByText("There is no call 'req_none' in this account.").waitFor()
   })
 
-  it('tells why some failed by cause, each with its requests', async () => {
+  it('groups failed requests by cause, with a link to the requests of each', async () => {
     const page = await dashboard.open('/requests')
     await page.getByRole('link', { name: 'Errors by cause' }).click()
     const cause = page.getByRole('listitem').filter({ hasText: 'rate_limit_exceeded' })
     await cause.getByText('The provider limits the rate of requests.').waitFor()
-    expect(await cause.innerText()).to.match(/from xai[^]*What to do: Wait[^]*2 requests/)
+    expect(await cause.innerText()).to.match(/from xai[^]*Remedy: Wait[^]*2 requests/)
     await expectGoodLooks(page)
     await cause.getByRole('link', { name: 'Show these requests' }).click()
     await rowsOf(page).nth(2).waitFor()
     expect(await rowsOf(page).count()).to.equal(3)
   })
 
-  it('tells one in full: attempts, adjustments, the arithmetic, a line to replay it', async () => {
+  it('shows one request in full: attempts, adjustments, cost calculation and a curl command', async () => {
     const answer = await dashboard.gateway.post('/v1/chat/completions', {
       ...conversation,
       model: 'openai/GPT 5 Mini',
@@ -137,11 +137,11 @@ describe("the dashboard's page of requests", () => {
     const page = await dashboard.open(`/requests?id=${id}`)
     await page.getByRole('heading', { name: 'Attempts' }).waitFor()
     const facts = await page.getByRole('main').innerText()
-    expect(facts).to.match(/Model asked for\s+openai\/GPT 5 Mini\s+Which is\s+gpt-5-mini/)
-    expect(facts).to.match(/max_token\s+7\s+left out/)
+    expect(facts).to.match(/Requested model\s+openai\/GPT 5 Mini\s+Catalog model\s+gpt-5-mini/)
+    expect(facts).to.match(/max_token\s+7\s+omitted/)
     expect(facts).to.include('the gateway does not store it')
     const sums = await page
-      .getByRole('region', { name: 'The arithmetic of the cost' })
+      .getByRole('region', { name: 'Calculation of the cost' })
       .getByRole('row')
       .allInnerTexts()
     const amounts = sums.slice(1).map((text) => Number(/\$([\d.]+)\s*$/.exec(text)![1]))
@@ -152,11 +152,11 @@ describe("the dashboard's page of requests", () => {
     await expectGoodLooks(page)
   })
 
-  it('tells why the next provider was asked', async () => {
+  it('explains why the next provider was called', async () => {
     const page = await dashboard.open(`/requests/${idAt(now - 2 * hourMs)}`)
     await page.getByText('The provider failed, or was overloaded. xai was asked next.').waitFor()
     await page.getByText('Nothing else was tried.').waitFor()
-    await page.getByRole('heading', { name: 'It failed with' }).waitFor()
+    await page.getByRole('heading', { name: 'Failed with' }).waitFor()
     await expectGoodLooks(page)
   })
 })

@@ -12,7 +12,7 @@ import { sendRaw } from '../support/raw-connection.ts'
 
 const built = join(projectFolder, 'dashboard/dist')
 
-describe('the dashboard, as it is served', () => {
+describe('serving the dashboard', () => {
   let gateway: TestGateway
   let assets: string[]
   before(async () => {
@@ -24,7 +24,7 @@ describe('the dashboard, as it is served', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     gateway.fetch(path, { key: null, headers, redirect: 'manual' })
 
-  it('is a page that runs nothing but its own files, in no frame', async () => {
+  it('serves a page that loads only its own files and cannot be framed', async () => {
     const page = await get('/dashboard')
     expect(page.status).to.equal(200)
     const policy = page.headers.get('content-security-policy')!
@@ -40,7 +40,7 @@ describe('the dashboard, as it is served', () => {
     for (const name of names) expect((await get(name)).status, name).to.equal(200)
   })
 
-  it('has files that browsers keep for good, packed where they take it', async () => {
+  it('serves files that browsers cache forever, compressed when they accept it', async () => {
     expect(assets.length).to.be.greaterThan(3)
     for (const path of assets) {
       for (const coding of ['br', 'gzip', 'identity']) {
@@ -65,7 +65,7 @@ describe('the dashboard, as it is served', () => {
     }
   })
 
-  it('opens at every address below it', async () => {
+  it('serves the page at every path below /dashboard', async () => {
     const page = await (await get('/dashboard')).text()
     const paths = [
       '/dashboard/',
@@ -88,7 +88,7 @@ describe('the dashboard, as it is served', () => {
     }
   })
 
-  it('says of files of another version that they are', async () => {
+  it('explains that a missing file belongs to another version', async () => {
     for (const path of [
       '/dashboard/assets/keys-AAAAAAAA.js',
       '/dashboard/assets/',
@@ -105,7 +105,7 @@ describe('the dashboard, as it is served', () => {
     }
   })
 
-  it('is where the root leads browsers, and the API reference where it leads others', async () => {
+  it('redirects browsers from / to the dashboard, and other clients to the API reference', async () => {
     const browser = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
     for (const [accept, location] of [
       [browser, '/dashboard'],
@@ -120,17 +120,17 @@ describe('the dashboard, as it is served', () => {
     }
   })
 
-  it('comes with the notices of those whose work is in it', async () => {
+  it('serves the licences of bundled packages', async () => {
     const notices = await get('/dashboard/licences')
     expect(notices.headers.get('content-type')).to.match(/^text\/plain/)
     expect(await notices.text()).to.match(/^## preact - /m)
   })
 })
 
-describe('the files of the dashboard', () => {
+describe('the size of the dashboard', () => {
   before(() => buildDashboard())
 
-  /** A file with those that it loads at once. */
+  /** A file and all files that it imports statically. */
   const closureOf = (name: string, seen = new Set<string>()): Set<string> => {
     if (seen.has(name)) return seen
     seen.add(name)
@@ -145,32 +145,32 @@ describe('the files of the dashboard', () => {
       .map((name) => gzipSync(readFileSync(join(built, 'assets', name))).length)
       .reduce((sum, bytes) => sum + bytes, 0)
 
-  it('are few bytes: 60 kB of script for the first page that is shown, 20 more for any other', () => {
+  it('is at most 60 kB of script for a first page, and 20 kB for each further page', () => {
     const page = readFileSync(join(built, 'index.html'), 'utf8')
     const [, entry = ''] = /src="\/dashboard\/assets\/([\w-]+\.js)"/.exec(page)!
     const first = closureOf(entry)
     const others = readdirSync(join(built, 'assets')).filter(
       (name) => name.endsWith('.js') && !first.has(name),
     )
-    const told = [`the frame ${packedBytes(first)}`]
+    const report = [`the frame ${packedBytes(first)}`]
     for (const name of others) {
       const own = [...closureOf(name)].filter((one) => !first.has(one))
       const bytes = packedBytes(own)
-      told.push(`${name.replace(/-[\w-]{8}\.js$/, '')} ${bytes}`)
+      report.push(`${name.replace(/-[\w-]{8}\.js$/, '')} ${bytes}`)
       expect(bytes, name).to.be.below(20_000)
       expect(bytes + packedBytes(first), name).to.be.below(60_000)
     }
-    process.stdout.write(`      bytes of script, gzip: ${told.join(', ')}\n`)
+    process.stdout.write(`      bytes of script, gzip: ${report.join(', ')}\n`)
     const styles = readdirSync(join(built, 'assets')).filter((name) => name.endsWith('.css'))
     expect(packedBytes(styles)).to.be.below(20_000)
-    // What is packed is packed better by the gateway's first choice.
+    // Brotli, the gateway's first choice, compresses better than gzip.
     const text = readFileSync(join(built, 'assets', entry))
     expect(brotliCompressSync(text).length).to.be.below(gzipSync(text).length)
   })
 })
 
 describe('the build of the dashboard', () => {
-  it('is left out where nothing has changed', async () => {
+  it('is skipped when no source has changed', async () => {
     await buildDashboard()
     let looked: ReturnType<typeof buildDashboard> | undefined
     const ms = cpuMs(() => (looked = buildDashboard()))
@@ -179,7 +179,7 @@ describe('the build of the dashboard', () => {
     expect(ms).to.be.below(500)
   })
 
-  it('says what to do where the packages of development are missing', () => {
+  it('prints a remedy when the development packages are missing', () => {
     const folder = makeFolder()
     try {
       for (const path of ['dashboard/src', 'generated/client-types.ts', 'scripts/dashboard.ts']) {

@@ -12,20 +12,20 @@ describe('the settings of an account', () => {
   const said = (page: Page, text: string | RegExp) =>
     page.getByRole('status').getByText(text).waitFor()
 
-  it('are its name, its budget and limits, and the cache', async () => {
+  it('show name, budget, limits and the cache', async () => {
     const page = await dashboard.open('/settings')
     await page.getByLabel('Name of the account').fill(hostile)
     await page.getByRole('button', { name: 'Save the name' }).click()
-    await said(page, `The account is called ${hostile} now.`)
-    await page.getByRole('button', { name: 'Change them' }).click()
+    await said(page, `The account is now called ${hostile}.`)
+    await page.getByRole('button', { name: 'Change' }).click()
     await expectGoodLooks(page)
     await page.getByLabel('Budget in dollars').fill('1000000.000000001')
     await page.getByLabel('Tokens a minute').fill('5000')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
-    await said(page, 'The budget and the limits are changed')
+    await said(page, 'Budget and limits are changed')
     await page.getByText('$0.00 spent of $1,000,000.00 a month').waitFor()
     await page.getByText('5,000, set for this account').waitFor()
-    await page.getByText('6,000, by the settings of the gateway').waitFor()
+    await page.getByText('6,000, the default of the gateway').waitFor()
     await page.getByText('The cache is on.').waitFor()
     await expectGoodLooks(page)
     const [account] = await dashboard.gateway.db
@@ -39,26 +39,26 @@ describe('the settings of an account', () => {
     })
   })
 
-  it('are its members, whom owners invite, give a role and remove', async () => {
+  it('let owners invite members, change their roles and remove them', async () => {
     const { gateway } = dashboard
     const grace = await gateway.people.signIn({ role: 'member', email: 'grace@example.com' })
     const page = await dashboard.open('/settings/members')
     const row = page.getByRole('row').filter({ hasText: grace.email })
     await row.getByRole('combobox').selectOption('admin')
-    await said(page, 'Somebody is admin now.')
+    await said(page, 'Somebody is now admin.')
     await page.getByLabel('E-mail').fill('grace@example.com')
-    await page.getByRole('button', { name: 'Make the link' }).click()
+    await page.getByRole('button', { name: 'Create the link' }).click()
     await page.getByText('is a member').waitFor()
     await page.getByLabel('E-mail').fill('lin@example.com')
-    await page.getByRole('button', { name: 'Make the link' }).click()
+    await page.getByRole('button', { name: 'Create the link' }).click()
     await said(page, 'lin@example.com is invited.')
-    // Nobody becomes an owner by what the form was left with.
+    // After an invitation, the role returns to its default.
     expect(await page.getByLabel('Role', { exact: true }).inputValue()).to.equal('member')
     const link = await page.getByRole('region', { name: 'the link' }).textContent()
     expect(link).to.match(/\/dashboard\/invitations#token=/)
     await expectGoodLooks(page)
     await page.getByRole('button', { name: 'Withdraw…' }).click()
-    await page.getByRole('button', { name: 'Withdraw it' }).click()
+    await page.getByRole('button', { name: 'Withdraw the invitation' }).click()
     await said(page, 'The invitation of lin@example.com is withdrawn.')
     const created = await gateway.fetch('/api/keys', {
       method: 'POST',
@@ -71,12 +71,12 @@ describe('the settings of an account', () => {
     await page.getByRole('dialog', { name: 'Remove Somebody' }).waitFor()
     await page.getByText('nightly (inference, admin)').waitFor()
     await expectGoodLooks(page)
-    // Who leaves it goes on from where they were.
+    // Closing the dialog returns the focus to its button.
     await page.keyboard.press('Escape')
     await page.locator('button:focus', { hasText: 'Remove…' }).waitFor()
     await page.keyboard.press('Enter')
     await page.getByRole('button', { name: 'Remove the member' }).click()
-    await said(page, 'Somebody is no member any more. Keys that stay: nightly.')
+    await said(page, 'Somebody is no longer a member. Remaining keys: nightly.')
     await row.waitFor({ state: 'detached' })
     // The last owner can neither remove nor demote themselves here.
     const own = page.getByRole('row').filter({ hasText: dashboard.owner.email })
@@ -84,7 +84,7 @@ describe('the settings of an account', () => {
     expect(await own.getByRole('button').count()).to.equal(0)
   })
 
-  it('tell in the audit log who did what, filtered by the address', async () => {
+  it('show the audit log, with filters in the address', async () => {
     const { gateway, owner } = dashboard
     for (const name of ['one', 'two', hostile]) {
       const body = { name, mode: 'test' }
@@ -92,12 +92,12 @@ describe('the settings of an account', () => {
     }
     const page = await dashboard.open('/settings')
     await part(page, 'Audit log')
-    const acts = page.getByRole('region', { name: 'Acts' }).getByRole('row')
+    const acts = page.getByRole('region', { name: 'Actions' }).getByRole('row')
     await acts.filter({ hasText: `Ada Lovelace created the key ${hostile}` }).waitFor()
-    await acts.filter({ hasText: 'came in by a set-up link' }).waitFor()
+    await acts.filter({ hasText: 'used a set-up link' }).waitFor()
     await expectGoodLooks(page)
-    await page.getByLabel('What was done').selectOption('key.create')
-    await acts.filter({ hasText: 'came in' }).waitFor({ state: 'detached' })
+    await page.getByLabel('Action').selectOption('key.create')
+    await acts.filter({ hasText: 'used a set-up link' }).waitFor({ state: 'detached' })
     await acts.filter({ hasText: 'created the key two' }).waitFor()
     await page.getByRole('button', { name: 'two', exact: true }).click()
     await acts.filter({ hasText: 'created the key one' }).waitFor({ state: 'detached' })
@@ -110,10 +110,10 @@ describe('the settings of an account', () => {
       /; Ada Lovelace \(usr_\w+\); created the key two \(key_\w+\); from /,
     )
     await page.goto(page.url().replace(/target=\w+/, 'target=key_0'))
-    await page.getByText('Nothing was done').waitFor()
+    await page.getByText('No actions yet').waitFor()
   })
 
-  it('are not for members, who are told whom to ask', async () => {
+  it('are not for members; the page names who can help', async () => {
     const member = await dashboard.gateway.people.signIn({ role: 'member' })
     const page = await dashboard.open('/settings/members', { as: member })
     await page.getByText('This page is for administrators').waitFor()
@@ -121,7 +121,7 @@ describe('the settings of an account', () => {
     await expectGoodLooks(page)
   })
 
-  it('leave owners to owners, where an admin looks', async () => {
+  it('do not let admins change owners', async () => {
     const admin = await dashboard.gateway.people.signIn({ role: 'admin' })
     const page = await dashboard.open('/settings/members', { as: admin })
     const owner = page.getByRole('row').filter({ hasText: dashboard.owner.email })

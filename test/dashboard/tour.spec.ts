@@ -18,7 +18,7 @@ describe('a tour of the dashboard', () => {
     page = await dashboard.open('', { stays: true })
   })
 
-  it('passes every page of the navigation', async () => {
+  it('includes every page of the navigation', async () => {
     const links = page.getByRole('navigation', { name: 'Pages' }).getByRole('link')
     await links.first().waitFor()
     const addresses = await links.evaluateAll((all) => all.map((one) => one.getAttribute('href')))
@@ -26,21 +26,21 @@ describe('a tour of the dashboard', () => {
     expect(addresses.length).to.be.greaterThan(2)
   })
 
-  it('takes the focus along to the page that a link leads to', async () => {
+  it('moves the focus to a page that a link opens', async () => {
     await page.getByRole('link', { name: 'Requests', exact: true }).press('Enter')
     await page.getByRole('heading', { name: 'Requests', level: 1 }).waitFor()
     await page.locator('main:focus').waitFor()
   })
 
   for (const path of paths) {
-    it(`${path}, and what it leads to first`, async () => {
+    it(`${path}, and the first item that it lists`, async () => {
       await expectGood(`/dashboard${path}`)
       const detail = await detailOn(page, path)
       if (detail !== undefined) await expectGood(detail)
     })
   }
 
-  /** A page that is whole, tells of no failure, has no barrier and does not scroll sideways. */
+  /** The page shows no error, has no accessibility violation and does not scroll sideways. */
   async function expectGood(path: string): Promise<void> {
     await page.goto(dashboard.gateway.url + path)
     await ready(page)

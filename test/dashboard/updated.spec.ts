@@ -6,10 +6,10 @@ import { ready } from './pages.ts'
 const part = /\/dashboard\/assets\/keys-/
 const firstPage = /\/dashboard$/
 
-describe('a page that was opened before the gateway was updated', () => {
+describe('a page that was opened before an update of the gateway', () => {
   const dashboard = useDashboard()
 
-  /** The page as another version has it, to who looks whether there is one. */
+  /** Simulates another version: the file of a page is missing, and the first page names another script. */
   const update = async (page: Page) => {
     await page.route(part, (route) => route.fulfill({ status: 404, body: 'another version' }))
     await page.route(firstPage, (route) =>
@@ -20,7 +20,7 @@ describe('a page that was opened before the gateway was updated', () => {
   }
   const openKeys = (page: Page) => page.getByRole('link', { name: 'API keys' }).click()
 
-  it('is reloaded by itself, once, and shows what was asked for', async () => {
+  it('reloads itself once, and shows the requested page', async () => {
     const page = await dashboard.open('/overview')
     await ready(page)
     await update(page)
@@ -33,7 +33,7 @@ describe('a page that was opened before the gateway was updated', () => {
     await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
   })
 
-  it('is not reloaded again and again where that does not help', async () => {
+  it('does not reload repeatedly when a reload does not help', async () => {
     const page = await dashboard.open('/overview')
     await ready(page)
     await update(page)

@@ -1,10 +1,10 @@
 import { expect } from 'chai'
 import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 
-describe('the page of who is signed in', () => {
+describe('the page of the signed-in person', () => {
   const dashboard = useDashboard()
 
-  it('changes their name and their password', async () => {
+  it('changes name and password', async () => {
     const { gateway } = dashboard
     const grace = { email: 'grace@example.com', name: 'Grace', password: 'a sentence of Grace' }
     const signedUp = await gateway.post('/api/people', grace, { key: null })
@@ -12,7 +12,7 @@ describe('the page of who is signed in', () => {
     const page = await dashboard.open('/you', { as: { token } })
     await page.getByLabel('Name').fill('Grace Hopper')
     await page.getByRole('button', { name: 'Save the name' }).click()
-    await page.getByRole('status').getByText('You are called Grace Hopper now.').waitFor()
+    await page.getByRole('status').getByText('Your name is now Grace Hopper.').waitFor()
     const change = async (current: string, next: string) => {
       await page.getByLabel('Current password', { exact: true }).fill(current)
       await page.getByLabel('New password', { exact: true }).fill(next)
@@ -29,7 +29,7 @@ describe('the page of who is signed in', () => {
     expect((await gateway.post('/api/sessions', again, { key: null })).status).to.equal(201)
   })
 
-  it('lists where they are signed in, and ends one session or all others', async () => {
+  it('lists sessions of the person, and ends one or all others', async () => {
     const { gateway } = dashboard
     const person = await gateway.people.signIn()
     const others = await Promise.all(
@@ -41,7 +41,7 @@ describe('the page of who is signed in', () => {
     await expectGoodLooks(page)
     expect(await rows.getByText('this one').count()).to.equal(1)
     await page.getByRole('button', { name: 'Sign out…' }).first().click()
-    await page.getByRole('button', { name: 'Sign it out' }).click()
+    await page.getByRole('button', { name: 'Sign out the device' }).click()
     await page.getByText('is signed out.').waitFor()
     await rows.nth(4).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Sign out everywhere else…' }).click()
@@ -55,7 +55,7 @@ describe('the page of who is signed in', () => {
     expect((await gateway.fetch('/api/me', { key: null, headers })).status).to.equal(200)
   })
 
-  it('lets them leave an account, and says so where they are its last owner', async () => {
+  it('leaves an account, and refuses when the person is its last owner', async () => {
     const { gateway } = dashboard
     const own = await gateway.createAccount()
     const person = await gateway.people.signIn({ accountId: own })

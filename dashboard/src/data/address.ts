@@ -1,19 +1,19 @@
 import { bodyOf, GET } from './api.ts'
 
-/** How clients reach the gateway, and what is not right about that. */
+/** The gateway's address for clients, and facts from which the page derives warnings. */
 export type Address = {
-  /** Without a path; programs call below its `/v1`. */
+  /** The origin alone; API clients append `/v1`. */
   origin: string
-  /** Of the tool server. */
+  /** URL of the MCP server. */
   tools: string
-  /** Whether the address of this page is another one. */
+  /** Whether the origin differs from the origin of this page. */
   isElsewhere: boolean
   isHttps: boolean
-  /** Whether it may be reached from the internet, as far as its name tells. */
+  /** Whether the host looks reachable from the internet, judged by its name alone. */
   isPublic: boolean
 }
 
-/** The address that the gateway itself gives to clients. */
+/** Asks the gateway for the address that clients must use. Throws a Refusal. */
 export async function askForAddress(signal?: AbortSignal): Promise<Address> {
   const { resource } = await bodyOf(
     GET('/.well-known/oauth-protected-resource', signal === undefined ? {} : { signal }),
@@ -21,7 +21,7 @@ export async function askForAddress(signal?: AbortSignal): Promise<Address> {
   return addressAt(resource)
 }
 
-/** What an address of a tool server says of the way to it. */
+/** Splits the URL of the MCP server into the facts above. */
 export function addressAt(resource: string): Address {
   const { origin, protocol, hostname } = new URL(resource)
   return {
@@ -33,6 +33,6 @@ export function addressAt(resource: string): Address {
   }
 }
 
-/** Names and networks of one machine or one house. */
+/** Host names and networks that are reachable only from one machine or one local network. */
 const privateNames =
   /^(?:localhost|[^.]+|.*\.(?:local|localhost|internal|lan|home|test)|127\..*|10\..*|192\.168\..*|172\.(?:1[6-9]|2\d|3[01])\..*|169\.254\..*|\[.*\])$/

@@ -4,22 +4,22 @@ import { noteAnswer, noteSilence } from './connection.ts'
 
 export type Schemas = components['schemas']
 
-/** Why the gateway did not do what it was asked; `param` names the member at fault. */
+/** A failed request to the gateway; `param` names the invalid member of the request. */
 export class Refusal extends Error {
   override name = 'Refusal'
   readonly status: number
   readonly code: string
   readonly param: string | undefined
-  /** Of the request, as the gateway's log names it; undefined where no answer came. */
+  /** The X-Request-Id of the answer, as in the gateway's log; undefined when no answer arrived. */
   readonly requestId: string | undefined
-  /** Whether it was a call of a model, which GET /api/requests/{id} knows once a provider was asked. */
+  /** Whether this was a model call; GET /api/requests/{id} finds it once a provider was called. */
   readonly isCall: boolean
-  /** When it may be asked again at the earliest, in seconds; undefined where nothing says so. */
+  /** From the Retry-After header, in seconds; undefined without the header. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(
     message: string,
-    told: {
+    details: {
       status: number
       code?: string
       param?: string | undefined
@@ -29,38 +29,38 @@ export class Refusal extends Error {
     },
   ) {
     super(message)
-    this.status = told.status
-    this.code = told.code ?? 'unknown'
-    this.param = told.param
-    this.requestId = told.requestId
-    this.isCall = told.isCall ?? false
-    this.retryAfterSeconds = told.retryAfterSeconds
+    this.status = details.status
+    this.code = details.code ?? 'unknown'
+    this.param = details.param
+    this.requestId = details.requestId
+    this.isCall = details.isCall ?? false
+    this.retryAfterSeconds = details.retryAfterSeconds
   }
 }
 
 let csrfToken: string | undefined
-/** What requests that change something carry from now on. */
+/** Sets the X-CSRF-Token header of later requests that change data. */
 export const setCsrfToken = (token: string | undefined): void => void (csrfToken = token)
 
-/** Called when a request shows that nobody is signed in. */
+/** Called when an answer shows that the session has ended or never existed. */
 let onSignedOut = (): void => undefined
 export const whenSignedOut = (listener: () => void): void => void (onSignedOut = listener)
 
-/** Beyond this an answer is not waited for. */
+/** Requests without an answer are aborted after this time. */
 const answerTimeoutMs = 30_000
 
-/** So often what has to wait for its turn is asked for, and so long it waits at most each time. */
+/** Limits of the retries after a 503 with Retry-After: attempts in total, and the longest delay that is accepted. */
 const turnsMax = 4
 const turnSecondsMax = 2
 
-/** Reports of an account share a few turns: one that is told to come back soon does so by itself. */
+/** Repeats a GET after a 503 with a short Retry-After: the gateway limits concurrent reports per account. */
 async function inTurn(request: Request, signal: AbortSignal): Promise<Response> {
   for (let turn = 1; ; turn++) {
     const response = await fetch(request, { signal })
     const seconds = Number(response.headers.get('retry-after'))
     const isSoon = response.status === 503 && seconds > 0 && seconds <= turnSecondsMax
     if (request.method !== 'GET' || !isSoon || turn === turnsMax) return response
-    // Those that were refused together do not come back together.
+    // Random delays keep requests that were refused together from being repeated together.
     const delayMs = seconds * 1000 * (0.5 + Math.random())
     await new Promise((resolve) => setTimeout(resolve, delayMs))
   }
@@ -69,7 +69,7 @@ async function inTurn(request: Request, signal: AbortSignal): Promise<Response> 
 const client = createClient<paths>({
   baseUrl: location.origin,
   credentials: 'same-origin',
-  // Lists are one parameter, its items with commas between them.
+  // A list is sent as one query parameter with comma-separated items.
   querySerializer: { array: { style: 'form', explode: false } },
   fetch: async (request: Request) => {
     if (csrfToken !== undefined && request.method !== 'GET') {
@@ -87,19 +87,19 @@ const client = createClient<paths>({
       throw new Refusal(
         isLate
           ? `The gateway has not answered within ${answerTimeoutMs / 1000} s. Try again.`
-          : 'The gateway cannot be reached. Look whether it runs, and try again.',
+          : 'The gateway cannot be reached. Check that it is running, then try again.',
         { status: 0, code: isLate ? 'timeout' : 'unreachable' },
       )
     }
   },
 })
 
-/** The operations of the contract (openapi.yaml), typed by it. */
+/** Calls of the operations in openapi.yaml, with their types. */
 export const { GET, POST, PUT, PATCH, DELETE } = client
 
 type Outcome<T> = { data?: T; error?: unknown; response: Response }
 
-/** The body of an answer. Throws a Refusal. */
+/** Returns the body of an answer with status 2xx. Throws a Refusal. */
 export async function bodyOf<T>(asked: Promise<Outcome<T>>): Promise<T> {
   const { data, error, response } = await asked.catch(toStrangeAnswer)
   if (response.ok && data === undefined && response.status !== 204) throw strangeAnswer()
@@ -110,29 +110,29 @@ export async function bodyOf<T>(asked: Promise<Outcome<T>>): Promise<T> {
   throw new Refusal('Your session has ended. Sign in again.', refusal)
 }
 
-/** What pages get without the cookie of a session: they have no key that could be missing. */
+/** Codes of a request without a valid session cookie. Pages send no API key, so `missing_api_key` means the same. */
 const signedOutCodes: ReadonlySet<string> = new Set(['invalid_session', 'missing_api_key'])
 
-/** What is no JSON was not answered by the gateway. */
+/** A body that is not JSON comes from something else than the gateway, such as a proxy. */
 function toStrangeAnswer(thrown: unknown): never {
   throw thrown instanceof SyntaxError ? strangeAnswer() : thrown
 }
 
 function strangeAnswer(): Refusal {
   const text =
-    'Something has answered that is not the gateway: a proxy in between, perhaps. Try again, and look ' +
-    'what is between this page and the gateway.'
+    'The answer did not come from the gateway, but perhaps from a proxy. Try again, and check the ' +
+    'proxies between this page and the gateway.'
   return new Refusal(text, { status: 0, code: 'unreachable' })
 }
 
-/** What an answer says about why it is none. */
+/** Converts an error answer to a Refusal; also one without a body in the contract's form. */
 export function refusalOf(body: unknown, response: Response): Refusal {
   const { error } = (body ?? {}) as Partial<Schemas['ErrorResponse']>
   const { status } = response
   const requestId = response.headers.get('x-request-id') ?? undefined
   const isCall = new URL(response.url || location.href).pathname.startsWith('/v1/')
   if (error === undefined || typeof error.message !== 'string') {
-    return new Refusal(`The gateway answers ${status}. Try again in a moment.`, {
+    return new Refusal(`The gateway answered with status ${status}. Try again in a moment.`, {
       status,
       requestId,
       isCall,

@@ -1,22 +1,22 @@
 import { signal } from '@preact/signals'
 
-/** Whether the gateway is out of reach: it is started anew, or the network is gone. */
+/** Whether the gateway is unreachable: it is restarting, or the network is down. */
 export const isAway = signal(false)
-/** How often it has come back; what is shown is asked for again then. */
+/** Number of times the gateway became reachable again; pages then reload their data. */
 export const returns = signal(0)
 
-/** What a proxy answers that finds no gateway behind it, and the gateway where a provider is in trouble. */
-const nobodyThere = new Set([502, 504])
+/** Statuses that a proxy sends when the gateway is down. The gateway sends them too, but with a request id. */
+const gatewayDownStatuses = new Set([502, 504])
 
-/** Takes note that a request was answered; the gateway's own answers have an id. */
+/** Records that an answer arrived. Only the gateway's own answers have X-Request-Id. */
 export function noteAnswer({ status, headers }: Response): void {
-  if (nobodyThere.has(status) && !headers.has('x-request-id')) return noteSilence()
+  if (gatewayDownStatuses.has(status) && !headers.has('x-request-id')) return noteSilence()
   if (!isAway.value) return
   isAway.value = false
   returns.value += 1
 }
 
-/** Takes note that a request was not answered. */
+/** Records that no answer arrived. */
 export function noteSilence(): void {
   isAway.value = true
 }

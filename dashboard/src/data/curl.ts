@@ -1,7 +1,7 @@
-/** Where lines to copy have the key that is not in them. */
+/** Environment variable that holds the API key in copied commands. */
 export const keyVariable = 'GATEWAY_API_KEY'
 
-/** A line for a shell that sends JSON to an address. */
+/** A curl command that posts JSON to an address. */
 export function curlOf(address: string, body: string, key = `$${keyVariable}`): string {
   return `curl ${address} \\
   -H "Authorization: Bearer ${key}" \\
@@ -9,15 +9,15 @@ export function curlOf(address: string, body: string, key = `$${keyVariable}`): 
   -d ${quoted(body)}`
 }
 
-/** A text as one word of a shell. */
+/** Quotes a text as one word for a POSIX shell. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }
 
-/** What lines ask where any model does. */
+/** Model name in examples that work with any model. */
 export const anyModel = 'gpt-5.4-mini'
 
-/** A line that says hello to a model. */
+/** A curl command that sends "Hello" to a model. */
 export function firstCall(origin: string, model: string, key?: string): string {
   const body = `{"model": "${model}", "messages": [{"role": "user", "content": "Hello"}]}`
   return curlOf(`${origin}/v1/chat/completions`, body, key)

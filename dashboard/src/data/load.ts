@@ -1,22 +1,22 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Refusal } from './api.ts'
 import { returns } from './connection.ts'
-import { renewals, sessionKnown } from './session.ts'
+import { renewals, sessionLoaded } from './session.ts'
 
-/** What was asked for: the last answer stays while the next one is awaited, and when that fails. */
+/** State of a request. `data` keeps the last answer while the next request runs, and when it fails. */
 export type Loaded<T> = {
   data: T | undefined
   error: Refusal | undefined
   isLoading: boolean
-  /** Asks again. */
+  /** Repeats the request. */
   again(): void
 }
 
 type Options = { everyMs?: number }
 
 /**
- * Asks when a component is shown, again when `key` changes, when the gateway has come back or somebody
- * has signed in anew, and every `everyMs` while the page is seen. Answers that come too late are dropped.
+ * Requests data when the component is mounted, when `key` changes, when the gateway is reachable again or
+ * the person has signed in again, and every `everyMs` while the page is visible. Late answers are dropped.
  */
 export function useLoad<T>(
   key: string,
@@ -37,8 +37,8 @@ export function useLoad<T>(
       .then(
         (data) => signal.aborted || setState({ key, data }),
         async (thrown: unknown) => {
-          // What was asked for nobody, or for an account that is left, is not this page's failure.
-          await sessionKnown
+          // A failure without a session, or for an account that the person has left, is not shown.
+          await sessionLoaded
           if (signal.aborted) return
           const error = toRefusal(thrown)
           setState((before) => (before.key === key ? { ...before, error } : { key, error }))
@@ -57,7 +57,7 @@ export function useLoad<T>(
   const isOfKey = state.key === key
   return {
     data: isOfKey ? state.data : undefined,
-    // While the gateway is away the frame says so, and what was loaded stays.
+    // While the gateway is unreachable the page frame says so, and the loaded data stays visible.
     error:
       isOfKey && !(state.error?.code === 'unreachable' && state.data) ? state.error : undefined,
     isLoading,
@@ -65,27 +65,27 @@ export function useLoad<T>(
   }
 }
 
-/** Anything that was thrown, as something to show. */
+/** Converts any thrown value to a Refusal that a page can show. */
 export function toRefusal(thrown: unknown): Refusal {
   if (thrown instanceof Refusal) return thrown
   const message = thrown instanceof Error ? thrown.message : String(thrown)
   return new Refusal(`The dashboard failed: ${message}. Reload the page.`, { status: 0 })
 }
 
-/** Something that can be done. */
+/** An action of the page, such as a form that is sent. */
 export type Act<A extends unknown[] = []> = {
   run(...given: A): Promise<void>
-  /** Whether it is being done; it is not done a second time meanwhile. */
+  /** Whether it is running; it does not run twice at the same time. */
   isBusy: boolean
-  /** Why it was not done. */
+  /** Why the last run failed. */
   error: Refusal | undefined
-  /** What was wrong with the member of the request with this name, or with one within it. */
+  /** The error message when `param` of the failed request starts with this name. */
   faultAt(param: string): string | undefined
-  /** Forgets why. */
+  /** Clears the error. */
   forget(): void
 }
 
-/** Does something once at a time. */
+/** Runs `act` at most once at a time, and keeps its failure. */
 export function useAct<A extends unknown[]>(act: (...given: A) => Promise<void>): Act<A> {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<Refusal>()

@@ -1,8 +1,8 @@
 const grouped = new Intl.NumberFormat('en-US')
 
 /**
- * A sum for people, from an exact decimal text such as `12.000000001`: two decimals, and below a cent the
- * first two digits that are not zero, so that nothing costs nothing.
+ * Formats an exact decimal amount such as `12.000000001`: two decimals, and below a cent the first two
+ * significant digits, so that a small amount is never shown as $0.00.
  */
 export function shortUsd(usd: string): string {
   const [whole = '0', decimals = ''] = usd.split('.')
@@ -14,7 +14,7 @@ export function shortUsd(usd: string): string {
   return exactUsd(`${rounded / nanoPerUsd}.${String(rounded % nanoPerUsd).padStart(9, '0')}`)
 }
 
-/** The same with all of its decimals, and at least two. */
+/** Formats an amount with all of its decimals, and at least two. */
 export function exactUsd(usd: string): string {
   const [whole = '0', decimals = ''] = usd.split('.')
   const text = decimals.replace(/0+$/, '').padEnd(2, '0')
@@ -23,17 +23,17 @@ export function exactUsd(usd: string): string {
 
 const nanoPerUsd = 1_000_000_000n
 
-/** How many decimals the longest of these amounts has: a column of them is aligned by it. */
+/** Number of decimals of the longest amount, by which a column of amounts is aligned. */
 export function placesOf(amounts: readonly (string | null | undefined)[]): number {
   return Math.max(2, ...amounts.map((usd) => decimalsOf(exactUsd(usd ?? '0'))))
 }
 
-/** The decimals of an amount as it is shown. */
+/** Number of decimals in a formatted amount. */
 export function decimalsOf(text: string): number {
   return text.length - text.indexOf('.') - 1
 }
 
-/** A count for people: 1,234 or, of what is long, 12.3M. */
+/** Formats a count: `1,234`, or `12.3M` from 100,000 on. */
 export function shortCount(count: number): string {
   return count < 100_000 ? grouped.format(count) : compact.format(count)
 }

@@ -1,18 +1,18 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { useAct, useLoad, type Act, type Loaded } from './load.ts'
 
-/** One page of a list, as the gateway answers it. */
+/** One page of a list, as the gateway sends it. */
 export type ListPage<T> = { data: T[]; next_cursor: string | null }
 
-/** All that has come of a list so far. */
+/** The items of all pages loaded so far. */
 type Pages<T> = Loaded<readonly T[]> & {
-  /** Asks for the next page; undefined where there is none. */
+  /** Loads the next page; undefined after the last page. */
   more: Act | undefined
 }
 
 /**
- * A list of which pages follow one another; it begins anew when `key` changes. What `ask` gets names
- * the page, as a part of the query: nothing for the first one.
+ * Loads a list page by page, and starts again when `key` changes. `ask` gets the query parameters of the
+ * page: none for the first page, then the cursor.
  */
 export function usePages<T>(
   key: string,
@@ -25,7 +25,7 @@ export function usePages<T>(
   const cursor = (later.at(-1) ?? first)?.next_cursor ?? undefined
   const more = useAct(async () => {
     const next = await ask(cursor === undefined ? {} : { cursor }, new AbortController().signal)
-    // What comes when the list has begun anew is no part of it.
+    // Drop a page that arrives after the list was started again.
     if (begun.current === first) setLater((before) => [...before, next])
   })
   useEffect(() => {

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** Where the dashboard lives. */
+/** Path of the dashboard on the gateway. */
 export const base = '/dashboard'
 
 type Place = { path: string; query: URLSearchParams }
@@ -10,7 +10,7 @@ function read(): Place {
   return { path, query: new URLSearchParams(location.search) }
 }
 
-/** The page that the address names, below `/dashboard`, and its query. */
+/** Path below `/dashboard`, and query, of the current address. */
 export const place = signal(read())
 
 addEventListener('popstate', () => (place.value = read()))
@@ -23,8 +23,8 @@ export function addressOf(path: string, query: Record<string, string | undefined
 }
 
 /**
- * What the address names on the page that is shown: all below its first part, as it was meant; undefined
- * for nothing. Anybody writes addresses: one that is not well-formed is left as it is.
+ * The decoded rest of the path after its first segment, such as the id in `/keys/{id}`; undefined when it is
+ * empty. A malformed percent-encoding is returned unchanged.
  */
 export function nameInPlace(): string | undefined {
   const text = place.value.path.split('/').slice(2).join('/')
@@ -36,7 +36,7 @@ export function nameInPlace(): string | undefined {
   }
 }
 
-/** Shows a page; `replace` leaves no step back. */
+/** Navigates to a page; `replace` adds no history entry. */
 export function go(address: string, { replace = false } = {}): void {
   history[replace ? 'replaceState' : 'pushState'](null, '', address)
   const before = place.value.path
@@ -44,13 +44,13 @@ export function go(address: string, { replace = false } = {}): void {
   if (place.value.path !== before) scrollTo(0, 0)
 }
 
-/** Changes the query of the page that is shown; undefined takes a parameter out. */
+/** Changes query parameters of the current address; undefined removes one. */
 export function setQuery(change: Record<string, string | undefined>): void {
   const query = { ...Object.fromEntries(place.value.query), ...change }
   go(addressOf(place.value.path, query), { replace: true })
 }
 
-/** Follows links within the dashboard without loading it anew. */
+/** Navigates by links within the dashboard without loading the document again. */
 export function followLinks(event: MouseEvent): void {
   if (event.defaultPrevented || event.button !== 0) return
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return

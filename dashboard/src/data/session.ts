@@ -5,27 +5,27 @@ import { bodyOf, DELETE, GET, Refusal, setCsrfToken, whenSignedOut, type Schemas
 export type SignedIn = Schemas['SignedIn']
 type Membership = Schemas['Membership']
 
-/** Who is signed in; null for nobody, undefined while that is not known. */
+/** The session; null when signed out, undefined until the gateway has answered. */
 export const signedIn = signal<SignedIn | null | undefined>(undefined)
-/** Why that could not be asked. */
+/** Why the session could not be loaded. */
 export const sessionError = signal<Refusal | undefined>(undefined)
 
-let tellKnown = (): void => undefined
-/** Resolves once it is known who is signed in, or that it cannot be asked. */
-export const sessionKnown = new Promise<void>((resolve) => (tellKnown = resolve))
-/** How often somebody has signed in anew above a page; what it shows is asked for again then. */
+let resolveLoaded = (): void => undefined
+/** Resolves when the session has been loaded, or loading it has failed. */
+export const sessionLoaded = new Promise<void>((resolve) => (resolveLoaded = resolve))
+/** Number of sign-ins in the dialog above a page; the page then reloads its data. */
 export const renewals = signal(0)
 
 const keptAccount = 'gateway_account'
 const chosenAccountId = signal(localStorage.getItem(keptAccount) ?? undefined)
 
-/** The account that the pages are about, and what the person is in it. */
+/** The person's membership in the account that the pages show. */
 export const membership = computed<Membership | undefined>(() => {
   const memberships = signedIn.value?.person.memberships ?? []
   return memberships.find((one) => one.account_id === chosenAccountId.value) ?? memberships[0]
 })
 
-/** In which role the person acts in an account; of others only those who run the gateway know. */
+/** The person's role in an account. Operators may open accounts in which they are no members; they act as owners. */
 export function roleIn(accountId: string): Schemas['Role'] {
   const memberships = signedIn.value?.person.memberships ?? []
   return memberships.find((one) => one.account_id === accountId)?.acts_as ?? 'owner'
@@ -35,15 +35,15 @@ export function roleIn(accountId: string): Schemas['Role'] {
 export const isOwner = computed(() => membership.value?.acts_as === 'owner')
 
 const audiences = ['everybody', 'administrators', 'operators'] as const
-/** Whom a page is for; each may see those of the ones before it, too. */
+/** The readers of a page; each group may also open the pages of the groups before it. */
 export type Audience = (typeof audiences)[number]
 
 const keptAudience = 'gateway_audience'
 const lastAudience = audiences.find((one) => one === localStorage.getItem(keptAudience))
 
 /**
- * What the person is among these in the chosen account; until the session is known what they were when the
- * browser was last here, and undefined where it was not.
+ * The group of the signed-in person in the chosen account. Until the session is loaded, the group of the last
+ * visit in this browser; undefined without an earlier visit.
  */
 export const audience = computed<Audience | undefined>(() => {
   if (signedIn.value === undefined) return lastAudience
@@ -58,13 +58,13 @@ effect(() => {
   else if (audience.value !== undefined) localStorage.setItem(keptAudience, audience.value)
 })
 
-/** Whether the person may administer the account; it is tried where that is not known yet. */
+/** Whether the person may administer the account. True until known; the gateway checks each request. */
 export const mayAdminister = computed(() => audience.value !== 'everybody')
 
-/** Whether the person runs the gateway. */
+/** Whether the person is an operator of the gateway. */
 export const isOperator = computed(() => audience.value === 'operators')
 
-/** Whether a page for these is for the person. */
+/** Whether the signed-in person may open the pages of a group. */
 export function isFor(those: Audience): boolean {
   return (
     audience.value !== undefined && audiences.indexOf(audience.value) >= audiences.indexOf(those)
@@ -72,8 +72,8 @@ export function isFor(those: Audience): boolean {
 }
 
 /**
- * What names the account that was chosen to the gateway, also before it is known whether the person is
- * still a member of it; nothing for the first one, which it takes by default.
+ * Query parameter for the chosen account, also before the session shows that the person is still a member
+ * of it; empty for the first account, which is the gateway's default.
  */
 export function accountQuery(): { account_id?: string } {
   const id = chosenAccountId.value
@@ -86,17 +86,17 @@ export function chooseAccount(id: string): void {
   chosenAccountId.value = id
 }
 
-/** Takes over what signing in has answered. */
+/** Stores the answer to a sign-in. */
 export function enter(body: SignedIn): void {
   setCsrfToken(body.csrf_token)
   if (signedIn.value && signedIn.value.session.id !== body.session.id) renewals.value += 1
   sessionError.value = undefined
   isOver.value = false
   signedIn.value = body
-  tellKnown()
+  resolveLoaded()
 }
 
-/** Whether the session of who is signed in has ended, by its age or elsewhere; the page stays meanwhile. */
+/** Whether the session has expired or was ended elsewhere; the page stays visible behind the sign-in dialog. */
 export const isOver = signal(false)
 
 /** Signs out. */
@@ -109,32 +109,32 @@ export async function leave(): Promise<void> {
   forget()
 }
 
-/** Takes over what has changed of the person. */
+/** Stores changed data of the signed-in person. */
 export function setPerson(person: SignedIn['person']): void {
   if (signedIn.value) signedIn.value = { ...signedIn.value, person }
 }
 
-/** Shows the entrance, whoever was there. */
+/** Clears the session and shows the sign-in page. */
 export function forget(): void {
   setCsrfToken(undefined)
   isOver.value = false
   signedIn.value = null
-  tellKnown()
+  resolveLoaded()
 }
 
-/** Whether somebody may be signed in: somebody was in this browser, or the gateway says so. */
-export const isSomebody = signal(lastAudience !== undefined)
+/** Whether a session may exist: this browser had one, or the gateway reports one. */
+export const maybeSignedIn = signal(lastAudience !== undefined)
 
-/** Loads the session. Without one before, asks first whether there is one: browsers log each 401 as an error. */
+/** Loads the session. Browsers log each 401 as an error, so GET /api/entrance is asked first in a new browser. */
 export async function look(): Promise<void> {
   try {
-    isSomebody.value ||= (await bodyOf(GET('/api/entrance'))).is_signed_in
-    if (!isSomebody.value) return forget()
+    maybeSignedIn.value ||= (await bodyOf(GET('/api/entrance'))).is_signed_in
+    if (!maybeSignedIn.value) return forget()
     enter(await bodyOf(GET('/api/sessions/current')))
   } catch (error) {
     if (!(error instanceof Refusal) || error.status !== 401) sessionError.value = error as Refusal
     else if (!signedIn.value) forget()
-    tellKnown()
+    resolveLoaded()
   }
 }
 

@@ -1,7 +1,7 @@
 import { firstCall, keyVariable } from './curl.ts'
 
 export type Snippet = { name: string; text: string }
-/** Where a client is to come, and with which key; without one it signs in. */
+/** URL of the MCP server and an API key; without a key the client signs in with OAuth. */
 export type Access = { tools: string; key?: string | undefined }
 
 const printed = (value: unknown) => JSON.stringify(value, null, 2)
@@ -10,11 +10,11 @@ const headersOf = ({ key }: Access) => (key === undefined ? {} : { headers: { 'x
 type Program = {
   origin: string
   model: string
-  /** In the lines themselves; without one they take it from a variable. */
+  /** Written into the code; without it the code reads an environment variable. */
   key?: string
 }
 
-/** Lines that call a model as they are. */
+/** Programs that call a model; each runs unchanged. */
 export function programSnippets(given: Program): readonly Snippet[] {
   const { origin, model, key } = given
   return [
@@ -40,7 +40,7 @@ print(answer.choices[0].message.content)`,
   ]
 }
 
-/** The first lines of a program that has the SDK. */
+/** Creates the client of the OpenAI SDK in TypeScript. */
 export function typescriptClient(origin: string, key?: string): string {
   const text = key === undefined ? `process.env.${keyVariable}` : `'${key}'`
   return `import OpenAI from 'openai'
@@ -48,7 +48,7 @@ export function typescriptClient(origin: string, key?: string): string {
 const client = new OpenAI({ apiKey: ${text}, baseURL: '${origin}/v1' })`
 }
 
-/** The same in Python. */
+/** Creates the client of the OpenAI SDK in Python. */
 export function pythonClient(origin: string, key?: string): string {
   const [imported, text] =
     key === undefined ? ['import os\n', `os.environ["${keyVariable}"]`] : ['', `"${key}"`]
@@ -57,7 +57,7 @@ export function pythonClient(origin: string, key?: string): string {
 client = OpenAI(api_key=${text}, base_url="${origin}/v1")`
 }
 
-/** How clients of the tool server are told of it (docs/connect.md#add-it-to-a-client). */
+/** Configuration of the MCP server for common clients (docs/connect.md#add-it-to-a-client). */
 export function toolSnippets(access: Access): readonly Snippet[] {
   return [
     { name: 'Claude Code', text: claudeCode(access) },
@@ -77,13 +77,13 @@ export function cursorFile(access: Access): string {
   return printed({ mcpServers: { gateway: { url: access.tools, ...headersOf(access) } } })
 }
 
-/** As most other clients read it. */
+/** Configuration in the form that most other clients read. */
 function plainFile(access: Access): string {
   const gateway = { type: 'http', url: access.tools, ...headersOf(access) }
   return printed({ mcpServers: { gateway } })
 }
 
-/** Without a key in it: the file is shared with a project, and the editor asks for the key. */
+/** VS Code's configuration file. It is shared with the project, so the editor asks for the key. */
 export function codeFile({ tools, key }: Access): string {
   const server = { type: 'http', url: tools }
   if (key === undefined) return printed({ servers: { gateway: server } })
@@ -94,7 +94,7 @@ export function codeFile({ tools, key }: Access): string {
   })
 }
 
-/** For clients that start programs only. */
+/** For clients that can only start local programs. */
 export function startedProgram({ tools, key }: Access): string {
   const args = ['-y', 'mcp-remote', tools]
   const gateway =
@@ -108,13 +108,13 @@ export function startedProgram({ tools, key }: Access): string {
   return printed({ mcpServers: { gateway } })
 }
 
-/** Opens Cursor, which asks whether to add the server. */
+/** A link that opens Cursor, which asks whether to add the server. */
 export function cursorLink(access: Access): string {
   const config = btoa(JSON.stringify({ url: access.tools, ...headersOf(access) }))
   return `cursor://anysphere.cursor-deeplink/mcp/install?name=gateway&config=${encodeURIComponent(config)}`
 }
 
-/** Opens VS Code, which asks whether to add the server. */
+/** A link that opens VS Code, which asks whether to add the server. */
 export function codeLink({ tools }: Access): string {
   const server = { name: 'gateway', type: 'http', url: tools }
   return `vscode:mcp/install?${encodeURIComponent(JSON.stringify(server))}`

@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 
-/** The title of what a page shows now, where that is a part of it. */
+/** Title of the shown part of a page, such as the name of a key. */
 export const partTitle = signal<string | undefined>(undefined)
 
-/** Names a part of a page in the title of the window, as long as it is shown. */
+/** Sets the part's title in the window title while the component is mounted. */
 export function useTitle(title: string | undefined): void {
   useEffect(() => {
     partTitle.value = title

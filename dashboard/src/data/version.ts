@@ -1,14 +1,14 @@
 import { Refusal } from './api.ts'
 import { base } from './place.ts'
 
-/** Beyond this the gateway is taken to be away. */
+/** Timeout for loading the gateway's current page. */
 const lookTimeoutMs = 10_000
-/** From which version the page was reloaded, as long as the window is open. */
+/** Session storage key: path of the script before the last reload. */
 const reloadedFrom = 'gateway_reloaded_from'
 
 /**
- * Loads a part of the dashboard. Where that fails because the gateway has been updated since the page
- * was opened, the page is reloaded, once; otherwise a Refusal is thrown.
+ * Loads a part of the dashboard. When the file is missing because the gateway was updated since the page was
+ * opened, reloads the page, once; otherwise throws a Refusal.
  */
 export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
   try {
@@ -19,13 +19,13 @@ export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
       return new Promise(() => undefined)
     }
     throw new Refusal(
-      'This page could not be loaded. Look whether the gateway runs, and try again.',
+      'This page could not be loaded. Check that the gateway is running, then try again.',
       { status: 0, code: 'unreachable' },
     )
   }
 }
 
-/** Whether the gateway has other files than this page runs, and it was not reloaded for that yet. */
+/** Whether the gateway serves another version than this page runs, and the page was not yet reloaded for it. */
 async function isUpdated(): Promise<boolean> {
   const script = document.querySelector<HTMLScriptElement>('script[type="module"]')
   const running = new URL(script!.src).pathname

@@ -14,11 +14,11 @@ type DollarProps = {
   label: string
   hint: string
   fault: string | undefined
-  /** What it is so far. */
+  /** Current value. */
   usd?: string | undefined
 }
 
-/** An amount of money that may be spent. */
+/** A field for an amount in US dollars. */
 export function DollarField({ label, hint, fault, usd = '' }: DollarProps) {
   return (
     <Field label={label} hint={hint} fault={fault}>
@@ -39,11 +39,11 @@ export function DollarField({ label, hint, fault, usd = '' }: DollarProps) {
 type BudgetProps = {
   budget: Schemas['NullableBudgetState'] | undefined
   hint: string
-  /** What is wrong with what was given. */
+  /** Error message of the field. */
   fault: string | undefined
 }
 
-/** What may be spent, and in which time. */
+/** Fields for the amount and the period of a budget. */
 export function BudgetFields({ budget, hint, fault }: BudgetProps) {
   return (
     <>
@@ -65,11 +65,11 @@ export function BudgetFields({ budget, hint, fault }: BudgetProps) {
 
 type LimitProps = {
   limits: Schemas['Limits'] | undefined
-  /** What is wrong with the member of the request with this name. */
+  /** Error message for a member of the request, by its name. */
   faultAt: (param: string) => string | undefined
 }
 
-/** What may be used at once and in a minute. */
+/** Fields for limits per minute and for concurrent calls. */
 export function LimitFields({ limits, faultAt }: LimitProps) {
   return (
     <>
@@ -92,7 +92,7 @@ export function LimitFields({ limits, faultAt }: LimitProps) {
   )
 }
 
-/** What those fields ask for: what is empty is lifted. */
+/** Converts the texts of these fields to a request body; an empty field removes the limit or budget. */
 export function allowanceOf(texts: Readonly<Record<string, string>>) {
   const { usd, period } = texts
   const limits = limitFields.map(({ name }) => {
@@ -100,7 +100,7 @@ export function allowanceOf(texts: Readonly<Record<string, string>>) {
     return [name, text === undefined ? null : Number(text)]
   })
   return {
-    // The names are the contract's own, and so are the periods that the field offers.
+    // The names are the contract's, and the field offers only the contract's periods.
     limits: Object.fromEntries(limits) as Schemas['Limits'],
     budget:
       usd === undefined ? null : { usd: usd.trim(), period: period as Schemas['BudgetPeriod'] },

@@ -5,20 +5,20 @@ import { DialogButton, type ButtonLook } from './dialog-button.tsx'
 import { Failure } from './failure.tsx'
 
 type Props = {
-  /** The button that asks. */
+  /** The button that opens the question. */
   button: ButtonLook
   title: string
-  /** What it would do. */
+  /** What the action would do. */
   children: ComponentChildren
-  /** What the button says that does it. */
+  /** Label of the button that runs the action. */
   act: string
-  /** Does it, and gives what has happened, in words. Throws a Refusal. */
+  /** Runs the action; resolves to a sentence about the result. Throws a Refusal. */
   run: () => Promise<string>
-  /** Called with those words, for the page to say them (`Said`). */
+  /** Receives that sentence, for the page to show in `Said`. */
   onDone: (said: string) => void
 }
 
-/** A button for what cannot be undone: it asks first, and tells the page when it is done. */
+/** A button for an action that cannot be undone: it asks for confirmation first. */
 export function AskFirst({ button, ...question }: Props) {
   return (
     <DialogButton button={button}>
@@ -36,7 +36,7 @@ function Question({ title, children, act, run, onDone, onClose }: QuestionProps)
     onDone(said)
   })
   return (
-    <Dialog title={title} onClose={onClose} isFast={doing.isBusy}>
+    <Dialog title={title} onClose={onClose} isLocked={doing.isBusy}>
       {children}
       <Failure error={doing.error} />
       <p class="row">

@@ -2,25 +2,25 @@ import { useState } from 'preact/hooks'
 import { numbers, Table } from './table.tsx'
 
 export type Bar = {
-  /** Below the bar. */
+  /** Text below the bar. */
   label: string
-  /** From bottom to top, one for each series. */
+  /** One value per series, stacked from bottom to top. */
   values: readonly number[]
 }
 type Props = {
   caption: string
   series: readonly string[]
   bars: readonly Bar[]
-  /** A value in words. */
-  tell: (value: number) => string
+  /** Formats a value. */
+  format: (value: number) => string
 }
 
 const height = 160
 const width = 800
 const gap = 0.25
 
-/** Stacked bars over time, and the same numbers as a table. */
-export function Bars({ caption, series, bars, tell }: Props) {
+/** Stacked bars over time; a button shows the same numbers as a table. */
+export function Bars({ caption, series, bars, format }: Props) {
   const [isTable, setTable] = useState(false)
   const most = Math.max(...bars.map(sumOf), Number.MIN_VALUE)
   return (
@@ -44,10 +44,10 @@ export function Bars({ caption, series, bars, tell }: Props) {
         </ul>
       )}
       {isTable ? (
-        <Numbers {...{ caption, series, bars, tell }} />
+        <Numbers {...{ caption, series, bars, format }} />
       ) : (
         <Plot
-          {...{ bars, most, tell }}
+          {...{ bars, most, format }}
           label={`${caption}, as bars. The button above shows the numbers.`}
         />
       )}
@@ -60,9 +60,9 @@ const seriesColours = 8
 function Plot({
   bars,
   most,
-  tell,
+  format,
   label,
-}: Pick<Props, 'bars' | 'tell'> & { most: number; label: string }) {
+}: Pick<Props, 'bars' | 'format'> & { most: number; label: string }) {
   const step = width / Math.max(bars.length, 1)
   return (
     <>
@@ -77,7 +77,7 @@ function Plot({
           let top = height
           return (
             <g key={bar.label}>
-              <title>{`${bar.label}: ${tell(sumOf(bar))}`}</title>
+              <title>{`${bar.label}: ${format(sumOf(bar))}`}</title>
               {bar.values.map((value, at) => {
                 const size = (value / most) * (height - 4)
                 top -= size
@@ -98,14 +98,14 @@ function Plot({
       </svg>
       <p class="axis">
         <span>{bars[0]?.label}</span>
-        <span>highest {tell(most === Number.MIN_VALUE ? 0 : most)}</span>
+        <span>highest {format(most === Number.MIN_VALUE ? 0 : most)}</span>
         <span>{bars.at(-1)?.label}</span>
       </p>
     </>
   )
 }
 
-function Numbers({ caption, series, bars, tell }: Props) {
+function Numbers({ caption, series, bars, format }: Props) {
   return (
     <Table label={caption} columns={['When', ...series.map(numbers)]}>
       {bars.map((bar) => (
@@ -113,7 +113,7 @@ function Numbers({ caption, series, bars, tell }: Props) {
           <th scope="row">{bar.label}</th>
           {bar.values.map((value, at) => (
             <td class="number" key={at}>
-              {tell(value)}
+              {format(value)}
             </td>
           ))}
         </tr>

@@ -2,9 +2,9 @@ import { useEffect, useState } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 const shownMs = 2000
-const told = { copied: 'Copied', failed: 'Mark it and copy' } as const
+const outcomeTexts = { copied: 'Copied', failed: 'Select and copy it' } as const
 
-/** Copies a text, and says that it has. */
+/** Copies a text to the clipboard, and shows whether that succeeded. */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   const [outcome, setOutcome] = useState<'copied' | 'failed'>()
   useEffect(() => {
@@ -13,11 +13,11 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
     return () => clearTimeout(timer)
   }, [outcome])
   const copy = async () => {
-    // Browsers offer it to pages of https and of this machine only.
+    // Browsers provide the clipboard only to pages on HTTPS or localhost.
     const done = navigator.clipboard?.writeText(text) ?? Promise.reject(new Error('no clipboard'))
     setOutcome(await done.then(() => 'copied' as const).catch(() => 'failed' as const))
   }
-  const said = outcome === undefined ? 'Copy' : told[outcome]
+  const said = outcome === undefined ? 'Copy' : outcomeTexts[outcome]
   return (
     <button
       type="button"
@@ -31,7 +31,7 @@ export function CopyButton({ text, what }: { text: string; what: string }) {
   )
 }
 
-/** Lines to copy, as they are. */
+/** Preformatted text with a copy button. */
 export function Snippet({ text, what }: { text: string; what: string }) {
   return (
     <div class="snippet">

@@ -1,12 +1,12 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 
-/** A button: what it says, its look, and what it is called where several say the same. */
+/** A button's text and class; `label` distinguishes several buttons with the same text. */
 export type ButtonLook = { text: string; class: string; label?: string }
 
 type ButtonProps = { button: ButtonLook; children: (close: () => void) => ComponentChildren }
 
-/** A button with a dialog behind it. */
+/** A button that opens a dialog. */
 export function DialogButton({ button, children }: ButtonProps) {
   const [isOpen, setOpen] = useState(false)
   return (

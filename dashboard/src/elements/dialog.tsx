@@ -4,24 +4,24 @@ import { Icon } from './icon.tsx'
 
 type Props = {
   title: string
-  /** Closed by Escape or its button; not while something is under way that must be seen. */
+  /** Called by Escape and the close button, unless `isLocked`. */
   onClose: () => void
-  isFast?: boolean
+  isLocked?: boolean
   children: ComponentChildren
 }
 
-/** A dialog above the page, which the browser keeps the focus in. */
-export function Dialog({ title, onClose, isFast = false, children }: Props) {
+/** A modal dialog; the browser keeps the focus in it. */
+export function Dialog({ title, onClose, isLocked = false, children }: Props) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // At once, so that the focus goes back while the dialog is still there to give it back.
+  // A layout effect, since the browser can restore the focus only while the dialog is in the document.
   useLayoutEffect(() => {
     const dialog = element.current!
     const { activeElement: opener } = document
     dialog.showModal()
     return () => {
       dialog.close()
-      // It may be gone from the page before the browser gives the focus back.
+      // The dialog may leave the document before the browser has restored the focus.
       const isLost = document.activeElement === document.body
       if (isLost && opener instanceof HTMLElement) opener.focus()
     }
@@ -32,12 +32,12 @@ export function Dialog({ title, onClose, isFast = false, children }: Props) {
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault()
-        if (!isFast) onClose()
+        if (!isLocked) onClose()
       }}
     >
       <div class="head">
         <h2 id={id}>{title}</h2>
-        {!isFast && (
+        {!isLocked && (
           <button type="button" class="plain small" aria-label="Close" onClick={onClose}>
             <Icon name="close" />
           </button>

@@ -4,7 +4,7 @@ import { signedIn } from '../data/session.ts'
 
 type Props = { error: Refusal | undefined; again?: (() => void) | undefined }
 
-/** What went wrong and what helps, told at once; leads to the row of the request where there is one. */
+/** An error message, announced by screen readers, with a link to the failed request if it was a model call. */
 export function Failure({ error, again }: Props) {
   if (error === undefined) return null
   return (
@@ -16,14 +16,14 @@ export function Failure({ error, again }: Props) {
             Try again
           </button>
         )}
-        <Which error={error} />
+        <RequestId error={error} />
       </p>
     </div>
   )
 }
 
-/** Leads to the row of a call; of what else has failed at the gateway, tells what its log names it. */
-function Which({ error: { status, requestId, isCall } }: { error: Refusal }) {
+/** Links a model call to its row; for another request that failed with 5xx, shows the id for the log. */
+function RequestId({ error: { status, requestId, isCall } }: { error: Refusal }) {
   if (requestId === undefined || !signedIn.value) return null
   if (isCall) return <a href={addressOf('/requests', { id: requestId })}>Request {requestId}</a>
   return status < 500 ? null : <small>Request {requestId}</small>

@@ -1,29 +1,32 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
-/** What ties a control to its label, its hint and its fault. */
+/** Attributes that connect a control with its label, hint and error. */
 export type FieldAttributes = { id: string; 'aria-describedby'?: string; 'aria-invalid'?: 'true' }
 
 type Props = {
   label: string
   hint?: ComponentChildren
-  /** What is wrong with what was given. */
+  /** Error message for the value. */
   fault?: string | undefined
   children: (attributes: FieldAttributes) => ComponentChildren
 }
 
-/** A control with its label; `children` makes it, with the attributes that it is given. */
+/** A labelled control; `children` renders the control with the given attributes. */
 export function Field({ label, hint, fault, children }: Props) {
   const id = useId()
-  const told = [...(hint === undefined ? [] : ['hint']), ...(fault === undefined ? [] : ['fault'])]
+  const descriptions = [
+    ...(hint === undefined ? [] : ['hint']),
+    ...(fault === undefined ? [] : ['fault']),
+  ]
   return (
     <div class="field">
       <label for={id}>{label}</label>
       {children({
         id,
-        ...(told.length === 0
+        ...(descriptions.length === 0
           ? {}
-          : { 'aria-describedby': told.map((name) => `${id}-${name}`).join(' ') }),
+          : { 'aria-describedby': descriptions.map((name) => `${id}-${name}`).join(' ') }),
         ...(fault === undefined ? {} : { 'aria-invalid': 'true' }),
       })}
       {hint !== undefined && (

@@ -1,22 +1,22 @@
 import { place, setQuery } from '../data/place.ts'
 import { Field } from './field.tsx'
 
-/** A value that can be chosen, and its name. */
+/** An option of a filter: its value and its text. */
 export type Choice = readonly [value: string, text: string]
 
 type ChoiceProps = {
-  /** Its name in the address. */
+  /** Name of its query parameter. */
   name: string
   label: string
-  /** What is chosen while the address does not have it. */
+  /** Text of the option that stands for no filter. */
   all: string
   choices: readonly Choice[]
 }
 
-/** A choice that the address keeps. */
+/** A filter with fixed options; its value is a query parameter of the address. */
 export function ChoiceFilter({ name, label, all, choices }: ChoiceProps) {
   const chosen = place.value.query.get(name) ?? ''
-  // What the address asks for is shown, also where nobody knows it.
+  // A value from the address that is not among the options is shown as it is written.
   const isKnown = chosen === '' || choices.some(([value]) => value === chosen)
   const unknown: Choice[] = isKnown ? [] : [[chosen, chosen]]
   return (
@@ -37,14 +37,14 @@ export function ChoiceFilter({ name, label, all, choices }: ChoiceProps) {
   )
 }
 
-/** Whether the address has one of these. */
+/** Whether the address contains one of these query parameters. */
 export function isFilteredBy(names: readonly string[]): boolean {
   return names.some((name) => place.value.query.get(name))
 }
 
 type ClearProps = { names: readonly string[]; children?: string }
 
-/** Takes these out of the address, where it has one of them. */
+/** A button that removes these query parameters from the address; hidden when it has none of them. */
 export function ClearFilters({ names, children = 'Clear the filters' }: ClearProps) {
   if (!isFilteredBy(names)) return null
   const none = Object.fromEntries(names.map((name) => [name, undefined]))

@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import { addressOf, go } from '../data/place.ts'
 import { Field } from './field.tsx'
 
-/** The id of a request within a text, as an error or a log tells it; undefined where there is none. */
+/** The first request id in a text, such as an error message or a log line; undefined without one. */
 export function requestIdIn(text: string): string | undefined {
   return /\breq_[0-9a-f]{32}\b/.exec(text)?.[0]
 }
@@ -11,7 +11,7 @@ function openRequest(id: string): void {
   go(addressOf(`/requests/${encodeURIComponent(id)}`))
 }
 
-/** Opens the row of a request whose id is pasted where no field has the focus. */
+/** Opens a request when its id is pasted outside of any field. */
 export function usePastedRequest(): void {
   useEffect(() => {
     const paste = (event: ClipboardEvent) => {
@@ -25,7 +25,7 @@ export function usePastedRequest(): void {
   }, [])
 }
 
-/** A field that opens the row of a request, whenever that was; one that is pasted opens at once. */
+/** A search field for a request id, of any age; a pasted id opens at once. */
 export function FindRequest({ onFound }: { onFound?: () => void }) {
   const open = (id: string, field: HTMLInputElement) => {
     field.value = ''

@@ -1,7 +1,7 @@
 import type { ComponentProps } from 'preact'
 
 type Props = Omit<ComponentProps<'form'>, 'onSubmit'> & {
-  /** Sends what was filled in; a failure is the sender's own to show. */
+  /** Sends the form's data, and shows its own failures. */
   send: (filled: FormData, form: HTMLFormElement) => Promise<void> | void
 }
 

@@ -8,7 +8,7 @@ type State = Pick<
   'amount' | 'period' | 'spent' | 'reserved' | 'left' | 'renews_at'
 >
 
-/** What is spent of a budget, what calls under way may still cost, and what is left. */
+/** State of a budget: spent, reserved for calls in progress, and left. */
 export function Gauge({ budget }: { budget: State }) {
   const { amount, spent, reserved, left } = budget
   const share = (nanoUsd: number) =>

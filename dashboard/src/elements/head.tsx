@@ -3,7 +3,7 @@ import { useTitle } from '../data/title.ts'
 
 type Props = { title: string; children?: ComponentChildren }
 
-/** The heading of a part of a page, which is the title of the window too; beside it what leads elsewhere. */
+/** Heading of a part of a page, which is also the window title; `children` are links beside it. */
 export function Head({ title, children }: Props) {
   useTitle(title)
   return (

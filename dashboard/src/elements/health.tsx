@@ -5,10 +5,10 @@ import { Time } from './time.tsx'
 
 type Measures = Schemas['AttemptMeasures']
 
-/** So many failures of a hundred attempts are worth a warning, and so many are trouble. */
+/** Error rates above which a route is shown as a warning, and as failing. */
 const [warnAbove, wrongAbove] = [0.02, 0.2]
 
-/** How attempts have ended, as a word with its colour. */
+/** Error rate of recent attempts, as a word with a colour. */
 export function Health({ health }: { health: Measures }) {
   const { error_rate: rate } = health
   if (rate === null) return <span class="state">not used lately</span>
@@ -17,18 +17,18 @@ export function Health({ health }: { health: Measures }) {
   return <span class={`state ${look}`}>{percentText(rate)} failed</span>
 }
 
-/** A part of 1 as a percentage; a small one is not told as none. */
+/** Formats a share of 1 as a percentage; a small share is never shown as 0%. */
 export function percentText(part: number): string {
   const percent = part * 100
   return percent > 0 && percent < 0.1 ? 'under 0.1%' : `${Number(percent.toFixed(1))}%`
 }
 
-/** How long attempts took that succeeded. */
+/** Latency of successful attempts: median and 95th percentile. */
 export function Latency({ health }: { health: Measures }) {
   const { median_ms: median, percentile_95_ms: slow } = health
   if (median === null || slow === null) return <span class="quiet">–</span>
   return (
-    <span title="Half of those that succeeded took no longer; 95 of 100 took no longer">
+    <span title="Median / 95th percentile of successful calls">
       {shortDuration(median)} <span class="quiet">/ {shortDuration(slow)}</span>
     </span>
   )
@@ -36,24 +36,24 @@ export function Latency({ health }: { health: Measures }) {
 
 type CircuitProps = { circuit: Schemas['CircuitState']; until: string | null }
 
-/** Whether calls go to a route, or leave it alone because it has failed. */
+/** State of the circuit breaker of a route. */
 export function Circuit({ circuit, until }: CircuitProps) {
   if (circuit === 'closed') return <span class="quiet">in use</span>
   if (circuit === 'half_open') return <span class="state warn">being tried again</span>
   return (
     <span class="state wrong">
-      left alone{until !== null && ', tried again '}
+      paused after failures{until !== null && ', tried again '}
       {until !== null && <Time at={until} />}
     </span>
   )
 }
 
-/** What measures rest on. */
+/** The sample that the measurements are based on. */
 export function MeasuredOver({ measured }: { measured: Schemas['Measured'] | null }) {
   if (measured === null) {
     return (
       <p class="hint measured">
-        Nothing can be measured at the moment, since the store is busy. It is tried again.
+        No measurements at the moment, because the database is busy. The page tries again.
       </p>
     )
   }
@@ -61,8 +61,8 @@ export function MeasuredOver({ measured }: { measured: Schemas['Measured'] | nul
   return (
     <p class="hint measured">
       {calls === 0
-        ? 'Nobody has called in the last hour.'
-        : `Measured over ${isWhole ? 'all' : 'the latest'} ${shortCount(calls)} calls of the last hour, of all accounts.`}
+        ? 'No calls in the last hour.'
+        : `Measured over ${isWhole ? 'all' : 'the latest'} ${shortCount(calls)} calls of the last hour, across all accounts.`}
     </p>
   )
 }

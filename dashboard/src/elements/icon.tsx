@@ -1,4 +1,4 @@
-/** Outlines of 24 x 24, drawn in the colour of the text. */
+/** SVG paths in a 24 x 24 view box, drawn in the colour of the text. */
 const paths = {
   overview: 'M4 20V10m6 10V4m6 16v-7m4 7H2',
   key: 'M15 7a4 4 0 1 1-3.5 5.9L9 15.5V18H6.5v2.5H3V17l6.1-6.1A4 4 0 0 1 15 7Zm.5 3.5h.01',
@@ -21,7 +21,7 @@ const paths = {
 
 export type IconName = keyof typeof paths
 
-/** A picture beside a word that says the same; readers of the screen pass over it. */
+/** An icon beside text with the same meaning, hidden from screen readers. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">

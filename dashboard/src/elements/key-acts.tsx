@@ -13,7 +13,7 @@ type ApiKey = Schemas['ApiKey']
 
 const hourMinutes = 60
 const dayMinutes = 24 * hourMinutes
-/** How long both may work, up to the most that the contract allows. */
+/** Times for which both secrets work, up to the contract's maximum. */
 const overlaps = [
   { minutes: 0, name: 'no time: the old one ends now' },
   { minutes: hourMinutes, name: 'one hour' },
@@ -27,7 +27,7 @@ type RotateProps = {
   onRotated: (created: Schemas['CreatedApiKey']) => void
 }
 
-/** A button that asks how long the old secret is to work beside a new one, and makes that. */
+/** A button that creates a new secret for a key, and asks how long the old secret keeps working. */
 export function RotateKey({ button, ...rotation }: RotateProps) {
   return (
     <DialogButton button={button}>
@@ -47,10 +47,10 @@ function Rotation({ apiKey, onClose, onRotated }: RotationProps) {
     onRotated(await bodyOf(POST('/api/keys/{id}/rotate', { params, body })))
   })
   return (
-    <Dialog title={`Rotate ${apiKey.name}`} onClose={onClose} isFast={rotating.isBusy}>
+    <Dialog title={`Rotate ${apiKey.name}`} onClose={onClose} isLocked={rotating.isBusy}>
       <p>
-        A new secret takes its place, with the same permissions, limits and budget. The old one goes
-        on working for a while, so that nothing stops.
+        A new secret replaces the old one, with the same permissions, limits and budget. The old
+        secret keeps working for a while, so that running programs do not fail.
       </p>
       <Failure error={rotating.error} />
       <Field label="Both work for">
@@ -82,14 +82,14 @@ function Rotation({ apiKey, onClose, onRotated }: RotationProps) {
 type RevokeProps = {
   apiKey: ApiKey
   button: ButtonLook
-  /** What will happen. */
+  /** What revoking does. */
   children: ComponentChildren
-  /** Whether it is a connection of the person's own, in whatever account. */
+  /** Whether the key is one of the person's own connections, in any account. */
   isOwn?: boolean
   onDone: (said: string) => void
 }
 
-/** A button that says what revoking does, and revokes. */
+/** A button that explains what revoking does, and revokes the key. */
 export function RevokeKey({ apiKey: { id, name }, isOwn = false, ...asked }: RevokeProps) {
   const revoke = () =>
     isOwn
@@ -99,7 +99,7 @@ export function RevokeKey({ apiKey: { id, name }, isOwn = false, ...asked }: Rev
     <AskFirst
       {...asked}
       title={`Revoke ${name}`}
-      act="Revoke for good"
+      act="Revoke permanently"
       run={async () => {
         await revoke()
         return `${name} is revoked.`

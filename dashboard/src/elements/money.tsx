@@ -2,11 +2,11 @@ import { decimalsOf, exactUsd, shortUsd } from '../data/money.ts'
 
 type Props = {
   usd: string | null | undefined
-  /** In a column of exact amounts: the decimals of the longest of them. */
+  /** For a column of exact amounts: number of decimals of the longest amount. */
   places?: number
 }
 
-/** An amount, rounded with the exact value as its title, or exact. Null for an unknown amount. */
+/** An amount: rounded, with the exact value as its title; exact with `places`; "unknown" for null. */
 export function Money({ usd, places }: Props) {
   if (usd === null || usd === undefined) return <span class="quiet">unknown</span>
   const exact = exactUsd(usd)

@@ -2,19 +2,19 @@ import type { Act } from '../data/load.ts'
 import { Failure } from './failure.tsx'
 
 type Props = {
-  /** Asks for what follows; undefined where nothing does. */
+  /** Loads the next page; undefined after the last page. */
   more: Act | undefined
-  /** What the button says. */
+  /** Label of the button. */
   children?: string
 }
 
-/** Asks for the next page of a list, and says where that has failed. */
+/** A button that loads the next page of a list, and shows why that failed. */
 export function More({ more, children = 'Show more' }: Props) {
   if (more === undefined) return null
   return (
     <>
       <Failure error={more.error} />
-      {/* It is not disabled meanwhile: the focus would be lost. */}
+      {/* It stays enabled while loading: a disabled button would lose the focus. */}
       <button type="button" class="plain" onClick={() => void more.run()}>
         {more.isBusy ? 'Loading…' : children}
       </button>

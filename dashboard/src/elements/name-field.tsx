@@ -4,12 +4,12 @@ import { Field } from './field.tsx'
 type Props = {
   label?: string
   hint?: string
-  /** What it is called so far. */
+  /** Current name. */
   name?: string | undefined
   fault?: string | undefined
 }
 
-/** What a key, a service or an account is called. */
+/** A field for the name of a key, a client or an account. */
 export function NameField({ label = 'Name', hint, name = '', fault }: Props) {
   return (
     <Field label={label} hint={hint} fault={fault}>

@@ -10,22 +10,22 @@ import { Time } from './time.tsx'
 
 type MembersProps = { members: readonly Schemas['Member'][] | undefined }
 
-/** Who makes the links that the reader may not make; nothing where there are no such members. */
+/** Explains who can create password links for the listed members; hidden when the reader can do so for all. */
 export function NoPasswordLink({ members = [] }: MembersProps) {
   const own = signedIn.value?.person.id
   if (members.every((one) => one.id === own || one.may_get_password_link)) return null
   return (
     <p class="hint">
       {isOperator.value
-        ? 'Who owns the gateway gets a link for a new password from another of its owners.'
-        : 'Owners get a link for a new password from other owners, and who has other accounts too from those who run the gateway.'}
+        ? 'Only another owner of the gateway can create a password link for an owner of the gateway.'
+        : 'Other owners can create a password link for an owner. For a member of several accounts, ask the operators of the gateway.'}
     </p>
   )
 }
 
 type Props = { member: Schemas['Member'] }
 
-/** A button that makes a link with which a member sets a new password, and shows it this once. */
+/** A button that creates a link for setting a new password, and shows it once. */
 export function PasswordLink({ member }: Props) {
   return (
     <DialogButton button={{ text: 'New password…', class: 'plain small' }}>
@@ -41,17 +41,17 @@ function Making({ member, onClose }: Props & { onClose: () => void }) {
     setMade(await bodyOf(POST('/api/members/{id}/password-link', { params })))
   })
   return (
-    <Dialog title={`A new password for ${member.name}`} onClose={onClose} isFast={making.isBusy}>
+    <Dialog title={`A new password for ${member.name}`} onClose={onClose} isLocked={making.isBusy}>
       {made === undefined ? (
         <>
           <p>
-            They set it themselves, with a link that you hand them. Their password works until then.
-            A link that was made before works no more.
+            Create a link and send it to this person. The current password works until they set a
+            new one. Earlier links stop working.
           </p>
           <Failure error={making.error} />
           <p class="row">
             <button type="button" disabled={making.isBusy} onClick={() => void making.run()}>
-              {making.isBusy ? 'One moment…' : 'Make the link'}
+              {making.isBusy ? 'One moment…' : 'Create the link'}
             </button>
             <button type="button" class="plain" disabled={making.isBusy} onClick={onClose}>
               Cancel
@@ -61,8 +61,8 @@ function Making({ member, onClose }: Props & { onClose: () => void }) {
       ) : (
         <>
           <p role="status">
-            Hand {made.email} this link, and nobody else: it is shown this once. It works once,
-            until <Time at={made.expires_at} />.
+            Send this link to {made.email} only. It is shown only now, works once, and expires{' '}
+            <Time at={made.expires_at} />.
           </p>
           <Snippet text={made.link} what="the link" />
           <p class="row">

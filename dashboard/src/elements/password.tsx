@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks'
 import { textLengths } from '../../../generated/client-values.ts'
 import { Field } from './field.tsx'
 
-/** What is told of a password that is made. */
-export const newPasswordHint = `At least ${textLengths.NewPassword.min} characters of any kind. A sentence of yours is good.`
+/** Hint for a new password. */
+export const newPasswordHint = `At least ${textLengths.NewPassword.min} characters of any kind. A sentence is a good choice.`
 
 type Props = {
   label?: string
@@ -13,7 +13,7 @@ type Props = {
   fault?: string | undefined
 }
 
-/** A password to be typed, which can be looked at. */
+/** A password field with a button that shows the password. */
 export function PasswordField({ label = 'Password', name, isNew = false, hint, fault }: Props) {
   const [isShown, setShown] = useState(false)
   const common = {
@@ -48,7 +48,7 @@ export function PasswordField({ label = 'Password', name, isNew = false, hint, f
   )
 }
 
-/** Tells those that keep passwords whose is asked for, where nobody has to type it. */
+/** A hidden user name field, from which password managers see whose password is asked for. */
 export function PasswordOwner({ email = '' }: { email: string | undefined }) {
   return (
     <input

@@ -4,11 +4,11 @@ import { Field } from './field.tsx'
 type EmailProps = {
   hint?: string
   fault?: string | undefined
-  /** Whether browsers may fill in the one that somebody signs in with. */
+  /** Whether browsers may fill in the address that the person signs in with. */
   autoComplete: 'username' | 'off'
 }
 
-/** The e-mail that somebody signs in with, or is to. */
+/** A field for the e-mail address that a person signs in with. */
 export function EmailField({ hint, fault, autoComplete }: EmailProps) {
   return (
     <Field label="E-mail" hint={hint} fault={fault}>
@@ -30,11 +30,11 @@ type NameProps = {
   hint?: string
   fault?: string | undefined
   isRequired?: boolean
-  /** What they are called so far. */
+  /** Current name. */
   name?: string | undefined
 }
 
-/** What somebody is called. */
+/** A field for a person's name. */
 export function PersonNameField({ hint, fault, isRequired = true, name = '' }: NameProps) {
   return (
     <Field label="Name" hint={hint} fault={fault}>

@@ -1,7 +1,7 @@
 import { modeInPlace, ranges } from '../data/ranges.ts'
 import { Toggle } from './toggle.tsx'
 
-/** Which time a page tells of, and of which keys. */
+/** Buttons for the time range of a page, and for live or test keys. */
 export function RangeChoice({ range }: { range: (typeof ranges)[number]['name'] }) {
   const isTest = modeInPlace() === 'test'
   return (

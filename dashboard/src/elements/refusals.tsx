@@ -24,17 +24,17 @@ const pollMs = 30_000
 
 type Props = {
   mode: Schemas['Mode']
-  /** How far back, in milliseconds. */
+  /** Length of the time range that ends now, in milliseconds. */
   lastMs: number
-  /** Of one key alone. */
+  /** Only calls with this key. */
   keyId?: string
-  /** Whether calls with keys that do not exist are shown too, to operators. */
+  /** Whether to include calls with keys that do not exist; operators alone see them. */
   withStrangers?: boolean
-  /** Whether the table is shown without a click. */
+  /** Whether the table starts expanded. */
   isOpen?: boolean
 }
 
-/** The calls that the gateway refused before it asked a provider, by cause and key; nothing where it refused none. */
+/** Calls that the gateway refused before it called a provider, by cause and key; hidden when empty. */
 export function Refusals({ mode, lastMs, keyId, withStrangers = false, isOpen = false }: Props) {
   const { data, error, again } = useLoad(
     `refusals ${mode} ${lastMs} ${keyId}`,
@@ -58,8 +58,8 @@ export function Refusals({ mode, lastMs, keyId, withStrangers = false, isOpen = 
         {byCause.join(', ')}
       </summary>
       <p class="hint">
-        The gateway refused them before it asked a provider: they cost nothing and are not among the
-        requests.
+        The gateway refused these calls before it called a provider. They cost nothing, and Requests
+        does not list them.
       </p>
       <Table
         label="Refused calls"
@@ -82,7 +82,7 @@ export function Refusals({ mode, lastMs, keyId, withStrangers = false, isOpen = 
           </tr>
         ))}
       </Table>
-      {data?.has_more && <p class="hint">Only the most frequent ones are shown.</p>}
+      {data?.has_more && <p class="hint">The table shows only the most frequent causes.</p>}
     </details>
   )
 }

@@ -2,13 +2,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 
 type Words = { text: string }
 
-/** What was done last, and how to say it; the same words can be said again. */
+/** Message about the last action, and a function that sets it; the same text can be announced again. */
 export function useSaid(): [said: Words | undefined, say: (text: string | undefined) => void] {
   const [said, setSaid] = useState<Words>()
   return [said, (text) => setSaid(text === undefined ? undefined : { text })]
 }
 
-/** Says what was done, where the focus goes on from. */
+/** Announces the message and moves the focus to it. */
 export function Said({ said }: { said: Words | undefined }) {
   const element = useRef<HTMLParagraphElement>(null)
   useEffect(() => {

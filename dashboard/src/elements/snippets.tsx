@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Snippet as Lines } from '../data/snippets.ts'
 import { Snippet } from './copy.tsx'
 
-/** Several ways to do the same, of which one is shown. */
+/** Alternative snippets for the same task, one shown at a time. */
 export function Snippets({ title, ways }: { title: string; ways: readonly Lines[] }) {
   const [chosen, choose] = useState(ways[0]!.name)
   const shown = ways.find(({ name }) => name === chosen) ?? ways[0]!

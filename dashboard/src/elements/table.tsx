@@ -9,17 +9,17 @@ type Column =
     }
 
 type Props = {
-  /** What its rows are. */
+  /** Label for screen readers. */
   label: string
   columns: readonly Column[]
   class?: string
   caption?: string
-  /** The rows below the line. */
+  /** Rows of the footer. */
   foot?: ComponentChildren
   children: ComponentChildren
 }
 
-/** A table, which scrolls in a box of its own where it is wider than its page. */
+/** A table; when it is wider than the page, it scrolls within its own box. */
 export function Table({ label, columns, class: name, caption, foot, children }: Props) {
   return (
     <div class="table" tabIndex={0} role="region" aria-label={label}>
@@ -48,10 +48,10 @@ function columnOf(column: Column): Exclude<Column, string> {
   return typeof column === 'string' ? { title: column } : column
 }
 
-/** A column of numbers. */
+/** A column of right-aligned numbers. */
 export function numbers(title: string): Column {
   return { title, class: 'number' }
 }
 
-/** The column of what can be done with each. */
-export const acts: Column = { title: <span class="hidden">What can be done</span> }
+/** The column of buttons in each row. */
+export const acts: Column = { title: <span class="hidden">Actions</span> }

@@ -11,11 +11,11 @@ const steps: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
 type Props = {
   at: string | null
   never?: string
-  /** Whether the whole of it is told beside, where there is room: a telephone shows no titles. */
+  /** Also shows the full date beside the relative time: telephones show no titles. */
   isWhole?: boolean
 }
 
-/** A moment as in `5 minutes ago`; its title tells it in the reader's own zone, and which that is. */
+/** A relative time such as `5 minutes ago`; its title is the full date in the reader's time zone. */
 export function Time({ at, never = 'never', isWhole = false }: Props) {
   if (at === null) return <span class="quiet">{never}</span>
   const date = new Date(at)
@@ -27,10 +27,10 @@ export function Time({ at, never = 'never', isWhole = false }: Props) {
   )
 }
 
-/** So far the gateway's clock may be ahead of the reader's: what was done is not to come. */
+/** Tolerated clock difference between gateway and browser: up to this, a future time is shown as "just now". */
 const skewSecondsMax = 10
 
-/** How far a time is from now, both in Unix milliseconds. */
+/** Describes the distance of a time from now; both in Unix milliseconds. */
 export function ago(atMs: number, nowMs: number): string {
   const seconds = Math.round((atMs - nowMs) / 1000)
   const step = steps.find(([, size]) => Math.abs(seconds) >= size)

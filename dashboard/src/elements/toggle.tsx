@@ -3,12 +3,12 @@ import { setQuery } from '../data/place.ts'
 
 type Props = {
   isOn: boolean
-  /** What it changes in the address. */
+  /** Query parameters to change. */
   change: Record<string, string | undefined>
   children: ComponentChildren
 }
 
-/** A button for a choice that the address keeps, pressed while it is made. */
+/** A toggle button whose state is in the query of the address. */
 export function Toggle({ isOn, change, children }: Props) {
   return (
     <button type="button" class="plain small" aria-pressed={isOn} onClick={() => setQuery(change)}>

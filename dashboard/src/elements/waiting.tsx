@@ -1,4 +1,4 @@
-/** Says that something is on its way, after a moment in which it mostly comes. */
+/** A loading message. CSS shows it after a short delay, which most requests do not reach. */
 export function Waiting({ what = 'Loading' }: { what?: string }) {
   return (
     <p class="waiting" role="status">

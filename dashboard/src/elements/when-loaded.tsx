@@ -5,12 +5,12 @@ import { Waiting } from './waiting.tsx'
 
 type Props<T> = {
   loaded: Loaded<T>
-  /** What is waited for. */
+  /** Text while loading. */
   what?: string
   children: (data: T) => ComponentChildren
 }
 
-/** What was asked for, once it has come: until then that it is on its way, or why it has not come. */
+/** Renders loaded data; before that, a loading message or the error. */
 export function WhenLoaded<T>({ loaded, what, children }: Props<T>) {
   const { data, error, isLoading, again } = loaded
   return (

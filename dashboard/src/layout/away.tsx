@@ -4,7 +4,7 @@ import { look } from '../data/session.ts'
 
 const askedEveryMs = 2000
 
-/** Says quietly that the gateway is out of reach, and asks until it is there again. */
+/** Shows that the gateway is unreachable, and asks for the session until it answers. */
 export function Away() {
   const away = isAway.value
   useEffect(() => {
@@ -17,7 +17,7 @@ export function Away() {
       {away && (
         <p class="away">
           <span class="spinner" aria-hidden="true" />
-          The gateway does not answer. It is asked again, and nothing that you typed is lost.
+          The gateway does not answer. This page keeps trying; what you typed is not lost.
         </p>
       )}
     </div>

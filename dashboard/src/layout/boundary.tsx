@@ -4,7 +4,7 @@ import { toRefusal } from '../data/load.ts'
 import { place } from '../data/place.ts'
 import { Failure } from '../elements/failure.tsx'
 
-/** What is in it; where that fails to be drawn, what failed, with the rest of the dashboard around it, until another is shown. */
+/** Shows an error in place of a page that fails to render, until the address changes. */
 export function Boundary({ children }: { children: ComponentChildren }) {
   const [error, again] = useErrorBoundary() as [unknown, () => void]
   const { path } = place.value

@@ -10,7 +10,7 @@ import { Failure } from '../elements/failure.tsx'
 import { pages } from '../pages/index.ts'
 import { pageAt } from './shown.tsx'
 
-/** The frame of all pages: navigation, account, who is signed in. */
+/** The frame of all pages: navigation, account and signed-in person. */
 export function Shell({ children }: { children: ComponentChildren }) {
   const isOpen = useSignal(false)
   const main = useRef<HTMLElement>(null)
@@ -69,7 +69,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   )
 }
 
-/** A link leads to what is behind it: the focus goes there with the page, as when a page is loaded anew. */
+/** After following a link, moves the focus to the new page, as loading a document does. */
 function useFocusOnNext(main: RefObject<HTMLElement | null>): void {
   const { path } = place.value
   const shown = useRef(path)

@@ -10,7 +10,7 @@ import { addressOf, go, place } from '../data/place.ts'
 import type { Refusal } from '../data/api.ts'
 import { pages, type Page } from '../pages/index.ts'
 
-/** The page that the address names: the longest path that it begins with. */
+/** The page with the longest path that the given path starts with. */
 export function pageAt(path: string): Page | undefined {
   if (path === '/') return pages[0]
   const fits = pages.filter((page) => path === page.path || path.startsWith(`${page.path}/`))
@@ -19,7 +19,7 @@ export function pageAt(path: string): Page | undefined {
 
 type Ready = { page: Page; Page: ComponentType }
 
-/** Shows that page, which asks for what it shows while the session is still looked up; an address of none says so. */
+/** Shows the page of the current address. The page may load its data while the session is still loading. */
 export function Shown() {
   const page = pageAt(place.value.path)
   const [ready, setReady] = useState<Ready>()
@@ -37,10 +37,10 @@ export function Shown() {
   const isKnown = signedIn.value !== undefined
   if (page === undefined) return isKnown ? <Nowhere /> : <Waiting />
   if (isKnown && !isFor(page.for)) return <NotForYou page={page} />
-  // A browser does not ask again for a script that it could not load.
+  // Browsers do not retry the import of a module that failed, so the document is loaded again.
   if (error !== undefined) return <Failure error={error} again={() => location.reload()} />
   if (ready?.page !== page) return <Waiting />
-  // Another account is another page.
+  // The key mounts the page anew when the account changes.
   return <ready.Page key={accountQuery().account_id ?? 'the first'} />
 }
 
@@ -53,15 +53,15 @@ function NotForYou({ page }: { page: Page }) {
       <div class="card empty">
         {page.for === 'operators' ? (
           <>
-            <h2>This page is for those who run the gateway</h2>
-            <p>They are the administrators and owners of its first account. Ask one of them.</p>
+            <h2>This page is for operators of the gateway</h2>
+            <p>Operators are the administrators and owners of the gateway's first account.</p>
           </>
         ) : (
           <>
             <h2>This page is for administrators</h2>
             <p>
-              Ask an owner of the account to make you one. Your own name, password and sessions are{' '}
-              <a href={addressOf('/you')}>on your page</a>.
+              Ask an owner of the account to make you one. Change your own name, password and
+              sessions <a href={addressOf('/you')}>on your page</a>.
             </p>
           </>
         )}
@@ -74,12 +74,12 @@ function Nowhere() {
   return (
     <>
       <div class="head">
-        <h1>There is no such page</h1>
+        <h1>Page not found</h1>
       </div>
       <div class="card empty">
-        <p>The address may have a letter too many, or what it led to is gone.</p>
+        <p>Check the address. The page may also have been removed.</p>
         <button type="button" onClick={() => go(addressOf('/'))}>
-          Go to the first page
+          Go to the overview
         </button>
       </div>
     </>

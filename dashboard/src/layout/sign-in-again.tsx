@@ -7,7 +7,7 @@ import { Failure } from '../elements/failure.tsx'
 import { Form } from '../elements/form.tsx'
 import { PasswordField, PasswordOwner } from '../elements/password.tsx'
 
-/** Asks who was signed in for the password, above the page, which keeps what was typed. */
+/** Asks the signed-in person for the password in a dialog above the page, whose fields keep their values. */
 export function SignInAgain() {
   const email = signedIn.value?.person.email ?? ''
   const signingIn = useAct(async (form: FormData) => {
@@ -17,8 +17,8 @@ export function SignInAgain() {
   return (
     <Dialog title="Your session has ended" onClose={forget}>
       <p>
-        It was ended elsewhere, or it was too old. Sign in again as <strong>{email}</strong>; the
-        page stays as it is.
+        It expired, or was ended elsewhere. Sign in again as <strong>{email}</strong>. What you
+        typed on the page is kept.
       </p>
       <Failure error={signingIn.error} />
       <Form send={signingIn.run}>
@@ -27,7 +27,7 @@ export function SignInAgain() {
         <p class="row">
           <button disabled={signingIn.isBusy}>Sign in again</button>
           <button type="button" class="plain" onClick={forget}>
-            Sign in as somebody else
+            Sign in as another person
           </button>
         </p>
       </Form>

@@ -7,9 +7,9 @@ export type Page = {
   path: string
   title: string
   icon: IconName
-  /** Whom the navigation shows it to. */
+  /** Readers for whom the navigation lists it. */
   for: Audience
-  /** Left out of the navigation: something leads there. */
+  /** Not listed in the navigation; other pages link to it. */
   isUnlisted?: true
   load: () => Promise<{ Page: ComponentType }>
 }

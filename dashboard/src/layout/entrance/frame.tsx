@@ -6,7 +6,7 @@ import { useAct } from '../../data/load.ts'
 
 type Props = { title: string; children: ComponentChildren }
 
-/** The card in which people come in. */
+/** The card around the forms of the sign-in pages. */
 export function Door({ title, children }: Props) {
   useEffect(() => {
     document.title = `${title} · Model-Access Gateway`
@@ -21,14 +21,14 @@ export function Door({ title, children }: Props) {
 }
 
 type FormProps = {
-  /** What the button says. */
+  /** Label of the button. */
   submit: string
-  /** Throws a Refusal. */
+  /** Sends the form. Throws a Refusal. */
   send: (form: Record<string, string>) => Promise<void>
   children: (faultAt: (param: string) => string | undefined) => ComponentChildren
 }
 
-/** A form that lets somebody in; where there were too many attempts it says how long to wait. */
+/** A sign-in form; after too many attempts it shows how long to wait. */
 export function DoorForm({ submit, send, children }: FormProps) {
   const element = useRef<HTMLFormElement>(null)
   const sending = useAct(async (form: FormData) => {
@@ -36,7 +36,7 @@ export function DoorForm({ submit, send, children }: FormProps) {
   })
   const waitSeconds = useWait(sending.error)
   useEffect(() => {
-    // The first field that is still to be filled in.
+    // Focus the first empty field, otherwise the last one.
     const inputs = [...(element.current?.querySelectorAll('input') ?? [])]
     const first = inputs.find(({ value }) => value === '') ?? inputs.at(-1)
     first?.focus()
@@ -53,7 +53,7 @@ export function DoorForm({ submit, send, children }: FormProps) {
     >
       {error !== undefined && (
         <p class="failure" role="alert">
-          {error.code === 'rate_limit_exceeded' ? 'There were too many attempts.' : error.message}
+          {error.code === 'rate_limit_exceeded' ? 'Too many attempts.' : error.message}
         </p>
       )}
       {children(sending.faultAt)}
@@ -64,14 +64,14 @@ export function DoorForm({ submit, send, children }: FormProps) {
   )
 }
 
-/** For how many seconds nothing may be sent after a refusal. */
+/** Seconds to wait before the form can be sent again. */
 function useWait(error: Refusal | undefined): number {
   const [leftSeconds, setLeft] = useState(0)
   useEffect(() => {
     const untilMs = Date.now() + (error?.retryAfterSeconds ?? 0) * 1000
-    const tell = () => setLeft(Math.max(0, Math.ceil((untilMs - Date.now()) / 1000)))
-    tell()
-    const timer = setInterval(tell, 250)
+    const update = () => setLeft(Math.max(0, Math.ceil((untilMs - Date.now()) / 1000)))
+    update()
+    const timer = setInterval(update, 250)
     return () => clearInterval(timer)
   }, [error])
   return leftSeconds

@@ -6,17 +6,17 @@ import { SetUp } from './set-up.tsx'
 import { SignIn } from './sign-in.tsx'
 import { SignUp } from './sign-up.tsx'
 
-/** Where one-time links lead, also who is signed in. */
+/** Paths of one-time links; they open also while a person is signed in. */
 const doors: Readonly<Record<string, () => preact.JSX.Element>> = {
   '/setup': SetUp,
   '/invitations': Invitation,
   '/password': NewPassword,
 }
 
-/** Whether the address is that of a door, which is shown instead of a page. */
+/** Whether the address is that of a one-time link. */
 export const isAtDoor = (): boolean => place.value.path in doors
 
-/** Where people come in: by a link, with a password, or for the first time. */
+/** The sign-in pages: one-time links, sign-in and sign-up. */
 export function Entrance() {
   const { path } = place.value
   const Door = doors[path] ?? (path === '/sign-up' && !signedIn.value ? SignUp : SignIn)

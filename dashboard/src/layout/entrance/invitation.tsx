@@ -10,7 +10,7 @@ import { DoorForm } from './frame.tsx'
 import { LinkDoor } from './link-door.tsx'
 import { PersonNameField } from '../../elements/person-fields.tsx'
 
-/** Makes a member of who is invited: a new person, one with a password, or one who is signed in. */
+/** Accepts an invitation as a new person, with an existing password, or as the signed-in person. */
 export function Invitation() {
   return <LinkDoor title="Accept the invitation">{(token) => <Offered token={token} />}</LinkDoor>
 }
@@ -32,7 +32,7 @@ function Offered({ token }: { token: string }) {
               </>
             )}{' '}
             to <strong>{account}</strong>, as {roleNames[role]}, with the e-mail{' '}
-            <strong>{email}</strong>. The invitation ends <Time at={end} />.
+            <strong>{email}</strong>. The invitation expires <Time at={end} />.
           </p>
           {signedIn.value ? (
             <ForSignedIn token={token} email={email} signedInAs={signedIn.value} />
@@ -53,7 +53,7 @@ const roleNames: Record<Schemas['Role'], string> = {
 
 async function accept(body: { token: string; name?: string; password?: string }) {
   const entered = await bodyOf(POST('/api/invitations/accept', { body }))
-  // The account that was joined just now is the last one.
+  // The newest membership is the last in the list.
   const joined = entered.person.memberships.at(-1)
   forgetToken()
   if (joined !== undefined) chooseAccount(joined.account_id)
@@ -69,13 +69,13 @@ function ForStrangers({ token }: { token: string }) {
           <>
             <PersonNameField
               fault={faultAt('name')}
-              hint="Not needed if you have a password here already."
+              hint="Not needed if you already have a password here."
               isRequired={false}
             />
             <PasswordField
               name="password"
               isNew
-              hint={`The one you have here, or a new one. ${newPasswordHint}`}
+              hint={`Your existing password here, or a new one. ${newPasswordHint}`}
               fault={faultAt('password')}
             />
           </>
@@ -94,7 +94,9 @@ function ForSignedIn({ token, email: invited, signedInAs }: SignedInProps) {
     <>
       <p>
         You are signed in as <strong>{name}</strong> ({email})
-        {email === invited ? ', and join with that.' : ': this invitation is for another e-mail.'}
+        {email === invited
+          ? ', and join as this person.'
+          : '. This invitation is for another e-mail.'}
       </p>
       {email === invited && (
         <DoorForm submit="Join" send={() => accept({ token })}>

@@ -5,18 +5,18 @@ import { Door } from './frame.tsx'
 
 type Props = { title: string; children: (token: string) => ComponentChildren }
 
-/** The card that a one-time link opens. */
+/** The card for a one-time link; `children` renders its form with the token. */
 export function LinkDoor({ title, children }: Props) {
   const token = oneTimeToken()
   return <Door title={title}>{token === undefined ? <NoToken /> : children(token)}</Door>
 }
 
-/** For an address that lost its token on the way. */
+/** Shown for an address without a token. */
 function NoToken() {
   return (
     <>
       <p class="failure" role="alert">
-        This address has no token. Open the whole link, as it was given to you.
+        This address has no token. Open the complete link that you received.
       </p>
       <p>
         A link works once. If you have used yours, <a href={addressOf('/')}>sign in</a>.

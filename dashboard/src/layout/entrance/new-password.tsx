@@ -6,13 +6,13 @@ import { PasswordField } from '../../elements/password.tsx'
 import { DoorForm } from './frame.tsx'
 import { LinkDoor } from './link-door.tsx'
 
-/** Sets a new password, with the one-time link that somebody made for a person who forgot theirs. */
+/** Sets a new password with a one-time link. */
 export function NewPassword() {
   return (
     <LinkDoor title="Set a new password">
       {(token) => (
         <>
-          <p>You are signed in with it at once, and signed out everywhere else.</p>
+          <p>Setting it signs you in here, and signs you out everywhere else.</p>
           <DoorForm
             submit="Set the password"
             send={async ({ new_password = '' }) => {

@@ -7,13 +7,13 @@ import { DoorForm } from './frame.tsx'
 import { LinkDoor } from './link-door.tsx'
 import { EmailField, PersonNameField } from '../../elements/person-fields.tsx'
 
-/** Makes the owner of the gateway, with the one-time link that the first start prints. */
+/** Creates the owner of the gateway with the one-time link that the first start prints. */
 export function SetUp() {
   return (
     <LinkDoor title="Set up the gateway">
       {(token) => (
         <>
-          <p>You become its owner. This link works once.</p>
+          <p>Create the owner of this gateway. This link works once.</p>
           <DoorForm
             submit="Become the owner"
             send={async ({ email = '', name = '', password = '' }) => {

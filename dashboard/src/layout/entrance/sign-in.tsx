@@ -10,12 +10,12 @@ import { EmailField } from '../../elements/person-fields.tsx'
 const linkCommand = 'npm run -s gateway -- setup-link'
 const passwordCommand = 'npm run -s gateway -- people password-link you@example.com'
 
-/** Signs people in who have a password, at the address that they came for, and helps the others. */
+/** Signs a person in; the address stays, so that the requested page opens afterwards. */
 export function SignIn() {
   const entrance = useLoad('entrance', (signal) => bodyOf(GET('/api/entrance', { signal })))
   return (
     <Door title="Sign in">
-      {entrance.data?.is_set_up === false && <NobodyYet />}
+      {entrance.data?.is_set_up === false && <NotSetUp />}
       <DoorForm
         submit="Sign in"
         send={async ({ email = '', password = '' }) =>
@@ -34,12 +34,12 @@ export function SignIn() {
   )
 }
 
-function NobodyYet() {
+function NotSetUp() {
   return (
     <div class="notice">
       <p>
-        <strong>Nobody is here yet.</strong> Open the link that the gateway printed when it started:
-        it makes the owner. This prints a new one, where the gateway runs:
+        <strong>This gateway has no owner yet.</strong> Open the link that the gateway printed when
+        it started. This command, run where the gateway runs, prints a new link:
       </p>
       <Snippet text={linkCommand} what="the command" />
     </div>
@@ -52,11 +52,11 @@ function ForOthers({ signUp }: { signUp: Schemas['SignUpState'] | undefined }) {
       <details class="more">
         <summary>Forgot your password?</summary>
         <p>
-          The gateway sends no mail. Ask an administrator of your account, or whoever runs the
-          gateway, for a link with which you set a new one: they find <em>New password</em> beside
+          The gateway sends no mail. Ask an administrator of your account, or an operator of the
+          gateway, for a link that sets a new password: the button <em>New password</em> is beside
           your name, in <em>Settings</em>, <em>Members</em>, or in <em>Accounts</em>.
         </p>
-        <p>Where the gateway runs, this prints the link, with your e-mail:</p>
+        <p>This command, run where the gateway runs with your e-mail address, prints the link:</p>
         <Snippet text={passwordCommand} what="the command" />
       </details>
       {signUp === 'open' && (

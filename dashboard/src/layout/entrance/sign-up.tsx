@@ -5,7 +5,7 @@ import { PasswordField } from '../../elements/password.tsx'
 import { Door, DoorForm } from './frame.tsx'
 import { EmailField, PersonNameField } from '../../elements/person-fields.tsx'
 
-/** Makes a person with an account of their own, where the gateway lets anybody. */
+/** Creates a person with an account of their own, where the gateway allows sign-up. */
 export function SignUp() {
   return (
     <Door title="Create an account">
@@ -21,13 +21,13 @@ export function SignUp() {
         {(faultAt) => (
           <>
             <EmailField autoComplete="username" fault={faultAt('email')} />
-            <PersonNameField fault={faultAt('name')} hint="Your account is called so, too." />
+            <PersonNameField fault={faultAt('name')} hint="Your account gets the same name." />
             <PasswordField name="password" isNew fault={faultAt('password')} />
           </>
         )}
       </DoorForm>
       <p class="hint">
-        You have a password here? <a href={addressOf('/')}>Sign in</a>
+        Already have a password here? <a href={addressOf('/')}>Sign in</a>
       </p>
     </Door>
   )

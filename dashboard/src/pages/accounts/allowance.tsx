@@ -6,11 +6,11 @@ import { NameField } from '../../elements/name-field.tsx'
 type Account = Schemas['Account']
 type Props = {
   account?: Account | undefined
-  /** What is wrong with the member of the request with this name. */
+  /** Error message for a member of the request, by its name. */
   faultAt: (param: string) => string | undefined
 }
 
-/** The name of an account, what it may spend and what it may use. */
+/** Fields for the name, budget and limits of an account. */
 export function AllowanceFields({ account, faultAt }: Props) {
   return (
     <>
@@ -18,15 +18,15 @@ export function AllowanceFields({ account, faultAt }: Props) {
       <div class="columns">
         <BudgetFields
           budget={account?.budget}
-          hint="For all of its keys together. Leave it empty for none."
+          hint="Shared by all keys of the account. Leave it empty for no budget."
           fault={faultAt('budget')}
         />
       </div>
       <fieldset>
         <legend>Limits</legend>
         <p class="hint above">
-          Leave a field empty for the gateway's own limit. 0 lets nothing through: that pauses the
-          account.
+          Leave a field empty to use the gateway's default limit. 0 refuses every call, which pauses
+          the account.
         </p>
         <div class="columns">
           <LimitFields limits={account?.limits} faultAt={faultAt} />
@@ -36,7 +36,7 @@ export function AllowanceFields({ account, faultAt }: Props) {
   )
 }
 
-/** What a filled form says; an empty field is none. */
+/** Converts the form to a request body; an empty field means no limit or budget. */
 export function allowanceIn(form: FormData): Schemas['NewAccount'] {
   const texts = textsOf(form)
   return { name: (texts['name'] ?? '').trim(), ...allowanceOf(texts) }

@@ -4,7 +4,7 @@ import { NewAccount } from './new.tsx'
 import { OneAccount } from './one.tsx'
 import './accounts.css'
 
-/** For those who run the gateway: all accounts, one of them, or a new one. */
+/** The operators' page for all accounts, one account, or a new one. */
 export function Page() {
   const name = nameInPlace()
   if (name === 'new') return <NewAccount />

@@ -15,7 +15,7 @@ type Account = Schemas['Account']
 
 const pageRows = 50
 
-/** All accounts, or those that a search finds; the newest first. */
+/** All accounts or the search results, newest first. */
 export function AccountList() {
   const search = place.value.query.get('q')?.trim() ?? ''
   return (
@@ -87,8 +87,8 @@ function Accounts({ accounts }: { accounts: readonly Account[] }) {
   if (accounts.length === 0) {
     return (
       <div class="card empty">
-        <h2>No account is called that</h2>
-        <p>Search for another part of its name, or for its whole id.</p>
+        <h2>No account matches</h2>
+        <p>Search for another part of its name, or for its complete id.</p>
       </div>
     )
   }

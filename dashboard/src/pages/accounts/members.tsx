@@ -5,7 +5,7 @@ import { NoPasswordLink, PasswordLink } from '../../elements/password-link.tsx'
 import { acts, Table } from '../../elements/table.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
-/** Who is in an account, for those who help them in again. */
+/** Members of an account, with buttons for password links. */
 export function Members({ account: { id } }: { account: Schemas['Account'] }) {
   const members = usePages(`members of ${id}`, (page, signal) => {
     const query = { account_id: id, ...page }
@@ -17,7 +17,7 @@ export function Members({ account: { id } }: { account: Schemas['Account'] }) {
       <WhenLoaded loaded={members} what="Loading the members">
         {(all) =>
           all.length === 0 ? (
-            <p class="quiet">Nobody yet. Invite an owner below.</p>
+            <p class="quiet">No members yet. Invite an owner below.</p>
           ) : (
             <People members={all} />
           )

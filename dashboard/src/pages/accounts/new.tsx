@@ -6,7 +6,7 @@ import { Failure } from '../../elements/failure.tsx'
 import { Form } from '../../elements/form.tsx'
 import { AllowanceFields, allowanceIn } from './allowance.tsx'
 
-/** Creates an account, and shows it. */
+/** Creates an account, then opens its page. */
 export function NewAccount() {
   const creating = useAct(async (form: FormData) => {
     const { id } = await bodyOf(POST('/api/accounts', { body: allowanceIn(form) }))

@@ -19,7 +19,7 @@ import { Members } from './members.tsx'
 
 type Account = Schemas['Account']
 
-/** One account: what it has and has spent, and what it may. */
+/** One account: its usage, budget, limits and members. */
 export function OneAccount({ id }: { id: string }) {
   const loaded = useLoad(`account ${id}`, (signal) => {
     const params = { path: { id }, query: { include_activity: true } }
@@ -72,7 +72,7 @@ function About({ account }: { account: Account }) {
             </dd>
             <dt>Members</dt>
             <dd>{shortCount(activity.members)}</dd>
-            <dt>Keys that work</dt>
+            <dt>Active keys</dt>
             <dd>{shortCount(activity.keys)}</dd>
           </>
         )}
@@ -101,22 +101,22 @@ function Change({ account, again }: { account: Account; again: () => void }) {
   return (
     <Form
       class="card"
-      aria-label="What it may use"
+      aria-label="Budget and limits"
       onInput={() => setChanged(false)}
       send={changing.run}
     >
-      <h2>What it may use</h2>
+      <h2>Budget and limits</h2>
       <Failure error={changing.error} />
       <AllowanceFields account={account} faultAt={changing.faultAt} />
       <div class="row">
         <button disabled={changing.isBusy}>{changing.isBusy ? 'Saving…' : 'Save'}</button>
-        <span role="status">{isChanged && 'Saved. It holds from the next call on.'}</span>
+        <span role="status">{isChanged && 'Saved. The change applies from the next call on.'}</span>
       </div>
     </Form>
   )
 }
 
-/** A first owner for an account that somebody else is to have. */
+/** Invites the first owner of an account that the operator created for others. */
 function Invite({ account }: { account: Account }) {
   const [invited, setInvited] = useState<Schemas['CreatedInvitation']>()
   const inviting = useAct(async (form: FormData) => {
@@ -128,19 +128,19 @@ function Invite({ account }: { account: Account }) {
   return (
     <Form class="card" aria-label="Invite an owner" send={inviting.run}>
       <h2>Invite an owner</h2>
-      <p class="quiet">Owners make keys, invite others, and see what the account spends.</p>
+      <p class="quiet">Owners create keys, invite members, and see what the account spends.</p>
       <Failure error={inviting.error} />
       {invited === undefined ? (
         <>
           <EmailField autoComplete="off" />
           <button class="plain" disabled={inviting.isBusy}>
-            {inviting.isBusy ? 'Inviting…' : 'Make the invitation'}
+            {inviting.isBusy ? 'Inviting…' : 'Create the invitation'}
           </button>
         </>
       ) : (
         <>
           <p role="status">
-            Send {invited.email} this link. It works once, and is shown this once.
+            Send this link to {invited.email}. It works once, and is shown only now.
           </p>
           <Snippet text={invited.link} what="the invitation's link" />
         </>

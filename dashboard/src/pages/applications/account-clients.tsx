@@ -22,7 +22,7 @@ import { WhenLoaded } from '../../elements/when-loaded.tsx'
 type ApiKey = Schemas['ApiKey']
 type Created = Schemas['CreatedApiKey']
 
-/** Clients of the account itself, which get tokens with a secret. */
+/** OAuth clients of the account itself, which get tokens with a client secret. */
 export function Services({ onCreated }: { onCreated: (created: Created) => void }) {
   const services = usePages('services', (page, signal) => {
     const query = { ...accountQuery(), kind: 'client', ...page } as const
@@ -42,14 +42,14 @@ export function Services({ onCreated }: { onCreated: (created: Created) => void 
         </DialogButton>
       </div>
       <p class="quiet">
-        A service has nobody who signs in. It gets tokens for an hour with its id and its secret, as
-        OAuth 2.0 has it (client_credentials), and calls models with them.
+        A service calls models without a person who signs in. It gets tokens for one hour with its
+        client id and secret (OAuth 2.0 client credentials).
       </p>
       <Said said={said} />
       <WhenLoaded loaded={services} what="Loading the services">
         {(all) =>
           all.length === 0 ? (
-            <p class="quiet">There are none. Most programs do well with an API key.</p>
+            <p class="quiet">No services yet. For most programs an API key is enough.</p>
           ) : (
             <Table label="Services" columns={['Name', 'Client id', 'Last used', 'State', acts]}>
               {all.map((service) => (
@@ -102,8 +102,8 @@ function Row({ service, onCreated, onRevoked }: RowProps) {
               onDone={onRevoked}
             >
               <p>
-                It gets no more tokens, and those that it has are over within two seconds. It cannot
-                be undone.
+                It gets no new tokens, and its current tokens stop working within two seconds. This
+                cannot be undone.
               </p>
             </RevokeKey>
           </div>
@@ -127,7 +127,7 @@ function NewService({ onClose, onCreated }: NewProps) {
     onCreated(await bodyOf(POST('/api/keys', { params: { query: accountQuery() }, body })))
   })
   return (
-    <Dialog title="Create a service" onClose={onClose} isFast={creating.isBusy}>
+    <Dialog title="Create a service" onClose={onClose} isLocked={creating.isBusy}>
       <Failure error={creating.error} />
       <Form send={creating.run}>
         <NameField fault={creating.faultAt('name')} />
@@ -141,7 +141,7 @@ function NewService({ onClose, onCreated }: NewProps) {
         </Field>
         <DollarField
           label="Budget in dollars a month"
-          hint="Leave it empty for no budget of its own. All else can be changed later."
+          hint="Leave it empty for no budget of its own. Everything else can be changed later."
           fault={creating.faultAt('budget')}
         />
         <button disabled={creating.isBusy}>

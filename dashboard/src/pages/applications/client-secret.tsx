@@ -6,7 +6,7 @@ import { Snippet } from '../../elements/copy.tsx'
 
 type Props = { created: Schemas['CreatedApiKey']; onDone: () => void }
 
-/** A service that was just made or got another secret: the only time that it is shown. */
+/** A service that was created or rotated just now; its secret is shown only here. */
 export function ServiceSecret({ created, onDone }: Props) {
   const { client_id: id = '', client_secret: secret = '' } = created
   const heading = useRef<HTMLHeadingElement>(null)
@@ -24,8 +24,8 @@ export function ServiceSecret({ created, onDone }: Props) {
         </button>
       </div>
       <section class="card">
-        <h2>Its id and secret</h2>
-        <p>Copy the secret now: it is shown only this once.</p>
+        <h2>Client id and secret</h2>
+        <p>Copy the secret now. It is shown only once.</p>
         <h3>Client id</h3>
         <Snippet text={id} what="the client id" />
         <h3>Client secret</h3>
@@ -33,7 +33,7 @@ export function ServiceSecret({ created, onDone }: Props) {
       </section>
       <section class="card">
         <h2>Get a token</h2>
-        <p>It holds for one hour, and is sent as a key is.</p>
+        <p>The token works for one hour. Send it in place of an API key.</p>
         <Snippet
           text={`curl ${origin}/oauth/token \\
   -u "${id}:${secret}" \\

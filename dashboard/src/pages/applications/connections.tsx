@@ -16,10 +16,10 @@ import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
 type ApiKey = Schemas['ApiKey']
 
-/** Of so many keys it is asked at once what was spent with them; of others one by one. */
+/** Number of keys whose cost one request returns; the cost of each further key needs its own request. */
 const keysMax = 100
 
-/** What people let act in their name: all of the account, or one's own. */
+/** Applications connected with OAuth: those of the whole account for administrators, otherwise the person's own. */
 export function Connections() {
   const connections = usePages(`connections ${mayAdminister.value}`, (page, signal) => {
     const query = { ...accountQuery(), kind: 'connection', ...page } as const
@@ -59,8 +59,8 @@ export function Connections() {
 function NoneYet() {
   return (
     <p class="quiet">
-      Nobody has connected an application yet. <a href={addressOf('/connect')}>Connect</a> tells
-      how: give an application the address, and allow it on the page that opens.
+      No connected applications yet. <a href={addressOf('/connect')}>Connect</a> shows how to add
+      the gateway to an application.
     </p>
   )
 }
@@ -121,14 +121,14 @@ function Revoke({ connection, onDone }: RevokeProps) {
       onDone={onDone}
     >
       <p>
-        {name} is refused within two seconds, with all of its tokens, and what it is doing is ended.
-        Whoever wants it back connects it and allows it once more.
+        Within two seconds all tokens of {name} stop working, and its running calls are aborted. To
+        use it again, connect it and allow it again.
       </p>
     </RevokeKey>
   )
 }
 
-/** What was spent with a key since the month began; `most` has those that spent most. */
+/** Cost of a key in the current month; `most` holds the keys with the highest cost. */
 function Spent({ id, most }: { id: string; most: MostSpent | undefined }) {
   if (most === undefined) return <NotYet />
   const usd = most.byKey.get(id) ?? (most.isWhole ? '0' : undefined)
@@ -144,7 +144,7 @@ function NotYet() {
   return (
     <span class="quiet">
       <span aria-hidden="true">…</span>
-      <span class="hidden">not known yet</span>
+      <span class="hidden">loading</span>
     </span>
   )
 }
@@ -152,7 +152,7 @@ function NotYet() {
 function placeText({ client }: ApiKey): string {
   const host = client?.redirect_host ?? null
   if (host === null) return ''
-  return /^(?:localhost|127\.|\[::1\])/.test(host) ? 'on somebody’s computer' : `at ${host}`
+  return /^(?:localhost|127\.|\[::1\])/.test(host) ? 'on a person’s computer' : `at ${host}`
 }
 
 function whoText({ created_by: id }: ApiKey, details: Details | undefined): string {
@@ -169,7 +169,7 @@ function mayText({ models, budget }: ApiKey): string {
 
 type Chosen = { key: string; limit: 1 } | { group_by: ['key']; order_by: 'cost'; limit: number }
 
-/** What was used since the month began. */
+/** Usage since the start of the month (UTC). */
 function askForSpending(chosen: Chosen, signal: AbortSignal) {
   const now = new Date()
   const from = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth())).toISOString()
@@ -177,7 +177,7 @@ function askForSpending(chosen: Chosen, signal: AbortSignal) {
   return bodyOf(GET('/api/usage', { params: { query }, signal }))
 }
 
-/** Who the people are, and what was spent with the keys that spent most. */
+/** Names of the members, and the cost of the keys with the highest cost. */
 async function askForDetails(signal: AbortSignal): Promise<Details> {
   const usage = askForSpending({ group_by: ['key'], order_by: 'cost', limit: keysMax }, signal)
   const people =

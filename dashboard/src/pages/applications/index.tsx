@@ -7,7 +7,7 @@ import { ServiceSecret } from './client-secret.tsx'
 import { Services } from './account-clients.tsx'
 import './applications.css'
 
-/** The applications that people have connected, and the services of the account. */
+/** Connected applications, and the account's services. */
 export function Page() {
   const [created, setCreated] = useState<Schemas['CreatedApiKey']>()
   if (created !== undefined) {

@@ -7,11 +7,11 @@ import { remedyOf } from './remedies.ts'
 
 type Attempt = Schemas['RefusedAttempt']
 
-/** Somebody waits here until their client has connected. */
+// Short, because a person waits on this page until a client has connected.
 const lookedEveryMs = 5000
 const shownMax = 20
 
-/** What has connected and when, and what failed with what to do. */
+/** Recent connections of clients, and failed attempts with remedies. */
 export function Activity() {
   const activity = useLoad(
     `connections ${isOperator.value}`,
@@ -29,7 +29,7 @@ export function Activity() {
     { everyMs: lookedEveryMs },
   )
   return (
-    <WhenLoaded loaded={activity} what="Looking what has connected">
+    <WhenLoaded loaded={activity} what="Loading connections">
       {(all) => <Events {...all} />}
     </WhenLoaded>
   )
@@ -38,7 +38,7 @@ export function Activity() {
 type EventsProps = {
   clients: readonly Schemas['ToolClient'][]
   attempts: readonly Attempt[]
-  /** Of nobody whom the gateway knows. */
+  /** Attempts without a valid key or connection; operators alone see them. */
   unknown: readonly Attempt[]
 }
 
@@ -46,10 +46,10 @@ function Events({ clients, attempts, unknown }: EventsProps) {
   return (
     <div class="halves">
       <section class="card">
-        <h2>What has connected</h2>
+        <h2>Connected clients</h2>
         {clients.length === 0 ? (
           <p class="quiet">
-            Nothing yet. Add the address to a client below; it is shown here within a minute.
+            No client yet. Add the address to a client below; it appears here within a minute.
           </p>
         ) : (
           <ul class="events">
@@ -60,9 +60,11 @@ function Events({ clients, attempts, unknown }: EventsProps) {
         )}
       </section>
       <section class="card">
-        <h2>What has failed</h2>
+        <h2>Failed attempts</h2>
         {attempts.length + unknown.length === 0 ? (
-          <p class="quiet">Nothing. What is refused is told here, with what to do.</p>
+          <p class="quiet">
+            No failed attempts. The gateway lists refused attempts here, with a remedy.
+          </p>
         ) : (
           <ul class="events">
             {attempts.map((attempt) => (
@@ -72,8 +74,8 @@ function Events({ clients, attempts, unknown }: EventsProps) {
         )}
         {unknown.length > 0 && (
           <>
-            <h3>From nobody whom the gateway knows</h3>
-            <p class="hint">Only those who run the gateway see these.</p>
+            <h3>From unknown callers</h3>
+            <p class="hint">Only operators of the gateway see these.</p>
             <ul class="events">
               {unknown.map((attempt) => (
                 <Failed key={attempt.id} attempt={attempt} />
@@ -116,11 +118,11 @@ const kinds: Record<Schemas['ApiKeyKind'], string> = {
 
 function Failed({ attempt }: { attempt: Attempt }) {
   const { client, key, header, times, redirect_host: host } = attempt
-  const { what, remedy, isToldMore = false } = remedyOf(attempt)
+  const { what, remedy, showsMessage = false } = remedyOf(attempt)
   return (
     <li>
       <p>
-        <strong>{client?.name ?? 'Somebody'}</strong> {what} <Time at={attempt.last_at} />
+        <strong>{client?.name ?? 'An unknown client'}</strong> {what} <Time at={attempt.last_at} />
         {times > 1 && `, ${times} times`}
         {header !== null && (
           <>
@@ -137,9 +139,9 @@ function Failed({ attempt }: { attempt: Attempt }) {
             With {kinds[key.kind]} {key.name}.{' '}
           </>
         )}
-        {host !== null && <>To be sent back to {host}. </>}
+        {host !== null && <>Redirect host: {host}. </>}
         {attempt.address !== null && <>From {attempt.address}. </>}
-        {isToldMore && attempt.message}
+        {showsMessage && attempt.message}
       </p>
     </li>
   )

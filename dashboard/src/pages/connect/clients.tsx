@@ -12,10 +12,10 @@ import {
 } from '../../data/snippets.ts'
 import { Snippet } from '../../elements/copy.tsx'
 
-/** What a key is called until somebody puts theirs in. */
+/** Placeholder for an API key. */
 const ownKey = 'YOUR_KEY'
 
-/** Each client in its own words (docs/connect.md#add-it-to-a-client). */
+/** Instructions for each client, in the words of its own settings (docs/connect.md#add-it-to-a-client). */
 export function Clients({ address }: { address: Address }) {
   const { tools, isHttps, isPublic } = address
   return (
@@ -29,7 +29,7 @@ export function Clients({ address }: { address: Address }) {
   )
 }
 
-/** They come from the networks of their makers. */
+/** Clients that connect from the servers of their vendors. */
 function Hosted({ isReachable }: { isReachable: boolean }) {
   return (
     <>
@@ -44,19 +44,19 @@ function Hosted({ isReachable }: { isReachable: boolean }) {
       </Client>
       <Client title="ChatGPT" detail="Web, with developer mode" isReachable={isReachable}>
         <ol>
-          <li>Open Settings, then Connectors (or Apps), Advanced, and switch on Developer mode.</li>
-          <li>Choose “Create”, and paste the address as the URL of the server.</li>
+          <li>Open Settings, then Connectors (or Apps), Advanced, and turn on Developer mode.</li>
+          <li>Choose “Create”, and paste the address as the server URL.</li>
           <li>Choose OAuth for authentication, and sign in on the page that opens.</li>
         </ol>
         <p class="hint">
-          It takes no API key. In a workspace an administrator allows developer mode first.
+          It takes no API key. In a workspace, an administrator must first allow developer mode.
         </p>
       </Client>
     </>
   )
 }
 
-/** They come from the machine that they run on. */
+/** Clients that connect from the user's own machine. */
 function Local({ tools }: { tools: string }) {
   const withKey = { tools, key: ownKey }
   return (
@@ -68,12 +68,12 @@ function Local({ tools }: { tools: string }) {
           </a>
         </p>
         <p>
-          Then press Connect in its settings, and sign in. Or write it into{' '}
+          Then press Connect in Cursor's settings, and sign in. Or add this to{' '}
           <code>~/.cursor/mcp.json</code>:
         </p>
-        <Snippet text={cursorFile({ tools })} what="the file of Cursor" />
+        <Snippet text={cursorFile({ tools })} what="the configuration for Cursor" />
         <WithKey>
-          <Snippet text={cursorFile(withKey)} what="the file of Cursor with a key" />
+          <Snippet text={cursorFile(withKey)} what="the configuration for Cursor with a key" />
         </WithKey>
       </Client>
       <Client title="VS Code">
@@ -83,28 +83,28 @@ function Local({ tools }: { tools: string }) {
           </a>
         </p>
         <p>
-          Then start the server there, and sign in. Or run “MCP: Add Server”, or write it into{' '}
+          Then start the server in VS Code, and sign in. Or run “MCP: Add Server”, or add this to{' '}
           <code>.vscode/mcp.json</code>:
         </p>
-        <Snippet text={codeFile({ tools })} what="the file of VS Code" />
+        <Snippet text={codeFile({ tools })} what="the configuration for VS Code" />
         <WithKey>
-          <Snippet text={codeFile(withKey)} what="the file of VS Code with a key" />
+          <Snippet text={codeFile(withKey)} what="the configuration for VS Code with a key" />
           <p class="hint">VS Code asks for the key when it starts the server.</p>
         </WithKey>
       </Client>
       <Client title="Claude Code">
         <p>
-          Run this line, then type <code>/mcp</code> in Claude Code to sign in:
+          Run this command, then type <code>/mcp</code> in Claude Code to sign in:
         </p>
-        <Snippet text={claudeCode({ tools })} what="the line of Claude Code" />
+        <Snippet text={claudeCode({ tools })} what="the command for Claude Code" />
         <WithKey>
-          <Snippet text={claudeCode(withKey)} what="the line of Claude Code with a key" />
+          <Snippet text={claudeCode(withKey)} what="the command for Claude Code with a key" />
         </WithKey>
       </Client>
-      <Client title="Anything that starts programs only">
+      <Client title="Clients that only start local programs">
         <p>
-          Through <code>mcp-remote</code>, as in the <code>claude_desktop_config.json</code> of
-          Claude Desktop; it opens the page for signing in:
+          Use <code>mcp-remote</code>, for example in <code>claude_desktop_config.json</code> of
+          Claude Desktop. It opens the sign-in page:
         </p>
         <Snippet text={startedProgram({ tools })} what="the configuration" />
         <WithKey>
@@ -129,26 +129,29 @@ function Client({ title, detail, isReachable = true, children }: ClientProps) {
         {title} {detail !== undefined && <span class="quiet">{detail}</span>}
       </h3>
       {!isReachable && (
-        <p class="state warn">Comes from the internet, and cannot reach this address</p>
+        <p class="state warn">
+          This client connects from the internet and cannot reach this address
+        </p>
       )}
       {children}
     </section>
   )
 }
 
-/** For machines without a browser. */
+/** Configuration with an API key, for machines without a browser. */
 function WithKey({ children }: { children: ComponentChildren }) {
   return (
     <details>
       <summary>Without a browser, with an API key</summary>
       <p>
-        Put a key in the place of <code>{ownKey}</code>
+        Replace <code>{ownKey}</code> with an API key
         {mayAdminister.value ? (
           <>
-            ; <a href={addressOf('/keys/new')}>create one</a> shows these lines with it.
+            . <a href={addressOf('/keys/new')}>Create a key</a> to get these lines with the key
+            filled in.
           </>
         ) : (
-          '; the administrators of the account make one for you.'
+          '. Administrators of the account create keys.'
         )}
       </p>
       {children}

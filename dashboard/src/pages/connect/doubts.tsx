@@ -1,6 +1,6 @@
 import type { Address } from '../../data/address.ts'
 
-/** What may keep clients from the address, and which setting mends it. */
+/** Reasons why clients may not reach the address, with the setting to change. */
 export function Doubts({ address }: { address: Address }) {
   const { origin, isHttps, isPublic, isElsewhere } = address
   if (isHttps && isPublic && !isElsewhere) return null
@@ -10,20 +10,20 @@ export function Doubts({ address }: { address: Address }) {
         <p>
           <strong>
             {isPublic
-              ? 'This address is not https.'
+              ? 'This address does not use https.'
               : 'This address cannot be reached from the internet.'}
           </strong>{' '}
-          Claude on the web, in its desktop and phone apps, and ChatGPT call from the internet and
-          will not find it; programs on this machine or in this network do. Put the gateway behind a
-          proxy with TLS, set <code>BASE_URL</code> to its address, which begins with{' '}
-          <code>https://</code>, and start the gateway again.
+          Claude (web, desktop and mobile) and ChatGPT connect from the internet and cannot reach
+          it. Programs on this machine or in this network can. Put the gateway behind a proxy with
+          TLS, set <code>BASE_URL</code> to the proxy's address, which starts with{' '}
+          <code>https://</code>, and restart the gateway.
         </p>
       )}
       {isElsewhere && (
         <p>
-          <strong>You have opened this page at another address.</strong> Clients compare addresses
-          to the letter: use <code>{origin}</code>. If that is not right, set <code>BASE_URL</code>{' '}
-          to how clients reach the gateway, and start it again.
+          <strong>This page is open at a different address.</strong> Clients compare addresses
+          character by character, so use <code>{origin}</code>. If that is wrong, set to the address
+          that clients use, and restart the gateway.
         </p>
       )}
     </div>

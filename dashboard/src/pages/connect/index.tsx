@@ -7,7 +7,7 @@ import { Clients } from './clients.tsx'
 import { Doubts } from './doubts.tsx'
 import './connect.css'
 
-/** How to add this gateway to a client, what has connected, and what has failed to. */
+/** How to add this gateway to a client, with recent connections and failed attempts. */
 export function Page() {
   const loaded = useLoad('address', askForAddress)
   return (
@@ -15,14 +15,14 @@ export function Page() {
       <div class="head">
         <h1>Connect</h1>
       </div>
-      <WhenLoaded loaded={loaded} what="Looking for the address">
+      <WhenLoaded loaded={loaded} what="Loading the address">
         {(address) => (
           <>
             <section class="card">
               <h2>The address</h2>
               <p>
-                Give a client this address. It opens a page of this gateway, where you sign in and
-                say what it may spend; it needs no key.
+                Add this address to a client. The client opens a page of this gateway, where you
+                sign in and set what it may spend. It needs no API key.
               </p>
               <Snippet text={address.tools} what="the address" />
               <Doubts address={address} />

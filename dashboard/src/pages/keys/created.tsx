@@ -9,14 +9,14 @@ import { useTitle } from '../../data/title.ts'
 import { Snippet } from '../../elements/copy.tsx'
 import { Snippets } from '../../elements/snippets.tsx'
 
-/** A key that was just made or rotated: the only time that its secret is shown. */
+/** A key that was created or rotated just now; its secret is shown only here. */
 export function Created({ created }: { created: Schemas['CreatedApiKey'] }) {
   const { key, models, scopes } = created
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => heading.current?.focus(), [])
   useTitle(created.name)
   const address = useLoad('address', askForAddress)
-  // The address of this page works too, until the gateway's own is known.
+  // Until the gateway's own address is loaded, the address of this page works as well.
   const { origin, tools } = address.data ?? {
     origin: location.origin,
     tools: `${location.origin}/mcp`,
@@ -32,7 +32,7 @@ export function Created({ created }: { created: Schemas['CreatedApiKey'] }) {
       </div>
       <section class="card">
         <h2>Your key</h2>
-        <p>Copy it now: it is shown only this once.</p>
+        <p>Copy it now. It is shown only once.</p>
         <Snippet text={key} what="the key" />
       </section>
       {mayCall && (
@@ -45,11 +45,11 @@ export function Created({ created }: { created: Schemas['CreatedApiKey'] }) {
             />
           </section>
           <section class="card">
-            <h2>Give its tools to an agent</h2>
-            <Snippets title="Clients of the tool server" ways={toolSnippets({ key, tools })} />
+            <h2>Connect an agent with this key</h2>
+            <Snippets title="MCP clients" ways={toolSnippets({ key, tools })} />
             <p class="hint">
-              <a href={addressOf('/connect')}>Connect</a> tells where each of these goes, and how
-              clients connect without a key.
+              <a href={addressOf('/connect')}>Connect</a> explains where to put each of these, and
+              how clients connect without a key.
             </p>
           </section>
         </>

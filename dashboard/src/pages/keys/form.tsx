@@ -11,7 +11,7 @@ import { NameField } from '../../elements/name-field.tsx'
 
 type ApiKey = Schemas['ApiKey']
 type Props = {
-  /** What is to be changed; undefined where it is made. */
+  /** The key to change; undefined for a new key. */
   apiKey?: ApiKey | undefined
   faultAt: (param: string) => string | undefined
 }
@@ -21,24 +21,24 @@ const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
 const scopeHints: Record<Schemas['Scope'], string> = {
   inference: 'Call models',
   'usage:read': "Read the account's usage",
-  'keys:write': 'Make, change and end keys',
-  admin: 'All of this, and whatever else concerns the account',
+  'keys:write': 'Create, change and revoke keys',
+  admin: 'All of the above, and everything else in the account',
 }
 
-/** Everything that can be said of a key, when it is made and later. */
+/** Fields of a key, for creating and changing it. */
 export function KeyFields({ apiKey, faultAt }: Props) {
   return (
     <>
       <NameField
-        hint="What uses it, as people will know it."
+        hint="For example, the program that uses the key."
         name={apiKey?.name}
         fault={faultAt('name')}
       />
       {apiKey === undefined && <ModeChoice />}
       {apiKey !== undefined && apiKey.bound_to !== null ? (
         <p class="hint">
-          All else is that of <a href={addressOf(`/keys/${apiKey.bound_to}`)}>the key</a> with which
-          it was connected.
+          It was connected with <a href={addressOf(`/keys/${apiKey.bound_to}`)}>a key</a>. All other
+          values are those of that key.
         </p>
       ) : (
         <>
@@ -62,13 +62,13 @@ function ModeChoice() {
       <legend>Mode</legend>
       {isUseless && (
         <p class="hint above">
-          No provider is set up, so that calls with a live key are refused.{' '}
+          No provider is configured, so calls with a live key fail.{' '}
           {isOperator.value ? (
             <>
-              <a href={addressOf('/providers')}>Providers</a> says what is missing.
+              <a href={addressOf('/providers')}>Providers</a> shows which settings are missing.
             </>
           ) : (
-            'Those who run the gateway add the key of a provider to its settings.'
+            'An operator must add a provider key to the settings of the gateway.'
           )}
         </p>
       )}
@@ -81,7 +81,7 @@ function ModeChoice() {
           onChange={() => pick('live')}
         />
         <span>
-          Live <span class="quiet">reaches the providers and costs what they charge</span>
+          Live <span class="quiet">calls the providers, and costs what they charge</span>
         </span>
       </label>
       <label class="choice">
@@ -93,7 +93,7 @@ function ModeChoice() {
           onChange={() => pick('test')}
         />
         <span>
-          Test <span class="quiet">reaches the sandbox and costs nothing</span>
+          Test <span class="quiet">calls the sandbox, and costs nothing</span>
         </span>
       </label>
     </fieldset>
@@ -109,7 +109,7 @@ function Permissions({ apiKey, faultAt }: Props) {
   } = apiKey ?? {}
   return (
     <details open={apiKey !== undefined}>
-      <summary>What it may do, and from where</summary>
+      <summary>Permissions and expiry</summary>
       {(apiKey?.kind ?? 'key') === 'key' && (
         <fieldset>
           <legend>Scopes</legend>
@@ -130,7 +130,7 @@ function Permissions({ apiKey, faultAt }: Props) {
       )}
       <Field
         label="Models"
-        hint="One a line. Leave it empty to allow all models."
+        hint="One per line. Leave it empty to allow all models."
         fault={faultAt('models')}
       >
         {(attributes) => (
@@ -144,7 +144,7 @@ function Permissions({ apiKey, faultAt }: Props) {
       </Field>
       <Field
         label="Addresses"
-        hint="Networks it may be used from, one a line, such as 203.0.113.0/24. Leave it empty to allow any."
+        hint="IP addresses or networks that may use the key, one per line, such as 203.0.113.0/24. Leave it empty to allow any."
         fault={faultAt('allowed_addresses')}
       >
         {(attributes) => (
@@ -165,7 +165,7 @@ function Permissions({ apiKey, faultAt }: Props) {
 
 type ExpiryProps = { isNew: boolean; end: string | null; fault: string | undefined }
 
-/** When it ends; that of a new one is to come. */
+/** Field for the expiry time, which must be in the future for a new key. */
 function Expiry({ isNew, end, fault }: ExpiryProps) {
   return (
     <Field
@@ -180,7 +180,7 @@ function Expiry({ isNew, end, fault }: ExpiryProps) {
           type="datetime-local"
           step={1}
           min={isNew ? localText(new Date().toISOString()) : undefined}
-          // What is folded away could not say what is wrong with it.
+          // A browser cannot show the error of a field within closed <details>.
           onInvalid={({ currentTarget }) =>
             currentTarget.closest('details')?.setAttribute('open', '')
           }
@@ -203,9 +203,7 @@ function Spending({ apiKey, faultAt }: Props) {
       </div>
       <fieldset>
         <legend>Limits</legend>
-        <p class="hint above">
-          Leave a field empty for no limit of its own. 0 lets nothing through.
-        </p>
+        <p class="hint above">Leave a field empty for no limit of its own. 0 refuses every call.</p>
         <div class="columns">
           <LimitFields limits={apiKey?.limits} faultAt={faultAt} />
         </div>
@@ -214,7 +212,7 @@ function Spending({ apiKey, faultAt }: Props) {
   )
 }
 
-/** What a filled form asks for: what is empty is lifted. */
+/** Converts the form to a request body; an empty field removes the restriction. */
 export function keyOf(form: FormData) {
   const texts = textsOf(form)
   const { name = '', expires } = texts
@@ -230,13 +228,13 @@ export function keyOf(form: FormData) {
   } satisfies Schemas['ApiKeyChange']
 }
 
-/** The scopes that were chosen. */
+/** The selected scopes. */
 export function scopesOf(form: FormData): Schemas['Scope'][] {
-  // The boxes have the contract's own values.
+  // The checkboxes have only the contract's values.
   return form.getAll('scopes') as Schemas['Scope'][]
 }
 
-/** A time as a field for times takes it, in the reader's own zone. */
+/** Formats a time for a `datetime-local` field, in the reader's time zone. */
 function localText(at: string): string {
   const date = new Date(at)
   const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)

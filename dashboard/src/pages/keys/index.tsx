@@ -3,7 +3,7 @@ import { KeyList } from './list.tsx'
 import { NewKey } from './new.tsx'
 import { OneKey } from './one.tsx'
 
-/** The API keys of the account: all of them, one of them, or a new one. */
+/** API keys of the account: the list, one key, or a new one. */
 export function Page() {
   const name = nameInPlace()
   if (name === 'new') return <NewKey />

@@ -9,7 +9,7 @@ import { numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
-/** All keys, the newest first. */
+/** All keys, newest first. */
 export function KeyList() {
   const keys = usePages('keys', (page, signal) => {
     const query = { ...accountQuery(), kind: 'key', ...page } as const
@@ -31,15 +31,15 @@ export function KeyList() {
   )
 }
 
-const columns = ['Name', 'Key', 'State', numbers('Left of its budget'), 'Last used', 'Created']
+const columns = ['Name', 'Key', 'State', numbers('Budget left'), 'Last used', 'Created']
 
 function Keys({ keys }: { keys: readonly Schemas['ApiKey'][] }) {
   if (keys.length === 0) {
     return (
       <div class="card empty">
-        <h2>There are no keys yet</h2>
+        <h2>No keys yet</h2>
         <p>
-          Programs call the gateway with a key. A test key reaches the sandbox and costs nothing.
+          Programs call the gateway with a key. A test key calls the sandbox, and costs nothing.
         </p>
       </div>
     )

@@ -9,7 +9,7 @@ import { Form } from '../../elements/form.tsx'
 import { Created } from './created.tsx'
 import { KeyFields, keyOf, scopesOf } from './form.tsx'
 
-/** Creates a key with all that can be said of one, and shows it once. */
+/** Creates a key, and shows its secret once. */
 export function NewKey() {
   const [created, setCreated] = useState<Schemas['CreatedApiKey']>()
   const creating = useAct(async (form: FormData) => {

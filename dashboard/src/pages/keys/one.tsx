@@ -19,10 +19,10 @@ import { KeyFields, keyOf, scopesOf } from './form.tsx'
 
 type ApiKey = Schemas['ApiKey']
 
-/** So long they are kept. */
+/** How long the gateway keeps refusals. */
 const refusalsShownMs = 30 * 86_400_000
 
-/** One key: what it may do, and what can be done with it. */
+/** One key: its settings, budget and refusals, with buttons to change, rotate and revoke it. */
 export function OneKey({ id }: { id: string }) {
   const key = useLoad(`key ${id}`, (signal) =>
     bodyOf(GET('/api/keys/{id}', { params: { path: { id }, query: accountQuery() }, signal })),
@@ -69,7 +69,7 @@ type AboutProps = {
 
 function About({ apiKey, onChange, onRotated, onRevoked }: AboutProps) {
   const { mode, state, id, budget } = apiKey
-  // Others have no secret that somebody else could replace.
+  // Only keys and OAuth clients have a secret that can be rotated.
   const hasSecret = apiKey.kind === 'key' || apiKey.kind === 'client'
   const mayBeRotated = state === 'active' && hasSecret && apiKey.replaced_by === null
   return (
@@ -85,7 +85,7 @@ function About({ apiKey, onChange, onRotated, onRevoked }: AboutProps) {
         <Facts apiKey={apiKey} />
         <div class="row">
           <a class="button plain" href={addressOf('/requests', { key_id: id, mode })}>
-            Its requests
+            Show requests
           </a>
           {state !== 'revoked' && (
             <>
@@ -115,8 +115,8 @@ function Revoke({ apiKey, onDone }: RevokeProps) {
   return (
     <RevokeKey apiKey={apiKey} button={{ text: 'Revoke…', class: 'danger' }} onDone={onDone}>
       <p>
-        Whatever uses it is refused within two seconds, and calls under way are ended; so are
-        connections that were made with it. It{' '}
+        Within two seconds the key and connections made with it stop working, and running calls are
+        aborted. The key{' '}
         {used === null ? (
           'was never used'
         ) : (
@@ -124,7 +124,7 @@ function Revoke({ apiKey, onDone }: RevokeProps) {
             was last used <Time at={used} />
           </>
         )}
-        . It cannot be undone; its usage and its requests stay.
+        . This cannot be undone. Its usage and requests are kept.
       </p>
     </RevokeKey>
   )
@@ -154,7 +154,7 @@ function Facts({ apiKey }: { apiKey: ApiKey }) {
       <dt>Models</dt>
       <dd>{models === null ? 'all' : models.join(', ')}</dd>
       <dt>Addresses</dt>
-      <dd>{addresses === null ? 'everywhere' : addresses.join(', ')}</dd>
+      <dd>{addresses === null ? 'any' : addresses.join(', ')}</dd>
       {apiKey.budget === null && (
         <>
           <dt>Budget</dt>
@@ -179,7 +179,7 @@ function Facts({ apiKey }: { apiKey: ApiKey }) {
   )
 }
 
-/** How long a key that was replaced goes on working. */
+/** When a key that was replaced stops working. */
 function Ends({ at }: { at: string | null }) {
   return (
     <>
@@ -201,7 +201,7 @@ function Change({ apiKey, onDone, onCancel }: ChangeProps) {
   const changing = useAct(async (form: FormData) => {
     const params = { path: { id: apiKey.id }, query: accountQuery() }
     await bodyOf(PATCH('/api/keys/{id}', { params, body: changeOf(apiKey, form) }))
-    onDone('The change is saved. It holds for all calls that begin two seconds later.')
+    onDone('Saved. The change applies to all calls within two seconds.')
   })
   return (
     <Form class="card" send={changing.run}>
@@ -217,11 +217,11 @@ function Change({ apiKey, onDone, onCancel }: ChangeProps) {
   )
 }
 
-/** What a filled form changes; what cannot be changed of such a key is left out. */
+/** Converts the form to the changes of the key, without fields that this kind of key does not allow. */
 function changeOf(apiKey: ApiKey, form: FormData): Schemas['ApiKeyChange'] {
   const { expires_at: end, name, ...rest } = keyOf(form)
   if (apiKey.bound_to !== null) return { name }
-  // A time that is over already would be refused, though nobody has touched it.
+  // An unchanged expiry time is not sent: the gateway would refuse a time in the past.
   const isTouched = end === null || Math.trunc(Date.parse(end) / 1000) !== endSeconds(apiKey)
   const scopes = apiKey.kind === 'key' ? { scopes: scopesOf(form) } : {}
   const ending = isTouched && apiKey.kind !== 'session' ? { expires_at: end } : {}

@@ -2,7 +2,7 @@ import type { Schemas } from '../../data/api.ts'
 
 export type Entry = Schemas['CatalogEntry']
 
-/** Where a model's page is. */
+/** Path of a model's page. */
 export function pathOf(id: string): string {
   return `/models/${id.split('/').map(encodeURIComponent).join('/')}`
 }
@@ -13,7 +13,7 @@ const abilityNames: Readonly<Record<string, string>> = {
   tools: 'tools',
   vision: 'sees pictures',
   reasoning: 'reasoning',
-  image_generation: 'makes pictures',
+  image_generation: 'creates pictures',
   image_edit: 'edits pictures',
   json_schema: 'JSON schema',
   multi_image_input: 'several input pictures',
@@ -22,22 +22,22 @@ const abilityNames: Readonly<Record<string, string>> = {
   negative_prompt: 'negative prompt',
   accepts_temperature: 'temperature',
   forced_tool_choice: 'forced tools',
-  prefill: 'begun answers',
+  prefill: 'prefilled answers',
   transparency: 'transparent background',
   multiple_choices: 'several answers',
 }
 
-/** An ability in words. */
+/** Text for a capability. */
 export function abilityName(ability: string): string {
   return abilityNames[ability] ?? ability.replaceAll('_', ' ')
 }
 
-/** What a model can do. */
+/** Names of a model's capabilities. */
 export function abilitiesOf({ model: { capabilities = {} } }: Entry): string[] {
   return Object.keys(capabilities).filter((name) => capabilities[name] === true)
 }
 
-/** Dollars of a million output tokens, or of the cheapest picture; undefined where no price is known. */
+/** Price for sorting, in dollars: per million output tokens, or per cheapest picture; undefined when unknown. */
 export function comparedPrice({ model: { pricing } }: Entry): number | undefined {
   const pictures = (pricing.per_image ?? []).map(({ usd }) => Number(usd))
   if (pictures.length > 0) return Math.min(...pictures)
@@ -45,24 +45,24 @@ export function comparedPrice({ model: { pricing } }: Entry): number | undefined
   return output === undefined ? undefined : Number(output)
 }
 
-/** What is paid for a million tokens, or for a picture; a member is undefined where it is not known. */
+/** Prices per million tokens or per picture; undefined when unknown. */
 export function pricesOf({ model: { pricing } }: Entry): {
   input?: string | undefined
   output?: string | undefined
-  /** Of what the output is. */
+  /** Unit of the output price, when it is not a million tokens. */
   unit?: string
 } {
   const pictures = (pricing.per_image ?? []).toSorted((a, b) => Number(a.usd) - Number(b.usd))
   const [cheapest] = pictures
   if (cheapest !== undefined) {
     const varies = pictures.at(-1)!.usd !== cheapest.usd
-    return { output: cheapest.usd, unit: varies ? 'a picture, or more' : 'a picture' }
+    return { output: cheapest.usd, unit: varies ? 'per picture, or more' : 'per picture' }
   }
   const output = pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens
   return { input: pricing.input_per_million_tokens, output }
 }
 
-/** The state of a model, as a word and its colour. */
+/** State of a model, as a word and its CSS class. */
 export function stateOf({ model, is_usable: isUsable }: Entry): { text: string; look: string } {
   if (model.status === 'deactivated') return { text: 'ended', look: 'wrong' }
   if (!isUsable) return { text: 'not configured', look: '' }

@@ -7,15 +7,15 @@ import { abilitiesOf, abilityName, comparedPrice, type Entry } from './entries.t
 
 const states = ['ready', 'deprecated', 'ended', 'all'] as const
 const stateNames: Record<(typeof states)[number], string> = {
-  ready: 'can be called now',
+  ready: 'ready',
   deprecated: 'deprecated',
   ended: 'ended',
-  all: 'all, the ended ones too',
+  all: 'all, also ended',
 }
 const modalityNames = { chat: 'language', image: 'pictures' } as const
 const names = ['q', 'type', 'provider', 'ability', 'price', 'state'] as const
 
-/** The entries that pass the filters in the address; those that have ended only where asked for. */
+/** Entries that match the filters in the address. Ended models match only when the filter asks for them. */
 export function filtered(entries: readonly Entry[]): Entry[] {
   const { query } = place.value
   const chosen = (name: (typeof names)[number]) => query.get(name) ?? ''
@@ -47,7 +47,7 @@ function hasState({ model: { status }, is_usable: isUsable }: Entry, state: stri
   return status !== 'deactivated'
 }
 
-/** The filters of the list, kept in the address. */
+/** Filters of the list; their values are in the query of the address. */
 export function Filters({ entries }: { entries: readonly Entry[] }) {
   const { query } = place.value
   const routes = entries.flatMap((entry) => entry.routes)
@@ -61,7 +61,7 @@ export function Filters({ entries }: { entries: readonly Entry[] }) {
             {...attributes}
             type="search"
             value={query.get('q') ?? ''}
-            placeholder="A name, a family, an alias"
+            placeholder="Name, family or alias"
             spellcheck={false}
             onInput={(event) => setQuery({ q: event.currentTarget.value })}
           />
@@ -105,7 +105,7 @@ function PriceChoice() {
           step="any"
           inputMode="decimal"
           placeholder="dollars"
-          title="Dollars of a picture, or of a million output tokens"
+          title="Dollars per picture, or per million output tokens"
           value={place.value.query.get('price') ?? ''}
           onInput={(event) => setQuery({ price: event.currentTarget.value })}
         />

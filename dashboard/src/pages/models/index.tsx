@@ -7,10 +7,10 @@ import { ModelList } from './list.tsx'
 import { OneModel } from './one.tsx'
 import './models.css'
 
-/** How often the health of routes is asked for again. */
+/** How often the catalog is loaded again, for the health of its routes. */
 const pollMs = 60_000
 
-/** The catalog: all models, or one of them in full. */
+/** The catalog: all models, or one model in full. */
 export function Page() {
   const loaded = useLoad(
     'catalog',

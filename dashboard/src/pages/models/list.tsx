@@ -8,10 +8,10 @@ import { numbers, Table } from '../../elements/table.tsx'
 import { comparedPrice, pathOf, pricesOf, stateOf, type Entry } from './entries.ts'
 import { filtered, Filters } from './filters.tsx'
 
-/** So many rows are shown at first. */
+/** Number of rows shown before "Show all". */
 const rowsShown = 60
 
-/** All models that the account may use, filtered and in order. */
+/** All models that the account may use, filtered and sorted. */
 export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
   const found = sorted(filtered(catalog.data))
   const [isWhole, setWhole] = useState(false)
@@ -27,14 +27,12 @@ export function ModelList({ catalog }: { catalog: Schemas['CatalogList'] }) {
       <Filters entries={catalog.data} />
       {found.length === 0 ? (
         <div class="card empty">
-          <h2>No model is like that</h2>
-          <p>Take a filter away, or search for another name.</p>
+          <h2>No model matches</h2>
+          <p>Remove a filter, or search for another name.</p>
         </div>
       ) : (
         <>
-          <p class="hint above">
-            Prices are those of a million tokens, where nothing else is said.
-          </p>
+          <p class="hint above">Prices are per million tokens, unless the row says otherwise.</p>
           <Models entries={shown} />
         </>
       )}
@@ -56,7 +54,7 @@ const valueOf: Record<Column, (entry: Entry) => string | number | undefined> = {
   context: ({ model }) => model.context_window ?? undefined,
 }
 
-/** In the order that the address names, else those first that can be called; what has no value comes last. */
+/** Sorts by the column in the address, unknown values last; without one, puts usable models first. */
 function sorted(entries: Entry[]): Entry[] {
   const { column, isDown } = orderInPlace()
   if (column === undefined) {
@@ -78,7 +76,7 @@ function orderInPlace(): { column: Column | undefined; isDown: boolean } {
   return { column, isDown: text.startsWith('-') }
 }
 
-/** The heading of a column that puts the list in its order, or in the opposite one. */
+/** A column heading that sorts the list, and reverses the order when clicked again. */
 function sortedBy(column: Column, title: string) {
   const { column: chosen, isDown } = orderInPlace()
   const isChosen = chosen === column
@@ -109,8 +107,8 @@ function Models({ entries }: { entries: readonly Entry[] }) {
         columns={[
           sortedBy('name', 'Model'),
           'State',
-          numbers('Price in'),
-          sortedBy('price', 'Price out'),
+          numbers('Input price'),
+          sortedBy('price', 'Output price'),
           sortedBy('context', 'Context'),
           'Last hour',
         ]}

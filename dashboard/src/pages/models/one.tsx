@@ -13,7 +13,7 @@ import { snippetsFor } from './snippets.ts'
 
 type Props = { id: string; catalog: Schemas['CatalogList'] }
 
-/** One model in full: what it costs, what it can do, and how its routes do. */
+/** One model in full: prices, capabilities and the health of its routes. */
 export function OneModel({ id, catalog }: Props) {
   const entry = catalog.data.find(
     ({ model }) => model.id === id || model.aliases?.includes(id) === true,
@@ -70,9 +70,9 @@ function Facts({ entry }: { entry: Entry }) {
       )}
       <dt>Family</dt>
       <dd>{model.family}</dd>
-      <dt>Takes</dt>
+      <dt>Input</dt>
       <dd>{model.input_modalities.join(', ')}</dd>
-      <dt>Gives</dt>
+      <dt>Output</dt>
       <dd>{model.output_modalities.join(', ')}</dd>
       {model.context_window != null && (
         <>
@@ -100,7 +100,7 @@ function Facts({ entry }: { entry: Entry }) {
   )
 }
 
-/** When a model ends, and what to use then. */
+/** When the model ends, and its successor. */
 function Ending({ entry: { model } }: { entry: Entry }) {
   const { status, deprecated_at: deprecated, deactivated_at: end, successor } = model
   if (status === 'active' && end == null) return null
@@ -117,7 +117,7 @@ function Ending({ entry: { model } }: { entry: Entry }) {
           <>
             {' '}
             Use <a href={addressOf(pathOf(successor))}>{successor}</a> instead
-            {status === 'deactivated' && '; calls of this one are answered by it'}.
+            {status === 'deactivated' && '. It answers calls of the ended model'}.
           </>
         )}
       </p>
@@ -127,7 +127,7 @@ function Ending({ entry: { model } }: { entry: Entry }) {
 
 const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'long', timeZone: 'UTC' })
 
-/** A day of UTC. */
+/** Formats a date, which is a day in UTC. */
 function dayText(day: string): string {
   return dayFormat.format(new Date(day))
 }
@@ -137,7 +137,7 @@ function Use({ entry }: { entry: Entry }) {
     <section class="card">
       <h2>Use it</h2>
       <p class="quiet">
-        With an API key in the variable <code>{keyVariable}</code>.
+        Put an API key into the environment variable <code>{keyVariable}</code>.
       </p>
       <Snippets title="Ways to use it" ways={snippetsFor(entry, location.origin)} />
     </section>
@@ -147,7 +147,7 @@ function Use({ entry }: { entry: Entry }) {
 function NoModel({ id }: { id: string }) {
   return (
     <>
-      <Head title="There is no such model">
+      <Head title="Model not found">
         <a href={addressOf('/models')}>All models</a>
       </Head>
       <div class="card empty">

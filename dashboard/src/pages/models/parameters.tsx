@@ -2,7 +2,7 @@ import type { Schemas } from '../../data/api.ts'
 import { Table } from '../../elements/table.tsx'
 import type { Entry } from './entries.ts'
 
-/** Which sizes of pictures a model makes. */
+/** Sizes of pictures that a model creates, and how many input pictures it accepts. */
 export function Sizes({ entry: { model } }: { entry: Entry }) {
   const { image } = model
   if (image == null) return null
@@ -41,13 +41,13 @@ export function Sizes({ entry: { model } }: { entry: Entry }) {
 
 function sizeText({ kind, side_min: least, side_max: most }: Schemas['ImageSizeRule']): string {
   if (kind === 'none') return 'the model decides'
-  if (kind === 'list') return 'only those that are listed; others are scaled'
+  if (kind === 'list') return 'only the listed ones; other sizes are scaled'
   if (kind === 'classes') return 'an aspect ratio at a size class'
   if (least === undefined || most === undefined) return 'any'
   return `any with sides from ${least} to ${most} pixels`
 }
 
-/** The parameters that a model takes, with their values and bounds. */
+/** Parameters that a model accepts, with their values and bounds. */
 export function Parameters({ entry: { parameters } }: { entry: Entry }) {
   if (parameters.length === 0) return null
   return (

@@ -5,7 +5,7 @@ import { numbers, Table } from '../../elements/table.tsx'
 type Pricing = Schemas['ModelPricing']
 type Model = Schemas['Model']
 
-/** What a model costs today, and what it will. */
+/** Current and announced prices of a model. */
 export function Prices({ model }: { model: Model }) {
   const { pricing, price_changes: changes = [] } = model
   return (
@@ -26,13 +26,17 @@ function PriceTables({ pricing }: { pricing: Pricing }) {
   const pictures = pricing.per_image ?? []
   const tokens = tokenRows(pricing)
   if (pictures.length === 0 && tokens.length === 0) {
-    return <p class="quiet">No price is known: what it costs cannot be told before it is called.</p>
+    return (
+      <p class="quiet">
+        The catalog has no price for this model, so the cost of a call is unknown in advance.
+      </p>
+    )
   }
   return (
     <>
       {pictures.length > 0 && <PicturePrices prices={pictures} />}
       {pricing.per_image_is_estimate === true && (
-        <p class="hint">Tokens are what is paid for; the prices of a picture estimate them.</p>
+        <p class="hint">The provider bills tokens; the prices per picture are estimates.</p>
       )}
       {pricing.reference_image_usd !== undefined && (
         <p class="hint">Each input picture adds {exactUsd(pricing.reference_image_usd)}.</p>
@@ -50,7 +54,7 @@ const traits = [
   { name: 'pixels_max', title: 'Pixels' },
 ] as const
 
-/** By whatever a price depends on. */
+/** Prices per picture, with a column for each property that they depend on. */
 function PicturePrices({ prices }: { prices: readonly Schemas['ImagePrice'][] }) {
   const used = traits.filter(({ name }) => prices.some((price) => price[name] !== undefined))
   const text = (price: Schemas['ImagePrice'], name: (typeof traits)[number]['name']) => {
@@ -60,8 +64,8 @@ function PicturePrices({ prices }: { prices: readonly Schemas['ImagePrice'][] })
   }
   return (
     <Table
-      label="Prices of a picture"
-      columns={[...used.map(({ title }) => title), numbers('A picture')]}
+      label="Prices per picture"
+      columns={[...used.map(({ title }) => title), numbers('Per picture')]}
     >
       {prices.map((price, index) => (
         <tr key={index}>
@@ -77,14 +81,14 @@ function PicturePrices({ prices }: { prices: readonly Schemas['ImagePrice'][] })
 
 const tokenKinds = [
   { name: 'input_per_million_tokens', title: 'Input' },
-  { name: 'cached_input_per_million_tokens', title: 'Input that is cached' },
-  { name: 'cache_write_per_million_tokens', title: 'Input that is written to the cache' },
-  { name: 'image_input_per_million_tokens', title: 'Input of pictures' },
-  { name: 'audio_input_per_million_tokens', title: 'Input of sound' },
+  { name: 'cached_input_per_million_tokens', title: 'Cached input' },
+  { name: 'cache_write_per_million_tokens', title: 'Input written to the cache' },
+  { name: 'image_input_per_million_tokens', title: 'Picture input' },
+  { name: 'audio_input_per_million_tokens', title: 'Audio input' },
   { name: 'output_per_million_tokens', title: 'Output' },
   { name: 'thinking_output_per_million_tokens', title: 'Output with reasoning' },
-  { name: 'image_output_per_million_tokens', title: 'Output of pictures' },
-  { name: 'audio_output_per_million_tokens', title: 'Output of sound' },
+  { name: 'image_output_per_million_tokens', title: 'Picture output' },
+  { name: 'audio_output_per_million_tokens', title: 'Audio output' },
 ] as const
 
 type TokenKind = (typeof tokenKinds)[number]
@@ -101,9 +105,9 @@ function TokenPrices({ rows, pricing }: { rows: readonly TokenKind[]; pricing: P
   }
   return (
     <Table
-      label="Prices of tokens"
+      label="Prices per million tokens"
       columns={[
-        'A million tokens',
+        'Per million tokens',
         numbers(tiers.length === 0 ? 'Price' : 'Any input'),
         ...tiers.map(({ input_tokens_above: above }) =>
           numbers(`Above ${above.toLocaleString('en-US')}`),
@@ -125,7 +129,7 @@ function TokenPrices({ rows, pricing }: { rows: readonly TokenKind[]; pricing: P
   )
 }
 
-/** What makes a price another one. */
+/** Price multipliers for service tiers and off-peak hours. */
 function Circumstances({
   pricing: { service_tiers: tiers = [], off_peak: cheap },
 }: {
@@ -135,7 +139,7 @@ function Circumstances({
     <>
       {tiers.map(({ service_tier: tier, multiplier }) => (
         <p class="hint" key={tier}>
-          In the service tier {tier}: {multiplier} times the price.
+          Service tier {tier}: {multiplier} times the price.
         </p>
       ))}
       {cheap !== undefined && (

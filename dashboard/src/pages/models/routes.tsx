@@ -7,24 +7,24 @@ import type { Entry } from './entries.ts'
 
 const columns = [
   'Provider',
-  'Model there',
+  'Upstream model',
   'State',
   'Last hour',
   numbers('Attempts'),
-  numbers('Median / slow'),
+  numbers('Median / 95%'),
 ]
 
 type Props = { entry: Entry; measured: Schemas['Measured'] | null }
 
-/** The ways to a model in the order in which they are tried, and how each does. */
+/** Routes to a model in the order in which they are tried, with their health. */
 export function Routes({ entry: { routes }, measured }: Props) {
   return (
     <section class="card">
       <h2>Routes</h2>
       <p class="quiet">
         {routes.length > 1
-          ? 'They are tried in this order; one that keeps failing is left alone for a while.'
-          : 'Where calls go.'}
+          ? 'The gateway tries them in this order. A route that keeps failing is paused for a while.'
+          : 'The provider that answers calls of this model.'}
       </p>
       <Table label="Routes" class="routes" columns={columns}>
         {routes.map((route) => (

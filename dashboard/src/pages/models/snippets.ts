@@ -7,7 +7,7 @@ import {
 } from '../../data/snippets.ts'
 import type { Entry } from './entries.ts'
 
-/** Lines that call a model as they are, with the key in a variable. */
+/** Programs that call a model unchanged, with the API key in an environment variable. */
 export function snippetsFor(
   { model: { id }, modality }: Entry,
   origin: string,

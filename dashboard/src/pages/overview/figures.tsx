@@ -6,10 +6,10 @@ import { metrics, type Metric } from './metrics.ts'
 type Sums = Schemas['UsageSums']
 type Props = { now: Sums; before: Sums; chosen: Metric }
 
-/** The sums of the range, each against that of the range before; the one that is chosen is plotted. */
+/** Sums of the range, each compared with the previous range; the plot shows the selected one. */
 export function Figures({ now, before, chosen }: Props) {
   return (
-    <ul class="figures" aria-label="Sums, of which one is plotted">
+    <ul class="figures" aria-label="Sums; select one to plot">
       {metrics.map((metric) => (
         <li key={metric.name}>
           <button
@@ -20,7 +20,7 @@ export function Figures({ now, before, chosen }: Props) {
             <span class="name">{metric.title}</span>
             <strong>
               {metric.usdOf === undefined ? (
-                metric.tell(metric.valueOf(now))
+                metric.format(metric.valueOf(now))
               ) : (
                 <Money usd={metric.usdOf(now)} />
               )}
@@ -33,13 +33,13 @@ export function Figures({ now, before, chosen }: Props) {
   )
 }
 
-function changeOf({ valueOf, tell, isRate }: Metric, now: Sums, before: Sums): string {
+function changeOf({ valueOf, format, isRate }: Metric, now: Sums, before: Sums): string {
   const [value, earlier] = [valueOf(now), valueOf(before)]
-  if (before.calls === 0) return now.calls === 0 ? 'as before' : 'nothing before'
-  if (isRate) return `${tell(earlier)} before`
-  if (earlier === 0) return value === 0 ? 'as before' : 'nothing before'
+  if (before.calls === 0) return now.calls === 0 ? 'unchanged' : 'none before'
+  if (isRate) return `${format(earlier)} before`
+  if (earlier === 0) return value === 0 ? 'unchanged' : 'none before'
   const percent = Math.round((value / earlier - 1) * 100)
-  if (percent === 0) return 'as before'
-  if (percent > 1000) return `${tell(earlier)} before`
+  if (percent === 0) return 'unchanged'
+  if (percent > 1000) return `${format(earlier)} before`
   return percent > 0 ? `${percent}% more than before` : `${-percent}% less than before`
 }

@@ -7,7 +7,7 @@ import { accountQuery, mayAdminister } from '../../data/session.ts'
 import { Snippet } from '../../elements/copy.tsx'
 import type { Asked } from './split.ts'
 
-/** What to do where nothing has been used yet. */
+/** First steps, shown while the range has no requests. */
 export function FirstSteps({ mode }: Asked) {
   return (
     <section class="card first-steps">
@@ -21,17 +21,17 @@ export function FirstSteps({ mode }: Asked) {
         </li>
         <li>
           <strong>Make a request.</strong>
-          <p>Paste the line that the key comes with, or this one with your key in it:</p>
+          <p>Run the command shown with the new key, or this one with your key in it:</p>
           <Snippet text={firstCall(location.origin, anyModel)} what="a first request" />
         </li>
         <li>
           <strong>
             <a href={addressOf('/playground')}>Or open the playground</a>
           </strong>
-          <p>Try models side by side, and see the price before you pay it.</p>
+          <p>Try models side by side, and see the price before each call.</p>
         </li>
       </ol>
-      <p class="quiet">Then this page shows what was spent, on which models and with which keys.</p>
+      <p class="quiet">Then this page shows the cost by model and by key.</p>
     </section>
   )
 }
@@ -43,7 +43,7 @@ function FirstKey() {
         <strong>
           <a href={addressOf('/keys/new')}>Create an API key</a>
         </strong>
-        <p>Programs call the gateway with it. It can have limits and a budget of its own.</p>
+        <p>Programs call the gateway with a key. A key can have its own limits and budget.</p>
       </>
     )
   }
@@ -55,7 +55,7 @@ function FirstKey() {
   )
 }
 
-/** Leads to what the other kind of keys has used, which may be all that there is. */
+/** A link to the usage of the other kind of keys, which may be the only usage. */
 function OtherKeys({ mode }: Asked) {
   const other = mode === 'test' ? 'live' : 'test'
   const report = useLoad(`other keys ${other}`, (signal) =>

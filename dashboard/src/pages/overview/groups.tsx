@@ -7,7 +7,7 @@ import { nameOfGroup } from './split.ts'
 type Group = Schemas['UsageGroup']
 type Props = { title: string; report: Schemas['UsageReport']; by: 'model' | 'key' }
 
-/** The sums of each group, the dearest first; a name leads to its requests. */
+/** Sums of each group, highest cost first; the name links to the group's requests. */
 export function Groups({ title, report, by }: Props) {
   return (
     <section class="card groups">
@@ -20,15 +20,17 @@ export function Groups({ title, report, by }: Props) {
                 {nameOfGroup(group, by)}
               </a>
             </th>
-            {metrics.map(({ name, valueOf, tell }) => (
+            {metrics.map(({ name, valueOf, format }) => (
               <td key={name} class="number">
-                {tell(valueOf(group.sums))}
+                {format(valueOf(group.sums))}
               </td>
             ))}
           </tr>
         ))}
       </Table>
-      {report.has_more && <p class="hint">The {report.data.length} dearest are shown.</p>}
+      {report.has_more && (
+        <p class="hint">The table shows the {report.data.length} with the highest cost.</p>
+      )}
     </section>
   )
 }

@@ -19,7 +19,7 @@ import './overview.css'
 
 type Report = Schemas['UsageReport']
 
-/** So many models and keys are listed; whoever has more finds them in an export. */
+/** Number of models and keys listed; an export contains all. */
 const groupsMax = 20
 
 const ask = (
@@ -36,7 +36,7 @@ const ask = (
   return bodyOf(GET('/api/usage', { params: { query }, signal }))
 }
 
-/** What was spent and used: over time, by model and by key, against the time before. */
+/** Cost and usage over time, by model and by key, compared with the previous range. */
 export function Page() {
   const range = rangeUntil(Date.now())
   const mode = modeInPlace()
@@ -56,7 +56,7 @@ export function Page() {
         <RangeChoice range={range.name} />
       </div>
       <Refusals mode={mode} lastMs={range.lastMs} />
-      <WhenLoaded loaded={reports} what="Adding up">
+      <WhenLoaded loaded={reports} what="Loading usage">
         {(all) => <Sums {...all} range={range} mode={mode} />}
       </WhenLoaded>
     </>
@@ -82,8 +82,8 @@ function Sums({ byTime, byModel, byKey, before, range, mode }: SumsProps) {
       <Figures now={byTime.total} before={before.total} chosen={metric} />
       {unpriced > 0 && (
         <p class="hint">
-          The cost of {shortCount(unpriced)} {unpriced === 1 ? 'request' : 'requests'} is not known,
-          and missing from what was spent.
+          The cost of {shortCount(unpriced)} {unpriced === 1 ? 'request' : 'requests'} is unknown
+          and not included in the sum.
         </p>
       )}
       <section class="card">
@@ -93,7 +93,7 @@ function Sums({ byTime, byModel, byKey, before, range, mode }: SumsProps) {
         ) : (
           <SplitPlot {...{ metric, range, mode }} by={split} />
         )}
-        {range.unit === 'day' && <p class="hint">Days begin at midnight UTC.</p>}
+        {range.unit === 'day' && <p class="hint">Days start at midnight UTC.</p>}
       </section>
       <Groups title="By model" by="model" report={byModel} />
       <Groups title="By key" by="key" report={byKey} />
@@ -116,7 +116,7 @@ function SplitChoice({ split }: { split: Split }) {
 type PlotProps = { metric: Metric; caption?: string } & ReturnType<typeof plotOf>
 
 function Plot({ metric, series, bars, caption = metric.title }: PlotProps) {
-  return <Bars caption={caption} series={series} bars={bars} tell={metric.tell} />
+  return <Bars caption={caption} series={series} bars={bars} format={metric.format} />
 }
 
 type SplitPlotProps = Asked & { metric: Metric; range: RangeOfTime; by: 'model' | 'key' }
@@ -125,10 +125,10 @@ function SplitPlot({ metric, range, mode, by }: SplitPlotProps) {
   const loaded = useLoad(`split ${by} ${range.now.from} ${mode}`, (signal) =>
     loadSplit(range, by, { mode }, signal),
   )
-  // Of a rate its count is plotted.
-  const plotted = metric.isRate ? { ...metric, tell: shortCount } : metric
+  // For a rate, the plot shows its count.
+  const plotted = metric.isRate ? { ...metric, format: shortCount } : metric
   return (
-    <WhenLoaded loaded={loaded} what="Adding up">
+    <WhenLoaded loaded={loaded} what="Loading usage">
       {({ groups, isWhole }) => (
         <>
           <Plot
@@ -137,7 +137,7 @@ function SplitPlot({ metric, range, mode, by }: SplitPlotProps) {
             {...splitPlotOf(metric, groups, range, by)}
           />
           {!isWhole && (
-            <p class="hint">There are too many to plot all of them. Choose a shorter time.</p>
+            <p class="hint">Too many groups to plot all of them. Choose a shorter range.</p>
           )}
         </>
       )}

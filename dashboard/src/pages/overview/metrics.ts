@@ -3,21 +3,21 @@ import { shortCount, shortUsd } from '../../data/money.ts'
 
 type Sums = Schemas['UsageSums']
 
-/** Something that is told of calls, over time and against the time before. */
+/** A quantity of calls that is shown over time and compared with the previous range. */
 export type Metric = {
   name: string
   title: string
   valueOf: (sums: Sums) => number
-  tell: (value: number) => string
-  /** Of an amount, all of its decimals. */
+  format: (value: number) => string
+  /** For an amount: its exact value in dollars. */
   usdOf?: (sums: Sums) => string
-  /** Its parts, from bottom to top of a bar, where it has some that are worth telling apart. */
+  /** Parts that are stacked in a bar, from bottom to top. */
   parts?: readonly { title: string; valueOf: (sums: Sums) => number }[]
-  /** A rate is no sum of those of its groups. */
+  /** A rate cannot be added up over groups. */
   isRate?: true
 }
 
-const tellUsd = (value: number) => shortUsd(value.toFixed(9))
+const formatUsd = (value: number) => shortUsd(value.toFixed(9))
 const rate = ({ failed_calls: failed, calls }: Sums) => (calls === 0 ? 0 : failed / calls)
 
 export const metrics: readonly Metric[] = [
@@ -25,14 +25,14 @@ export const metrics: readonly Metric[] = [
     name: 'spent',
     title: 'Spent',
     valueOf: ({ cost }) => Number(cost.usd),
-    tell: tellUsd,
+    format: formatUsd,
     usdOf: ({ cost }) => cost.usd,
   },
   {
     name: 'requests',
     title: 'Requests',
     valueOf: ({ calls }) => calls,
-    tell: shortCount,
+    format: shortCount,
     parts: [
       {
         title: 'From providers',
@@ -42,12 +42,12 @@ export const metrics: readonly Metric[] = [
       { title: 'Failed', valueOf: (sums) => sums.failed_calls },
     ],
   },
-  { name: 'images', title: 'Pictures', valueOf: ({ images }) => images, tell: shortCount },
+  { name: 'images', title: 'Pictures', valueOf: ({ images }) => images, format: shortCount },
   {
     name: 'tokens',
     title: 'Tokens',
     valueOf: (sums) => sums.input_tokens + sums.output_tokens,
-    tell: shortCount,
+    format: shortCount,
     parts: [
       { title: 'Input', valueOf: (sums) => sums.input_tokens },
       { title: 'Output', valueOf: (sums) => sums.output_tokens },
@@ -57,14 +57,14 @@ export const metrics: readonly Metric[] = [
     name: 'saved',
     title: 'Cache savings',
     valueOf: ({ saved }) => Number(saved.usd),
-    tell: tellUsd,
+    format: formatUsd,
     usdOf: ({ saved }) => saved.usd,
   },
   {
     name: 'errors',
     title: 'Error rate',
     valueOf: rate,
-    tell: (value) => `${(value * 100).toFixed(1)}%`,
+    format: (value) => `${(value * 100).toFixed(1)}%`,
     isRate: true,
   },
 ]

@@ -1,17 +1,17 @@
 import { rangeInPlace } from '../../data/ranges.ts'
 
-/** A range of time, its end left out, in ISO 8601. */
+/** A time range in ISO 8601; `to` is exclusive. */
 export type Range = { from: string; to: string }
 
 const hourLabel = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
-// Days are those of UTC, as the gateway adds them up.
+// The gateway sums usage by days in UTC.
 const dayLabel = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
   month: 'short',
   timeZone: 'UTC',
 })
 
-/** The range that is asked for, which ends with the hour or the day that runs; and the one before it. */
+/** The chosen range, which ends with the current hour or day, and the range before it. */
 export function rangeUntil(nowMs: number) {
   const { name, stepMs, steps, unit } = rangeInPlace('month')
   const endMs = (Math.floor(nowMs / stepMs) + 1) * stepMs
@@ -23,7 +23,7 @@ export function rangeUntil(nowMs: number) {
     lastMs: steps * stepMs,
     now: range(startMs, endMs),
     before: range(startMs - steps * stepMs, startMs),
-    /** The beginning of each step, as reports name it. */
+    /** Start of each step, in the form that reports use. */
     times: () => Array.from({ length: steps }, (_, index) => isoOf(startMs + index * stepMs)),
     labelOf: (at: string) => (unit === 'hour' ? hourLabel : dayLabel).format(new Date(at)),
   }

@@ -7,7 +7,7 @@ import type { RangeOfTime } from './range.ts'
 type Group = Schemas['UsageGroup']
 type Sums = Schemas['UsageSums']
 
-/** What bars can be split by. */
+/** Dimensions by which the plot can be split. */
 export const splits = [
   { by: undefined, title: 'All together' },
   { by: 'model', title: 'By model' },
@@ -15,22 +15,22 @@ export const splits = [
 ] as const
 export type Split = (typeof splits)[number]['by']
 
-/** What the account's pages of usage are asked for, beside what they are grouped by. */
+/** Query parameter of every usage report on this page. */
 export type Asked = { mode: Schemas['Mode'] }
 
 const pageRows = 100
-/** So many pages of groups are read for one plot; with more there would be no telling bars apart. */
+/** Number of pages of groups read for one plot; with more groups the bars could not be distinguished. */
 const pagesMax = 8
-/** Groups that have a colour of their own; the others are one. */
+/** Groups with their own colour; all others are one series. */
 const seriesMax = 7
 
-/** A name that people know the group by. */
+/** The name of the group's model or key. */
 export function nameOfGroup(group: Group, by: 'model' | 'key'): string {
   const name = by === 'model' ? group.model : (group.key_name ?? group.key)
   return name === undefined || name === '' ? 'unnamed' : name
 }
 
-/** The sums of each step of a range by model or key; `isWhole` unless there are too many. */
+/** Sums per step of the range and per model or key; `isWhole` is false when the groups exceed the limit. */
 export async function loadSplit(
   range: RangeOfTime,
   by: 'model' | 'key',
@@ -58,10 +58,10 @@ export async function loadSplit(
   return { groups, isWhole: false }
 }
 
-/** What is plotted: the names of the series, and a bar for each step of the range. */
+/** Names of the series, and a bar for each step of the range. */
 export type Plotted = { series: string[]; bars: Bar[] }
 
-/** A metric over time as a whole, in its parts where it has some. */
+/** Plots a metric over time, with its parts as series when it has parts. */
 export function plotOf(metric: Metric, groups: readonly Group[], range: RangeOfTime): Plotted {
   const parts = metric.parts ?? [{ title: metric.title, valueOf: metric.valueOf }]
   const byTime = new Map(groups.map((group) => [timeOf(group), group.sums]))
@@ -75,14 +75,14 @@ export function plotOf(metric: Metric, groups: readonly Group[], range: RangeOfT
   }
 }
 
-/** The same split by group: the largest have a series each, the others one together. */
+/** Plots a metric split by group: the largest groups as series, all others as one. */
 export function splitPlotOf(
   metric: Metric,
   groups: readonly Group[],
   range: RangeOfTime,
   by: 'model' | 'key',
 ): Plotted {
-  // A rate of a group cannot be stacked: what it is a rate of can.
+  // Rates of groups cannot be stacked, so the plot shows counts.
   const valueOf = metric.isRate ? (sums: Sums) => sums.failed_calls : metric.valueOf
   const totals = new Map<string, { title: string; total: number }>()
   const values = new Map<string, number>()

@@ -1,10 +1,10 @@
 import { Failure } from '../../elements/failure.tsx'
-import type { Answer as Told } from './chat-stream.ts'
+import type { Answer as AnswerState } from './chat-stream.ts'
 import { Receipt, secondsText, useElapsedMs } from './columns.tsx'
 import { Said } from './said.tsx'
 
-/** What one model says, while it does and after. */
-export function Answer({ answer, count }: { answer: Told; count: number }) {
+/** The answer of one model, while it streams and after. */
+export function Answer({ answer, count }: { answer: AnswerState; count: number }) {
   const { model, state, text, reasoning, toolCalls, pictures, tokens, finish } = answer
   return (
     <section class="card" aria-label={`Answer ${count} of ${model}`}>
@@ -21,15 +21,15 @@ export function Answer({ answer, count }: { answer: Told; count: number }) {
       ))}
       {toolCalls.map((one, index) => (
         <p key={index} class="quiet">
-          It calls <code>{one.name}</code> with <code>{one.arguments}</code>
+          Calls <code>{one.name}</code> with <code>{one.arguments}</code>
         </p>
       ))}
       {state === 'running' && <Speaking answer={answer} />}
-      {state === 'stopped' && <p class="quiet">Stopped. What was written by then is paid.</p>}
+      {state === 'stopped' && <p class="quiet">Stopped. You pay for the text so far.</p>}
       <Failure error={answer.error} />
       {state === 'done' && (
         <>
-          {finish === 'length' && <p class="quiet">It ended at its limit of tokens.</p>}
+          {finish === 'length' && <p class="quiet">The answer ended at its token limit.</p>}
           <Receipt {...answer} more={tokens && `${tokens.input} tokens in, ${tokens.output} out`} />
         </>
       )}
@@ -37,7 +37,7 @@ export function Answer({ answer, count }: { answer: Told; count: number }) {
   )
 }
 
-function Speaking({ answer }: { answer: Told }) {
+function Speaking({ answer }: { answer: AnswerState }) {
   const elapsedMs = useElapsedMs(answer.startedAtMs)
   return (
     <p class="row">

@@ -5,7 +5,7 @@ import { call, newAttemptKey, type Mode } from './calling.ts'
 import { blobOf, keep, type MadePicture } from './gallery-store.ts'
 import type { Request } from './image-request.ts'
 
-/** A call for pictures at one model, and what has become of it. */
+/** A call to one image model, and its state. */
 export type Attempt = {
   model: string
   prompt: string
@@ -22,7 +22,7 @@ export type Attempt = {
 
 export type Made = {
   durationMs: number
-  /** In dollars; null where nobody knows it. */
+  /** In dollars; null when the cost is unknown. */
   costUsd: string | null
   cache: string | null
   requestId: string | undefined
@@ -32,11 +32,11 @@ export type Made = {
 
 export type Wanted = Pick<Attempt, 'model' | 'prompt' | 'request' | 'mode'>
 
-/** How long each model took in this visit, in milliseconds: what is usual. */
+/** Duration of each model's last call in this visit, in milliseconds. */
 const durations = new Map<string, number>()
 export const usualMsOf = (model: string): number | undefined => durations.get(model)
 
-/** The attempts that stand side by side. */
+/** Calls to the chosen models, shown side by side. */
 export function useAttempts() {
   const [attempts, setAttempts] = useState<readonly Attempt[]>([])
   const running = useRef(new Set<AbortController>())
@@ -80,8 +80,8 @@ export function useAttempts() {
 }
 
 /**
- * Whether nobody knows what has become of it: under the same key, what was made is answered and not paid
- * again. An answer that was a refusal is one, and another attempt is another call.
+ * Whether the outcome is unknown. A retry then sends the same idempotency key: the gateway answers with the
+ * existing result, and charges it once. After a refusal, a retry is a new call.
  */
 function isOpen(attempt: Attempt): boolean {
   if (attempt.state !== 'failed') return true
@@ -99,7 +99,7 @@ async function make(started: Started, signal: AbortSignal): Promise<Made> {
   const body = (await response.json()) as Answer
   const durationMs = Date.now() - startedAtMs
   durations.set(model, durationMs)
-  const told = picturesIn(body).map((base64) => ({
+  const pictures = picturesIn(body).map((base64) => ({
     blob: blobOf(base64),
     prompt,
     model,
@@ -110,7 +110,7 @@ async function make(started: Started, signal: AbortSignal): Promise<Made> {
     costUsd: headers.get('x-gateway-cost-usd'),
     cache: headers.get('x-gateway-cache'),
     requestId,
-    pictures: keep(told),
+    pictures: keep(pictures),
     text: 'choices' in body ? (body.choices[0]?.message.content ?? undefined) : undefined,
   }
 }

@@ -1,21 +1,21 @@
 import { bodyOf, POST, Refusal, refusalOf, type Schemas } from '../../data/api.ts'
 import { noteAnswer, noteSilence } from '../../data/connection.ts'
-import { accountQuery, sessionKnown } from '../../data/session.ts'
+import { accountQuery, sessionLoaded } from '../../data/session.ts'
 
 export type Mode = Schemas['Mode']
 type Asking = { mode: Mode; method?: 'GET' | 'POST'; signal: AbortSignal; idempotencyKey?: string }
 
-/** The keys of this visit, in memory alone; by account and mode. */
+/** Session keys by account and mode, kept in memory only. */
 const keys = new Map<string, Promise<string>>()
 
-/** The key to call with; another one than was refused, which all who were refused with it share. */
+/** The session key; requests that were refused with the same key share one new key. */
 async function keyFor(mode: Mode, refused?: string): Promise<string> {
   const query = accountQuery()
   const place = `${mode} ${query.account_id ?? ''}`
   const known = keys.get(place)
   const key = await known?.catch(() => undefined)
   if (key !== undefined && key !== refused) return key
-  // Somebody else may have asked for the next one meanwhile.
+  // A concurrent request may have replaced the key meanwhile.
   if (keys.get(place) !== known) return keyFor(mode, refused)
   const asked = bodyOf(
     POST('/api/sessions/current/key', { params: { query }, body: { mode } }),
@@ -26,18 +26,18 @@ async function keyFor(mode: Mode, refused?: string): Promise<string> {
 }
 
 /**
- * Calls an operation below /v1 as any program does, with the key of the session; one that has ended is
- * renewed once. Resolves with an answer that is well. Throws a Refusal.
+ * Calls an operation below /v1 as an API client does, with the key of the session. An expired key is renewed
+ * once. Resolves with an answer of status 2xx. Throws a Refusal.
  */
 export async function call(path: string, body: unknown, asking: Asking): Promise<Response> {
-  await sessionKnown
+  await sessionLoaded
   const key = await keyFor(asking.mode)
   const first = await send(path, body, asking, key)
   const response =
     first.status === 401 ? await send(path, body, asking, await keyFor(asking.mode, key)) : first
   if (response.ok) return response
-  const told: unknown = await response.json().catch(() => undefined)
-  throw refusalOf(told, response)
+  const refusal: unknown = await response.json().catch(() => undefined)
+  throw refusalOf(refusal, response)
 }
 
 async function send(
@@ -64,16 +64,16 @@ async function send(
   }
 }
 
-/** The gateway went away before it had answered. */
+/** The connection failed before the answer was complete. */
 export function away(): Refusal {
   const text =
-    'The gateway cannot be reached, or has restarted. Try again: what it has made already is not paid twice.'
+    'The gateway cannot be reached, or was restarted. Try again: a finished result is not charged twice.'
   return new Refusal(text, { status: 0, code: 'unreachable' })
 }
 
-/** Names an attempt, so that it is made and paid once however often it is sent. */
+/** A new idempotency key: calls that repeat it run and cost once. */
 export function newAttemptKey(): string {
-  // `randomUUID` is there on https and on this machine alone.
+  // Browsers provide `crypto.randomUUID` only to pages on HTTPS or localhost.
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return `playground-${Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }

@@ -3,7 +3,7 @@ import { requestOf, type Request } from './image-request.ts'
 import type { Input } from './inputs.tsx'
 import { can, makesPictures, type Model } from './models.ts'
 
-/** What a person has said, and what each model has answered. */
+/** A message of the person, and each model's answer. */
 export type Turn = { id: number; text: string; pictures: readonly Input[]; answers: Answer[] }
 
 export type ChatChoice = {
@@ -13,12 +13,12 @@ export type ChatChoice = {
   effort: string
 }
 
-/** Older turns are not sent again. */
+/** Older turns are not sent. */
 const turnsSentMax = 20
 
 type Said = Pick<Turn, 'text' | 'pictures'>
 
-/** The conversation with one model as it stands, with what is said next. */
+/** The request for one model: its conversation so far and the next message. */
 export function chatRequest(
   model: Model,
   { turns, next, choice }: { turns: readonly Turn[]; next: Said; choice: ChatChoice },
@@ -45,7 +45,7 @@ export function chatRequest(
   })
 }
 
-/** Which parts of what is asked a model cannot do. */
+/** Options and inputs of the request that a model does not support. */
 export function chatLacks(model: Model, pictures: number, { temperature, effort }: ChatChoice) {
   return [
     pictures > 0 && !can(model, 'vision') && 'see pictures',

@@ -3,7 +3,7 @@ import { toRefusal } from '../../data/load.ts'
 import { away, call, type Mode } from './calling.ts'
 import type { Request } from './image-request.ts'
 
-/** What a model has said so far; the object changes while it speaks. */
+/** The answer of a model; the object is updated in place while the answer streams. */
 export type Answer = {
   model: string
   state: 'running' | 'done' | 'stopped' | 'failed'
@@ -25,7 +25,7 @@ export type Answer = {
 
 type Started = { model: string; request: Request; mode: Mode; onChange: () => void }
 
-/** Asks a model, and follows what it says. */
+/** Starts a call to a model, and updates the returned answer as it streams. */
 export function startAnswer({ model, request, mode, onChange }: Started): Answer {
   const controller = new AbortController()
   const answer: Answer = {
@@ -66,7 +66,7 @@ async function follow(
   { mode, signal, onChange }: Following,
 ): Promise<void> {
   const streamed = { ...body, stream: true, stream_options: { include_usage: true } }
-  // Without an idempotency key, which would have it said to its end: who stops pays for no more.
+  // No idempotency key: with one, the gateway would finish a stopped answer, and the caller would pay for it.
   const response = await call(path, streamed, { mode, signal })
   answer.requestId = response.headers.get('x-request-id') ?? undefined
   answer.cache = response.headers.get('x-gateway-cache')
@@ -76,17 +76,17 @@ async function follow(
     else take(answer, JSON.parse(data) as Chunk, response)
     onChange()
   }
-  // A gateway that went away breaks off.
+  // A connection that closes without [DONE] means that the gateway went down.
   if (!isComplete) throw away()
 }
 
-type Told = { name?: string; arguments?: string }
+type CallDelta = { name?: string; arguments?: string }
 type Delta = {
   content?: string | null
   reasoning?: string | null
   reasoning_content?: string | null
   images?: { image_url: { url: string } }[]
-  tool_calls?: { index?: number; function?: Told }[]
+  tool_calls?: { index?: number; function?: CallDelta }[]
 }
 type Chunk = {
   choices?: { delta?: Delta; finish_reason?: string | null }[]
@@ -109,13 +109,13 @@ function take(answer: Answer, chunk: Chunk, response: Response): void {
   answer.text += content ?? ''
   answer.reasoning += reasoning ?? thoughts ?? ''
   for (const { image_url: picture } of images ?? []) {
-    // Nothing is loaded from elsewhere.
+    // Only data URLs: the page loads no picture from another origin.
     if (picture.url.startsWith('data:image/')) answer.pictures.push(picture.url)
   }
-  for (const { index = 0, function: told = {} } of calls ?? []) {
-    const known = (answer.toolCalls[index] ??= { name: '', arguments: '' })
-    known.name += told.name ?? ''
-    known.arguments += told.arguments ?? ''
+  for (const { index = 0, function: delta = {} } of calls ?? []) {
+    const call = (answer.toolCalls[index] ??= { name: '', arguments: '' })
+    call.name += delta.name ?? ''
+    call.arguments += delta.arguments ?? ''
   }
   answer.finish = choice?.finish_reason ?? answer.finish
   const { usage } = chunk
@@ -124,7 +124,7 @@ function take(answer: Answer, chunk: Chunk, response: Response): void {
   answer.costUsd = typeof usage.cost === 'number' ? usage.cost.toFixed(nanoDecimals) : null
 }
 
-/** The data of each server-sent event. */
+/** Yields the data of each server-sent event. */
 async function* eventsOf(response: Response, signal: AbortSignal): AsyncGenerator<string> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''

@@ -14,12 +14,12 @@ import { chosenOf, Pickers } from './pickers.tsx'
 import { PriceList, sumText, usePrices } from './price.tsx'
 
 const parameter = 'chat_model'
-/** More are not shown: the oldest go. */
+/** Number of turns shown; older turns are removed. */
 const turnsMax = 50
 const picturesMax = 4
 const noChoice: ChatChoice = { system: '', temperature: '', maxTokens: '', effort: '' }
 
-/** Talks with up to three models at once, each in a conversation of its own. */
+/** Chats with up to three models at once, each in its own conversation. */
 export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode }) {
   const chosen = chosenOf(models, parameter)
   const [choice, setChoice] = useState(noChoice)
@@ -79,7 +79,7 @@ type MessageProps = { value: string; onInput: (value: string) => void; onSend: (
 
 function Message({ value, onInput, onSend }: MessageProps) {
   return (
-    <Field label="Message" hint="Enter sends; Shift and Enter begin a new line.">
+    <Field label="Message" hint="Enter sends; Shift+Enter starts a new line.">
       {(attributes) => (
         <textarea
           {...attributes}
@@ -101,7 +101,7 @@ type Saying = Pick<Turn, 'text' | 'pictures'> & {
   asked: readonly Pick<Parameters<typeof startAnswer>[0], 'model' | 'request' | 'mode'>[]
 }
 
-/** The conversation, shown anew once a frame while somebody speaks. */
+/** The turns of the conversation, rendered once per animation frame while an answer streams. */
 function useTurns() {
   const [turns, setTurns] = useState<readonly Turn[]>([])
   const frame = useRef(0)
@@ -188,7 +188,7 @@ function ChatOptions({ models, choice, choose }: OptionsProps) {
             )}
           </Field>
         )}
-        <Field label="Tokens at most">
+        <Field label="Maximum tokens">
           {(attributes) => (
             <input
               {...attributes}

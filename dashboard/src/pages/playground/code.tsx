@@ -3,14 +3,14 @@ import { pythonClient, typescriptClient, type Snippet } from '../../data/snippet
 import { Snippets } from '../../elements/snippets.tsx'
 import type { Request } from './image-request.ts'
 
-/** The request as it stands, as lines that work with a key in the environment. */
+/** The current request as code that reads the API key from the environment. */
 export function Code({ request }: { request: Request }) {
   return (
     <details class="code">
       <summary>Copy as code</summary>
       <Snippets title="Languages" ways={waysOf(request, location.origin)} />
       <p class="hint">
-        Put an API key into {keyVariable}. The key of this page ends with your session.
+        Put an API key into {keyVariable}. The key that this page uses ends with your session.
       </p>
     </details>
   )
@@ -28,7 +28,7 @@ function waysOf(request: Request, origin: string): readonly Snippet[] {
 function typescriptOf({ operation, path }: Request, body: string, origin: string): string {
   const isChat = operation === 'createChatCompletion'
   const method = operation === 'createImage' ? 'images.generate' : 'chat.completions.create'
-  // The SDK sends edits as forms of files alone.
+  // The SDK's method for edits uploads files only, so the code posts JSON instead.
   const call =
     operation === 'createImageEdit'
       ? `client.post('${path.slice('/v1'.length)}', { body: ${body} })`
@@ -54,7 +54,7 @@ answer = ${call}
 print(answer${isChat ? '.choices[0].message' : ''})`
 }
 
-/** A value as Python writes it. */
+/** A JSON value as a Python literal. */
 function literal(value: unknown): string {
   if (value === null) return 'None'
   if (typeof value === 'boolean') return value ? 'True' : 'False'
@@ -68,7 +68,7 @@ function literal(value: unknown): string {
 
 const urlLengthMax = 200
 
-/** The same with an address in the place of each picture's bytes. */
+/** Copies the request with an example URL in place of each picture's data URL. */
 export function withoutBytes(value: object): object {
   const text = JSON.stringify(value, (_, one: unknown) =>
     typeof one === 'string' && one.length > urlLengthMax && one.startsWith('data:image/')

@@ -11,7 +11,7 @@ type Props = {
   onEdit: (picture: Blob) => void
 }
 
-/** What each model makes, side by side. */
+/** The result of each model, side by side. */
 export function Columns({ attempts, again, onEdit }: Props) {
   return (
     <div class="side-by-side">
@@ -22,10 +22,11 @@ export function Columns({ attempts, again, onEdit }: Props) {
           {attempt.state === 'cancelled' && (
             <>
               <p class="quiet" role="status">
-                Cancelled. What was sent is made to its end and paid; you can still have it.
+                Cancelled. The provider finishes the call and charges it. You can still show the
+                result.
               </p>
               <button type="button" class="plain small" onClick={() => again(index)}>
-                Show it after all
+                Show the result
               </button>
             </>
           )}
@@ -46,11 +47,11 @@ function Running({ attempt }: { attempt: Attempt & { state: 'running' } }) {
     <>
       <p class="waiting" role="status">
         <span class="spinner" aria-hidden="true" />
-        Making it…
+        Creating…
       </p>
       <p class="quiet">
         {secondsText(elapsedMs)}
-        {usualMs !== undefined && `, the last one took ${secondsText(usualMs)}`}
+        {usualMs !== undefined && `, the last call took ${secondsText(usualMs)}`}
       </p>
       <button type="button" class="plain small" onClick={attempt.cancel}>
         Cancel
@@ -59,7 +60,7 @@ function Running({ attempt }: { attempt: Attempt & { state: 'running' } }) {
   )
 }
 
-/** How long it has been since a time, told anew four times a second. */
+/** Milliseconds since a time, updated four times a second. */
 export function useElapsedMs(sinceMs: number): number {
   const [now, setNow] = useState(Date.now())
   useEffect(() => {
@@ -79,7 +80,7 @@ function Outcome({ made, onEdit }: { made: Made; onEdit: (picture: Blob) => void
           <Picture key={picture.id} picture={picture} onEdit={onEdit} />
         ))}
       </div>
-      {made.pictures.length === 0 && <p>The model made no picture.</p>}
+      {made.pictures.length === 0 && <p>The model created no picture.</p>}
       {made.text !== undefined && <p>{made.text}</p>}
       <Receipt {...made} />
     </>
@@ -90,7 +91,7 @@ type ReceiptProps = Pick<Made, 'durationMs' | 'costUsd' | 'cache' | 'requestId'>
   more?: string | undefined
 }
 
-/** How long it took, what it cost, and where its row is. */
+/** Duration, cost and a link to the row of the request. */
 export function Receipt({ durationMs, costUsd, cache, requestId, more }: ReceiptProps) {
   return (
     <p class="receipt" role="status">

@@ -1,10 +1,10 @@
 import { signal } from '@preact/signals'
 
-/** A picture that was made in this visit. */
+/** A picture created in this visit. */
 export type MadePicture = {
   id: number
   blob: Blob
-  /** An object URL, which lasts as long as the picture is kept. */
+  /** Object URL, revoked when the picture is removed. */
   url: string
   prompt: string
   model: string
@@ -14,7 +14,7 @@ export type MadePicture = {
 const picturesMax = 36
 const bytesMax = 128 * 1024 * 1024
 
-/** The newest first; the oldest go where there are too many or they are too large. */
+/** Newest first; the oldest are removed when the number or the total size exceeds its limit. */
 export const gallery = signal<readonly MadePicture[]>([])
 let made = 0
 
@@ -42,7 +42,7 @@ function release(pictures: readonly MadePicture[]): void {
   for (const { url } of pictures) URL.revokeObjectURL(url)
 }
 
-/** The bytes of a base64 text; the media type is that of its first bytes. */
+/** Decodes base64; the media type comes from the first byte. */
 export function blobOf(base64: string): Blob {
   const text = atob(base64)
   const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0))
@@ -50,11 +50,11 @@ export function blobOf(base64: string): Blob {
   return new Blob([bytes], { type })
 }
 
-/** A file as a data URL. */
+/** Reads a file as a data URL. */
 export function dataUrlOf(file: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = new FileReader()
-    // It was read as a data URL.
+    // readAsDataURL always results in a string.
     reader.addEventListener('load', () => resolve(reader.result as string))
     reader.addEventListener('error', () => reject(new Error('The file cannot be read.')))
     reader.readAsDataURL(file)

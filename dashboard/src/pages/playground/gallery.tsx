@@ -2,7 +2,7 @@ import { forgetAll, gallery, type MadePicture } from './gallery-store.ts'
 
 type Props = { picture: MadePicture; onEdit: (picture: Blob) => void }
 
-/** A picture with what can be done with it. */
+/** A picture with buttons for downloading and editing it. */
 export function Picture({ picture, onEdit }: Props) {
   const { url, prompt, blob, id } = picture
   const ending = blob.type.slice('image/'.length)
@@ -23,19 +23,21 @@ export function Picture({ picture, onEdit }: Props) {
   )
 }
 
-/** What was made in this visit; nothing of it is stored. */
+/** Pictures created in this visit; the gateway does not store them. */
 export function Gallery({ onEdit }: Pick<Props, 'onEdit'>) {
   const pictures = gallery.value
   if (pictures.length === 0) return null
   return (
     <section class="card">
       <div class="head">
-        <h2>Made in this visit</h2>
+        <h2>Created in this visit</h2>
         <button type="button" class="plain small" onClick={forgetAll}>
           Clear
         </button>
       </div>
-      <p class="quiet">Kept by this tab alone, the newest first. Download what you want to keep.</p>
+      <p class="quiet">
+        Only this tab keeps them, newest first. Download the pictures that you want to keep.
+      </p>
       <div class="gallery">
         {pictures.map((picture) => (
           <Picture key={picture.id} picture={picture} onEdit={onEdit} />

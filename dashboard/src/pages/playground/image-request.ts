@@ -2,7 +2,7 @@ import { ImageEditQualityValues, ImageEditSizeValues } from '../../../../generat
 import type { Schemas } from '../../data/api.ts'
 import { optionsOf, type ImageOptions, type Model } from './models.ts'
 
-/** What is chosen for pictures; an empty text is the model's own choice. */
+/** Options for pictures; an empty text means the model's default. */
 export type Choice = {
   prompt: string
   n: number
@@ -31,7 +31,7 @@ export const noChoice: Choice = {
   fidelity: '',
 }
 
-/** A call below /v1, as a program would make it. */
+/** A call below /v1, as an API client would send it. */
 export type Request = { operation: Schemas['QuotedOperation']; path: string; body: object }
 
 const paths: Record<Request['operation'], string> = {
@@ -45,7 +45,7 @@ export const requestOf = (operation: Request['operation'], body: object): Reques
   body,
 })
 
-/** Takes out what the models do not take; what a price or a call is asked with is what is offered. */
+/** Removes values that the options do not offer, before a price quote or a call. */
 export function withinOptions(choice: Choice, options: ImageOptions, isEdit: boolean): Choice {
   const offered = offeredOf(options, isEdit)
   const kept = (value: string, values: readonly string[]) => (values.includes(value) ? value : '')
@@ -72,7 +72,7 @@ const choiceNames: Partial<Record<keyof Choice, string>> = {
   seed: 'a seed',
 }
 
-/** Which parts of what is asked a model cannot do; `count` pictures are to be edited. */
+/** Requested features that a model does not support; `count` is the number of pictures to edit. */
 export function imageLacks(model: Model, choice: Choice, count: number): string[] {
   const options = optionsOf([model])
   const kept = withinOptions(choice, options, count > 0)
@@ -83,12 +83,14 @@ export function imageLacks(model: Model, choice: Choice, count: number): string[
     ...(count > options.inputsMax
       ? [`edit ${count === 1 ? 'a picture' : `${count} pictures`}`]
       : []),
-    ...(count < options.inputsMin && count === 0 ? ['draw without a picture to edit'] : []),
-    ...names.map((name) => `take ${choiceNames[name]} ${choice[name]}`),
+    ...(count < options.inputsMin && count === 0
+      ? ['create a picture without an input picture']
+      : []),
+    ...names.map((name) => `use ${choiceNames[name]} ${choice[name]}`),
   ]
 }
 
-/** The values on offer: the images API takes fewer for edits. */
+/** Values to offer: the images API accepts fewer of them for edits. */
 export function offeredOf(options: ImageOptions, isEdit: boolean) {
   const isByClass = options.aspectRatio.length > 0
   const within = (values: readonly string[], most: readonly string[]) =>
@@ -100,8 +102,8 @@ export function offeredOf(options: ImageOptions, isEdit: boolean) {
 }
 
 /**
- * Asks for pictures; `inputs` are the addresses of pictures to edit. Aspect ratios and seeds are told in
- * chat, where `image_config` has them; all else is the images API's.
+ * Builds a request for pictures; `inputs` are URLs of pictures to edit. Aspect ratios and seeds need a chat
+ * request with `image_config`; all other requests use the images API.
  */
 export function imageRequest(model: Model, choice: Choice, inputs: readonly string[]): Request {
   const isByClass = model.image?.size.kind === 'classes'

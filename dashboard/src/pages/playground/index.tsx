@@ -10,21 +10,21 @@ import { loadModels, makesPictures, type Model } from './models.ts'
 import { Pictures } from './pictures.tsx'
 import './playground.css'
 
-/** Tries models out: pictures and conversations, with the price before it is paid. */
+/** Tries models with pictures and chat, and shows the price before each call. */
 export function Page() {
   const { query } = place.value
   const mode: Mode = modeInPlace()
   const account = accountQuery().account_id ?? ''
   const models = useLoad(`models ${mode} ${account}`, (signal) => loadModels(mode, signal))
   const tab = query.get('tab')
-  // Other pages lead here with a model of either kind.
+  // Links from other pages name a model for pictures or for chat.
   const named = models.data?.find(({ id }) => id === query.get('model'))
   const isChat = tab === 'chat' || (tab === null && named !== undefined && !makesPictures(named))
   return (
     <>
       <div class="head">
         <h1>Playground</h1>
-        <div class="row" role="group" aria-label="Who answers">
+        <div class="row" role="group" aria-label="Live or sandbox">
           <Toggle isOn={mode === 'live'} change={{ mode: undefined }}>
             Live
           </Toggle>
@@ -33,7 +33,7 @@ export function Page() {
           </Toggle>
         </div>
       </div>
-      <div class="row tabs" role="group" aria-label="What to make">
+      <div class="row tabs" role="group" aria-label="Pictures or chat">
         <Toggle isOn={!isChat} change={{ tab: 'pictures' }}>
           Pictures
         </Toggle>
@@ -42,7 +42,7 @@ export function Page() {
         </Toggle>
       </div>
       {mode === 'test' && (
-        <p class="quiet">The sandbox plays every model, and nothing is charged for it.</p>
+        <p class="quiet">The sandbox simulates every model and charges nothing.</p>
       )}
       <WhenLoaded loaded={models} what="Loading the models">
         {(all) => <Tab key={`${mode} ${account}`} models={all} mode={mode} isChat={isChat} />}
@@ -59,10 +59,10 @@ function Tab({ models, mode, isChat }: TabProps) {
   if (usable.length === 0) {
     return (
       <div class="card empty">
-        <h2>{isChat ? 'No model answers here yet' : 'No model makes pictures here yet'}</h2>
+        <h2>{isChat ? 'No chat model is available yet' : 'No picture model is available yet'}</h2>
         <p>
-          A model can be called once the key of its provider is in the gateway's settings. The
-          sandbox plays them all without one.
+          A model is available once the gateway's settings contain its provider's key. The sandbox
+          simulates all models without a key.
         </p>
         <a
           class="button"

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
 import { dataUrlOf } from './gallery-store.ts'
 
-/** A picture to edit or to show; `url` is a data URL. */
+/** An input picture of a request; `url` is a data URL. */
 export type Input = { name: string; url: string }
 
-/** No model takes larger ones. */
+/** Larger than any model accepts. */
 const bytesMax = 15 * 1024 * 1024
 
-/** Pictures that were given, pasted or dropped; `fault` says why one was not taken. */
+/** Pictures that the person chose, pasted or dropped; `fault` is the reason why a picture was rejected. */
 export function useInputs(most: number) {
   const [inputs, setInputs] = useState<readonly Input[]>([])
   const [fault, setFault] = useState<string>()
@@ -15,17 +15,17 @@ export function useInputs(most: number) {
     const pictures = files.filter(({ type }) => type.startsWith('image/'))
     if (pictures.length === 0) return
     const small = pictures.filter(({ size }) => size <= bytesMax)
-    const room = Math.max(0, most - inputs.length)
+    const free = Math.max(0, most - inputs.length)
     setFault(
       small.length < pictures.length
-        ? 'A picture may have 15 MB at most.'
-        : small.length > room
-          ? `No more than ${most} picture${most === 1 ? '' : 's'} with these models.`
+        ? 'A picture must not exceed 15 MB.'
+        : small.length > free
+          ? `The chosen models accept at most ${most} picture${most === 1 ? '' : 's'}.`
           : undefined,
     )
     const read = await Promise.all(
-      small.slice(0, room).map(async (file) => ({
-        name: file instanceof File ? file.name : 'made here',
+      small.slice(0, free).map(async (file) => ({
+        name: file instanceof File ? file.name : 'created here',
         url: await dataUrlOf(file),
       })),
     )
@@ -38,7 +38,7 @@ export function useInputs(most: number) {
   })
   return {
     inputs: inputs.slice(0, most),
-    /** All that were given, also where the models take fewer. */
+    /** Number of pictures given, also when the models accept fewer. */
     count: inputs.length,
     fault,
     add,
@@ -49,7 +49,7 @@ export function useInputs(most: number) {
 
 type Props = Omit<ReturnType<typeof useInputs>, 'count'> & { label: string; most: number }
 
-/** Takes pictures by file, paste and drop. */
+/** A field for pictures: choose, paste or drop. */
 export function Inputs({ inputs, fault, add, remove, label, most }: Props) {
   return (
     <div

@@ -5,10 +5,10 @@ import { call, type Mode } from './calling.ts'
 
 export type Model = Schemas['Model']
 
-/** How many models answer side by side at most. */
+/** Maximum number of models that are called side by side. */
 export const modelsMax = 3
 
-/** The models that the person may call. */
+/** Models that the person may call. */
 export async function loadModels(mode: Mode, signal: AbortSignal): Promise<readonly Model[]> {
   const response = await call('/v1/models', undefined, { mode, method: 'GET', signal })
   const { data } = (await response.json()) as Schemas['ModelList']
@@ -17,10 +17,10 @@ export async function loadModels(mode: Mode, signal: AbortSignal): Promise<reado
 
 export const can = (model: Model, what: string): boolean => model.capabilities?.[what] === true
 
-/** What a good model to talk to does. */
+/** Capabilities that a good default model has. */
 const wanted = ['tools', 'vision', 'reasoning', 'json_schema', 'image_generation', 'image_edit']
 
-/** A good one to begin with: the one that examples name, else of those that do the most one of a middle price. */
+/** Default model: `anyModel` when available, otherwise the median price among models with the most capabilities. */
 export function goodFirst(models: readonly Model[]): Model | undefined {
   const alone = models.filter(
     ({ status, image }) => status === 'active' && (image?.reference_images_min ?? 0) === 0,
@@ -33,7 +33,7 @@ export function goodFirst(models: readonly Model[]): Model | undefined {
   return alone.find(({ id }) => id === anyModel) ?? middle ?? models[0]
 }
 
-/** Dollars of the cheapest picture, or of a million output tokens. */
+/** Price for sorting, in dollars: per cheapest picture, or per million output tokens. */
 function priceOf({ pricing }: Model): number {
   const pictures = (pricing.per_image ?? []).map(({ usd }) => Number(usd))
   return pictures.length > 0
@@ -46,7 +46,7 @@ function priceOf({ pricing }: Model): number {
 export const makesPictures = (model: Model): boolean =>
   can(model, 'image_generation') || can(model, 'image_edit')
 
-/** The values that a setting of pictures can have; a setting without values is not offered. */
+/** Values of each picture option; an option without values is not offered. */
 export type ImageOptions = {
   size: readonly string[]
   aspectRatio: readonly string[]
@@ -55,12 +55,12 @@ export type ImageOptions = {
   seed: boolean
   moderation: boolean
   fidelity: readonly string[]
-  /** Pictures to edit. */
+  /** Maximum number of pictures to edit. */
   inputsMax: number
   inputsMin: number
 }
 
-/** What all of these models take. */
+/** Options that all of these models support. */
 export function optionsOf(models: readonly Model[]): ImageOptions {
   const all = models.map(optionsOfOne)
   const [first] = all
@@ -111,7 +111,7 @@ function optionsOfOne(model: Model): ImageOptions {
 
 const usualSizes = ['1024x1024', '1536x1024', '1024x1536', '2048x2048', '4096x4096']
 
-/** Of a model that is free to choose: those that it names, and the usual ones within its bounds. */
+/** Sizes to offer. For a model with free sizes: its recommended sizes, and common sizes within its bounds. */
 function sizesOf(rule: NonNullable<Model['image']>['size']): readonly string[] {
   if (rule.kind === 'none') return []
   if (rule.kind === 'classes') {

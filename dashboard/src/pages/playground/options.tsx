@@ -14,7 +14,7 @@ type Props = {
   choose: (change: Partial<Choice>) => void
 }
 
-/** Every setting that all of the chosen models take. */
+/** Fields for all options that every chosen model supports. */
 export function Options({ choice, options, isEdit, choose }: Props) {
   const offered = offeredOf(options, isEdit)
   const pick = (name: keyof Choice, label: string, values: readonly string[]) =>
@@ -51,8 +51,8 @@ export function Options({ choice, options, isEdit, choose }: Props) {
         />
       )}
       {pick('moderation', 'Moderation', options.moderation && !isEdit ? ImageModerationValues : [])}
-      {pick('fidelity', 'Fidelity to the input', isEdit ? options.fidelity : [])}
-      <Field label="How many">
+      {pick('fidelity', 'Input fidelity', isEdit ? options.fidelity : [])}
+      <Field label="Number of pictures">
         {(attributes) => (
           <input
             {...attributes}
@@ -77,7 +77,7 @@ type PickProps = {
   onPick: (value: string) => void
 }
 
-/** One of some values, or what the model does by itself. */
+/** A selection of values, with the model's default as the first option. */
 export function Pick({ label, values, value, onPick }: PickProps) {
   return (
     <Field label={label}>

@@ -2,7 +2,7 @@ import { place, setQuery } from '../../data/place.ts'
 import { Field } from '../../elements/field.tsx'
 import { goodFirst, modelsMax, type Model } from './models.ts'
 
-/** The models that the address names, of those that there are; else a good one. */
+/** The available models named in the address; otherwise the default model. */
 export function chosenOf(models: readonly Model[], parameter: string): readonly Model[] {
   const { query } = place.value
   const named = (query.get(parameter) ?? query.get('model') ?? '').split(',')
@@ -15,11 +15,11 @@ type Props = {
   models: readonly Model[]
   chosen: readonly Model[]
   parameter: string
-  /** Which parts of what is asked a model cannot do. */
+  /** Requested features that a model does not support. */
   lacksOf: (model: Model) => readonly string[]
 }
 
-/** Chooses up to three models, which then stand in the address. */
+/** Chooses up to three models; the address keeps the choice. */
 export function Pickers({ models, chosen, parameter, lacksOf }: Props) {
   const choose = (ids: readonly string[]) =>
     setQuery({ [parameter]: [...new Set(ids)].join(',') || undefined })
@@ -72,7 +72,7 @@ export function Pickers({ models, chosen, parameter, lacksOf }: Props) {
   )
 }
 
-/** What is asked and left out, since one of the models cannot do it. */
+/** Names the requested features that are left out, because one of the models does not support them. */
 function Lacks({ chosen, lacksOf }: Pick<Props, 'chosen' | 'lacksOf'>) {
   return (
     <>
@@ -80,8 +80,8 @@ function Lacks({ chosen, lacksOf }: Pick<Props, 'chosen' | 'lacksOf'>) {
         .filter((model) => lacksOf(model).length > 0)
         .map((model) => (
           <p key={model.id} class="fault" role="status">
-            {model.id} cannot {lacksOf(model).join(', ')}: that is left out
-            {chosen.length > 1 && ' for all of them'}.
+            {model.id} cannot {lacksOf(model).join(', ')}. The request omits this
+            {chosen.length > 1 && ' for all chosen models'}.
           </p>
         ))}
     </>

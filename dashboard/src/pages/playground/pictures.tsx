@@ -15,12 +15,12 @@ import { chosenOf, Pickers } from './pickers.tsx'
 import { PriceList, sumText, usePrices } from './price.tsx'
 
 const parameter = 'image_model'
-/** What stands in for a prompt until there is one: it has no part in the price of a picture. */
+/** Used to ask for prices while the prompt is empty; the prompt does not affect the price. */
 const anyPrompt = 'A picture'
 
 type Props = { models: readonly Model[]; mode: Mode }
 
-/** Makes and edits pictures with up to three models, and tells before what they cost. */
+/** Creates and edits pictures with up to three models, and shows the price before each call. */
 export function Pictures({ models, mode }: Props) {
   const wanted = useWanted(models, mode)
   const { attempts, isRunning, start, again } = useAttempts()
@@ -49,11 +49,11 @@ export function Pictures({ models, mode }: Props) {
         {options.inputsMax > 0 && (
           <Inputs {...inputs} label="Pictures to edit" most={options.inputsMax} />
         )}
-        {isShort && <p class="hint">This model edits: give it a picture.</p>}
+        {isShort && <p class="hint">This model only edits pictures. Add a picture to edit.</p>}
         <Options choice={choice} options={options} isEdit={isEdit} choose={choose} />
         <PriceList models={chosen} prices={wanted.prices} />
         <div class="row">
-          {/* While it runs it is not disabled: the focus would be lost. */}
+          {/* It stays enabled while calls run: a disabled button would lose the focus. */}
           <button
             disabled={isShort || choice.prompt.trim() === ''}
             aria-disabled={isRunning ? 'true' : undefined}
@@ -82,7 +82,7 @@ export function Pictures({ models, mode }: Props) {
   )
 }
 
-/** What is chosen, the calls that it asks for, and their prices. */
+/** The chosen options, their requests and prices. */
 function useWanted(models: readonly Model[], mode: Mode) {
   const chosen = chosenOf(models, parameter)
   const [given, setGiven] = useState<Choice>({
@@ -133,9 +133,9 @@ function Prompt({ value, onInput }: { value: string; onInput: (value: string) =>
   )
 }
 
-type Said = { isEdit: boolean; count: number; price: string | undefined }
+type ButtonState = { isEdit: boolean; count: number; price: string | undefined }
 
-function buttonText({ isEdit, count, price }: Said): string {
-  const what = `${isEdit ? 'Edit' : 'Make'} ${count === 1 ? 'the picture' : `${count} pictures`}`
+function buttonText({ isEdit, count, price }: ButtonState): string {
+  const what = `${isEdit ? 'Edit' : 'Create'} ${count === 1 ? 'the picture' : `${count} pictures`}`
   return price === undefined ? what : `${what} for ${price}`
 }

@@ -8,13 +8,13 @@ import type { Model } from './models.ts'
 
 type Quote = Schemas['PriceQuote']
 type RouteQuote = Schemas['RouteQuote']
-/** The price of each request, in order; while `isAsking`, those of the requests before. */
+/** Price of each request, in order; while `isAsking`, prices of the previous requests. */
 type Prices = { quotes: readonly (Quote | Refusal)[]; isAsking: boolean }
 
-/** While somebody writes, prices are asked for after this pause. */
+/** Debounce delay for price requests while the person types. */
 const pauseMs = 250
 
-/** What the requests would cost, asked for again whenever they change. */
+/** Prices of the requests, loaded again when a request changes. */
 export function usePrices(requests: readonly Request[], mode: Mode): Prices {
   const asked = JSON.stringify(
     requests.map(({ operation, body }) => ({ operation, request: body })),
@@ -46,14 +46,14 @@ export function usePrices(requests: readonly Request[], mode: Mode): Prices {
   return { quotes: known.quotes, isAsking: known.of !== wanted }
 }
 
-/** The route that answers unless it fails. */
+/** The quote of the first route, which answers unless it fails. */
 function firstRoute(quote: Quote | Refusal | undefined): RouteQuote | undefined {
   return quote === undefined || quote instanceof Refusal ? undefined : quote.routes[0]
 }
 
 /**
- * All of them together, as the button says it: '…' until it is known, undefined where one is not. Of
- * conversations, what they cost as a rule is said before the most.
+ * The total price as text for the button: '…' while loading, undefined when a price is unknown. For chat, a
+ * typical price comes before the maximum.
  */
 export function sumText({ quotes, isAsking }: Prices, isTalk = false): string | undefined {
   if (isAsking) return '…'
@@ -69,7 +69,7 @@ export function sumText({ quotes, isAsking }: Prices, isTalk = false): string | 
   return `${about}at most ${exactUsd(usd)}`
 }
 
-/** The most counts a token for each byte of what is sent, and the longest answer that the model gives. */
+/** The maximum assumes one token per byte of input and the model's longest answer; a typical call needs less. */
 const bytesPerToken = 4
 const typicalOutputTokens = 500
 
@@ -82,7 +82,7 @@ function typicalUsd(lines: readonly Schemas['CostLine'][]): string {
   return usd.toFixed(9)
 }
 
-/** The price at each model. */
+/** Price of the request for each model. */
 export function PriceList({ models, prices }: { models: readonly Model[]; prices: Prices }) {
   const isOfThese = prices.quotes.length === models.length
   return (
@@ -96,12 +96,12 @@ export function PriceList({ models, prices }: { models: readonly Model[]; prices
   )
 }
 
-/** The price of one request, with its arithmetic. */
+/** Price of one request, with its calculation. */
 function Price({ quote }: { quote: Quote | Refusal | undefined }) {
   if (quote instanceof Refusal) return <p class="fault">{quote.message}</p>
   const route = firstRoute(quote)
   if (quote === undefined || route === undefined) return <p class="quiet">…</p>
-  if (route.amount === null) return <p class="quiet">No price is known for this model.</p>
+  if (route.amount === null) return <p class="quiet">The catalog has no price for this model.</p>
   return (
     <details class="price">
       <summary>
@@ -117,8 +117,8 @@ function Price({ quote }: { quote: Quote | Refusal | undefined }) {
         ))}
         {quote.routes.slice(1).map((other, index) => (
           <li key={`route ${index}`} class="quiet">
-            If {index === 0 ? route.provider : 'that'} fails: {other.model} at {other.provider},{' '}
-            {other.amount === null ? 'unknown' : exactUsd(other.amount.usd)}
+            If {index === 0 ? route.provider : 'the previous route'} fails: {other.model} at{' '}
+            {other.provider}, {other.amount === null ? 'unknown' : exactUsd(other.amount.usd)}
           </li>
         ))}
       </ul>

@@ -1,4 +1,4 @@
-/** What a model wrote: paragraphs and blocks of code. It is text, whatever is written in it. */
+/** Text of a model, as paragraphs and code blocks. It is never interpreted as HTML. */
 export function Said({ text }: { text: string }) {
   return (
     <div class="spoken">

@@ -13,7 +13,7 @@ type Provider = Schemas['ProviderReport']
 
 const pollMs = 15_000
 
-/** For those who run the gateway: where calls go, how that goes, and what else could be configured. */
+/** The operators' page: configured providers with their health, and providers that could be configured. */
 export function Page() {
   const providers = useLoad('providers', (signal) => bodyOf(GET('/api/providers', { signal })), {
     everyMs: pollMs,
@@ -34,7 +34,7 @@ export function Page() {
           disabled={reloading.isBusy}
           onClick={() => void reloading.run()}
         >
-          {reloading.isBusy ? 'Reading…' : 'Read the settings again'}
+          {reloading.isBusy ? 'Reloading…' : 'Reload the settings'}
         </button>
       </div>
       <Failure error={reloading.error} />
@@ -57,7 +57,7 @@ function Report({ report: { data, measured } }: { report: Schemas['ProviderList'
         <div class="card empty">
           <h2>No provider is configured yet</h2>
           <p>
-            Test keys work all the same, with the sandbox. To reach real models, set the key of one
+            Test keys work without one, in the sandbox. To call real models, set the API key of one
             of the vendors below.
           </p>
         </div>
@@ -70,10 +70,10 @@ function Report({ report: { data, measured } }: { report: Schemas['ProviderList'
   )
 }
 
-/** What a reload has done. */
+/** Describes the result of a reload. */
 function reloadText({ changed, needs_restart: waiting, notices }: Schemas['Reload']): string {
-  const done = changed.length === 0 ? 'Nothing has changed.' : `Changed: ${changed.join(', ')}.`
-  const rest = waiting.length === 0 ? '' : ` After a restart: ${waiting.join(', ')}.`
+  const done = changed.length === 0 ? 'No setting has changed.' : `Changed: ${changed.join(', ')}.`
+  const rest = waiting.length === 0 ? '' : ` Applies after a restart: ${waiting.join(', ')}.`
   return [done + rest, ...notices].join(' ')
 }
 
@@ -89,24 +89,24 @@ function Configured({ provider }: { provider: Provider }) {
         <dt>Models</dt>
         <dd>
           <a href={addressOf('/models', { provider: provider.id })}>{provider.models}</a>
-          {provider.takes_any_model && ' in the catalog, and any other by its name there'}
+          {provider.takes_any_model && ' in the catalog; others by name at the provider'}
         </dd>
         {provider.base_url !== null && (
           <>
-            <dt>Address</dt>
+            <dt>Base URL</dt>
             <dd>
               <code>{provider.base_url}</code>
             </dd>
           </>
         )}
-        <dt>Set by</dt>
+        <dt>Configured by</dt>
         <dd>
           <code>{provider.setting}</code>
           {provider.base_url_setting === null && ' in gateway.yaml'}
         </dd>
         <dt>Attempts</dt>
         <dd>{health.attempts.toLocaleString('en-US')}</dd>
-        <dt>Median / slow</dt>
+        <dt>Median / 95%</dt>
         <dd>
           <Latency health={health} />
         </dd>
@@ -133,7 +133,7 @@ function Configured({ provider }: { provider: Provider }) {
         )}
         {circuits.length > 0 && (
           <>
-            <dt>Left alone</dt>
+            <dt>Paused</dt>
             <dd>
               {circuits.map(({ upstream_model: model, circuit, until }) => (
                 <p key={model} class="row circuits">
@@ -149,17 +149,17 @@ function Configured({ provider }: { provider: Provider }) {
 }
 
 const causes: Readonly<Record<string, string>> = {
-  unreachable: 'could not be reached',
-  timeout: 'took too long',
-  overloaded: 'was overloaded',
-  rate_limited: 'limited the rate',
-  out_of_credit: 'the account there has no money left',
-  credentials: 'refused the key',
-  not_found: 'does not know the model',
-  malformed: 'sent something that could not be read',
+  unreachable: 'unreachable',
+  timeout: 'timed out',
+  overloaded: 'overloaded',
+  rate_limited: 'rate limit reached',
+  out_of_credit: 'no credit left at the provider',
+  credentials: 'API key rejected',
+  not_found: 'model not found',
+  malformed: 'invalid response',
 }
 
-/** Why an attempt failed, in words. */
+/** Text for the cause of a failed attempt. */
 function causeText(cause: string): string {
   return causes[cause] ?? cause.replaceAll('_', ' ')
 }
@@ -170,10 +170,10 @@ function Others({ providers }: { providers: readonly Provider[] }) {
     <section class="card">
       <h2>Not configured</h2>
       <p>
-        Set the variable of a vendor to its API key, in the environment or in the file{' '}
-        <code>.env</code> in the folder that the gateway is started in. The file is read again by
-        the button above; the environment needs a restart. Several keys are separated by commas, and
-        are used in turn.
+        Set the vendor's variable to an API key, in the environment or in the file <code>.env</code>{' '}
+        in the working directory of the gateway. The button above reloads the file; changes of the
+        environment need a restart. Separate several keys with commas; the gateway uses them in
+        turn.
       </p>
       <ul class="vendors">
         {providers.map((provider) => (
@@ -193,11 +193,11 @@ function Others({ providers }: { providers: readonly Provider[] }) {
                 what={`the line for ${provider.name}`}
               />
               {provider.other_settings.length > 0 && (
-                <p class="hint">{provider.other_settings.join(' and ')} does the same.</p>
+                <p class="hint">{provider.other_settings.join(' and ')} has the same effect.</p>
               )}
               {provider.base_url_setting !== null && (
                 <p class="hint">
-                  <code>{provider.base_url_setting}</code> changes the address, for a proxy or a
+                  <code>{provider.base_url_setting}</code> changes the base URL, for a proxy or a
                   region.
                 </p>
               )}

@@ -14,7 +14,7 @@ type Cause = Schemas['RequestErrorCause']
 
 const pollMs = 30_000
 
-/** The failed calls by their cause, with what to do about each. */
+/** Failed calls by cause, with a remedy for each. */
 export function Causes() {
   const range = rangeInPlace('day')
   const mode = modeInPlace()
@@ -34,7 +34,7 @@ export function Causes() {
         <RangeChoice range={range.name} />
       </div>
       <Refusals mode={mode} lastMs={range.steps * range.stepMs} withStrangers isOpen />
-      <WhenLoaded loaded={causes} what="Looking for errors">
+      <WhenLoaded loaded={causes} what="Loading errors">
         {(errors) => <List errors={errors} />}
       </WhenLoaded>
     </>
@@ -45,8 +45,8 @@ function List({ errors }: { errors: Schemas['RequestErrors'] }) {
   if (errors.data.length === 0) {
     return (
       <div class="card empty">
-        <h2>Nothing has failed in this time</h2>
-        <p>When calls fail, they are shown here by their cause, with what to do about it.</p>
+        <h2>No errors in this range</h2>
+        <p>Failed calls appear here by cause, with a remedy.</p>
       </div>
     )
   }
@@ -57,7 +57,7 @@ function List({ errors }: { errors: Schemas['RequestErrors'] }) {
           <OneCause key={filtersOf(cause)} cause={cause} errors={errors} />
         ))}
       </ul>
-      {errors.has_more && <p class="hint">Only the most frequent causes are shown.</p>}
+      {errors.has_more && <p class="hint">The list shows only the most frequent causes.</p>}
     </>
   )
 }
@@ -81,7 +81,7 @@ function OneCause({ cause, errors }: { cause: Cause; errors: Schemas['RequestErr
         {meaning !== null && <p>{meaning}</p>}
         {remedy !== null && (
           <p>
-            <strong>What to do:</strong> {remedy}
+            <strong>Remedy:</strong> {remedy}
           </p>
         )}
       </div>
@@ -95,7 +95,7 @@ function OneCause({ cause, errors }: { cause: Cause; errors: Schemas['RequestErr
           Last seen <Time at={cause.last_at} />
         </span>
         <a href={where}>Show these requests</a>
-        <a href={addressOf(`/requests/${cause.last_request_id}`)}>Open the last one</a>
+        <a href={addressOf(`/requests/${cause.last_request_id}`)}>Open the last request</a>
       </p>
     </li>
   )

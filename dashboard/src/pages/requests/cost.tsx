@@ -6,16 +6,16 @@ import { numbers, Table } from '../../elements/table.tsx'
 type Cost = Schemas['RequestCost']
 
 const whyNothing: Partial<Record<Schemas['CostStatus'], string>> = {
-  cached: 'The cache answered: nothing was paid.',
-  unknown: 'No price is known for it.',
+  cached: 'The cache answered, so the call cost nothing.',
+  unknown: 'The catalog has no price for this model.',
 }
-const whence: Partial<Record<Schemas['CostStatus'], string>> = {
-  exact: 'The provider counted the units; the prices are those of the catalog.',
-  reported: 'The provider itself told what it charges.',
-  estimated: 'The provider counted nothing: the units are an estimate.',
+const costSources: Partial<Record<Schemas['CostStatus'], string>> = {
+  exact: 'The provider reported the units; the prices come from the catalog.',
+  reported: 'The provider reported the cost.',
+  estimated: 'The provider reported no units, so they are estimated.',
 }
 
-/** The arithmetic of what a call cost. */
+/** How the cost of a call was calculated. */
 export function CostOfCall({ cost }: { cost: Cost }) {
   const { lines, status } = cost
   return (
@@ -24,31 +24,36 @@ export function CostOfCall({ cost }: { cost: Cost }) {
         Cost: <Money usd={cost.amount?.usd} places={0} />
       </h2>
       {lines === null ? (
-        <p class="quiet">An older version of the gateway did not keep how it was made.</p>
+        <p class="quiet">
+          An older version of the gateway recorded this call without the calculation.
+        </p>
       ) : lines.length === 0 ? (
-        <p class="quiet">{whyNothing[status] ?? 'Nothing was paid for.'}</p>
+        <p class="quiet">{whyNothing[status] ?? 'This call cost nothing.'}</p>
       ) : (
         <>
           <Lines cost={cost} lines={lines} />
           <p class="hint">
-            {whence[status]}
+            {costSources[status]}
             {cost.multiplier !== null && cost.multiplier !== '1' && (
-              <> The tier and the hour multiply list prices by {cost.multiplier}.</>
+              <> The service tier and the time of day multiply list prices by {cost.multiplier}.</>
             )}
             {cost.upstream !== null && (
-              <> Another provider bills {exactUsd(cost.upstream.usd)} of it to a key of your own.</>
+              <>
+                {' '}
+                The upstream vendor bills {exactUsd(cost.upstream.usd)} of it to your own key there.
+              </>
             )}
           </p>
         </>
       )}
       {cost.saved !== null && (
         <p>
-          The answer cost <Money usd={cost.saved.usd} places={0} /> when it was made: that was
-          saved.
+          The first call for this answer cost <Money usd={cost.saved.usd} places={0} />, which the
+          cache saved.
         </p>
       )}
       {!cost.is_charged && (
-        <p class="hint">Test keys are not charged: this is what it would cost.</p>
+        <p class="hint">Test keys are not charged. A live key would cost this amount.</p>
       )}
     </section>
   )
@@ -57,8 +62,8 @@ export function CostOfCall({ cost }: { cost: Cost }) {
 function Lines({ cost, lines }: { cost: Cost; lines: NonNullable<Cost['lines']> }) {
   return (
     <Table
-      label="The arithmetic of the cost"
-      columns={['What', numbers('Units'), numbers('Price of one'), numbers('Amount')]}
+      label="Calculation of the cost"
+      columns={['What', numbers('Units'), numbers('Unit price'), numbers('Amount')]}
       foot={<Sums cost={cost} />}
     >
       {lines.map((line) => (
@@ -87,7 +92,7 @@ function Sums({ cost: { exact_usd: exact, amount } }: { cost: Cost }) {
       {amount !== null && (
         <tr>
           <th scope="row" colSpan={3}>
-            Rounded once, to a billionth of a dollar
+            Rounded to a billionth of a dollar
           </th>
           <td class="number">
             <strong>{exactUsd(amount.usd)}</strong>

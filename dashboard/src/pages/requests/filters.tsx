@@ -18,7 +18,7 @@ import { ChoiceFilter, ClearFilters, isFilteredBy, type Choice } from '../../ele
 
 type Query = NonNullable<paths['/api/requests']['get']['parameters']['query']>
 
-/** What can be filtered by, each in the address. */
+/** Query parameters of the filters. */
 const names = [
   'mode',
   'outcome',
@@ -38,12 +38,12 @@ const names = [
 ] as const satisfies readonly (keyof Query)[]
 type Name = (typeof names)[number]
 
-/** What the address asks for; the gateway judges what is in it. */
+/** The filters in the address, unchecked: the gateway validates them. */
 export function filtersInPlace(): Query {
   return Object.fromEntries(names.flatMap((name) => (chosen(name) ? [[name, chosen(name)]] : [])))
 }
 
-/** Whether the address asks for a part of the calls. */
+/** Whether the address contains a filter. */
 export function isFiltered(): boolean {
   return isFilteredBy(names)
 }
@@ -52,14 +52,14 @@ function chosen(name: Name): string {
   return place.value.query.get(name) ?? ''
 }
 
-/** On a telephone they would hide the requests that they leave. */
-const hasRoom = matchMedia('(min-width: 48rem)').matches
+// On a narrow screen, open filters would hide the requests.
+const isWide = matchMedia('(min-width: 48rem)').matches
 
-/** The filters, which the address keeps. */
+/** The filters, whose values are in the address. */
 export function Filters() {
   const count = names.filter((name) => chosen(name) !== '').length
   return (
-    <details class="card filters" open={count > 0 && hasRoom}>
+    <details class="card filters" open={count > 0 && isWide}>
       <summary>{count === 0 ? 'Filters' : `Filters (${count})`}</summary>
       <div class="columns">
         <ChoiceFilter
@@ -72,18 +72,18 @@ export function Filters() {
         <ChoiceFilter
           all="all"
           name="failure"
-          label="How the provider failed"
+          label="Provider failure"
           choices={worded(FailureKindValues)}
         />
         <Text name="failed_provider" label="Provider that failed" />
         <Text name="model" label="Model" />
         <Text name="provider" label="Provider that answered" />
-        {mayAdminister.value ? <OfPeople /> : <Text name="key_id" label="Key id" />}
+        {mayAdminister.value ? <KeyAndMember /> : <Text name="key_id" label="Key id" />}
         <ChoiceFilter all="all" name="cache" label="Cache" choices={worded(CacheOutcomeValues)} />
         <ChoiceFilter all="all" name="modality" label="Type" choices={worded(CallModalityValues)} />
         <ChoiceFilter all="all" name="face" label="Called through" choices={worded(FaceValues)} />
         <ChoiceFilter all="all" name="mode" label="Mode" choices={worded(ModeValues)} />
-        <Text name="cost_above_usd" label="Cost more than (dollars)" inputMode="decimal" />
+        <Text name="cost_above_usd" label="Cost above (dollars)" inputMode="decimal" />
         <Moment name="from" label="From" />
         <Moment name="to" label="Until" />
       </div>
@@ -113,7 +113,7 @@ function Text({ name, label, inputMode }: TextProps) {
 
 const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
 
-/** A moment in the reader's own zone; the address has it in UTC. */
+/** A time in the reader's time zone; the address contains it in UTC. */
 function Moment({ name, label }: { name: Name; label: string }) {
   const atMs = Date.parse(chosen(name))
   const local = Number.isNaN(atMs)
@@ -137,9 +137,9 @@ function Moment({ name, label }: { name: Name; label: string }) {
   )
 }
 
-/** The keys and the people of the account, for those who may see them. */
-function OfPeople() {
-  const known = useLoad('filters', async (signal) => {
+/** Filters by key and by member, for readers who may list them. */
+function KeyAndMember() {
+  const loaded = useLoad('filters', async (signal) => {
     const query = { ...accountQuery(), limit: 100 }
     const [keys, members] = await Promise.all([
       bodyOf(GET('/api/keys', { params: { query }, signal })),
@@ -150,12 +150,12 @@ function OfPeople() {
       people: members.data.map(({ id, name }): Choice => [id, name]),
     }
   })
-  const { keys = [], people = [] } = known.data ?? {}
+  const { keys = [], people = [] } = loaded.data ?? {}
   return (
     <>
       <ChoiceFilter all="all" name="key_id" label="Key" choices={keys} />
-      <ChoiceFilter all="all" name="member" label="Key of" choices={people} />
-      <Failure error={known.error} again={known.again} />
+      <ChoiceFilter all="all" name="member" label="Owner of the key" choices={people} />
+      <Failure error={loaded.error} again={loaded.again} />
     </>
   )
 }

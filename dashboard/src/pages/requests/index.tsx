@@ -5,16 +5,16 @@ import { RequestList } from './list.tsx'
 import { OneRequest } from './one.tsx'
 import './requests.css'
 
-/** What no request has as its id: the errors of all, by cause, as GET /api/requests/errors tells them. */
+/** Path segment of the page for errors by cause; no request has this id. */
 const errors = 'errors'
 
-/** The calls of the account: as they come in, why some of them failed, or one of them in full. */
+/** Requests of the account: the list, the errors by cause, or one request. */
 export function Page() {
   const { query } = place.value
   const id = nameInPlace()
   const asked = query.get('id')
   useEffect(() => {
-    // What errors lead to, wherever the row is.
+    // Error messages link to `?id=`, which redirects to the page of the request.
     if (asked === null) return
     go(addressOf(`/requests/${encodeURIComponent(asked)}`), { replace: true })
   }, [asked])

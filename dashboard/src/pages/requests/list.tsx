@@ -16,7 +16,7 @@ import { Outcome } from './outcome.tsx'
 type Call = Schemas['RequestRecord']
 
 const pageRows = 50
-/** So many rows are kept on the page; older ones make room. */
+/** Number of rows kept on the page; older rows are removed. */
 const rowsMax = 500
 const pollMs = 5000
 
@@ -26,7 +26,7 @@ const ask = (cursor?: string, signal?: AbortSignal) => {
   return bodyOf(GET('/api/requests', { params: { query }, ...(signal && { signal }) }))
 }
 
-/** The calls as they come in, the newest first. */
+/** Calls as they finish, newest first. */
 export function RequestList() {
   return (
     <>
@@ -36,7 +36,7 @@ export function RequestList() {
   )
 }
 
-/** The rows of one set of filters. */
+/** Rows for one set of filters. */
 function Rows() {
   const [isLive, setLive] = useState(true)
   const polling = isLive ? { everyMs: pollMs } : {}
@@ -47,13 +47,13 @@ function Rows() {
   const next = cursor === undefined ? first?.next_cursor : cursor
   useEffect(() => {
     if (first === undefined || cursor === undefined) return
-    const known = new Set(older.map(({ id }) => id))
-    if (first.data.some(({ id }) => known.has(id))) {
-      // What the newest page has pushed out stays among the older ones.
+    const olderIds = new Set(older.map(({ id }) => id))
+    if (first.data.some(({ id }) => olderIds.has(id))) {
+      // Rows that dropped out of the newest page are kept among the older rows.
       setOlder(merged(first.data, older).slice(0, rowsMax))
       return
     }
-    // More has come than a page holds: what is between is not known, and the list begins anew.
+    // More rows arrived than a page holds, so rows in between are missing: start the list again.
     setOlder([])
     setCursor(undefined)
   }, [first])
@@ -76,27 +76,35 @@ function Rows() {
           {isLive ? 'Live' : 'Paused'}
         </button>
         <span class="quiet">
-          {isLive
-            ? `Looks for new requests every ${pollMs / 1000} s.`
-            : 'New requests are not shown.'}
+          {isLive ? `Loads new requests every ${pollMs / 1000} s.` : 'New requests are not shown.'}
         </span>
       </div>
       <WhenLoaded loaded={newest} what="Loading the requests">
         {() => <Calls calls={rows} mayGoOn={Boolean(next)} />}
       </WhenLoaded>
-      <More more={next && !isFull ? loading : undefined}>Show older ones</More>
-      {isFull && <p class="hint">Set the end of the range to see older ones.</p>}
+      <More more={next && !isFull ? loading : undefined}>Show older requests</More>
+      {isFull && (
+        <p class="hint">The page is full. Set the filter “Until” to see older requests.</p>
+      )}
     </>
   )
 }
 
-/** Both lists, the newest first, without those that both have. */
+/** Merges two lists, newest first, without duplicates. */
 function merged(newer: readonly Call[], older: readonly Call[]): Call[] {
-  const known = new Set(newer.map(({ id }) => id))
-  return [...newer, ...older.filter(({ id }) => !known.has(id))]
+  const newerIds = new Set(newer.map(({ id }) => id))
+  return [...newer, ...older.filter(({ id }) => !newerIds.has(id))]
 }
 
-const columns = ['When', 'Outcome', 'Model', 'Provider', 'Key', numbers('Took'), numbers('Cost')]
+const columns = [
+  'When',
+  'Outcome',
+  'Model',
+  'Provider',
+  'Key',
+  numbers('Duration'),
+  numbers('Cost'),
+]
 
 function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean }) {
   if (calls.length === 0) return isFiltered() ? <NoneFound mayGoOn={mayGoOn} /> : <NoneYet />
@@ -136,18 +144,18 @@ function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
   )
 }
 
-/** Opens a request for a click anywhere in its row, which has a link for the keyboard; a text stays selectable. */
+/** Opens a request by a click anywhere in its row, unless text is selected. The row's link serves the keyboard. */
 function open({ target }: MouseEvent, { id }: Call): void {
   const isLink = (target as Element).closest('a') !== null
   if (!isLink && getSelection()?.isCollapsed !== false) go(addressOf(`/requests/${id}`))
 }
 
-/** What it cost; of a test key, what it would have. */
+/** Cost of a call; for a test key, the cost that a live key would have. */
 function Cost({ call: { cost, mode }, places }: { call: Call; places: number }) {
   const amount = <Money usd={cost.amount?.usd} places={places} />
   if (mode === 'live') return amount
   return (
-    <span class="quiet" title="Test keys are not charged: this is what it would have cost.">
+    <span class="quiet" title="Test keys are not charged. A live key would have cost this amount.">
       test, {amount}
     </span>
   )
@@ -156,11 +164,11 @@ function Cost({ call: { cost, mode }, places }: { call: Call; places: number }) 
 function NoneFound({ mayGoOn }: { mayGoOn: boolean }) {
   return (
     <div class="card empty">
-      <h2>No request passes these filters</h2>
+      <h2>No request matches these filters</h2>
       <p>
         {mayGoOn
-          ? 'None of the newest 10,000 does. Look among older ones, or take away a filter.'
-          : 'Take away a filter, or ask for a longer time.'}
+          ? 'None of the newest 10,000 requests matches. Show older requests, or remove a filter.'
+          : 'Remove a filter, or choose a longer range.'}
       </p>
     </div>
   )
@@ -169,16 +177,16 @@ function NoneFound({ mayGoOn }: { mayGoOn: boolean }) {
 function NoneYet() {
   return (
     <div class="card empty">
-      <h2>Nothing has been requested yet</h2>
+      <h2>No requests yet</h2>
       <p>
         {mayAdminister.value ? (
           <>
-            <a href={addressOf('/keys/new')}>Create a key</a> and paste the line that it comes with.
+            <a href={addressOf('/keys/new')}>Create a key</a> and run the command shown with it.
           </>
         ) : (
-          'Use a key of this account.'
+          'Call a model with a key of this account.'
         )}{' '}
-        Each request appears here when it ends, with what it cost and why.
+        Each request appears here when it ends, with its cost.
       </p>
     </div>
   )

@@ -17,7 +17,7 @@ import { Timeline } from './timeline.tsx'
 
 type Call = Schemas['RequestRecord']
 
-/** One call in full: who answered, what was tried, what was adjusted, and the arithmetic of its cost. */
+/** One call in full: attempts, adjusted parameters and the calculation of its cost. */
 export function OneRequest({ id }: { id: string }) {
   const loaded = useLoad(`request ${id}`, (signal) =>
     bodyOf(GET('/api/requests/{id}', { params: { path: { id }, query: accountQuery() }, signal })),
@@ -50,11 +50,11 @@ function Remedy({ call }: { call: Call }) {
   return (
     <section class="card remedy">
       <h2>
-        It failed with <code>{call.error_code}</code>
+        Failed with <code>{call.error_code}</code>
       </h2>
       {call.remedy !== null && (
         <p>
-          <strong>What to do:</strong> {call.remedy}
+          <strong>Remedy:</strong> {call.remedy}
         </p>
       )}
     </section>
@@ -97,9 +97,9 @@ function About({ call }: { call: Call }) {
 }
 
 const cacheWords: Record<Call['cache'], string> = {
-  hit: 'it had the answer',
-  miss: 'it did not have the answer',
-  bypass: 'it was not asked',
+  hit: 'hit',
+  miss: 'miss',
+  bypass: 'bypassed',
 }
 
 function KeyOf({ call }: { call: Call }) {
@@ -108,7 +108,7 @@ function KeyOf({ call }: { call: Call }) {
   return <a href={addressOf(`/keys/${call.key_id}`)}>{name}</a>
 }
 
-/** What was asked for beside what has answered. */
+/** The requested model and the model that answered. */
 function Models({ call }: { call: Call }) {
   const {
     asked_model: asked,
@@ -119,13 +119,13 @@ function Models({ call }: { call: Call }) {
   } = call
   return (
     <>
-      <dt>Model asked for</dt>
+      <dt>Requested model</dt>
       <dd>
         <code>{asked}</code>
       </dd>
       {model !== asked && (
         <>
-          <dt>Which is</dt>
+          <dt>Catalog model</dt>
           <dd>
             <code>{model}</code>
           </dd>
@@ -138,7 +138,7 @@ function Models({ call }: { call: Call }) {
             {provider}
             {upstream !== null && (
               <>
-                , asked for <code>{upstream}</code>
+                , model <code>{upstream}</code>
               </>
             )}
           </dd>
@@ -159,14 +159,14 @@ function Models({ call }: { call: Call }) {
 
 const usageNames: Record<keyof Call['usage'], string> = {
   input_tokens: 'Input tokens',
-  cached_input_tokens: '… of these cached by the provider',
-  cache_write_tokens: "… written to the provider's cache",
-  audio_input_tokens: '… of sound',
-  image_input_tokens: '… of pictures',
+  cached_input_tokens: '… of which cached by the provider',
+  cache_write_tokens: "… of which written to the provider's cache",
+  audio_input_tokens: '… of which audio',
+  image_input_tokens: '… of which pictures',
   output_tokens: 'Output tokens',
-  reasoning_tokens: '… of these thought',
-  audio_output_tokens: '… of sound',
-  image_output_tokens: '… of pictures',
+  reasoning_tokens: '… of which reasoning',
+  audio_output_tokens: '… of which audio',
+  image_output_tokens: '… of which pictures',
   images: 'Pictures',
 }
 
@@ -188,15 +188,15 @@ function Warnings({ call: { warnings } }: { call: Call }) {
   if (warnings.length === 0) return null
   return (
     <section class="card">
-      <h2>What was adjusted</h2>
-      <Table label="What was adjusted" columns={['Parameter', 'Asked for', 'Applied', 'Why']}>
+      <h2>Adjusted parameters</h2>
+      <Table label="Adjusted parameters" columns={['Parameter', 'Requested', 'Applied', 'Reason']}>
         {warnings.map(({ param, requested, applied, reason }, index) => (
           <tr key={index}>
             <td>
               <code>{param}</code>
             </td>
-            <td>{valueText(requested, 'not kept')}</td>
-            <td>{valueText(applied, 'left out')}</td>
+            <td>{valueText(requested, 'not recorded')}</td>
+            <td>{valueText(applied, 'omitted')}</td>
             <td class="sentence">{reason}</td>
           </tr>
         ))}
@@ -215,8 +215,8 @@ function Replay({ call }: { call: Call }) {
     <section class="card">
       <h2>Replay as curl</h2>
       <p class="quiet">
-        What was asked is not stored, nor is the key: put your prompt and your key in. Further
-        options of the request are missing, too.
+        The gateway stores neither the prompt nor the key: insert your own. Other options of the
+        request are also missing.
       </p>
       <Snippet text={replayAsCurl(call, location.origin)} what="Replay as curl" />
     </section>

@@ -9,7 +9,7 @@ const looks: Record<Schemas['CallOutcome'], string> = {
   unknown: 'warn',
 }
 
-/** How a call ended: the error's code where it failed. */
+/** Outcome of a call, or the error code of a failed call. */
 export function Outcome({ call }: { call: Pick<Call, 'outcome' | 'error_code' | 'cache'> }) {
   const { outcome } = call
   const isCached = call.cache === 'hit' && outcome === 'ok'

@@ -3,10 +3,10 @@ import { curlOf } from '../../data/curl.ts'
 
 type Asked = Pick<Schemas['RequestRecord'], 'modality' | 'asked_model'>
 
-/** What stands for the prompt, which the gateway does not keep. */
+/** Placeholder for the prompt, which the gateway does not store. */
 const placeholder = 'YOUR PROMPT: the gateway does not store it'
 
-/** A line that makes the same kind of call again, at this gateway. */
+/** A curl command that repeats the call at this gateway with a placeholder prompt. */
 export function replayAsCurl({ modality, asked_model: model }: Asked, origin: string): string {
   const [path, body] =
     modality === 'image'

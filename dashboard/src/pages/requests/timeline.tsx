@@ -3,7 +3,7 @@ import type { Schemas } from '../../data/api.ts'
 
 type Call = Schemas['RequestRecord']
 
-/** The attempts of a call along its time, and why each next one was made. */
+/** Attempts of a call on a time axis, with the reason for each further attempt. */
 export function Timeline({ call }: { call: Call }) {
   const { attempts } = call
   if (attempts.length === 0) {
@@ -12,8 +12,8 @@ export function Timeline({ call }: { call: Call }) {
         <h2>Attempts</h2>
         <p class="quiet">
           {call.cache === 'hit'
-            ? 'The cache had the answer: no provider was asked.'
-            : 'No provider was asked.'}
+            ? 'The cache had the answer, so the gateway called no provider.'
+            : 'The gateway called no provider.'}
         </p>
       </section>
     )
@@ -29,12 +29,12 @@ export function Timeline({ call }: { call: Call }) {
           <Attempt key={index} {...{ attempt, wholeMs }} startMs={starts[index]!} />
         ))}
       </ol>
-      <p class="hint">From the beginning of the request to its end, {shortDuration(wholeMs)}.</p>
+      <p class="hint">From start to end of the request: {shortDuration(wholeMs)}.</p>
     </section>
   )
 }
 
-/** When each began; one after the other where that was not kept. */
+/** Start of each attempt; an attempt without a recorded start follows the previous one. */
 function startsOf(attempts: Call['attempts']): number[] {
   let endMs = 0
   return attempts.map(({ start_ms: start, duration_ms: ms }) => {

@@ -16,7 +16,7 @@ import { CacheState } from './cache.tsx'
 
 type Account = Schemas['Account']
 
-/** The account's name, what it may use and spend, and the cache. */
+/** Name, limits and budget of the account, and the response cache. */
 export function AccountSettings() {
   const id = membership.value?.account_id
   return (
@@ -51,7 +51,7 @@ function Name({ account: { id, name } }: { account: Account }) {
     const body = { name: textsOf(form)['name'] ?? '' }
     const renamed = await bodyOf(PATCH('/api/accounts/{id}', { params, body }))
     await look()
-    say(`The account is called ${renamed.name} now.`)
+    say(`The account is now called ${renamed.name}.`)
   })
   return (
     <Form class="card wide" send={renaming.run}>
@@ -79,7 +79,7 @@ function Spending({ account, onChanged }: { account: Account; onChanged: () => v
         <h2>Budget and limits</h2>
         {isOperator.value && !isChanging && (
           <button type="button" class="plain small" onClick={() => setChanging(true)}>
-            Change them
+            Change
           </button>
         )}
       </div>
@@ -96,7 +96,7 @@ function Spending({ account, onChanged }: { account: Account; onChanged: () => v
       ) : (
         <>
           {budget === null ? (
-            <p>The account has no budget: what its keys may spend is theirs alone.</p>
+            <p>The account has no budget. Only the budgets of its keys limit spending.</p>
           ) : (
             <Gauge budget={budget} />
           )}
@@ -110,8 +110,8 @@ function Spending({ account, onChanged }: { account: Account; onChanged: () => v
           </dl>
           <p class="hint">
             {isOperator.value
-              ? 'They hold for all keys of the account together.'
-              : 'They hold for all keys of the account together. Who runs the gateway changes them.'}
+              ? 'All keys of the account share these limits.'
+              : 'All keys of the account share these limits. An operator of the gateway can change them.'}
           </p>
         </>
       )}
@@ -119,10 +119,10 @@ function Spending({ account, onChanged }: { account: Account; onChanged: () => v
   )
 }
 
-/** A limit that is in force, and where it comes from. */
+/** Describes the effective limit and its source. */
 function limitText(own: number | null, byDefault: number | null | undefined): string {
   const limit = own ?? byDefault
   if (limit === null || limit === undefined) return 'no limit'
   const text = limit.toLocaleString('en-US')
-  return own === null ? `${text}, by the settings of the gateway` : `${text}, set for this account`
+  return own === null ? `${text}, the default of the gateway` : `${text}, set for this account`
 }

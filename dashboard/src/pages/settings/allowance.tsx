@@ -10,12 +10,12 @@ type Account = Schemas['Account']
 
 type Props = { account: Account; onEnd: (said: string | undefined) => void }
 
-/** Changes what the account may use and spend; what is empty has no limit. */
+/** Changes limits and budget of the account; an empty field means no limit. */
 export function Allowance({ account: { id, budget, limits }, onEnd }: Props) {
   const changing = useAct(async (form: FormData) => {
     const params = { path: { id }, query: accountQuery() }
     await bodyOf(PATCH('/api/accounts/{id}', { params, body: allowanceOf(textsOf(form)) }))
-    onEnd('The budget and the limits are changed, and hold from now on.')
+    onEnd('Budget and limits are changed. They apply from the next call on.')
   })
   return (
     <Form send={changing.run}>
@@ -23,7 +23,7 @@ export function Allowance({ account: { id, budget, limits }, onEnd }: Props) {
       <div class="columns">
         <BudgetFields
           budget={budget}
-          hint="Leave it empty for none. 0 lets nothing through that costs anything."
+          hint="Leave it empty for no budget. 0 refuses every call that costs money."
           fault={changing.faultAt('budget')}
         />
         <LimitFields limits={limits} faultAt={changing.faultAt} />

@@ -2,8 +2,8 @@ import type { Schemas } from '../../data/api.ts'
 
 type AuditEvent = Schemas['AuditEvent']
 
-/** What was done, in words that follow the name of who did it. */
-export const actWords: Record<AuditEvent['action'], string> = {
+/** Actions as predicates that follow the actor's name. */
+export const actionTexts: Record<AuditEvent['action'], string> = {
   'account.create': 'created the account',
   'account.update': 'changed the account',
   'key.create': 'created the key',
@@ -12,12 +12,12 @@ export const actWords: Record<AuditEvent['action'], string> = {
   'key.rotate': 'rotated the key',
   'settings.reload': 'reloaded the settings',
   'oauth_keys.rotate': 'rotated the signing keys',
-  'setup_link.create': 'made a set-up link for',
-  'person.set_up': 'came in by a set-up link as',
+  'setup_link.create': 'created a set-up link for',
+  'person.set_up': 'used a set-up link as',
   'person.update': 'changed the name of',
   'person.change_password': 'changed the password of',
-  'password_link.create': 'made a link for a new password of',
-  'person.reset_password': 'set a new password by a link as',
+  'password_link.create': 'created a password link for',
+  'person.reset_password': 'set a new password with a link as',
   'session.create': 'signed in',
   'session.delete': 'ended a session',
   'person.sign_up': 'signed up as',
@@ -35,7 +35,7 @@ const otherActors: Readonly<Record<string, string>> = {
 
 export const actorOf = ({ by, by_name: name }: AuditEvent): string => name ?? otherActors[by] ?? by
 
-/** What it was done to; nothing where the words say it already. */
+/** Name of the target; empty when the action's text already names it. */
 export function targetOf({ action, target, target_name: name, before, after }: AuditEvent): string {
   if (name !== null) return name
   const email = after?.['email'] ?? before?.['email']
@@ -43,7 +43,7 @@ export function targetOf({ action, target, target_name: name, before, after }: A
   return /^(session|settings|oauth_keys|setup_link)\./.test(action) ? '' : target
 }
 
-/** The members that an act changed, as they were and as they are. */
+/** Members that an action changed, with their old and new values. */
 export function changesOf({
   before,
   after,
@@ -52,19 +52,19 @@ export function changesOf({
   return [...names].map((name) => [name, textOf(before?.[name]), textOf(after?.[name])])
 }
 
-/** An act in one line. */
+/** An event as one line of text. */
 export function lineOf(event: AuditEvent): string {
   const changes = changesOf(event).map(([name, was, is]) => `${name}: ${was} → ${is}`)
   return [
     event.at,
     `${actorOf(event)} (${event.by})`,
-    `${actWords[event.action]} ${targetOf(event)} (${event.target})`.replace('  ', ' '),
-    `from ${event.address ?? 'here'}`,
+    `${actionTexts[event.action]} ${targetOf(event)} (${event.target})`.replace('  ', ' '),
+    `from ${event.address ?? 'the gateway'}`,
     ...changes,
   ].join('; ')
 }
 
 function textOf(value: unknown): string {
-  if (value === undefined || value === null) return 'nothing'
+  if (value === undefined || value === null) return 'none'
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

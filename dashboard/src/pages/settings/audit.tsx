@@ -9,13 +9,13 @@ import { More } from '../../elements/more.tsx'
 import { Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
-import { actorOf, actWords, changesOf, lineOf, targetOf } from './audit-words.ts'
+import { actorOf, actionTexts, changesOf, lineOf, targetOf } from './audit-words.ts'
 
 type AuditEvent = Schemas['AuditEvent']
 
 const filters = ['action', 'by', 'target'] as const
 
-/** Who did what to which, when and from where; the filters are in the address. */
+/** Audit log of the account; its filters are in the address. */
 export function AuditLog() {
   const { query } = place.value
   const events = usePages(`audit ${query.toString()}`, (page, signal) => {
@@ -48,8 +48,8 @@ function Filters() {
     <div class="audit-filter">
       <ChoiceFilter
         name="action"
-        label="What was done"
-        all="everything"
+        label="Action"
+        all="all"
         choices={AuditActionValues.map((action) => [action, action])}
       />
       {isFilteredBy(filters) && (
@@ -61,7 +61,7 @@ function Filters() {
           )}
           {query.get('target') && (
             <span>
-              Only to <code>{query.get('target')}</code>
+              Only on <code>{query.get('target')}</code>
             </span>
           )}
           <ClearFilters names={filters}>Show everything</ClearFilters>
@@ -75,13 +75,13 @@ function Events({ events }: { events: readonly AuditEvent[] }) {
   if (events.length === 0) {
     return (
       <div class="empty">
-        <h3>Nothing was done</h3>
-        <p>Whoever changes keys, members or settings is written down here, for good.</p>
+        <h3>No actions yet</h3>
+        <p>The gateway records every change of keys, members and settings here.</p>
       </div>
     )
   }
   return (
-    <Table label="Acts" columns={['When', 'Who did what', 'From']}>
+    <Table label="Actions" columns={['When', 'Action', 'Address']}>
       {events.map((event) => (
         <tr key={event.id}>
           <td class="when">
@@ -90,14 +90,14 @@ function Events({ events }: { events: readonly AuditEvent[] }) {
           <td class="sentence">
             <Act event={event} />
           </td>
-          <td class="from">{event.address ?? <span class="quiet">here</span>}</td>
+          <td class="from">{event.address ?? <span class="quiet">the gateway</span>}</td>
         </tr>
       ))}
     </Table>
   )
 }
 
-/** Only ids of these can be filtered by. */
+/** Only ids with a prefix can be used as a filter. */
 const isId = (text: string) => /^[a-z]{3}_/.test(text)
 
 function Act({ event }: { event: AuditEvent }) {
@@ -105,7 +105,7 @@ function Act({ event }: { event: AuditEvent }) {
   const target = targetOf(event)
   return (
     <>
-      <Narrowing name="by" id={event.by} text={actorOf(event)} /> {actWords[event.action]}{' '}
+      <Narrowing name="by" id={event.by} text={actorOf(event)} /> {actionTexts[event.action]}{' '}
       {target !== '' && <Narrowing name="target" id={event.target} text={target} />}
       {changes.length > 0 && (
         <details class="changes">
@@ -133,7 +133,7 @@ function Act({ event }: { event: AuditEvent }) {
 
 type NarrowingProps = { name: 'by' | 'target'; id: string; text: string }
 
-/** A name that shows only the acts of what it is of. */
+/** A name that, when clicked, filters the log by its id. */
 function Narrowing({ name, id, text }: NarrowingProps) {
   if (!isId(id)) return <strong>{text}</strong>
   return (

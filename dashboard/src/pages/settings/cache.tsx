@@ -8,7 +8,7 @@ import { WhenLoaded } from '../../elements/when-loaded.tsx'
 const shownDays = 30
 const dayMs = 86_400_000
 
-/** What the response cache remembers, and what it has saved the account. */
+/** State of the response cache, and what it has saved the account. */
 export function CacheState() {
   const loaded = useLoad('cache', async (signal) => {
     const from = new Date(Date.now() - shownDays * dayMs).toISOString()
@@ -27,15 +27,15 @@ export function CacheState() {
         {(cache) => (
           <>
             {cache.ttl_seconds === 0 ? (
-              <p>The cache is off: each call goes to a provider.</p>
+              <p>The cache is off. Every call goes to a provider.</p>
             ) : (
               <p>
-                The cache is on. The same call again within {durationText(cache.ttl_seconds)} is
-                answered from it, and costs nothing.
+                The cache is on. It answers a repeated call within {durationText(cache.ttl_seconds)}
+                , which costs nothing.
               </p>
             )}
             <dl class="facts">
-              <dt>Answered from it</dt>
+              <dt>Answered by the cache</dt>
               <dd>
                 {shortCount(cache.cached_calls)} calls in {shownDays} days
               </dd>
@@ -45,8 +45,8 @@ export function CacheState() {
               </dd>
             </dl>
             <p class="hint">
-              A call with the header <code>cache-control: no-cache</code> is made anew. Who runs the
-              gateway sets the time with <code>cache_ttl_seconds</code>.
+              A call with the header <code>cache-control: no-cache</code> goes to a provider. An
+              operator sets the time with <code>cache_ttl_seconds</code>.
             </p>
           </>
         )}

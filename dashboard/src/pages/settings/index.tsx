@@ -11,7 +11,7 @@ const parts = [
   { path: '/settings/audit', title: 'Audit log', Part: AuditLog },
 ] as const
 
-/** What concerns the account as a whole: its name, what it may use, its members, and what was done. */
+/** Settings of the account: name, limits, members and the audit log. */
 export function Page() {
   const { path } = place.value
   const shown = parts.find((part) => part.path === path) ?? parts[0]

@@ -18,7 +18,7 @@ import { rolesToGive } from './roles.ts'
 
 type Invitation = Schemas['Invitation']
 
-/** Invites people, and lists who has not accepted yet. */
+/** Invites people, and lists open invitations. */
 export function Invitations() {
   const invitations = usePages('invitations', (page, signal) =>
     bodyOf(GET('/api/invitations', { params: { query: { ...accountQuery(), ...page } }, signal })),
@@ -28,13 +28,13 @@ export function Invitations() {
   const [said, say] = useSaid()
   return (
     <section class="card">
-      <h2>Invite somebody</h2>
-      {/* A form of its own for each: what one was invited as is no choice for the next. */}
+      <h2>Invite a person</h2>
+      {/* The key resets the form after each invitation, so that the next one starts with the default role. */}
       <Invite
         key={made?.id ?? ''}
         onMade={(invitation) => {
           setMade(invitation)
-          say(`${invitation.email} is invited. Hand them this link: it is shown this once.`)
+          say(`${invitation.email} is invited. Send them this link. It is shown only now.`)
           again()
         }}
       />
@@ -68,7 +68,7 @@ function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => vo
       <div class="columns">
         <EmailField
           autoComplete="off"
-          hint="The gateway sends no mail: you hand them a link."
+          hint="The gateway sends no mail. You send them a link."
           fault={inviting.faultAt('email')}
         />
         <Field label="Role">
@@ -83,7 +83,7 @@ function Invite({ onMade }: { onMade: (made: Schemas['CreatedInvitation']) => vo
           )}
         </Field>
       </div>
-      <button disabled={inviting.isBusy}>Make the link</button>
+      <button disabled={inviting.isBusy}>Create the link</button>
     </Form>
   )
 }
@@ -98,7 +98,7 @@ function Open({ invitations, onWithdrawn }: OpenProps) {
     <Table
       label="Open invitations"
       caption="Not accepted yet"
-      columns={['E-mail', 'Role', 'Invited', 'Works until', acts]}
+      columns={['E-mail', 'Role', 'Invited', 'Expires', acts]}
     >
       {invitations.map((invitation) => (
         <tr key={invitation.id}>
@@ -128,7 +128,7 @@ function Withdraw({ invitation: { id, email }, onDone }: WithdrawProps) {
     <AskFirst
       button={{ text: 'Withdraw…', class: 'plain small' }}
       title={`Withdraw the invitation of ${email}`}
-      act="Withdraw it"
+      act="Withdraw the invitation"
       onDone={onDone}
       run={async () => {
         const params = { path: { id }, query: accountQuery() }
@@ -136,7 +136,7 @@ function Withdraw({ invitation: { id, email }, onDone }: WithdrawProps) {
         return `The invitation of ${email} is withdrawn.`
       }}
     >
-      <p>Its link works no more.</p>
+      <p>The link stops working.</p>
     </AskFirst>
   )
 }

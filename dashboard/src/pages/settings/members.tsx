@@ -17,7 +17,7 @@ import { roleHints, rolesToGive } from './roles.ts'
 
 type Member = Schemas['Member']
 
-/** Who is in the account, and who is invited. */
+/** Members of the account, and open invitations. */
 export function Members() {
   const members = usePages('members', (page, signal) =>
     bodyOf(GET('/api/members', { params: { query: { ...accountQuery(), ...page } }, signal })),
@@ -30,7 +30,7 @@ export function Members() {
   const changing = useAct(async (member: Member, role: Member['role']) => {
     const params = { path: { id: member.id }, query: accountQuery() }
     await bodyOf(PATCH('/api/members/{id}', { params, body: { role } }))
-    done(`${member.name} is ${role} now.`)
+    done(`${member.name} is now ${role}.`)
   })
   return (
     <>
@@ -43,7 +43,7 @@ export function Members() {
             <Table label="Members" columns={['Name', 'E-mail', 'Role', 'Joined', acts]}>
               {all.map((member) => (
                 <Row
-                  // A role that was refused is shown as it is.
+                  // After a failed change, a new key resets the selection to the current role.
                   key={`${member.id} ${member.role} ${changing.error?.message}`}
                   member={member}
                   isLastOwner={members.more === undefined && isOnlyOwner(member, all)}
@@ -82,8 +82,8 @@ type RowProps = {
 
 function Row({ member, isLastOwner, onRole, onRemoved }: RowProps) {
   const isOwn = member.id === signedIn.value?.person.id
-  const isTheirs = rolesToGive().includes(member.role)
-  const mayChange = !isOwn && isTheirs && !isLastOwner
+  const mayGiveRole = rolesToGive().includes(member.role)
+  const mayChange = !isOwn && mayGiveRole && !isLastOwner
   return (
     <tr>
       <td>
@@ -116,31 +116,31 @@ function Remove({ member: { id, name }, onDone }: RemoveProps) {
         const params = { path: { id }, query: accountQuery() }
         const { keys } = await bodyOf(DELETE('/api/members/{id}', { params }))
         const names = keys.data.map((key) => key.name).join(', ')
-        const stay = names === '' ? '' : ` Keys that stay: ${names}${keys.has_more ? ', …' : ''}.`
-        return `${name} is no member any more.${stay}`
+        const stay = names === '' ? '' : ` Remaining keys: ${names}${keys.has_more ? ', …' : ''}.`
+        return `${name} is no longer a member.${stay}`
       }}
     >
-      <p>Their next request is refused, and their connections to the account end.</p>
+      <p>Their access to the account and their connections to it end at once.</p>
       <KeysThatStay personId={id} />
     </AskFirst>
   )
 }
 
-/** Loaded with the dialog, so that what stays can be ended before or after. */
+/** Lists the keys that the member created, which keep working after the member is removed. */
 function KeysThatStay({ personId }: { personId: string }) {
   const query = { ...accountQuery(), created_by: personId, kind: 'key', state: 'active' } as const
-  const { data, error } = useLoad(`keys that ${personId} made`, (signal) =>
+  const { data, error } = useLoad(`keys created by ${personId}`, (signal) =>
     bodyOf(GET('/api/keys', { params: { query }, signal })),
   )
   if (data === undefined) return <Failure error={error} />
-  if (data.data.length === 0) return <p>No key of the account was made by them.</p>
+  if (data.data.length === 0) return <p>They created no key of the account.</p>
   return (
     <>
       <p>
-        The keys that they made are the account’s, and stay; they call models, and administer
-        nothing any more. <a href={addressOf('/keys')}>End those that are not needed</a>:
+        Keys that they created belong to the account and keep working for model calls, but lose
+        administrative permissions. <a href={addressOf('/keys')}>Revoke unneeded keys</a>:
       </p>
-      <ul aria-label="Keys that stay">
+      <ul aria-label="Remaining keys">
         {data.data.map((key) => (
           <li key={key.id}>
             {key.name} ({key.scopes.join(', ')})

@@ -2,14 +2,14 @@ import { RoleValues } from '../../../../generated/client-values.ts'
 import type { Schemas } from '../../data/api.ts'
 import { isOwner } from '../../data/session.ts'
 
-/** What people of a role may do. */
+/** Permissions of each role. */
 export const roleHints: Record<Schemas['Role'], string> = {
-  owner: 'everything that an admin may, and manages owners.',
-  admin: 'manages keys, members and settings, too.',
+  owner: 'the permissions of an admin, and manages owners.',
+  admin: 'the permissions of a member, and manages keys, members and settings.',
   member: 'calls models and reads the usage.',
 }
 
-/** The roles that the person may give to others, and take from them: only owners make owners. */
+/** Roles that the person may assign and remove. Only owners may assign the owner role. */
 export function rolesToGive(): Schemas['Role'][] {
   return RoleValues.filter((role) => isOwner.value || role !== 'owner')
 }

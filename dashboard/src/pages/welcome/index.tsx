@@ -8,10 +8,10 @@ import { Icon } from '../../elements/icon.tsx'
 import { Money } from '../../elements/money.tsx'
 import './welcome.css'
 
-/** How often it is looked whether the first call has come. */
+/** How often the page checks for the first call. */
 const lookedEveryMs = 4000
 
-/** The first steps of who has just come in: a key, a call, and what it cost. */
+/** First steps of a new member: a key, a call and its cost. */
 export function Page() {
   const steps = useLoad(`first steps ${mayAdminister.value}`, askForSteps, {
     everyMs: lookedEveryMs,
@@ -23,37 +23,39 @@ export function Page() {
         <h1>Welcome to {membership.value?.account_name ?? 'the gateway'}</h1>
         <a href={addressOf('/overview')}>Skip to the overview</a>
       </div>
-      <p class="quiet">Three steps, and you have seen all that matters.</p>
+      <p class="quiet">Three steps show how the gateway works.</p>
       <Failure error={steps.error} again={steps.again} />
       <ol class="steps">
         <KeyStep isDone={hasKey} />
         <Step
-          title="Make a call"
+          title="Call a model"
           isDone={call !== undefined}
           isNext={hasKey || !mayAdminister.value}
         >
           <p>
-            Paste the line that comes with your key into a terminal, or{' '}
+            Run the command shown with your key in a terminal, or{' '}
             <a href={addressOf('/playground', { mode: 'test' })}>
-              make a picture in the playground
+              create a picture in the playground
             </a>
-            . This page sees your call when it comes.
+            . Your call then appears on this page.
           </p>
         </Step>
-        <Step title="See what it cost" isDone={false} isNext={call !== undefined}>
+        <Step title="See the cost" isDone={false} isNext={call !== undefined}>
           {call === undefined ? (
-            <p>Each call has a row with its cost, how it adds up, and who answered.</p>
+            <p>
+              Each call has a page with its cost, the calculation and the provider that answered.
+            </p>
           ) : (
             <>
               <p>
                 Your last call went to <code>{call.model}</code> and{' '}
                 {call.cost.is_charged ? 'cost' : 'would have cost'}{' '}
                 <Money usd={call.cost.amount?.usd} places={0} />
-                {!call.cost.is_charged && ': test keys are charged nothing'}.
+                {!call.cost.is_charged && '. Test keys are not charged'}.
               </p>
               <p>
                 <a class="button" href={addressOf(`/requests/${call.id}`)}>
-                  See how it adds up
+                  See the calculation
                 </a>
               </p>
             </>
@@ -68,19 +70,19 @@ function KeyStep({ isDone }: { isDone: boolean }) {
   if (!mayAdminister.value) {
     return (
       <Step title="Get a key" isDone={false} isNext>
-        <p>Programs call with a key. The administrators of the account make one for you.</p>
+        <p>Programs call the gateway with a key. Ask an administrator of the account for one.</p>
       </Step>
     )
   }
   return (
-    <Step title="Make a key" isDone={isDone} isNext={!isDone}>
+    <Step title="Create a key" isDone={isDone} isNext={!isDone}>
       <p>
-        Programs call the gateway with a key. Begin with a test key: it reaches the sandbox and
-        costs nothing.
+        Programs call the gateway with a key. Start with a test key: it calls the sandbox and costs
+        nothing.
       </p>
       <p>
         <a class={isDone ? 'button plain' : 'button'} href={addressOf('/keys/new')}>
-          {isDone ? 'Make another key' : 'Make a key'}
+          {isDone ? 'Create another key' : 'Create a key'}
         </a>
       </p>
     </Step>

@@ -17,7 +17,7 @@ const systems: readonly [name: string, sign: RegExp][] = [
   ['Linux', /\b(?:Linux|X11)\b/],
 ]
 
-/** What a browser said of itself, in words: `Firefox on Windows`. */
+/** Describes a User-Agent header, as in `Firefox on Windows`. */
 export function deviceOf(userAgent: string | null): string {
   const find = (list: typeof browsers) => list.find(([, sign]) => sign.test(userAgent ?? ''))?.[0]
   const [browser, system] = [find(browsers), find(systems)]

@@ -11,7 +11,7 @@ import { Memberships } from './memberships.tsx'
 import { Password } from './password.tsx'
 import { Sessions } from './sessions.tsx'
 
-/** The person who is signed in: what they are called, their password, sessions and accounts. */
+/** Page of the signed-in person: name, password, sessions and accounts. */
 export function Page() {
   return (
     <>
@@ -34,7 +34,7 @@ function Name() {
     const { name = '' } = textsOf(form)
     const renamed = await bodyOf(PATCH('/api/me', { body: { name } }))
     setPerson(renamed)
-    say(`You are called ${renamed.name} now.`)
+    say(`Your name is now ${renamed.name}.`)
   })
   return (
     <Form class="card wide" send={renaming.run}>
@@ -42,7 +42,7 @@ function Name() {
       <Said said={said} />
       <Failure error={renaming.error} />
       <PersonNameField name={person?.name} />
-      <Field label="E-mail" hint="What you sign in with. It stays as it is.">
+      <Field label="E-mail" hint="You sign in with it. It cannot be changed.">
         {(attributes) => <input {...attributes} type="email" readOnly value={person?.email} />}
       </Field>
       <button disabled={renaming.isBusy}>Save the name</button>

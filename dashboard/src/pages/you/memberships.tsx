@@ -7,7 +7,7 @@ import { Time } from '../../elements/time.tsx'
 
 type Membership = Schemas['Membership']
 
-/** The accounts of the person, each of which can be left. */
+/** Accounts of the person, with buttons to leave them. */
 export function Memberships() {
   const memberships = signedIn.value?.person.memberships ?? []
   const [said, say] = useSaid()
@@ -51,12 +51,12 @@ function Leave({ membership, isLast, onDone }: LeaveProps) {
       }}
     >
       <p>
-        You can use nothing of it any more, and your connections to it end. The keys that you made
-        are the account’s, and stay.
+        You lose access to the account, and your connections to it end. Keys that you created belong
+        to the account and keep working.
       </p>
       {isLast && (
         <p>
-          <strong>It is your only account: you are signed out, too.</strong>
+          <strong>This is your only account, so you are also signed out.</strong>
         </p>
       )}
     </AskFirst>

@@ -10,7 +10,7 @@ import { deviceOf } from './device.ts'
 
 type Session = Schemas['Session']
 
-/** Where the person is signed in; what is not theirs can be ended. */
+/** Sessions of the person; every session but the current one can be ended here. */
 export function Sessions() {
   const sessions = usePages('sessions', (page, signal) =>
     bodyOf(GET('/api/sessions', { params: { query: page }, signal })),
@@ -56,7 +56,7 @@ function EndOthers({ onDone }: EndProps) {
         return 'You are signed out everywhere else.'
       }}
     >
-      <p>All your sessions end at once but this one.</p>
+      <p>All your other sessions end at once.</p>
     </AskFirst>
   )
 }
@@ -91,7 +91,7 @@ function EndOne({ session, onDone }: EndProps & { session: Session }) {
     <AskFirst
       button={{ text: 'Sign out…', class: 'plain small' }}
       title={`Sign out ${device}`}
-      act="Sign it out"
+      act="Sign out the device"
       onDone={onDone}
       run={async () => {
         const params = { path: { session_id: session.id } }
@@ -99,7 +99,7 @@ function EndOne({ session, onDone }: EndProps & { session: Session }) {
         return `${device} is signed out.`
       }}
     >
-      <p>Whoever uses it is signed out at once.</p>
+      <p>The session on this device ends at once.</p>
     </AskFirst>
   )
 }
