@@ -96,7 +96,7 @@ describe('the settings of an account', () => {
     await acts.filter({ hasText: `Ada Lovelace created the key ${hostile}` }).waitFor()
     await acts.filter({ hasText: 'used a set-up link' }).waitFor()
     await expectGoodLooks(page)
-    await page.getByLabel('Action').selectOption('key.create')
+    await page.getByLabel('Action', { exact: true }).selectOption('key.create')
     await acts.filter({ hasText: 'used a set-up link' }).waitFor({ state: 'detached' })
     await acts.filter({ hasText: 'created the key two' }).waitFor()
     await page.getByRole('button', { name: 'two', exact: true }).click()
