@@ -10,176 +10,192 @@ export interface components {
              */
             host: string;
             /**
-             * @description Port to listen on; 0 takes a free one.
+             * @description Port to listen on; 0 selects a free port.
              * @default 8080
              */
             port: number;
-            /** @description How callers reach the gateway from outside, without a path. Default `http://HOST:PORT`. */
+            /**
+             * @description Public address of the gateway, without a path, for links, OAuth and MCP clients. Default `http://HOST:PORT`.
+             * @example https://gateway.example
+             */
             base_url?: string;
             /**
-             * @description Folder of the embedded store, and of rows that a store could not take yet.
+             * @description Folder of the embedded SQLite store and of the journal.
              * @default ./data
              */
             data_dir: string;
             /**
-             * @description Processes that answer on the port, up to 128; `auto` is one for each core. More than one needs `REDIS_URL`.
+             * @description Number of processes that listen on the port, up to 128; `auto` starts one for each core. More than one requires `REDIS_URL`.
              * @default 1
+             * @example auto
              */
             workers: string;
-            /** @description PostgreSQL as the store, as `postgres://user:password@host/database`. Without it the store is in `DATA_DIR`. */
+            /**
+             * @description PostgreSQL database, as `postgres://user:password@host/database`. Without it the store is SQLite in `DATA_DIR`.
+             * @example postgres://user:password@host/database
+             */
             database_url?: string;
-            /** @description Redis for what replicas and workers count and remember together, as `redis://user:password@host:6379/0`; `rediss://` for TLS. */
+            /**
+             * @description Redis server for the limits, cache and revocations that processes share, as `redis://user:password@host:6379/0`; `rediss://` uses TLS.
+             * @example redis://user:password@host:6379/0
+             */
             redis_url?: string;
             /**
-             * @description How names begin in Redis; gateways with the same prefix and database there belong together.
+             * @description Prefix of the keys in Redis. Processes with the same prefix and Redis database share limits, cache and revocations.
              * @default gateway:
+             * @example gateway:
              */
             redis_key_prefix: string;
             /**
-             * @description What becomes of the `traceparent` of a request: vendors are told it, it is taken for own traces alone, or it is ignored.
+             * @description What happens with the `traceparent` header of a request. `passed_on`: it is sent to vendors. `taken`: only the traces of the gateway use it. `ignored`: it is not read.
              * @default passed_on
              * @enum {string}
              */
             trace_context: "passed_on" | "taken" | "ignored";
-            /** @description Collector of OpenTelemetry, as `http://localhost:4318`. Without it nothing of OpenTelemetry is loaded. */
+            /**
+             * @description OpenTelemetry collector, as `http://localhost:4318`. Without it OpenTelemetry is not loaded.
+             * @example http://localhost:4318
+             */
             otlp_endpoint?: string;
-            /** @description Headers for the collector, as `authorization=Bearer%20...,name=value`; kept secret. */
+            /** @description Headers for the collector, as `authorization=Bearer%20...,name=value`. Treated as a secret. */
             otlp_headers?: string;
             /**
-             * @description How the collector is spoken to.
+             * @description Protocol of the collector.
              * @default http/protobuf
              * @enum {string}
              */
             otlp_protocol: "http/protobuf" | "http/json";
             /**
-             * @description How long one export may take, repetitions included.
+             * @description Time limit of one export, including retries.
              * @default 10000
              */
             otlp_timeout_ms: number;
             /**
-             * @description The gateway's name in traces and metrics.
+             * @description Name of the gateway in traces and metrics.
              * @default model-access-gateway
              */
             service_name: string;
-            /** @description What else traces and metrics say of where they come from, as `deployment.environment.name=production,name=value`. */
+            /** @description Further resource attributes of traces and metrics, as `deployment.environment.name=production,name=value`. */
             resource_attributes?: string;
             /**
-             * @description Which requests are traced; with `parentbased` it is as their callers decided.
+             * @description Which requests are traced. The `parentbased` samplers follow the decision of the caller.
              * @default parentbased_always_on
              * @enum {string}
              */
             traces_sampler: "always_on" | "always_off" | "traceidratio" | "parentbased_always_on" | "parentbased_always_off" | "parentbased_traceidratio";
             /**
-             * @description The share of requests that `traceidratio` traces.
+             * @description Fraction of requests that `traceidratio` traces.
              * @default 1
              */
             traces_sampler_arg: number;
             /**
-             * @description How often metrics are sent to the collector.
+             * @description Interval at which metrics are sent to the collector.
              * @default 60000
              */
             metric_export_interval_ms: number;
             /**
-             * @description Whether nothing is sent to the collector, though its address is set.
+             * @description Disables OpenTelemetry even if a collector is set.
              * @default false
              */
             otel_sdk_disabled: boolean;
-            /** @description Folder in which the tool `generate-image-preview` saves pictures. Nothing is saved without it. */
+            /** @description Folder in which the tool `generate-image-preview` saves images. Without it, images are not saved. */
             upload_dir?: string;
             /**
-             * @description How much is logged.
+             * @description Lowest level that is logged.
              * @default info
              * @enum {string}
              */
             log_level: "silent" | "fatal" | "error" | "warn" | "info" | "debug";
-            /** @description Bearer token of `/metrics`. Without it only this machine may read them. */
+            /** @description Bearer token of `/metrics`. Without it, `/metrics` answers only requests from this machine. */
             metrics_token?: string;
             /**
-             * @description Whether anybody may make a person and an account of their own, or only who is invited.
+             * @description `open`: anyone may create a person with an account of their own. `closed`: people need an invitation.
              * @default closed
              * @enum {string}
              */
             sign_up: "open" | "closed";
             /**
-             * @description Whether OAuth clients may register themselves, so that a person can connect one by the address alone.
+             * @description `open`: OAuth clients may register themselves, so that people can connect a client with the address of the tool server alone.
              * @default open
              * @enum {string}
              */
             client_registration: "open" | "closed";
             /**
-             * @description Whether OAuth clients may be known by a document of their own, which the gateway fetches by https. `closed` where it cannot reach the internet.
+             * @description `open`: OAuth clients may use the https address of a metadata document as their client id; the gateway fetches it. Set `closed` if the gateway cannot reach the internet.
              * @default open
              * @enum {string}
              */
             client_documents: "open" | "closed";
             /**
-             * @description `normal`: an answered call survives a crash of the process. `full`: also a power cut.
+             * @description `normal`: a recorded call survives a crash of the process. `full`: it also survives a power failure.
              * @default normal
              * @enum {string}
              */
             durability: "normal" | "full";
             /**
-             * @description What `auto` means.
+             * @description Image model that `auto` selects.
              * @default gemini-3-pro-image-preview
              */
             default_image_model: string;
             /**
-             * @description Further names of models, as `alias` to model.
+             * @description Further names of models, as `alias: model`.
              * @default {}
              */
             aliases: {
                 [key: string]: string;
             };
             /**
-             * @description What the tool `generate-image` uses when no model is named.
+             * @description Image model of the tool `generate-image` if the call names none.
              * @default qwen-image-plus
              */
             default_tool_image_model: string;
             /**
-             * @description Origins of web pages that may call `/mcp`, besides those of this machine and of BASE_URL.
+             * @description Origins of web pages that may call `/mcp`, in addition to this machine and `BASE_URL`.
              * @default []
              */
             allowed_origins: string[];
             /**
-             * @description Addresses or networks of proxies before the gateway, as CIDR. What they add to `X-Forwarded-For` is believed.
+             * @description Addresses or CIDR networks of reverse proxies whose `X-Forwarded-For` entries are trusted.
              * @default []
              */
             trusted_proxies: string[];
             /**
-             * @description Further endpoints that speak OpenAI's protocol; their models are `<id>/<upstream model>`.
+             * @description Further OpenAI-compatible endpoints; their models are `<id>/<upstream model>`.
              * @default []
              */
             providers: {
+                /** @example local */
                 id: string;
                 /** @enum {string} */
                 kind: "openai-compatible";
+                /** @example http://127.0.0.1:11434/v1 */
                 base_url: string;
-                /** @description Variable that holds the key, or several separated by commas. */
+                /** @description Variable that holds the API key, or several keys separated by commas. */
                 api_key_env?: string;
                 /**
-                 * @description Whether it is handed addresses of pictures, and keeps callers out of its own network; else the gateway fetches them.
+                 * @description Whether the endpoint fetches image addresses itself and blocks private networks. If false, the gateway fetches the images.
                  * @default false
                  */
                 fetches_images: boolean;
-                /** @description `"*"` for whatever the endpoint has, or a list. */
+                /** @description `'*'` for all models of the endpoint, or a list. */
                 models: "*" | string[];
             }[];
             /**
-             * @description Ways to a model, in order, as `provider` or `provider/upstream model`; instead of the catalog's.
+             * @description Routes of a model in order, as `provider` or `provider/upstream model`. They replace the routes of the catalog.
              * @default {}
              */
             routes: {
                 [key: string]: string[];
             };
             /**
-             * @description Own prices and models, by the name of a model; each as a row of `src/catalog/models`, or the members of it that differ.
+             * @description Own prices and models, by model name. Each is a row as in `src/catalog/models`, or the members that differ.
              * @default {}
              */
             catalog: {
                 [key: string]: Record<string, never>;
             };
             /**
-             * @description Which of a model's healthy ways is tried first, the first listed or the cheapest.
+             * @description Which healthy route of a model is tried first: the first `listed`, or the one with the lowest `price`.
              * @default listed
              * @enum {string}
              */
@@ -187,169 +203,169 @@ export interface components {
             /** @default {} */
             limits: {
                 /**
-                 * @description Requests of one account, unless it has a limit of its own.
+                 * @description Requests per minute of an account without its own limit.
                  * @default 6000
                  */
                 requests_per_minute: number;
                 /**
-                 * @description Tokens of one account, unless it has a limit of its own. Null for no limit.
+                 * @description Tokens per minute of an account without its own limit; null for no limit.
                  * @default null
                  */
                 tokens_per_minute: number | null;
                 /**
-                 * @description Images of one account, unless it has a limit of its own. Null for no limit.
+                 * @description Images per minute of an account without its own limit; null for no limit.
                  * @default null
                  */
                 images_per_minute: number | null;
                 /**
-                 * @description Calls of one account at once, unless it has a limit of its own. Null for no limit.
+                 * @description Concurrent calls of an account without its own limit; null for no limit.
                  * @default null
                  */
                 concurrency: number | null;
                 /**
-                 * @description Requests in work at once; more are refused with 503.
+                 * @description Maximum number of concurrent requests; more are refused with 503.
                  * @default 2000
                  */
                 concurrent_requests_max: number;
                 /**
-                 * @description Size of a request's body.
+                 * @description Maximum size of a request body.
                  * @default 50331648
                  */
                 request_bytes_max: number;
-                /** @description Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 201326592. */
+                /** @description Maximum memory for the bodies of all requests and responses. Default a quarter of the memory that the process may use, at most 201326592. */
                 buffered_bytes_max?: number;
                 /**
-                 * @description How long a request may take to arrive.
+                 * @description Time limit for receiving a request.
                  * @default 120000
                  */
                 request_timeout_ms: number;
                 /**
-                 * @description How long a connection is kept for its next request; longer than a balancer in front keeps it.
+                 * @description Time for which an idle connection stays open. Set it longer than the idle timeout of a load balancer in front.
                  * @default 75000
                  */
                 keep_alive_timeout_ms: number;
                 /**
-                 * @description Connections of one address (of IPv6, one network of 64 bits); 0 for any number, as behind a proxy, which has one address.
+                 * @description Maximum number of connections from one address (for IPv6, one /64 network); 0 for no limit. Keep 0 behind a reverse proxy, which has a single address.
                  * @default 0
                  */
                 connections_per_address_max: number;
                 /**
-                 * @description How long a chat call may take, all its tries together.
+                 * @description Time limit of a chat call, including all attempts.
                  * @default 600000
                  */
                 chat_timeout_ms: number;
                 /**
-                 * @description How long an image call may take, all its tries together.
+                 * @description Time limit of an image call, including all attempts.
                  * @default 300000
                  */
                 image_timeout_ms: number;
                 /**
-                 * @description How long a provider may take to begin its answer.
+                 * @description Time limit for a provider to begin its response.
                  * @default 300000
                  */
                 upstream_headers_timeout_ms: number;
                 /**
-                 * @description How long a provider may pause in its answer.
+                 * @description Longest pause within the response of a provider.
                  * @default 120000
                  */
                 upstream_idle_timeout_ms: number;
                 /**
-                 * @description Connections to one provider.
+                 * @description Maximum number of connections to one provider.
                  * @default 512
                  */
                 upstream_connections_max: number;
                 /**
-                 * @description After how long a vendor's own list of models is read anew for a name that is not known; 0 never reads it.
+                 * @description Time for which the model list of a vendor is cached. The list is read for names that the catalog does not have; 0 disables this.
                  * @default 3600
                  */
                 model_list_ttl_seconds: number;
                 /**
-                 * @description Tries of one call at one provider; those with another key do not count.
+                 * @description Maximum number of attempts of a call at one provider. Attempts with another API key do not count.
                  * @default 2
                  */
                 route_tries_max: number;
                 /**
-                 * @description How long an answer is remembered; 0 turns the cache off.
+                 * @description Time for which a response is cached; 0 disables the cache.
                  * @default 60
                  */
                 cache_ttl_seconds: number;
                 /**
-                 * @description Memory for remembered answers.
+                 * @description Maximum memory for cached responses.
                  * @default 67108864
                  */
                 cache_bytes_max: number;
                 /**
-                 * @description How long a person stays signed in at most.
+                 * @description Longest time for which a person stays signed in.
                  * @default 2592000
                  */
                 session_ttl_seconds: number;
                 /**
-                 * @description After how long without a request a session ends.
+                 * @description Time without a request after which a session ends.
                  * @default 604800
                  */
                 session_idle_seconds: number;
                 /**
-                 * @description OAuth clients that may be registered from one address (of IPv6, one network of 64 bits) within an hour.
+                 * @description Maximum number of OAuth client registrations per hour from one address (for IPv6, one /64 network).
                  * @default 20
                  */
                 oauth_registrations_per_hour_max: number;
                 /**
-                 * @description Connections of a process to PostgreSQL, beside two for reports.
+                 * @description Maximum number of PostgreSQL connections of a process, plus two for reports.
                  * @default 10
                  */
                 database_connections_max: number;
                 /**
-                 * @description How long PostgreSQL may take over one query or commit; then rows go to the journal.
+                 * @description Time limit of a PostgreSQL query or commit. Ledger rows that exceed it are written to the journal.
                  * @default 5000
                  */
                 database_query_timeout_ms: number;
                 /**
-                 * @description How long a start waits for PostgreSQL.
+                 * @description Time for which the start waits for PostgreSQL.
                  * @default 30000
                  */
                 database_start_wait_ms: number;
                 /**
-                 * @description Pause after which a comment keeps a stream alive.
+                 * @description Pause in an event stream after which a comment is sent to keep it open.
                  * @default 15000
                  */
                 ping_interval_ms: number;
                 /**
-                 * @description Event streams of `/mcp` that one key may hold open.
+                 * @description Maximum number of open event streams of `/mcp` per key.
                  * @default 128
                  */
                 event_streams_per_key_max: number;
                 /**
-                 * @description Event streams of `/mcp` that one account may hold open.
+                 * @description Maximum number of open event streams of `/mcp` per account.
                  * @default 256
                  */
                 event_streams_per_account_max: number;
                 /**
-                 * @description How long requests are taken as before after a signal to stop, while `/ready` tells balancers.
+                 * @description Time after a stop signal during which `/ready` reports the stop and new requests are still accepted.
                  * @default 1000
                  */
                 drain_notice_ms: number;
                 /**
-                 * @description How long nothing may have moved on an idle connection that is closed then.
+                 * @description Time for which a connection must be idle before it is closed during a stop.
                  * @default 1000
                  */
                 drain_quiet_ms: number;
                 /**
-                 * @description Bytes that UPLOAD_DIR may hold.
+                 * @description Maximum total size of the files in `UPLOAD_DIR`.
                  * @default 10737418240
                  */
                 upload_bytes_max: number;
                 /**
-                 * @description Bytes of base64 that a picture may have in the result of a tool. A larger one is shown as a smaller preview, and saved in full where UPLOAD_DIR is set; 0 shows all as they are.
+                 * @description Maximum base64 size of an image in a tool result. A larger image is replaced by a smaller preview, and saved in full if `UPLOAD_DIR` is set; 0 for no limit.
                  * @default 0
                  */
                 tool_inline_image_bytes_max: number;
                 /**
-                 * @description How long a call waits until Redis has counted it. Without an answer each process counts its share of the limits, until there is one again.
+                 * @description Time for which a call waits for Redis to count it. Without an answer, each process applies its share of the limits until Redis answers again.
                  * @default 1000
                  */
                 limits_timeout_ms: number;
                 /**
-                 * @description How long open requests may go on after a signal to stop, the notice included.
+                 * @description Time limit for open requests after a stop signal, including the notice.
                  * @default 30000
                  */
                 drain_timeout_ms: number;
@@ -372,7 +388,7 @@ export const settings = [
     "variable": "BASE_URL",
     "standard": null,
     "needsRestart": true,
-    "description": "How callers reach the gateway from outside, without a path. Default `http://HOST:PORT`."
+    "description": "Public address of the gateway, without a path, for links, OAuth and MCP clients. Default `http://HOST:PORT`."
   },
   {
     "group": "Most installations set these",
@@ -380,7 +396,7 @@ export const settings = [
     "variable": "DATABASE_URL",
     "standard": null,
     "needsRestart": true,
-    "description": "PostgreSQL as the store, as `postgres://user:password@host/database`. Without it the store is in `DATA_DIR`."
+    "description": "PostgreSQL database, as `postgres://user:password@host/database`. Without it the store is SQLite in `DATA_DIR`."
   },
   {
     "group": "Most installations set these",
@@ -388,7 +404,7 @@ export const settings = [
     "variable": "REDIS_URL",
     "standard": null,
     "needsRestart": true,
-    "description": "Redis for what replicas and workers count and remember together, as `redis://user:password@host:6379/0`; `rediss://` for TLS."
+    "description": "Redis server for the limits, cache and revocations that processes share, as `redis://user:password@host:6379/0`; `rediss://` uses TLS."
   },
   {
     "group": "Most installations set these",
@@ -396,7 +412,7 @@ export const settings = [
     "variable": "WORKERS",
     "standard": "1",
     "needsRestart": true,
-    "description": "Processes that answer on the port, up to 128; `auto` is one for each core. More than one needs `REDIS_URL`."
+    "description": "Number of processes that listen on the port, up to 128; `auto` starts one for each core. More than one requires `REDIS_URL`."
   },
   {
     "group": "The process and its store",
@@ -412,7 +428,7 @@ export const settings = [
     "variable": "PORT",
     "standard": 8080,
     "needsRestart": true,
-    "description": "Port to listen on; 0 takes a free one."
+    "description": "Port to listen on; 0 selects a free port."
   },
   {
     "group": "The process and its store",
@@ -420,7 +436,7 @@ export const settings = [
     "variable": "DATA_DIR",
     "standard": "./data",
     "needsRestart": true,
-    "description": "Folder of the embedded store, and of rows that a store could not take yet."
+    "description": "Folder of the embedded SQLite store and of the journal."
   },
   {
     "group": "The process and its store",
@@ -428,7 +444,7 @@ export const settings = [
     "variable": "DURABILITY",
     "standard": "normal",
     "needsRestart": true,
-    "description": "`normal`: an answered call survives a crash of the process. `full`: also a power cut."
+    "description": "`normal`: a recorded call survives a crash of the process. `full`: it also survives a power failure."
   },
   {
     "group": "The process and its store",
@@ -436,7 +452,7 @@ export const settings = [
     "variable": "REDIS_KEY_PREFIX",
     "standard": "gateway:",
     "needsRestart": true,
-    "description": "How names begin in Redis; gateways with the same prefix and database there belong together."
+    "description": "Prefix of the keys in Redis. Processes with the same prefix and Redis database share limits, cache and revocations."
   },
   {
     "group": "The process and its store",
@@ -444,7 +460,7 @@ export const settings = [
     "variable": null,
     "standard": 10,
     "needsRestart": true,
-    "description": "Connections of a process to PostgreSQL, beside two for reports."
+    "description": "Maximum number of PostgreSQL connections of a process, plus two for reports."
   },
   {
     "group": "The process and its store",
@@ -452,7 +468,7 @@ export const settings = [
     "variable": null,
     "standard": 5000,
     "needsRestart": true,
-    "description": "How long PostgreSQL may take over one query or commit; then rows go to the journal."
+    "description": "Time limit of a PostgreSQL query or commit. Ledger rows that exceed it are written to the journal."
   },
   {
     "group": "The process and its store",
@@ -460,7 +476,7 @@ export const settings = [
     "variable": null,
     "standard": 30000,
     "needsRestart": true,
-    "description": "How long a start waits for PostgreSQL."
+    "description": "Time for which the start waits for PostgreSQL."
   },
   {
     "group": "The process and its store",
@@ -468,7 +484,7 @@ export const settings = [
     "variable": null,
     "standard": 1000,
     "needsRestart": false,
-    "description": "How long a call waits until Redis has counted it. Without an answer each process counts its share of the limits, until there is one again."
+    "description": "Time for which a call waits for Redis to count it. Without an answer, each process applies its share of the limits until Redis answers again."
   },
   {
     "group": "The process and its store",
@@ -476,7 +492,7 @@ export const settings = [
     "variable": null,
     "standard": 1000,
     "needsRestart": true,
-    "description": "How long requests are taken as before after a signal to stop, while `/ready` tells balancers."
+    "description": "Time after a stop signal during which `/ready` reports the stop and new requests are still accepted."
   },
   {
     "group": "The process and its store",
@@ -484,7 +500,7 @@ export const settings = [
     "variable": null,
     "standard": 1000,
     "needsRestart": true,
-    "description": "How long nothing may have moved on an idle connection that is closed then."
+    "description": "Time for which a connection must be idle before it is closed during a stop."
   },
   {
     "group": "The process and its store",
@@ -492,7 +508,7 @@ export const settings = [
     "variable": null,
     "standard": 30000,
     "needsRestart": true,
-    "description": "How long open requests may go on after a signal to stop, the notice included."
+    "description": "Time limit for open requests after a stop signal, including the notice."
   },
   {
     "group": "Requests",
@@ -500,7 +516,7 @@ export const settings = [
     "variable": null,
     "standard": [],
     "needsRestart": false,
-    "description": "Addresses or networks of proxies before the gateway, as CIDR. What they add to `X-Forwarded-For` is believed."
+    "description": "Addresses or CIDR networks of reverse proxies whose `X-Forwarded-For` entries are trusted."
   },
   {
     "group": "Requests",
@@ -508,7 +524,7 @@ export const settings = [
     "variable": null,
     "standard": [],
     "needsRestart": false,
-    "description": "Origins of web pages that may call `/mcp`, besides those of this machine and of BASE_URL."
+    "description": "Origins of web pages that may call `/mcp`, in addition to this machine and `BASE_URL`."
   },
   {
     "group": "Requests",
@@ -516,7 +532,7 @@ export const settings = [
     "variable": null,
     "standard": 50331648,
     "needsRestart": true,
-    "description": "Size of a request's body."
+    "description": "Maximum size of a request body."
   },
   {
     "group": "Requests",
@@ -524,7 +540,7 @@ export const settings = [
     "variable": null,
     "standard": 120000,
     "needsRestart": true,
-    "description": "How long a request may take to arrive."
+    "description": "Time limit for receiving a request."
   },
   {
     "group": "Requests",
@@ -532,7 +548,7 @@ export const settings = [
     "variable": null,
     "standard": 75000,
     "needsRestart": true,
-    "description": "How long a connection is kept for its next request; longer than a balancer in front keeps it."
+    "description": "Time for which an idle connection stays open. Set it longer than the idle timeout of a load balancer in front."
   },
   {
     "group": "Requests",
@@ -540,7 +556,7 @@ export const settings = [
     "variable": null,
     "standard": 15000,
     "needsRestart": true,
-    "description": "Pause after which a comment keeps a stream alive."
+    "description": "Pause in an event stream after which a comment is sent to keep it open."
   },
   {
     "group": "Requests",
@@ -548,7 +564,7 @@ export const settings = [
     "variable": null,
     "standard": 2000,
     "needsRestart": true,
-    "description": "Requests in work at once; more are refused with 503."
+    "description": "Maximum number of concurrent requests; more are refused with 503."
   },
   {
     "group": "Requests",
@@ -556,7 +572,7 @@ export const settings = [
     "variable": null,
     "standard": 0,
     "needsRestart": true,
-    "description": "Connections of one address (of IPv6, one network of 64 bits); 0 for any number, as behind a proxy, which has one address."
+    "description": "Maximum number of connections from one address (for IPv6, one /64 network); 0 for no limit. Keep 0 behind a reverse proxy, which has a single address."
   },
   {
     "group": "Requests",
@@ -564,7 +580,7 @@ export const settings = [
     "variable": null,
     "standard": null,
     "needsRestart": true,
-    "description": "Bytes of requests and answers that are held in memory at once. Default a quarter of the memory that the process may use, at most 201326592."
+    "description": "Maximum memory for the bodies of all requests and responses. Default a quarter of the memory that the process may use, at most 201326592."
   },
   {
     "group": "Models and providers",
@@ -572,7 +588,7 @@ export const settings = [
     "variable": "DEFAULT_IMAGE_MODEL",
     "standard": "gemini-3-pro-image-preview",
     "needsRestart": false,
-    "description": "What `auto` means."
+    "description": "Image model that `auto` selects."
   },
   {
     "group": "Models and providers",
@@ -580,7 +596,7 @@ export const settings = [
     "variable": "DEFAULT_TOOL_IMAGE_MODEL",
     "standard": "qwen-image-plus",
     "needsRestart": false,
-    "description": "What the tool `generate-image` uses when no model is named."
+    "description": "Image model of the tool `generate-image` if the call names none."
   },
   {
     "group": "Models and providers",
@@ -588,7 +604,7 @@ export const settings = [
     "variable": null,
     "standard": {},
     "needsRestart": false,
-    "description": "Further names of models, as `alias` to model."
+    "description": "Further names of models, as `alias: model`."
   },
   {
     "group": "Models and providers",
@@ -596,7 +612,7 @@ export const settings = [
     "variable": null,
     "standard": {},
     "needsRestart": false,
-    "description": "Ways to a model, in order, as `provider` or `provider/upstream model`; instead of the catalog's."
+    "description": "Routes of a model in order, as `provider` or `provider/upstream model`. They replace the routes of the catalog."
   },
   {
     "group": "Models and providers",
@@ -604,7 +620,7 @@ export const settings = [
     "variable": "ROUTE_ORDER",
     "standard": "listed",
     "needsRestart": false,
-    "description": "Which of a model's healthy ways is tried first, the first listed or the cheapest."
+    "description": "Which healthy route of a model is tried first: the first `listed`, or the one with the lowest `price`."
   },
   {
     "group": "Models and providers",
@@ -612,7 +628,7 @@ export const settings = [
     "variable": null,
     "standard": [],
     "needsRestart": false,
-    "description": "Further endpoints that speak OpenAI's protocol; their models are `<id>/<upstream model>`."
+    "description": "Further OpenAI-compatible endpoints; their models are `<id>/<upstream model>`."
   },
   {
     "group": "Models and providers",
@@ -620,7 +636,7 @@ export const settings = [
     "variable": null,
     "standard": {},
     "needsRestart": false,
-    "description": "Own prices and models, by the name of a model; each as a row of `src/catalog/models`, or the members of it that differ."
+    "description": "Own prices and models, by model name. Each is a row as in `src/catalog/models`, or the members that differ."
   },
   {
     "group": "Models and providers",
@@ -628,7 +644,7 @@ export const settings = [
     "variable": null,
     "standard": 2,
     "needsRestart": false,
-    "description": "Tries of one call at one provider; those with another key do not count."
+    "description": "Maximum number of attempts of a call at one provider. Attempts with another API key do not count."
   },
   {
     "group": "Models and providers",
@@ -636,7 +652,7 @@ export const settings = [
     "variable": null,
     "standard": 600000,
     "needsRestart": false,
-    "description": "How long a chat call may take, all its tries together."
+    "description": "Time limit of a chat call, including all attempts."
   },
   {
     "group": "Models and providers",
@@ -644,7 +660,7 @@ export const settings = [
     "variable": null,
     "standard": 300000,
     "needsRestart": false,
-    "description": "How long an image call may take, all its tries together."
+    "description": "Time limit of an image call, including all attempts."
   },
   {
     "group": "Models and providers",
@@ -652,7 +668,7 @@ export const settings = [
     "variable": null,
     "standard": 300000,
     "needsRestart": false,
-    "description": "How long a provider may take to begin its answer."
+    "description": "Time limit for a provider to begin its response."
   },
   {
     "group": "Models and providers",
@@ -660,7 +676,7 @@ export const settings = [
     "variable": null,
     "standard": 120000,
     "needsRestart": false,
-    "description": "How long a provider may pause in its answer."
+    "description": "Longest pause within the response of a provider."
   },
   {
     "group": "Models and providers",
@@ -668,7 +684,7 @@ export const settings = [
     "variable": null,
     "standard": 512,
     "needsRestart": false,
-    "description": "Connections to one provider."
+    "description": "Maximum number of connections to one provider."
   },
   {
     "group": "Models and providers",
@@ -676,7 +692,7 @@ export const settings = [
     "variable": null,
     "standard": 3600,
     "needsRestart": false,
-    "description": "After how long a vendor's own list of models is read anew for a name that is not known; 0 never reads it."
+    "description": "Time for which the model list of a vendor is cached. The list is read for names that the catalog does not have; 0 disables this."
   },
   {
     "group": "Models and providers",
@@ -684,7 +700,7 @@ export const settings = [
     "variable": null,
     "standard": 60,
     "needsRestart": false,
-    "description": "How long an answer is remembered; 0 turns the cache off."
+    "description": "Time for which a response is cached; 0 disables the cache."
   },
   {
     "group": "Models and providers",
@@ -692,7 +708,7 @@ export const settings = [
     "variable": null,
     "standard": 67108864,
     "needsRestart": true,
-    "description": "Memory for remembered answers."
+    "description": "Maximum memory for cached responses."
   },
   {
     "group": "Accounts and people",
@@ -700,7 +716,7 @@ export const settings = [
     "variable": null,
     "standard": 6000,
     "needsRestart": false,
-    "description": "Requests of one account, unless it has a limit of its own."
+    "description": "Requests per minute of an account without its own limit."
   },
   {
     "group": "Accounts and people",
@@ -708,7 +724,7 @@ export const settings = [
     "variable": null,
     "standard": null,
     "needsRestart": false,
-    "description": "Tokens of one account, unless it has a limit of its own. Null for no limit."
+    "description": "Tokens per minute of an account without its own limit; null for no limit."
   },
   {
     "group": "Accounts and people",
@@ -716,7 +732,7 @@ export const settings = [
     "variable": null,
     "standard": null,
     "needsRestart": false,
-    "description": "Images of one account, unless it has a limit of its own. Null for no limit."
+    "description": "Images per minute of an account without its own limit; null for no limit."
   },
   {
     "group": "Accounts and people",
@@ -724,7 +740,7 @@ export const settings = [
     "variable": null,
     "standard": null,
     "needsRestart": false,
-    "description": "Calls of one account at once, unless it has a limit of its own. Null for no limit."
+    "description": "Concurrent calls of an account without its own limit; null for no limit."
   },
   {
     "group": "Accounts and people",
@@ -732,7 +748,7 @@ export const settings = [
     "variable": "SIGN_UP",
     "standard": "closed",
     "needsRestart": true,
-    "description": "Whether anybody may make a person and an account of their own, or only who is invited."
+    "description": "`open`: anyone may create a person with an account of their own. `closed`: people need an invitation."
   },
   {
     "group": "Accounts and people",
@@ -740,7 +756,7 @@ export const settings = [
     "variable": null,
     "standard": 2592000,
     "needsRestart": true,
-    "description": "How long a person stays signed in at most."
+    "description": "Longest time for which a person stays signed in."
   },
   {
     "group": "Accounts and people",
@@ -748,7 +764,7 @@ export const settings = [
     "variable": null,
     "standard": 604800,
     "needsRestart": true,
-    "description": "After how long without a request a session ends."
+    "description": "Time without a request after which a session ends."
   },
   {
     "group": "Accounts and people",
@@ -756,7 +772,7 @@ export const settings = [
     "variable": "CLIENT_REGISTRATION",
     "standard": "open",
     "needsRestart": true,
-    "description": "Whether OAuth clients may register themselves, so that a person can connect one by the address alone."
+    "description": "`open`: OAuth clients may register themselves, so that people can connect a client with the address of the tool server alone."
   },
   {
     "group": "Accounts and people",
@@ -764,7 +780,7 @@ export const settings = [
     "variable": "CLIENT_DOCUMENTS",
     "standard": "open",
     "needsRestart": true,
-    "description": "Whether OAuth clients may be known by a document of their own, which the gateway fetches by https. `closed` where it cannot reach the internet."
+    "description": "`open`: OAuth clients may use the https address of a metadata document as their client id; the gateway fetches it. Set `closed` if the gateway cannot reach the internet."
   },
   {
     "group": "Accounts and people",
@@ -772,7 +788,7 @@ export const settings = [
     "variable": null,
     "standard": 20,
     "needsRestart": true,
-    "description": "OAuth clients that may be registered from one address (of IPv6, one network of 64 bits) within an hour."
+    "description": "Maximum number of OAuth client registrations per hour from one address (for IPv6, one /64 network)."
   },
   {
     "group": "Tools",
@@ -780,7 +796,7 @@ export const settings = [
     "variable": "UPLOAD_DIR",
     "standard": null,
     "needsRestart": true,
-    "description": "Folder in which the tool `generate-image-preview` saves pictures. Nothing is saved without it."
+    "description": "Folder in which the tool `generate-image-preview` saves images. Without it, images are not saved."
   },
   {
     "group": "Tools",
@@ -788,7 +804,7 @@ export const settings = [
     "variable": null,
     "standard": 10737418240,
     "needsRestart": true,
-    "description": "Bytes that UPLOAD_DIR may hold."
+    "description": "Maximum total size of the files in `UPLOAD_DIR`."
   },
   {
     "group": "Tools",
@@ -796,7 +812,7 @@ export const settings = [
     "variable": null,
     "standard": 0,
     "needsRestart": false,
-    "description": "Bytes of base64 that a picture may have in the result of a tool. A larger one is shown as a smaller preview, and saved in full where UPLOAD_DIR is set; 0 shows all as they are."
+    "description": "Maximum base64 size of an image in a tool result. A larger image is replaced by a smaller preview, and saved in full if `UPLOAD_DIR` is set; 0 for no limit."
   },
   {
     "group": "Tools",
@@ -804,7 +820,7 @@ export const settings = [
     "variable": null,
     "standard": 128,
     "needsRestart": true,
-    "description": "Event streams of `/mcp` that one key may hold open."
+    "description": "Maximum number of open event streams of `/mcp` per key."
   },
   {
     "group": "Tools",
@@ -812,7 +828,7 @@ export const settings = [
     "variable": null,
     "standard": 256,
     "needsRestart": true,
-    "description": "Event streams of `/mcp` that one account may hold open."
+    "description": "Maximum number of open event streams of `/mcp` per account."
   },
   {
     "group": "Logs, metrics and traces",
@@ -820,7 +836,7 @@ export const settings = [
     "variable": "LOG_LEVEL",
     "standard": "info",
     "needsRestart": false,
-    "description": "How much is logged."
+    "description": "Lowest level that is logged."
   },
   {
     "group": "Logs, metrics and traces",
@@ -828,7 +844,7 @@ export const settings = [
     "variable": "METRICS_TOKEN",
     "standard": null,
     "needsRestart": false,
-    "description": "Bearer token of `/metrics`. Without it only this machine may read them."
+    "description": "Bearer token of `/metrics`. Without it, `/metrics` answers only requests from this machine."
   },
   {
     "group": "Logs, metrics and traces",
@@ -836,7 +852,7 @@ export const settings = [
     "variable": "TRACE_CONTEXT",
     "standard": "passed_on",
     "needsRestart": true,
-    "description": "What becomes of the `traceparent` of a request: vendors are told it, it is taken for own traces alone, or it is ignored."
+    "description": "What happens with the `traceparent` header of a request. `passed_on`: it is sent to vendors. `taken`: only the traces of the gateway use it. `ignored`: it is not read."
   },
   {
     "group": "Logs, metrics and traces",
@@ -844,7 +860,7 @@ export const settings = [
     "variable": "OTEL_EXPORTER_OTLP_ENDPOINT",
     "standard": null,
     "needsRestart": true,
-    "description": "Collector of OpenTelemetry, as `http://localhost:4318`. Without it nothing of OpenTelemetry is loaded."
+    "description": "OpenTelemetry collector, as `http://localhost:4318`. Without it OpenTelemetry is not loaded."
   },
   {
     "group": "Logs, metrics and traces",
@@ -852,7 +868,7 @@ export const settings = [
     "variable": "OTEL_EXPORTER_OTLP_HEADERS",
     "standard": null,
     "needsRestart": true,
-    "description": "Headers for the collector, as `authorization=Bearer%20...,name=value`; kept secret."
+    "description": "Headers for the collector, as `authorization=Bearer%20...,name=value`. Treated as a secret."
   },
   {
     "group": "Logs, metrics and traces",
@@ -860,7 +876,7 @@ export const settings = [
     "variable": "OTEL_EXPORTER_OTLP_PROTOCOL",
     "standard": "http/protobuf",
     "needsRestart": true,
-    "description": "How the collector is spoken to."
+    "description": "Protocol of the collector."
   },
   {
     "group": "Logs, metrics and traces",
@@ -868,7 +884,7 @@ export const settings = [
     "variable": "OTEL_EXPORTER_OTLP_TIMEOUT",
     "standard": 10000,
     "needsRestart": true,
-    "description": "How long one export may take, repetitions included."
+    "description": "Time limit of one export, including retries."
   },
   {
     "group": "Logs, metrics and traces",
@@ -876,7 +892,7 @@ export const settings = [
     "variable": "OTEL_SERVICE_NAME",
     "standard": "model-access-gateway",
     "needsRestart": true,
-    "description": "The gateway's name in traces and metrics."
+    "description": "Name of the gateway in traces and metrics."
   },
   {
     "group": "Logs, metrics and traces",
@@ -884,7 +900,7 @@ export const settings = [
     "variable": "OTEL_RESOURCE_ATTRIBUTES",
     "standard": null,
     "needsRestart": true,
-    "description": "What else traces and metrics say of where they come from, as `deployment.environment.name=production,name=value`."
+    "description": "Further resource attributes of traces and metrics, as `deployment.environment.name=production,name=value`."
   },
   {
     "group": "Logs, metrics and traces",
@@ -892,7 +908,7 @@ export const settings = [
     "variable": "OTEL_TRACES_SAMPLER",
     "standard": "parentbased_always_on",
     "needsRestart": true,
-    "description": "Which requests are traced; with `parentbased` it is as their callers decided."
+    "description": "Which requests are traced. The `parentbased` samplers follow the decision of the caller."
   },
   {
     "group": "Logs, metrics and traces",
@@ -900,7 +916,7 @@ export const settings = [
     "variable": "OTEL_TRACES_SAMPLER_ARG",
     "standard": 1,
     "needsRestart": true,
-    "description": "The share of requests that `traceidratio` traces."
+    "description": "Fraction of requests that `traceidratio` traces."
   },
   {
     "group": "Logs, metrics and traces",
@@ -908,7 +924,7 @@ export const settings = [
     "variable": "OTEL_METRIC_EXPORT_INTERVAL",
     "standard": 60000,
     "needsRestart": true,
-    "description": "How often metrics are sent to the collector."
+    "description": "Interval at which metrics are sent to the collector."
   },
   {
     "group": "Logs, metrics and traces",
@@ -916,6 +932,6 @@ export const settings = [
     "variable": "OTEL_SDK_DISABLED",
     "standard": false,
     "needsRestart": true,
-    "description": "Whether nothing is sent to the collector, though its address is set."
+    "description": "Disables OpenTelemetry even if a collector is set."
   }
 ] as const

@@ -4,12 +4,12 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         chat: {
-            /** @description Model identifier as list-models or list-image-models prints it, for example gpt-5.4-mini. */
+            /** @description Model identifier from list-models or list-image-models, for example gpt-5.4-mini. */
             model: string;
             /** @description The conversation so far, oldest message first. */
             messages: {
                 /**
-                 * @description Who wrote the message.
+                 * @description Author of the message.
                  * @enum {string}
                  */
                 role: "system" | "user" | "assistant";
@@ -21,7 +21,7 @@ export interface components {
                     /** @constant */
                     type: "image_url";
                     image_url: {
-                        /** @description An https address, a data URL in base64, or the name saved:... that a result gave. */
+                        /** @description An https address, a base64 data URL, or a name saved:... from an earlier result. */
                         url: string;
                         /** @enum {string} */
                         detail?: "auto" | "low" | "high";
@@ -29,47 +29,47 @@ export interface components {
                 } | {
                     /** @constant */
                     type: "image";
-                    /** @description The bytes of a PNG, JPEG or WebP in base64, as in the result of a tool. */
+                    /** @description A PNG, JPEG or WebP file as base64. */
                     data: string;
-                    /** @description Such as image/png. */
+                    /** @description For example image/png. */
                     mimeType?: string;
                 })[];
             }[];
-            /** @description Sampling temperature: 0 is the most predictable, 2 the least. */
+            /** @description Sampling temperature. Lower values give more predictable answers. */
             temperature?: number;
-            /** @description Maximum number of tokens to generate. */
+            /** @description Maximum number of tokens in the answer. */
             max_tokens?: number;
             /**
-             * @description Make a new answer, instead of the remembered one of the same call.
+             * @description Call the model again instead of returning the cached result of an identical call.
              * @default false
              */
             fresh: boolean;
         };
         "generate-image": {
-            /** @description What the picture should show, or what to change. */
+            /** @description What the image should show, or what to change in the input images. */
             prompt: string;
-            /** @description Image model identifier as list-image-models prints it. */
+            /** @description Image model identifier from list-image-models. */
             model?: string;
-            /** @description Pictures to edit or to take as references. */
+            /** @description Images to edit or to use as references. */
             images?: (string | {
                 /**
-                 * @description image_url with an address, or image with data.
+                 * @description image_url for an address, image for data.
                  * @enum {string}
                  */
                 type: "image_url" | "image";
                 image_url?: {
-                    /** @description An https address, a data URL in base64, or the name saved:... that a result gave. */
+                    /** @description An https address, a base64 data URL, or a name saved:... from an earlier result. */
                     url: string;
                 } | string;
-                /** @description The bytes of a PNG, JPEG or WebP in base64, as in the result of a tool. */
+                /** @description A PNG, JPEG or WebP file as base64. */
                 data?: string;
-                /** @description Such as image/png. */
+                /** @description For example image/png. */
                 mimeType?: string;
             })[];
             /** @description auto, or pixels as WIDTHxHEIGHT, for example 1024x1024. */
             size?: string;
             /**
-             * @description The ratio of width to height, instead of a size.
+             * @description Ratio of width to height. Use it instead of size.
              * @example 1:1
              * @example 16:9
              * @example 4:3
@@ -77,40 +77,40 @@ export interface components {
              */
             aspect_ratio?: string;
             /**
-             * @description How many pictures to create. Each is priced.
+             * @description Number of images to create. Each is charged.
              * @default 1
              */
             n: number;
             /**
-             * @description Which ones there are depends on the model.
+             * @description Rendering quality. The supported values depend on the model.
              * @enum {string}
              */
             quality?: "auto" | "low" | "medium" | "high" | "xhigh" | "max" | "standard" | "hd";
-            /** @description Makes similar pictures again, with models that take one. */
+            /** @description Seed for reproducible images, for models that support one. */
             seed?: number;
             /**
-             * @description Format of the pictures. Without it the provider's own is kept.
+             * @description File format. The default depends on the model.
              * @enum {string}
              */
             output_format?: "png" | "jpeg" | "webp";
             /**
-             * @description Make a new answer, instead of the remembered one of the same call.
+             * @description Call the model again instead of returning the cached result of an identical call.
              * @default false
              */
             fresh: boolean;
         };
         "generate-image-preview": {
-            /** @description What the picture should show. */
+            /** @description What the image should show. */
             prompt: string;
-            /** @description Name of the saved file, without any path separator. Default: image-preview-<timestamp>.png. */
+            /** @description Name of the saved file, without path separators. Default: image-preview-<timestamp>.png. */
             filename?: string;
             /**
-             * @description Shape of the picture.
+             * @description Ratio of width to height.
              * @enum {string}
              */
             aspect_ratio?: "1:1" | "16:9" | "4:3" | "5:4";
             /**
-             * @description Make a new answer, instead of the remembered one of the same call.
+             * @description Call the model again instead of returning the cached result of an identical call.
              * @default false
              */
             fresh: boolean;
@@ -122,16 +122,16 @@ export interface components {
              */
             include_deactivated: boolean;
             /**
-             * @description Leave out models that will be switched off.
+             * @description Leave out models that will be shut down.
              * @default false
              */
             exclude_deprecated: boolean;
             /**
-             * @description Maximum number of models returned.
+             * @description Maximum number of models to return.
              * @default 20
              */
             limit: number;
-            /** @description Only this family or provider, for example claude, gemini or alibaba. */
+            /** @description Only models of this family or provider, for example claude, gemini or alibaba. */
             family?: string;
         };
         "list-image-models": Record<string, never>;

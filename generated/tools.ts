@@ -5,13 +5,13 @@ export const tools = [
   {
     "name": "chat",
     "title": "Chat with a model",
-    "description": "Send a conversation to any supported model and get its answer. With a language model the answer is text; with an image model it is one or more pictures, and pictures in the conversation are edited. Call list-models first if you do not know a model identifier.",
+    "description": "Send a conversation to a language or image model and return its answer. Use it to ask another model, or to make and edit images step by step: an image model answers with images. Call list-models first if you do not know a model identifier.",
     "inputSchema": {
       "type": "object",
       "properties": {
         "model": {
           "type": "string",
-          "description": "Model identifier as list-models or list-image-models prints it, for example gpt-5.4-mini. At most 256 characters."
+          "description": "Model identifier from list-models or list-image-models, for example gpt-5.4-mini. At most 256 characters."
         },
         "messages": {
           "type": "array",
@@ -21,7 +21,7 @@ export const tools = [
             "properties": {
               "role": {
                 "type": "string",
-                "description": "Who wrote the message.",
+                "description": "Author of the message.",
                 "enum": [
                   "system",
                   "user",
@@ -36,7 +36,7 @@ export const tools = [
                   },
                   {
                     "type": "array",
-                    "description": "Texts and pictures of the message, in order. At least 1 item.",
+                    "description": "Text and images of the message, in order. At least 1 item.",
                     "items": {
                       "anyOf": [
                         {
@@ -73,7 +73,7 @@ export const tools = [
                                   "properties": {
                                     "url": {
                                       "type": "string",
-                                      "description": "An https address, a data URL in base64, or the name saved:... that a result gave."
+                                      "description": "An https address, a base64 data URL, or a name saved:... from an earlier result."
                                     },
                                     "detail": {
                                       "type": "string",
@@ -90,7 +90,7 @@ export const tools = [
                                 },
                                 {
                                   "type": "string",
-                                  "description": "The address itself."
+                                  "description": "The address as a string."
                                 }
                               ]
                             }
@@ -111,11 +111,11 @@ export const tools = [
                             },
                             "data": {
                               "type": "string",
-                              "description": "The bytes of a PNG, JPEG or WebP in base64, as in the result of a tool."
+                              "description": "A PNG, JPEG or WebP file as base64."
                             },
                             "mimeType": {
                               "type": "string",
-                              "description": "Such as image/png. At most 128 characters."
+                              "description": "For example image/png. At most 128 characters."
                             }
                           },
                           "required": [
@@ -137,15 +137,15 @@ export const tools = [
         },
         "temperature": {
           "type": "number",
-          "description": "Sampling temperature: 0 is the most predictable, 2 the least. A number from 0 to 2."
+          "description": "Sampling temperature. Lower values give more predictable answers. A number from 0 to 2."
         },
         "max_tokens": {
           "type": "number",
-          "description": "Maximum number of tokens to generate. A whole number, at least 1."
+          "description": "Maximum number of tokens in the answer. A whole number, at least 1."
         },
         "fresh": {
           "type": "boolean",
-          "description": "Make a new answer, instead of the remembered one of the same call. Default: false."
+          "description": "Call the model again instead of returning the cached result of an identical call. Default: false."
         }
       },
       "required": [
@@ -171,34 +171,34 @@ export const tools = [
   },
   {
     "name": "generate-image",
-    "title": "Generate or edit pictures",
-    "description": "Create pictures from a text, or edit pictures. Returns the pictures and a text with the model, size, cost and what was adjusted. Call list-image-models to see the models and their prices.",
+    "title": "Generate or edit images",
+    "description": "Create images from a text prompt, or edit images. Use it to choose the model, size or number of images, or to pass input images. Returns the images and a text with the model, size, cost and adjusted parameters. Call list-image-models for models and prices.",
     "inputSchema": {
       "type": "object",
       "properties": {
         "prompt": {
           "type": "string",
-          "description": "What the picture should show, or what to change. Not blank."
+          "description": "What the image should show, or what to change in the input images. Not blank."
         },
         "model": {
           "type": "string",
-          "description": "Image model identifier as list-image-models prints it. At most 256 characters. Default without images: qwen-image-plus."
+          "description": "Image model identifier from list-image-models. At most 256 characters. Default without images: qwen-image-plus."
         },
         "images": {
           "type": "array",
-          "description": "Pictures to edit or to take as references. 1 to 16 items.",
+          "description": "Images to edit or to use as references. 1 to 16 items.",
           "items": {
             "anyOf": [
               {
                 "type": "string",
-                "description": "An https address, a data URL in base64, or the name saved:... that a result gave."
+                "description": "An https address, a base64 data URL, or a name saved:... from an earlier result."
               },
               {
                 "type": "object",
                 "properties": {
                   "type": {
                     "type": "string",
-                    "description": "image_url with an address, or image with data.",
+                    "description": "image_url for an address, image for data.",
                     "enum": [
                       "image_url",
                       "image"
@@ -211,7 +211,7 @@ export const tools = [
                         "properties": {
                           "url": {
                             "type": "string",
-                            "description": "An https address, a data URL in base64, or the name saved:... that a result gave."
+                            "description": "An https address, a base64 data URL, or a name saved:... from an earlier result."
                           }
                         },
                         "required": [
@@ -220,17 +220,17 @@ export const tools = [
                       },
                       {
                         "type": "string",
-                        "description": "The address itself."
+                        "description": "The address as a string."
                       }
                     ]
                   },
                   "data": {
                     "type": "string",
-                    "description": "The bytes of a PNG, JPEG or WebP in base64, as in the result of a tool."
+                    "description": "A PNG, JPEG or WebP file as base64."
                   },
                   "mimeType": {
                     "type": "string",
-                    "description": "Such as image/png. At most 128 characters."
+                    "description": "For example image/png. At most 128 characters."
                   }
                 },
                 "required": [
@@ -246,15 +246,15 @@ export const tools = [
         },
         "aspect_ratio": {
           "type": "string",
-          "description": "The ratio of width to height, instead of a size. Such as 1:1, 16:9, 4:3, 5:4."
+          "description": "Ratio of width to height. Use it instead of size. Such as 1:1, 16:9, 4:3, 5:4."
         },
         "n": {
           "type": "number",
-          "description": "How many pictures to create. Each is priced. A whole number from 1 to 4. Default: 1."
+          "description": "Number of images to create. Each is charged. A whole number from 1 to 4. Default: 1."
         },
         "quality": {
           "type": "string",
-          "description": "Which ones there are depends on the model.",
+          "description": "Rendering quality. The supported values depend on the model.",
           "enum": [
             "auto",
             "low",
@@ -268,11 +268,11 @@ export const tools = [
         },
         "seed": {
           "type": "integer",
-          "description": "Makes similar pictures again, with models that take one. A whole number from 0 to 2147483647."
+          "description": "Seed for reproducible images, for models that support one. A whole number from 0 to 2147483647."
         },
         "output_format": {
           "type": "string",
-          "description": "Format of the pictures. Without it the provider's own is kept.",
+          "description": "File format. The default depends on the model.",
           "enum": [
             "png",
             "jpeg",
@@ -281,7 +281,7 @@ export const tools = [
         },
         "fresh": {
           "type": "boolean",
-          "description": "Make a new answer, instead of the remembered one of the same call. Default: false."
+          "description": "Call the model again instead of returning the cached result of an identical call. Default: false."
         }
       },
       "required": [
@@ -306,22 +306,22 @@ export const tools = [
   },
   {
     "name": "generate-image-preview",
-    "title": "Generate a preview picture",
-    "description": "Create one picture with the preview image model and return it inline. On a self-hosted server that has an upload folder the picture is also saved there, and the answer says where.",
+    "title": "Generate a preview image",
+    "description": "Create one image with the preview image model and return it inline. Use it for a quick image without choosing a model. A self-hosted server with an upload folder also saves the image there and returns the path.",
     "inputSchema": {
       "type": "object",
       "properties": {
         "prompt": {
           "type": "string",
-          "description": "What the picture should show. Not blank."
+          "description": "What the image should show. Not blank."
         },
         "filename": {
           "type": "string",
-          "description": "Name of the saved file, without any path separator. Default: image-preview-<timestamp>.png. At most 256 characters."
+          "description": "Name of the saved file, without path separators. Default: image-preview-<timestamp>.png. At most 256 characters."
         },
         "aspect_ratio": {
           "type": "string",
-          "description": "Shape of the picture.",
+          "description": "Ratio of width to height.",
           "enum": [
             "1:1",
             "16:9",
@@ -331,7 +331,7 @@ export const tools = [
         },
         "fresh": {
           "type": "boolean",
-          "description": "Make a new answer, instead of the remembered one of the same call. Default: false."
+          "description": "Call the model again instead of returning the cached result of an identical call. Default: false."
         }
       },
       "required": [
@@ -357,7 +357,7 @@ export const tools = [
   {
     "name": "list-models",
     "title": "List language models",
-    "description": "List language models with their identifiers, context windows, capabilities and prices.",
+    "description": "List language models with identifiers, context windows, capabilities and prices. Call it before chat to choose a model.",
     "inputSchema": {
       "type": "object",
       "properties": {
@@ -367,15 +367,15 @@ export const tools = [
         },
         "exclude_deprecated": {
           "type": "boolean",
-          "description": "Leave out models that will be switched off. Default: false."
+          "description": "Leave out models that will be shut down. Default: false."
         },
         "limit": {
           "type": "number",
-          "description": "Maximum number of models returned. A whole number, at least 1. Default: 20."
+          "description": "Maximum number of models to return. A whole number, at least 1. Default: 20."
         },
         "family": {
           "type": "string",
-          "description": "Only this family or provider, for example claude, gemini or alibaba. At most 256 characters."
+          "description": "Only models of this family or provider, for example claude, gemini or alibaba. At most 256 characters."
         }
       }
     },
@@ -398,7 +398,7 @@ export const tools = [
   {
     "name": "list-image-models",
     "title": "List image models",
-    "description": "List all image generation models with their identifiers, descriptions and prices.",
+    "description": "List all image models with identifiers, descriptions and prices. Call it before generate-image to choose a model.",
     "inputSchema": {
       "type": "object",
       "properties": {}

@@ -10,9 +10,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create images from a text
-         * @description Creates `n` images. A size that the model cannot make is generated at the nearest size that
-         *     it can, fitted to exactly the asked size, and reported in `warnings`.
+         * Create images
+         * @description Creates `n` images from a prompt. If the model cannot make the requested `size`, the gateway
+         *     generates the nearest size that the model supports, scales and crops it to the requested
+         *     size, and reports this in `warnings`.
          */
         post: operations["createImage"];
         delete?: never;
@@ -32,7 +33,7 @@ export interface paths {
         put?: never;
         /**
          * Edit images
-         * @description Edits one or more input images as the prompt says. `mask` is not supported.
+         * @description Edits or combines one or more input images as the prompt describes. `mask` is not supported.
          */
         post: operations["createImageEdit"];
         delete?: never;
@@ -51,11 +52,13 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Answer a conversation
-         * @description With a language model the answer is text; with an image model it carries
-         *     `choices[].message.images`. With `stream: true` the answer is a stream of
-         *     `ChatCompletionChunk` events that ends with `data: [DONE]`; if it breaks off, the last event is
-         *     `event: error` with an `ErrorResponse`, and there is no `[DONE]`.
+         * Create a chat completion
+         * @description Creates a model response for a conversation. A language model answers with text, an image
+         *     model with `choices[].message.images`.
+         *
+         *     With `stream: true` the response is a stream of `ChatCompletionChunk` events that ends with
+         *     `data: [DONE]`. If the stream fails, its last event is `event: error` with an
+         *     `ErrorResponse`, and `[DONE]` is not sent.
          */
         post: operations["createChatCompletion"];
         delete?: never;
@@ -74,12 +77,14 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Tell what a call would cost
-         * @description The price of a call before it is made, on each route in the order in which they would be tried,
-         *     by the same arithmetic that charges it. No provider is asked, and nothing is charged. A call that
-         *     would be refused is refused here in the same words. Only how many pictures there are matters:
-         *     send any small picture, or any address, in the place of each. An answer from the cache costs
-         *     nothing, whatever is told here.
+         * Quote the price of a call
+         * @description Calculates what a call would cost on each of its routes, in the order in which the routes
+         *     would be tried, with the same arithmetic that charges calls. No provider is called, and
+         *     nothing is charged. A request that the operation would refuse is refused with the same
+         *     error.
+         *
+         *     Of input images only the number matters: send any small image or any address for each. A
+         *     response from the cache is free, whatever the quote says.
          */
         post: operations["quotePrice"];
         delete?: never;
@@ -96,8 +101,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the models
-         * @description The models that the caller's key can use.
+         * List models
+         * @description Lists the models that the API key can use.
          */
         get: operations["listModels"];
         put?: never;
@@ -116,8 +121,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe one model
-         * @description A model that the caller's key can use, by its identifier or one of its aliases.
+         * Retrieve a model
+         * @description Retrieves a model that the API key can use, by its identifier or one of its aliases.
          */
         get: operations["retrieveModel"];
         put?: never;
@@ -136,35 +141,38 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Open the event stream, or check that the tool server responds
-         * @description With `Accept: text/event-stream` a stream of server-sent events is held open. It carries what
-         *     is new for the account: `notifications/tools/list_changed`, and `notifications/message` of the
-         *     logger `generation` while tools of the account are at work. Without it the answer says which
-         *     server and protocol version this is.
+         * Open the event stream, or check the tool server
+         * @description With `Accept: text/event-stream`, opens a stream of server-sent events for the account:
+         *     `notifications/tools/list_changed`, and `notifications/message` of the logger `generation`
+         *     while the account's tool calls run. Without it, returns the name and the protocol version of
+         *     the server.
          */
         get: operations["getMcp"];
         put?: never;
         /**
          * Send a JSON-RPC message to the tool server
-         * @description Streamable HTTP transport of the Model Context Protocol, in both of its eras. Revisions 2024-11-05
-         *     to 2025-11-25 begin with the method `initialize`. In revision 2026-07-28 each request says in
-         *     `params._meta` which revision it is of and what its client can do; `server/discover` tells what
-         *     there is, and `subscriptions/listen` holds an event stream open. The era of a request is what its
-         *     `_meta` says. The tools are listed by the method `tools/list` and called by `tools/call`. A batch
-         *     of messages of the older era is answered as a batch.
+         * @description The Streamable HTTP transport of the Model Context Protocol (MCP). `tools/list` lists the
+         *     tools, `tools/call` calls one.
          *
-         *     The answer is JSON, unless the call carries a progress token or lasts longer than some seconds
-         *     and the client accepts `text/event-stream`: then it is a stream of messages that ends with the
-         *     answer. A tool that fails answers with a result that has `isError: true`.
+         *     Protocol revisions 2024-11-05 to 2025-11-25 begin with the method `initialize`, and accept a
+         *     batch of messages. In revision 2026-07-28 each request names its revision and the
+         *     capabilities of its client in `params._meta`; `server/discover` returns the capabilities of
+         *     the server, and `subscriptions/listen` opens an event stream. A request without such a
+         *     `_meta` belongs to the older revisions.
          *
-         *     The answer to `initialize` has an `Mcp-Session-Id`. A client that sends it back with its other
-         *     messages has its ids, cancellations and log level to itself.
+         *     The response is JSON. It is a stream of messages that ends with the response if the client
+         *     accepts `text/event-stream` and the call carries a progress token or takes more than a few
+         *     seconds. If a tool fails, its result has `isError: true`.
+         *
+         *     The response to `initialize` has the header `Mcp-Session-Id`. A client that sends it with
+         *     its later messages gets its own request ids, cancellations and log level; clients without it
+         *     share those of the API key.
          */
         post: operations["postMcp"];
         /**
          * End a session
-         * @description Ends the session that the header `Mcp-Session-Id` names: its event streams, the calls of tools
-         *     that are in work, its log level. Without the header there is nothing to end.
+         * @description Ends the session in the header `Mcp-Session-Id`: closes its event streams, cancels its
+         *     running tool calls and resets its log level. Without the header the request has no effect.
          */
         delete: operations["deleteMcp"];
         options?: never;
@@ -180,9 +188,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe the tool server as an OAuth resource
-         * @description The metadata of RFC 9728, also at `/.well-known/oauth-protected-resource/mcp`: which
-         *     authorization server gives tokens for the tool server.
+         * Retrieve the protected resource metadata
+         * @description The metadata of RFC 9728, which names the authorization server of the tool server. Also at
+         *     `/.well-known/oauth-protected-resource/mcp`.
          */
         get: operations["retrieveResourceMetadata"];
         put?: never;
@@ -201,9 +209,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe the authorization server
-         * @description The metadata of RFC 8414, also at `/.well-known/oauth-authorization-server/mcp`. What is not
-         *     named there is not offered.
+         * Retrieve the authorization server metadata
+         * @description The metadata of RFC 8414. Features that it does not name are not supported. Also at
+         *     `/.well-known/oauth-authorization-server/mcp`.
          */
         get: operations["retrieveServerMetadata"];
         put?: never;
@@ -222,9 +230,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe the authorization server to OpenID clients
-         * @description The same metadata, for clients that look for it here, with what OpenID Connect Discovery
-         *     requires of it. The gateway gives no ID tokens.
+         * Retrieve the OpenID configuration
+         * @description The authorization server metadata for clients that look for it at this address, with the
+         *     members that OpenID Connect Discovery requires. The gateway issues no ID tokens.
          */
         get: operations["retrieveOpenIdConfiguration"];
         put?: never;
@@ -243,18 +251,19 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Ask a person to let a client in
-         * @description The authorization endpoint of RFC 6749, for browsers. `response_type` is `code`, and PKCE with
-         *     `S256` is required (RFC 7636). `resource` is `{base_url}/mcp`, which is also the default
-         *     (RFC 8707), and `scope` is `mcp`. Answers carry `iss` (RFC 9207). While the redirect address
-         *     is not proved, and until a person has connected the client with its host, errors are shown here;
-         *     http on the person's own machine is told at once.
+         * Start an authorization
+         * @description The authorization endpoint of RFC 6749, opened in a browser. `response_type` is `code`; PKCE
+         *     with `S256` is required (RFC 7636). `resource` is `{base_url}/mcp`, which is also the
+         *     default (RFC 8707). `scope` is `mcp`. Responses carry `iss` (RFC 9207).
+         *
+         *     Errors are sent to the client if its redirect address is http on the person's own machine,
+         *     or if a person has already connected the client with that host. Other errors are shown here.
          */
         get: operations["authorize"];
         put?: never;
         /**
-         * Ask a person to let a client in, with a form
-         * @description The same with its parameters in a form.
+         * Start an authorization with a form
+         * @description Like `GET /oauth/authorize`, with the parameters in a form.
          */
         post: operations["authorizeByForm"];
         delete?: never;
@@ -271,8 +280,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Go on behind the decision
-         * @description Where the browser is sent behind the person's decision; it leads back to the client.
+         * Resume an authorization
+         * @description The browser comes here after the person's decision and is redirected to the client.
          */
         get: operations["resumeAuthorization"];
         put?: never;
@@ -291,17 +300,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Show the page on which a person decides
-         * @description Where /oauth/authorize sends the browser: to sign in, as POST /api/sessions does or with an API
-         *     key, and to say yes or no to the client. It needs the cookie that /oauth/authorize gave. Errors
-         *     are pages, too, and lead nowhere.
+         * Show the consent page
+         * @description `/oauth/authorize` redirects the browser here. The person signs in, with a password or an
+         *     API key, and allows or denies the client. Requires the cookie that `/oauth/authorize` set.
+         *     Errors are pages without a redirect.
          */
         get: operations["showInteraction"];
         put?: never;
         /**
-         * Send a form of that page
-         * @description What its buttons send. Only the page itself can: the form is tied to the sign-in and to who is
-         *     signed in.
+         * Submit the consent page
+         * @description Receives the form of the consent page. The form is bound to the authorization and to the
+         *     person who is signed in, so that no other page can send it.
          */
         post: operations["answerInteraction"];
         delete?: never;
@@ -320,10 +329,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Get an access token
-         * @description The token endpoint of RFC 6749, for `authorization_code`, `refresh_token` and
-         *     `client_credentials`. Access tokens last for an hour and are sent as a bearer token to
-         *     `/mcp` and `/v1`. A refresh token is replaced with each use.
+         * Create an access token
+         * @description The token endpoint of RFC 6749, with the grant types `authorization_code`, `refresh_token`
+         *     and `client_credentials`. Access tokens are valid for one hour as bearer tokens of `/mcp`
+         *     and `/v1`. Each use of a refresh token returns a new one and invalidates the old one.
          */
         post: operations["createToken"];
         delete?: never;
@@ -343,11 +352,14 @@ export interface paths {
         put?: never;
         /**
          * Register a client
-         * @description Dynamic registration (RFC 7591), open and limited by address. The answer tells what was
-         *     registered: what the gateway does not offer is left out. Redirect addresses are https, http on
-         *     this machine (with any port), or of a scheme that is a reversed domain name or that of a known
-         *     program, such as `cursor:`. Registered clients sign people in; those of `client_credentials`
-         *     are made by an administrator.
+         * @description Dynamic client registration (RFC 7591). No authentication is needed; registrations are
+         *     limited per address. The response shows the registered metadata, without values that the
+         *     gateway does not support.
+         *
+         *     Redirect addresses are https, http on the local machine with any port, or have a scheme that
+         *     is a reversed domain name or belongs to a known program, such as `cursor:`. Registered
+         *     clients sign people in. Clients for the grant type `client_credentials` are created with
+         *     `POST /api/keys`.
          */
         post: operations["registerClient"];
         delete?: never;
@@ -367,8 +379,8 @@ export interface paths {
         put?: never;
         /**
          * Revoke a token
-         * @description The revocation endpoint of RFC 7009. A client revokes its own tokens alone; with a refresh
-         *     token end all tokens of its connection.
+         * @description The revocation endpoint of RFC 7009. A client can revoke only its own tokens. Revoking a
+         *     refresh token ends all tokens of its connection.
          */
         post: operations["revokeToken"];
         delete?: never;
@@ -387,8 +399,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask about a token
-         * @description The introspection endpoint of RFC 7662. A client is told of its own tokens alone.
+         * Introspect a token
+         * @description The introspection endpoint of RFC 7662. A client can introspect only its own tokens.
          */
         post: operations["introspectToken"];
         delete?: never;
@@ -405,7 +417,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the public keys
+         * List the public signing keys
          * @description The authorization server's public keys as a JWK set (RFC 7517).
          */
         get: operations["listSigningKeys"];
@@ -426,13 +438,14 @@ export interface paths {
         };
         /**
          * List accounts
-         * @description All accounts for those who run the gateway, and their own for everybody else.
+         * @description Operators of the gateway get all accounts; other callers get the accounts that they belong
+         *     to.
          */
         get: operations["listAccounts"];
         put?: never;
         /**
          * Create an account
-         * @description For those who run the gateway. Keys for it are made with `account_id`.
+         * @description Operators only. To create keys for the account, call `POST /api/keys` with its `account_id`.
          */
         post: operations["createAccount"];
         delete?: never;
@@ -448,7 +461,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Describe an account */
+        /** Retrieve an account */
         get: operations["retrieveAccount"];
         put?: never;
         post?: never;
@@ -456,9 +469,9 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change an account
-         * @description What is left out stays as it is. An account's own administrators change its name; its limits and
-         *     its budget are changed by those who run the gateway.
+         * Update an account
+         * @description Members that are omitted keep their values. Administrators of the account can change its
+         *     name; only operators of the gateway can change its limits and budget.
          */
         patch: operations["updateAccount"];
         trace?: never;
@@ -471,8 +484,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what was done to the account
-         * @description Every administrative act, with who did it, from where, and what it changed. Nothing is ever removed.
+         * List audit events
+         * @description Administrative actions on the account, with the actor, the network address and the changed
+         *     values. Audit events are never deleted.
          */
         get: operations["listAuditEvents"];
         put?: never;
@@ -491,9 +505,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe the response cache
-         * @description As the gateway's settings have it. A call that the cache answers costs nothing; `GET /api/usage`
-         *     counts them.
+         * Retrieve the settings of the response cache
+         * @description How long responses are cached, and how large they may be. A response from the cache is free;
+         *     `GET /api/usage` counts these calls.
          */
         get: operations["retrieveCache"];
         put?: never;
@@ -512,8 +526,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe the key that is presented
-         * @description For whoever holds a key, what it may do, and what it and its account may use and spend.
+         * Retrieve the current API key
+         * @description Describes the API key of the request: its permissions, limits and budget, and those of its
+         *     account. Any key may call this.
          */
         get: operations["retrieveOwnKey"];
         put?: never;
@@ -532,20 +547,21 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the keys of the account
-         * @description API keys, connections of clients that people have signed in to, and clients of the account
-         *     itself; ended ones too, without the secret of any. Keys of sessions are listed with
-         *     `kind=session` alone.
+         * List keys
+         * @description API keys, connections (OAuth clients that a person has authorized) and service clients of
+         *     the account, without secrets. Revoked and expired keys are included. Session keys are
+         *     returned only with `kind=session`.
          */
         get: operations["listKeys"];
         put?: never;
         /**
          * Create a key
-         * @description Its secret is in this answer alone, and stored nowhere. A key without the scope `admin` hands
-         *     out no more than it has itself; what it makes counts with its own limits and budget.
+         * @description The response is the only one that contains the secret, which the gateway does not store. A
+         *     key without the scope `admin` can pass on only permissions that it has; the keys it creates
+         *     also count against its own limits and budget.
          *
-         *     With `kind` `client` it is for a service that signs in with OAuth 2.0: its `client_id` and
-         *     `client_secret` get tokens for an hour from `/oauth/token` (grant type `client_credentials`).
+         *     With `kind: client`, creates a service client: its `client_id` and `client_secret` get
+         *     one-hour tokens from `/oauth/token` (grant type `client_credentials`).
          */
         post: operations["createKey"];
         delete?: never;
@@ -561,23 +577,24 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Describe a key */
+        /** Retrieve a key */
         get: operations["retrieveKey"];
         put?: never;
         post?: never;
         /**
          * Revoke a key
-         * @description Ends it for good, with its streams and calls under way within two seconds; a connection or a client
-         *     with all its tokens. Its row stays for the ledger. A key that is revoked already stays as it is.
+         * @description Revokes a key permanently and ends its streams and running calls within two seconds.
+         *     Revoking a connection or a client also ends all of its tokens. The key stays listed, since
+         *     the ledger refers to it. Revoking a revoked key has no effect.
          */
         delete: operations["revokeKey"];
         options?: never;
         head?: never;
         /**
-         * Change a key
-         * @description What is left out stays as it is, and `null` lifts a restriction. It holds for all calls that begin
-         *     two seconds later or more. Connections and clients are changed like keys; all that they may do
-         *     is to call models.
+         * Update a key
+         * @description Members that are omitted keep their values; `null` removes a restriction. The change applies
+         *     to calls that begin two seconds later or more. Connections and clients are updated in the
+         *     same way; their only scope is `inference`.
          */
         patch: operations["updateKey"];
         trace?: never;
@@ -592,10 +609,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Replace a key
-         * @description Makes a key that may do the same, and ends the old one after the overlap; until then both work.
-         *     They share their limits and their budget. A client gets a new secret and keeps its `client_id`. A
-         *     connection has no secret and is refused.
+         * Rotate a key
+         * @description Creates a key with the same permissions and ends the old key after the overlap; until then
+         *     both work and share their limits and budget. A client gets a new secret and keeps its
+         *     `client_id`. A connection has no secret and is refused.
          */
         post: operations["rotateKey"];
         delete?: never;
@@ -612,10 +629,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the programs that use the tool server
-         * @description By the names that they call themselves, with the key that they use: those of the account for who
-         *     may make keys, those of one's own keys and connections for other people, and those of the key
-         *     itself for a key. Whoever was seen last comes first, within a minute.
+         * List programs that use the tool server
+         * @description MCP clients by the name that they report, with the key that each uses, most recently used
+         *     first (to the minute). Callers that may manage keys get all programs of the account, other
+         *     people those of their own keys and connections, an API key its own.
          */
         get: operations["listClients"];
         put?: never;
@@ -634,10 +651,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List attempts to connect or to call that were refused
-         * @description Those that an account can mend: of its keys, its connections and its people. Attempts that are
-         *     alike are one, with how often. Who may read which is as with `GET /api/clients`. They are kept for
-         *     30 days, and the last 200 of an account, unless the settings say otherwise.
+         * List refused attempts to connect
+         * @description Refused authentications, token exchanges and authorizations of the account's keys,
+         *     connections and people. Equal attempts are one entry with a count. The same callers may read
+         *     them as for `GET /api/clients`. The last 200 attempts of an account are kept, for 30 days.
          */
         get: operations["listAttempts"];
         put?: never;
@@ -656,9 +673,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List refused attempts of which nobody knows whose they are
-         * @description Keys that are none, registrations and sign-ins of clients that were wrong, for those who run the
-         *     gateway. They are kept for 7 days, and the last 500, unless the settings say otherwise.
+         * List refused attempts of no known account
+         * @description Operators only. Attempts with unknown keys, and registrations and authorizations of invalid
+         *     clients. The last 500 are kept, for 7 days.
          */
         get: operations["listUnknownAttempts"];
         put?: never;
@@ -677,9 +694,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe how people come in
-         * @description For a page that asks somebody to sign in: whether anybody may sign up, and whether there is
-         *     an owner yet; and whether the cookie that comes with it is that of a session.
+         * Retrieve the state of the sign-in page
+         * @description For a page that shows a sign-in form. Returns whether sign-up is open, whether the gateway
+         *     has an owner, and whether the request's session cookie is valid.
          */
         get: operations["retrieveEntrance"];
         put?: never;
@@ -700,10 +717,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make the first owner
-         * @description With the one-time link that the first start prints, or `npm run -s gateway -- setup-link`. Makes
-         *     the owner of the first account and signs them in. Where a person has the e-mail already, they
-         *     become an owner, and the password is theirs from now on.
+         * Create the first owner
+         * @description Takes the token of the one-time link that the first start or `npm run -s gateway --
+         *     setup-link` prints. Creates the owner of the first account and signs them in. If a person
+         *     with this e-mail exists, they become an owner and get the new password.
          */
         post: operations["setUp"];
         delete?: never;
@@ -720,20 +737,20 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List where one is signed in
-         * @description One row for each browser or program.
+         * List the person's sessions
+         * @description One entry for each browser or program that is signed in.
          */
         get: operations["listSessions"];
         put?: never;
         /**
          * Sign in
-         * @description The cookie that comes with the answer says who calls from then on. Requests with it that change
-         *     something carry the `csrf_token` of the answer as `x-csrf-token`.
+         * @description Sets a session cookie that authenticates later requests. Requests with the cookie that
+         *     change something must send the `csrf_token` of the response in the header `x-csrf-token`.
          */
         post: operations["createSession"];
         /**
-         * End all of one's own sessions but this one
-         * @description Whoever uses them is signed out at once. The session that is presented stays.
+         * End the person's other sessions
+         * @description Signs the person out everywhere, except in the session of the request.
          */
         delete: operations["deleteOtherSessions"];
         options?: never;
@@ -749,15 +766,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe the session that is presented
-         * @description Also tells the `csrf_token` again, for a page that was loaded anew.
+         * Retrieve the current session
+         * @description Also returns the `csrf_token`, for a page that was reloaded.
          */
         get: operations["retrieveCurrentSession"];
         put?: never;
         post?: never;
         /**
          * Sign out
-         * @description Ends the session that is presented, and removes its cookie.
+         * @description Ends the current session and deletes its cookie.
          */
         delete: operations["deleteCurrentSession"];
         options?: never;
@@ -775,12 +792,14 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give the session a key to call models with
-         * @description A key of kind `session` for the person in the account, with which pages call `/v1` as programs
-         *     do. It may infer and nothing else, and the limits and budgets of the account hold for it. It
-         *     ends after an hour, with the session, and with the membership. There is one for each person,
-         *     account and mode: asked for again, it gets a new secret and another hour, its id and what is
-         *     counted of it stay, and the secret before it is refused.
+         * Create a session key
+         * @description Creates an API key of kind `session`, with which a signed-in page calls `/v1`. Its only
+         *     scope is `inference`; the limits and budgets of the account apply. It expires after one
+         *     hour, or earlier with the session or the membership.
+         *
+         *     Each person has at most one such key for each account and mode. Another request replaces the
+         *     secret and extends the key by one hour; its id and counts stay, and the old secret is
+         *     refused.
          */
         post: operations["createSessionKey"];
         delete?: never;
@@ -800,8 +819,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * End one of one's own sessions
-         * @description Whoever uses it is signed out at once.
+         * End one of the person's sessions
+         * @description Signs out the browser or program that uses the session.
          */
         delete: operations["deleteSession"];
         options?: never;
@@ -817,8 +836,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe the person who is signed in
-         * @description With the accounts that they are a member of.
+         * Retrieve the signed-in person
+         * @description The person with the accounts that they belong to.
          */
         get: operations["retrieveMe"];
         put?: never;
@@ -827,8 +846,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change one's own name
-         * @description What is left out stays as it is.
+         * Update the signed-in person
+         * @description Members that are omitted keep their values.
          */
         patch: operations["updateMe"];
         trace?: never;
@@ -842,7 +861,7 @@ export interface paths {
         };
         get?: never;
         /**
-         * Change one's own password
+         * Change the person's password
          * @description Ends the other sessions of the person.
          */
         put: operations["changePassword"];
@@ -861,9 +880,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the clients that one has connected
-         * @description Those that act in one's name after one signed in and said yes to them, in any account; ended
-         *     ones too. Whatever role one has.
+         * List the person's connections
+         * @description OAuth clients that the person has authorized, in all of their accounts and with any role.
+         *     Ended connections are included.
          */
         get: operations["listConnections"];
         put?: never;
@@ -885,9 +904,9 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * End one of one's own connections
-         * @description Ends it with all its tokens, streams and calls under way, within two seconds. One that has ended
-         *     already stays as it is.
+         * End one of the person's connections
+         * @description Ends the connection with all its tokens, streams and running calls within two seconds.
+         *     Ending an ended connection has no effect.
          */
         delete: operations["endConnection"];
         options?: never;
@@ -907,9 +926,9 @@ export interface paths {
         post?: never;
         /**
          * Leave an account
-         * @description Ends one's own membership, whatever one's role is, with one's connections to the account. The keys
-         *     that one made are the account's, and stay. An account keeps at least one owner. Who leaves the
-         *     last of their accounts is signed out.
+         * @description Ends the person's membership, whatever their role, and their connections to the account. API
+         *     keys that they created belong to the account and stay. The last owner cannot leave. A person
+         *     who leaves their last account is signed out.
          */
         delete: operations["leaveAccount"];
         options?: never;
@@ -925,16 +944,17 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the members of the account
-         * @description Who is invited and has not accepted yet is listed by `GET /api/invitations`.
+         * List members
+         * @description People who were invited and have not accepted are listed by `GET /api/invitations`.
          */
         get: operations["listMembers"];
         put?: never;
         /**
-         * Invite somebody to the account
-         * @description The gateway sends no mail: hand the `link` of the answer to them, which is in this answer alone.
-         *     A new invitation of the same e-mail takes the place of the one before it. Only owners invite
-         *     owners, and keys nobody above admins. An account has a bounded number of open ones.
+         * Invite a member
+         * @description Returns a `link` once; send it to the person yourself, since the gateway sends no mail. A
+         *     new invitation for the same e-mail replaces the earlier one. Only owners can invite owners;
+         *     API keys can invite admins and members. The number of open invitations per account is
+         *     limited.
          */
         post: operations["inviteMember"];
         delete?: never;
@@ -954,18 +974,18 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * Remove a member from the account
-         * @description Their next request is refused. The keys that they made are the account's, and stay: the answer lists
-         *     those that work. They administer nothing any more. Only owners remove owners, and an account keeps at
-         *     least one.
+         * Remove a member
+         * @description The person's next request to the account is refused. API keys that they created belong to
+         *     the account and stay, but can no longer administer it; the response lists the active ones.
+         *     Only owners can remove owners, and an account keeps at least one owner.
          */
         delete: operations["removeMember"];
         options?: never;
         head?: never;
         /**
          * Change the role of a member
-         * @description It holds from the next request on. Only owners make and change owners, and an account keeps at
-         *     least one.
+         * @description The new role applies from the person's next request. Only owners can make or change owners,
+         *     and an account keeps at least one owner.
          */
         patch: operations["updateMember"];
         trace?: never;
@@ -980,11 +1000,14 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Make a link for a forgotten password
-         * @description Whoever opens it sets a new password for the person. The gateway sends no mail: hand the `link` of
-         *     the answer to them, which is in this answer alone. It works once, and a newer one takes its place.
-         *     Only for who is a member of no other account and does not run the gateway; those who run the
-         *     gateway may for others too. Only owners may for owners, and nobody for themselves.
+         * Create a password link
+         * @description Creates a link with which the person sets a new password. Returns the `link` once; send it
+         *     to the person yourself, since the gateway sends no mail. The link works once, and a newer
+         *     link replaces it.
+         *
+         *     Allowed for people who belong to no other account and do not operate the gateway; operators
+         *     may create links for others too. Only owners may create links for owners. No one may create
+         *     a link for themselves.
          */
         post: operations["createPasswordLink"];
         delete?: never;
@@ -1003,8 +1026,9 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Set a new password with a link
-         * @description With the token of the link, once. All sessions of the person end, and they are signed in.
+         * Reset a password
+         * @description Sets a new password with the one-time token of a password link, ends all sessions of the
+         *     person and signs them in.
          */
         post: operations["resetPassword"];
         delete?: never;
@@ -1021,8 +1045,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the open invitations of the account
-         * @description Those that can still be accepted, without their links.
+         * List open invitations
+         * @description Invitations of the account that can still be accepted, without their links.
          */
         get: operations["listInvitations"];
         put?: never;
@@ -1045,7 +1069,8 @@ export interface paths {
         post?: never;
         /**
          * Withdraw an invitation
-         * @description Its link works no more. Only owners withdraw what was for an owner.
+         * @description The link of the invitation stops working. Only owners can withdraw the invitation of an
+         *     owner.
          */
         delete: operations["withdrawInvitation"];
         options?: never;
@@ -1063,9 +1088,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Describe an invitation to the one who has its link
-         * @description With the token of its link, which stays good: the account, who invites, whom, and as what. Tokens
-         *     that cannot be accepted are refused with the reason, and counted as attempts to sign in.
+         * Describe an invitation
+         * @description Takes the token of an invitation link and returns the account, the inviter, the e-mail and
+         *     the role. The token can still be used. A token that cannot be accepted is refused with the
+         *     reason and counts as a failed attempt to sign in.
          */
         post: operations["describeInvitation"];
         delete?: never;
@@ -1085,9 +1111,10 @@ export interface paths {
         put?: never;
         /**
          * Accept an invitation
-         * @description With the token of its link, once. Who is signed in with the invited e-mail joins the account with
-         *     the token alone. Others are signed in: a new person gives a `name` and a `password` of theirs;
-         *     whose e-mail is known gives the password that they have, and keeps their name.
+         * @description Takes the one-time token of an invitation link. A person who is signed in with the invited
+         *     e-mail joins the account with the token alone. A person with an existing e-mail sends their
+         *     `password` and keeps their name; a new person sends a `name` and a new `password`. Both are
+         *     then signed in.
          */
         post: operations["acceptInvitation"];
         delete?: never;
@@ -1107,8 +1134,8 @@ export interface paths {
         put?: never;
         /**
          * Sign up
-         * @description Makes a person with an account of their own, and signs them in. The setting `sign_up` says
-         *     whether strangers may; where they may not, it takes an invitation.
+         * @description Creates a person with an account of their own and signs them in. If the setting `sign_up` is
+         *     `closed`, people need an invitation instead.
          */
         post: operations["signUp"];
         delete?: never;
@@ -1125,9 +1152,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Report what was used and what it cost
-         * @description Sums of the account's calls in a range of time, by whatever `group_by` names. Calls of test
-         *     keys are in reports of their own: `mode=test`. A call counts where it began.
+         * Report usage and cost
+         * @description Sums of the account's calls in a time range, grouped by `group_by`. Calls of test keys are
+         *     reported separately, with `mode=test`. A call belongs to the time at which it began.
          */
         get: operations["reportUsage"];
         put?: never;
@@ -1146,9 +1173,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export a report of usage
-         * @description All groups of a report as one file, in the order of time and however many there are: CSV, JSON Lines or JSON, as `format`
-         *     or `Accept` says.
+         * Export a usage report
+         * @description All groups of a usage report as one file in order of time: CSV, JSON Lines or JSON, chosen
+         *     by `format` or `Accept`.
          */
         get: operations["exportUsage"];
         put?: never;
@@ -1167,9 +1194,9 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Export single requests
-         * @description Every request of the range with its attempts, as one file in the order of time: CSV, JSON Lines or
-         *     JSON, as `format` or `Accept` says.
+         * Export requests
+         * @description Every request of a time range with its attempts, as one file in order of time: CSV, JSON
+         *     Lines or JSON, chosen by `format` or `Accept`.
          */
         get: operations["exportRequests"];
         put?: never;
@@ -1188,10 +1215,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the calls of the account
-         * @description Calls that reached a provider or were answered from the cache, by the time at which they began.
-         *     A page goes over a bounded number of calls: with a filter that few of them pass it may hold
-         *     fewer than `limit`, or none, and `has_more` says whether there are others to look at.
+         * List requests
+         * @description Calls of the account that reached a provider or were answered from the cache, sorted by the
+         *     time at which they began. One page reads a limited number of calls, so that with a rare
+         *     filter it may hold fewer than `limit`, or none; `has_more` says whether more calls can be
+         *     read.
          */
         get: operations["listRequests"];
         put?: never;
@@ -1210,10 +1238,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List why calls failed
-         * @description The failed calls of a range of time by their cause, the most frequent first: the error that was
-         *     answered, the provider that was tried last and how it failed. Calls whose callers left are not among them. GET /api/requests takes the same
-         *     members as filters.
+         * List causes of failed requests
+         * @description The failed calls of a time range by error code, last provider and kind of failure, most
+         *     frequent first. Calls that the caller cancelled are left out. `GET /api/requests` takes the
+         *     same members as filters.
          */
         get: operations["listRequestErrors"];
         put?: never;
@@ -1232,12 +1260,14 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Count the calls that the gateway refused, by key and cause
-         * @description Calls that no provider was asked for and that have no record: a budget that is spent, a limit that
-         *     is reached, a model that does not exist, a key that has ended. They are counted by the hour, and
-         *     `from` and `to` mean the whole hours that they are in. The counts of 30 days are kept, the last
-         *     5,000 of an account. Calls with a key that does not exist belong to no account: `key` is null, and
-         *     those who run the gateway see them, whichever account they ask for.
+         * List refused calls by key and cause
+         * @description Counts calls that the gateway refused before it called a provider, for example because of a
+         *     spent budget, a rate limit, an unknown model or a revoked key. Such calls have no request
+         *     record. The last 5,000 counts of an account are kept, for 30 days.
+         *
+         *     Calls are counted by the hour; `from` and `to` select the whole hours that contain them.
+         *     Calls with an unknown key belong to no account: their `key` is null, and operators see them
+         *     in the answer for any account.
          */
         get: operations["listRefusals"];
         put?: never;
@@ -1256,9 +1286,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * Describe one call, with its attempts and the arithmetic of its cost
-         * @description The id is the `x-request-id` of the answer, also that of an error. Calls that were refused before
-         *     a provider was asked have no record, and are 404 like ids of others.
+         * Retrieve a request
+         * @description Describes one call with its attempts and the calculation of its cost. The id is the
+         *     `x-request-id` of the response, also of an error. Calls that were refused before a provider
+         *     was called have no record and return 404.
          */
         get: operations["retrieveRequest"];
         put?: never;
@@ -1277,11 +1308,11 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the catalog with its routes and their health
-         * @description Every model of the catalog that the caller may use, those included that nobody has configured or
-         *     that have ended: what `/v1/models` tells of it, the parameters that it takes, and its routes in
-         *     order with how they did in the last hour. What is measured counts the calls of all accounts,
-         *     processes and replicas.
+         * List the catalog
+         * @description Every model of the catalog that the caller may use, including models that are not configured
+         *     or have been deactivated: the data of `/v1/models`, the parameters that the model takes, and
+         *     its routes in order with their health in the last hour. Measurements count the calls of all
+         *     accounts, processes and replicas.
          */
         get: operations["listCatalog"];
         put?: never;
@@ -1300,10 +1331,10 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the providers, configured or not, and how they did in the last hour
-         * @description For those who run the gateway: keys and people of its first account. Of each vendor, and of each
-         *     endpoint of the settings, what would configure it, where it is reached, and its health. Keys are
-         *     never told.
+         * List providers
+         * @description Operators only. Every vendor, configured or not, and every endpoint of the settings: the
+         *     variables that configure it, its address, and its health in the last hour. Keys are not
+         *     returned.
          */
         get: operations["listProviders"];
         put?: never;
@@ -1324,10 +1355,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Read the settings again
-         * @description Reads `gateway.yaml` and `.env` again, as the signal SIGHUP does, for those who run the gateway: keys of its first
-         *     account. Calls under way end with the settings that they began with. Settings that are wrong change nothing, and
-         *     the error names everything that is wrong.
+         * Reload the settings
+         * @description Operators only. Reads `gateway.yaml` and `.env` again, like the signal SIGHUP. Running calls
+         *     finish with the settings that they began with. Invalid settings change nothing, and the
+         *     error lists every fault.
          */
         post: operations["reloadSettings"];
         delete?: never;
@@ -1341,9 +1372,9 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         OAuthError: {
-            /** @description One of the codes of RFC 6749 and its extensions. */
+            /** @description An error code of RFC 6749 or its extensions. */
             error: string;
-            /** @description What is wrong, and the remedy. */
+            /** @description What is wrong and how to fix it. */
             error_description?: string;
             state?: string;
             iss?: string;
@@ -1383,7 +1414,7 @@ export interface components {
         TokenAnswer: {
             access_token: string;
             token_type: string;
-            /** @description For how many seconds it holds. */
+            /** @description Lifetime of the access token in seconds. */
             expires_in: number;
             refresh_token?: string;
             scope?: string;
@@ -1418,17 +1449,18 @@ export interface components {
         /** @enum {string} */
         Switch: "true" | "false";
         /**
-         * @description `live` keys reach the vendors; `test` keys reach the sandbox, and nothing is spent.
+         * @description `live` keys call vendors; `test` keys call the sandbox and cost nothing.
          * @enum {string}
          */
         Mode: "live" | "test";
         /** @enum {string} */
         CacheOutcome: "hit" | "miss" | "bypass";
         /**
-         * @description `exact`: from the amounts that the vendor counted, at the price of the catalog. `reported`: the
-         *     vendor itself told what it charges. `estimated`: the vendor counted nothing and the amounts were
-         *     estimated, or the price is not sure. `cached`: a remembered answer, which costs nothing.
-         *     `unknown`: no price is known, or what was made; an amount is what was held of a budget.
+         * @description `exact`: calculated from the units that the vendor counted and the price in the catalog.
+         *     `reported`: the charge that the vendor returned. `estimated`: the vendor counted nothing and
+         *     the units are estimated, or the price is uncertain. `cached`: a response from the cache,
+         *     free. `unknown`: the price or the units are not known; an amount is then what was reserved
+         *     from the budget.
          * @enum {string}
          */
         CostStatus: "exact" | "reported" | "estimated" | "cached" | "unknown";
@@ -1439,13 +1471,13 @@ export interface components {
         /** @enum {string} */
         ErrorCode: "invalid_json" | "invalid_value" | "missing_required_parameter" | "unknown_parameter" | "unsupported_parameter" | "unsupported_value" | "context_length_exceeded" | "model_capability_mismatch" | "content_policy_violation" | "image_fetch_failed" | "missing_api_key" | "invalid_api_key" | "expired_api_key" | "invalid_token" | "model_not_allowed" | "ip_not_allowed" | "model_not_found" | "not_found" | "method_not_allowed" | "key_not_active" | "timeout" | "model_deactivated" | "request_too_large" | "unsupported_media_type" | "rate_limit_exceeded" | "internal_error" | "provider_error" | "all_providers_failed" | "overloaded" | "no_provider_configured" | "insufficient_scope" | "invalid_credentials" | "invalid_session" | "csrf_failed" | "sign_up_closed" | "email_taken" | "already_member" | "last_owner" | "too_many_invitations" | "insufficient_quota" | "idempotency_key_in_use" | "idempotency_key_reused";
         ErrorBody: {
-            /** @description What is wrong, and what to do about it. */
+            /** @description What is wrong and how to fix it. */
             message: string;
             type: components["schemas"]["ErrorType"];
-            /** @description The property or header that is at fault, as a path such as `images[0].image_url`. */
+            /** @description The parameter or header at fault, as a path such as `images[0].image_url`. */
             param: string | null;
             code: components["schemas"]["ErrorCode"] | null;
-            /** @description The `x-request-id` of the answer, which GET /api/requests/{id} takes. */
+            /** @description The `x-request-id` of the response. Pass it to `GET /api/requests/{id}`. */
             request_id: string;
             /** @description With `insufficient_quota`, the budget that does not cover the call. */
             budget?: components["schemas"]["BudgetState"];
@@ -1453,21 +1485,21 @@ export interface components {
         ErrorResponse: {
             error: components["schemas"]["ErrorBody"];
         };
-        /** @description A parameter that was not applied as it was asked for. */
+        /** @description A parameter that was changed or dropped. */
         Warning: {
             param: string;
-            /** @description What was asked for. */
+            /** @description The requested value. */
             requested: unknown;
-            /** @description What was done instead; null when the parameter was dropped. */
+            /** @description The value that was used instead; null if the parameter was dropped. */
             applied: unknown;
             reason: string;
         };
-        /** @description An amount in dollars, exact to nine decimals. */
+        /** @description An amount in US dollars, exact to nine decimals. */
         Usd: number;
-        /** @description The prices behind `cost`. */
+        /** @description The prices from which `cost` was calculated. */
         CostDetails: {
             mode?: components["schemas"]["Mode"];
-            /** @description Number of images that were paid for. */
+            /** @description Number of images that were charged. */
             images?: number;
             usd_per_image?: components["schemas"]["Usd"];
             usd_per_million_input_tokens?: components["schemas"]["Usd"];
@@ -1476,13 +1508,13 @@ export interface components {
             usd_per_million_output_tokens?: components["schemas"]["Usd"];
             usd_per_million_image_tokens?: components["schemas"]["Usd"];
             usd_per_million_audio_output_tokens?: components["schemas"]["Usd"];
-            /** @description The tier that the vendor served, where it has a price of its own. */
+            /** @description The service tier of the vendor, if it has its own price. */
             service_tier?: string;
-            /** @description Whether it was paid at the price of the hours in which the vendor asks for less. */
+            /** @description Whether the vendor's off-peak price applied. */
             off_peak?: boolean;
-            /** @description The part of `cost` that another vendor bills to a key of your own. */
+            /** @description The part of `cost` that another vendor charges to your own key there. */
             usd_upstream?: components["schemas"]["Usd"];
-            /** @description The part of `cost` that providers counted in attempts whose answers were not delivered. */
+            /** @description The part of `cost` for attempts whose responses were not delivered. */
             usd_other_attempts?: components["schemas"]["Usd"];
         };
         AccountId: string;
@@ -1492,17 +1524,17 @@ export interface components {
          * @description A time in UTC (ISO 8601).
          */
         Time: string;
-        /** @description An amount in dollars as a decimal text, exact to nine decimals. */
+        /** @description An amount in US dollars as a decimal string, exact to nine decimals. */
         DecimalUsd: string;
-        /** @description An amount, in dollars and as whole nano-dollars (1e-9 USD). */
+        /** @description An amount in US dollars and in whole nano-dollars (1e-9 USD). */
         Money: {
             usd: components["schemas"]["DecimalUsd"];
             nano_usd: number;
         };
         /**
-         * @description What may be used. `null`, here and where it is left out, sets no limit of its own: the account's
-         *     apply to all of its keys together, and the gateway's to everybody. 0 lets nothing through.
-         *     `concurrency` counts calls at once.
+         * @description Maximum use. `null` or an omitted member sets no limit of its own: the limits of the account
+         *     apply to all of its keys together, and the gateway's limits to every account. 0 refuses
+         *     every call. `concurrency` limits the calls that run at the same time.
          */
         Limits: {
             requests_per_minute: number | null;
@@ -1511,16 +1543,16 @@ export interface components {
             concurrency: number | null;
         };
         /**
-         * @description From when to when is counted: a UTC day, a UTC month, or for ever.
+         * @description The period of the budget: a UTC day, a UTC month, or `total` without end.
          * @enum {string}
          */
         BudgetPeriod: "day" | "month" | "total";
         /**
-         * @description A budget, and what has become of it in the period that runs. `reserved` is what calls that are
-         *     under way may cost at most.
+         * @description A budget and its state in the current period. `reserved` is the maximum cost of running
+         *     calls.
          */
         BudgetState: {
-            /** @description The account or the key whose budget it is. */
+            /** @description The id of the account or key that the budget belongs to. */
             owner_id: string;
             amount: components["schemas"]["Money"];
             period: components["schemas"]["BudgetPeriod"];
@@ -1529,26 +1561,26 @@ export interface components {
             left: components["schemas"]["Money"];
             /**
              * Format: date-time
-             * @description The end of the period; null for a total.
+             * @description End of the period; null for a total.
              */
             renews_at: string | null;
         };
         NullableBudgetState: components["schemas"]["BudgetState"] | null;
-        /** @description Limits to be set; `null` is no limit of its own, and 0 lets nothing through. */
+        /** @description The limits to set. `null` sets no limit of its own; 0 refuses every call. */
         NewLimits: {
             requests_per_minute?: number | null;
             tokens_per_minute?: number | null;
             images_per_minute?: number | null;
             concurrency?: number | null;
         };
-        /** @description What may be spent from now on; 0 lets nothing through that costs anything. */
+        /** @description Maximum spending from now on; 0 refuses every call that costs anything. */
         NewBudget: {
-            /** @description Dollars as a decimal text as "2.50", below 9000000, with at most nine decimals. */
+            /** @description US dollars such as "2.50", below 9000000, with at most nine decimals. */
             usd: string;
             period: components["schemas"]["BudgetPeriod"];
         };
         NewNullableBudget: components["schemas"]["NewBudget"] | null;
-        /** @description A text in one line for people, without control characters. */
+        /** @description One line of text for people, without control characters. */
         DisplayName: string;
         /** @enum {string} */
         AccountObject: "account";
@@ -1557,33 +1589,39 @@ export interface components {
             object: components["schemas"]["AccountObject"];
             name: string;
             created_at: components["schemas"]["Time"];
-            /** @description Whether it is that of those who run the gateway. */
+            /**
+             * @description Whether it is the first account, whose administrators, owners and keys operate the
+             *     gateway.
+             */
             is_operator: boolean;
             limits: components["schemas"]["Limits"];
             budget: components["schemas"]["NullableBudgetState"];
             /**
-             * @description What holds where a limit of the account is null, as the gateway's settings have it. In
-             *     `GET /api/accounts/{id}` alone.
+             * @description The gateway's limits, which apply where a limit of the account is null. Only in `GET
+             *     /api/accounts/{id}`.
              */
             default_limits?: components["schemas"]["Limits"];
-            /** @description Where `include_activity` asked for it. */
+            /** @description Present with `include_activity`. */
             activity?: components["schemas"]["AccountActivity"];
         };
-        /** @description What an account has, and its calls of live keys since the month began, in UTC. */
+        /**
+         * @description Keys and members of the account, and its calls with live keys since the start of the UTC
+         *     month.
+         */
         AccountActivity: {
             since: components["schemas"]["Time"];
             calls: number;
             failed_calls: number;
             spent: components["schemas"]["MoneySum"];
             members: number;
-            /** @description API keys that work. */
+            /** @description Number of active API keys. */
             keys: number;
         };
         AccountList: {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["Account"][];
             has_more: boolean;
-            /** @description The `cursor` of the next page; null behind the last. */
+            /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
         NewAccount: {
@@ -1597,11 +1635,11 @@ export interface components {
             budget?: components["schemas"]["NewNullableBudget"];
         };
         /**
-         * @description What was done, as `<what>.<verb>`.
+         * @description The action, as `<object>.<verb>`.
          * @enum {string}
          */
         AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
-        /** @description The values that an act changed, without secrets; null where there were none. */
+        /** @description The values that the action changed, without secrets; null if it changed none. */
         AuditValues: {
             [key: string]: unknown;
         } | null;
@@ -1613,15 +1651,18 @@ export interface components {
             at: components["schemas"]["Time"];
             account_id: components["schemas"]["AccountId"];
             action: components["schemas"]["AuditAction"];
-            /** @description The API key or the person who did it; `command_line` for the gateway's own commands, `signal` for one to the process. */
+            /**
+             * @description Id of the API key or person who acted; `command_line` for commands of the gateway,
+             *     `signal` for a signal to the process.
+             */
             by: string;
-            /** @description What that key or person is called now; null for the others. */
+            /** @description Current name of the key or person; null for others. */
             by_name: string | null;
-            /** @description The network address it was done from; null for the command line and signals. */
+            /** @description The network address of the request; null for commands and signals. */
             address: string | null;
-            /** @description The id of what it was done to; `settings` for those of the gateway. */
+            /** @description Id of the changed object; `settings` for the gateway's settings. */
             target: string;
-            /** @description What that key, person or account is called now; null where it has no name. */
+            /** @description Current name of the key, person or account; null if it has no name. */
             target_name: string | null;
             before: components["schemas"]["AuditValues"];
             after: components["schemas"]["AuditValues"];
@@ -1630,69 +1671,70 @@ export interface components {
         ResponseCacheObject: "response_cache";
         ResponseCache: {
             object: components["schemas"]["ResponseCacheObject"];
-            /** @description How long an answer is remembered; 0 where the cache is off. */
+            /** @description Seconds for which a response is cached; 0 if the cache is off. */
             ttl_seconds: number;
-            /** @description Longer answers are not remembered. */
+            /** @description Maximum size of a cached response. */
             entry_bytes_max: number;
         };
         AuditEventList: {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["AuditEvent"][];
             has_more: boolean;
-            /** @description The `cursor` of the next page; null behind the last. */
+            /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
         /**
          * @description What a key may do. `inference`: call models. `usage:read`: read the account's usage.
-         *     `keys:write`: make, change and end keys. `admin`: all of this, and whatever else concerns the
-         *     account.
+         *     `keys:write`: create, change and revoke keys. `admin`: everything in the account.
          * @enum {string}
          */
         Scope: "inference" | "usage:read" | "keys:write" | "admin";
         /** @enum {string} */
         ApiKeyObject: "api_key";
         /**
-         * @description What is limited; `concurrency` counts calls at once, the others are counted a minute.
+         * @description What is limited. `concurrency` counts calls that run at the same time; the others count per
+         *     minute.
          * @enum {string}
          */
         RateLimitKind: "requests" | "tokens" | "images" | "concurrency";
         /**
-         * @description A limit that applies, with what is left of it: a key's own, or an account's, which is the
-         *     gateway's where it has none of its own.
+         * @description A limit that applies to the key or the account, with what is left. An account without its
+         *     own limit has the gateway's.
          */
         RateLimitState: {
             kind: components["schemas"]["RateLimitKind"];
             limit: number;
             remaining: number;
-            /** @description How long a window lasts; null of `concurrency`. */
+            /** @description Length of the window; null for `concurrency`. */
             window_seconds: number | null;
-            /** @description When the open window ends; 0 where none is open, null of `concurrency`. */
+            /** @description Seconds until the window ends; 0 if no window is open, null for `concurrency`. */
             reset_seconds: number | null;
         };
         ApiKeyId: string;
         /** @enum {string} */
         ApiKeyState: "active" | "expired" | "revoked";
         /**
-         * @description `key`: an API key. `connection`: what a person lets a client do after signing in (OAuth 2.0).
-         *     `client`: a service of the account, which gets tokens with its `client_id` and `client_secret`.
-         *     `session`: what a person who is signed in calls models with, as in the dashboard's playground.
+         * @description `key`: an API key. `connection`: an OAuth client that a person has authorized. `client`: a
+         *     service of the account that gets tokens with its `client_id` and `client_secret`. `session`:
+         *     a key of a signed-in person, for example of the dashboard's playground.
          * @enum {string}
          */
         ApiKeyKind: "key" | "connection" | "client" | "session";
         /**
-         * @description What is made. A connection is made by signing in alone, and a session's key by the session.
+         * @description The kind of key to create. Connections are created by OAuth sign-in, session keys by the
+         *     session.
          * @enum {string}
          */
         GivenKeyKind: "key" | "client";
-        /** @description Whose tokens act with a connection or as a client. */
+        /** @description The OAuth client of a connection or service client. */
         KeyClient: {
-            /** @description Its `client_id`, which may be the address of its own document. */
+            /** @description Its `client_id`, which may be the address of its metadata document. */
             id: string;
-            /** @description How it called itself; nobody has checked that. */
+            /** @description The name that the client reports; the gateway does not verify it. */
             name: string;
             /**
-             * @description The host that people were sent back to, or the scheme of an application, as `cursor:`; null of
-             *     a client of the account.
+             * @description The host of its redirect address, or the scheme of an application such as `cursor:`;
+             *     null for a service client.
              */
             redirect_host: string | null;
         };
@@ -1705,35 +1747,35 @@ export interface components {
             name: string;
             mode: components["schemas"]["Mode"];
             /**
-             * @description The beginning and the end of its secret, by which people know it; of a connection, the
-             *     beginning of its tokens.
+             * @description Beginning and end of the secret, to recognize it; for a connection, the beginning of its
+             *     tokens.
              */
             hint: string;
             state: components["schemas"]["ApiKeyState"];
             scopes: components["schemas"]["Scope"][];
-            /** @description The only models that it may call, by their ids; null for all. */
+            /** @description Ids of the only models that the key may call; null allows all models. */
             models: string[] | null;
-            /** @description The only networks that it may be used from, as CIDR; null for all. */
+            /** @description The only networks that the key may be used from, as CIDR; null allows all networks. */
             allowed_addresses: string[] | null;
             limits: components["schemas"]["Limits"];
             budget: components["schemas"]["NullableBudgetState"];
             created_at: components["schemas"]["Time"];
-            /** @description From when on it is refused; null for never. */
+            /** @description When the key expires; null for never. */
             expires_at: string | null;
-            /** @description When it was revoked; null where it was not. */
+            /** @description When the key was revoked; null if it was not. */
             revoked_at: string | null;
-            /** @description When it was last used, to the minute; null for never. */
+            /** @description When the key was last used, to the minute; null for never. */
             last_used_at: string | null;
-            /** @description The key that replaces it; null where none does. */
+            /** @description Id of the key that replaces it; null if it was not rotated. */
             replaced_by: string | null;
             /**
-             * @description The person who made it, also where they did so with another key. Null for those of the command
-             *     line, and of older versions.
+             * @description Id of the person who created it, directly or through one of their keys. Null if a
+             *     command or an older version of the gateway created it.
              */
             created_by: string | null;
             /**
-             * @description Of a connection that was made with an API key: that key, whose settings it has. Null for all
-             *     others.
+             * @description For a connection that was authorized with an API key: the id of that key, whose settings
+             *     apply. Otherwise null.
              */
             bound_to: string | null;
             client: components["schemas"]["NullableKeyClient"];
@@ -1746,66 +1788,66 @@ export interface components {
             name: string;
             mode: components["schemas"]["Mode"];
             /**
-             * @description The beginning and the end of its secret, by which people know it; of a connection, the
-             *     beginning of its tokens.
+             * @description Beginning and end of the secret, to recognize it; for a connection, the beginning of its
+             *     tokens.
              */
             hint: string;
             state: components["schemas"]["ApiKeyState"];
             scopes: components["schemas"]["Scope"][];
-            /** @description The only models that it may call, by their ids; null for all. */
+            /** @description Ids of the only models that the key may call; null allows all models. */
             models: string[] | null;
-            /** @description The only networks that it may be used from, as CIDR; null for all. */
+            /** @description The only networks that the key may be used from, as CIDR; null allows all networks. */
             allowed_addresses: string[] | null;
             limits: components["schemas"]["Limits"];
             budget: components["schemas"]["NullableBudgetState"];
             created_at: components["schemas"]["Time"];
-            /** @description From when on it is refused; null for never. */
+            /** @description When the key expires; null for never. */
             expires_at: string | null;
-            /** @description When it was revoked; null where it was not. */
+            /** @description When the key was revoked; null if it was not. */
             revoked_at: string | null;
-            /** @description When it was last used, to the minute; null for never. */
+            /** @description When the key was last used, to the minute; null for never. */
             last_used_at: string | null;
-            /** @description The key that replaces it; null where none does. */
+            /** @description Id of the key that replaces it; null if it was not rotated. */
             replaced_by: string | null;
             /**
-             * @description The person who made it, also where they did so with another key. Null for those of the command
-             *     line, and of older versions.
+             * @description Id of the person who created it, directly or through one of their keys. Null if a
+             *     command or an older version of the gateway created it.
              */
             created_by: string | null;
             /**
-             * @description Of a connection that was made with an API key: that key, whose settings it has. Null for all
-             *     others.
+             * @description For a connection that was authorized with an API key: the id of that key, whose settings
+             *     apply. Otherwise null.
              */
             bound_to?: string | null;
             client: components["schemas"]["NullableKeyClient"];
-            /** @description The secret itself, told this once; of a client the same as its `client_secret`. */
+            /** @description The secret, returned only once; for a client the same as `client_secret`. */
             key: string;
-            /** @description Of a client, what it signs in with. */
+            /** @description For a client, its OAuth client id. */
             client_id?: string;
-            /** @description Of a client, the secret that it signs in with, told this once. */
+            /** @description For a client, its OAuth client secret, returned only once. */
             client_secret?: string;
         };
         ApiKeyList: {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["ApiKey"][];
             has_more: boolean;
-            /** @description The `cursor` of the next page; null behind the last. */
+            /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
-        /** @description What a key may do. */
+        /** @description What the key may do. */
         GivenScopes: components["schemas"]["Scope"][];
-        /** @description The only models that a key may call, by any of their names; null for all. */
+        /** @description The only models that the key may call, by identifier or alias; null allows all models. */
         GivenModels: string[] | null;
-        /** @description The only addresses and networks (CIDR) that a key may be used from; null for all. */
+        /** @description The only addresses and networks (CIDR) that the key may be used from; null allows all. */
         GivenAddresses: string[] | null;
-        /** @description A time to come, as 2027-11-22T12:00:00Z; null for never. */
+        /** @description A future time such as 2027-11-22T12:00:00Z; null for never. */
         EndTime: string | null;
         NewApiKey: {
-            /** @description What to make; an API key, where it is left out. */
+            /** @description The kind of key; the default is an API key. */
             kind?: components["schemas"]["GivenKeyKind"];
             name: components["schemas"]["DisplayName"];
             mode: components["schemas"]["Mode"];
-            /** @description What it may do; to call models, where it is left out, and always for a client. */
+            /** @description What the key may do. The default is `inference`, which is the only scope of a client. */
             scopes?: components["schemas"]["GivenScopes"];
             models?: components["schemas"]["GivenModels"];
             allowed_addresses?: components["schemas"]["GivenAddresses"];
@@ -1823,7 +1865,7 @@ export interface components {
             expires_at?: components["schemas"]["EndTime"];
         };
         /**
-         * @description How long the old key goes on working, at most seven days.
+         * @description Minutes for which the old key keeps working, at most seven days.
          * @default 60
          */
         OverlapMinutes: number;
@@ -1840,16 +1882,16 @@ export interface components {
             account_id: components["schemas"]["AccountId"];
             mode: components["schemas"]["Mode"];
             scopes: components["schemas"]["Scope"][];
-            /** @description The only models that it may call, by their ids; null for all. */
+            /** @description Ids of the only models that the key may call; null allows all models. */
             models: string[] | null;
             limits: components["schemas"]["Limits"];
-            /** @description The limits that apply now, with what is left of each. */
+            /** @description The limits that apply, with what is left of each. */
             rate_limits: components["schemas"]["RateLimitState"][];
             budget: components["schemas"]["NullableBudgetState"];
-            /** @description What all keys of the account may use and spend together. */
+            /** @description Limits and budget that all keys of the account share. */
             account: {
                 limits: components["schemas"]["Limits"];
-                /** @description The limits that apply now, with what is left of each. */
+                /** @description The limits that apply, with what is left of each. */
                 rate_limits: components["schemas"]["RateLimitState"][];
                 budget: components["schemas"]["NullableBudgetState"];
             };
@@ -1857,7 +1899,7 @@ export interface components {
         ToolClientId: string;
         /** @enum {string} */
         ToolClientObject: "tool_client";
-        /** @description The key, connection or client of the account with which it was. */
+        /** @description The key, connection or client that was used. */
         UsedKey: {
             id: components["schemas"]["ApiKeyId"];
             name: string;
@@ -1867,70 +1909,70 @@ export interface components {
         ToolClient: {
             id: components["schemas"]["ToolClientId"];
             object: components["schemas"]["ToolClientObject"];
-            /** @description How it calls itself; nobody has checked that. */
+            /** @description The name that the program reports; the gateway does not verify it. */
             name: string;
-            /** @description Its version, as it says; null where it says none. */
+            /** @description The version that the program reports; null if it reports none. */
             version: string | null;
             key: components["schemas"]["UsedKey"];
-            /** @description When it last began to talk; null where that was not seen. */
+            /** @description When the program last connected; null if that was not seen. */
             connected_at: string | null;
             last_seen_at: components["schemas"]["Time"];
-            /** @description The tool that it called last; null for none. */
+            /** @description The tool that it called last; null if it called none. */
             last_tool: string | null;
-            /** @description When that was; null where it called none. */
+            /** @description When it called that tool; null if it called none. */
             last_tool_at: string | null;
         };
         ToolClientList: {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["ToolClient"][];
             has_more: boolean;
-            /** @description The `cursor` of the next page; null behind the last. */
+            /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
         RefusedAttemptId: string;
         /** @enum {string} */
         RefusedAttemptObject: "refused_attempt";
         /**
-         * @description Why an attempt was refused. `connection_ended`: with the token of a connection that is over.
-         *     `token_refused`: an exchange for a token. `consent_denied`: a person said no.
-         *     `registration_refused` and `authorization_refused`: a client that registered itself, or sent its
-         *     person to sign in, was wrong.
+         * @description Why the attempt was refused. `connection_ended`: a token of an ended connection.
+         *     `token_refused`: a failed token exchange. `consent_denied`: the person denied the client.
+         *     `registration_refused`, `authorization_refused`: an invalid registration or authorization
+         *     request of a client.
          * @enum {string}
          */
         AttemptReason: "key_expired" | "key_revoked" | "key_unknown" | "connection_ended" | "address_not_allowed" | "scope_missing" | "model_not_allowed" | "budget_spent" | "consent_denied" | "token_refused" | "registration_refused" | "authorization_refused";
         /**
-         * @description Which part of the gateway was asked, as its paths begin.
+         * @description The part of the gateway that was called, by the beginning of its paths.
          * @enum {string}
          */
         AttemptFace: "v1" | "mcp" | "api" | "oauth";
         /**
-         * @description The header that brought the key.
+         * @description The header that contained the key.
          * @enum {string}
          */
         AttemptHeader: "authorization" | "x-api-key";
-        /** @description The program, as its `User-Agent` or its registration says. */
+        /** @description The program, from its `User-Agent` or its registration. */
         AttemptClient: {
             name: string;
             version: string | null;
         };
-        /** @description Refused attempts that are alike. */
+        /** @description Refused attempts that are equal. */
         RefusedAttempt: {
             id: components["schemas"]["RefusedAttemptId"];
             object: components["schemas"]["RefusedAttemptObject"];
             reason: components["schemas"]["AttemptReason"];
-            /** @description What the last of them was told, without what may be a secret. */
+            /** @description The message of the last attempt's error, without possible secrets. */
             message: string;
             face: components["schemas"]["AttemptFace"];
             header: components["schemas"]["AttemptHeader"] | null;
             client: components["schemas"]["AttemptClient"] | null;
             key: components["schemas"]["UsedKey"] | null;
-            /** @description The host that people were to be sent back to; null where there is none. */
+            /** @description The host of the redirect address; null if the attempt has none. */
             redirect_host: string | null;
-            /** @description The network address of the last of them; null where nobody knows it. */
+            /** @description The network address of the last attempt; null if it is not known. */
             address: string | null;
-            /** @description The last of them; null where it has none. */
+            /** @description The `x-request-id` of the last attempt; null if it has none. */
             request_id: string | null;
-            /** @description How many there were. */
+            /** @description Number of attempts. */
             times: number;
             first_at: components["schemas"]["Time"];
             last_at: components["schemas"]["Time"];
@@ -1939,14 +1981,14 @@ export interface components {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["RefusedAttempt"][];
             has_more: boolean;
-            /** @description The `cursor` of the next page; null behind the last. */
+            /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
         PersonId: string;
         SessionId: string;
         /**
-         * @description What a person may do in an account. `member`: call models and read the usage. `admin`: also keys,
-         *     members and settings. `owner`: also other owners.
+         * @description What a person may do in an account. `member`: call models and read usage. `admin`: also
+         *     manage keys, members and settings. `owner`: also manage owners.
          * @enum {string}
          */
         Role: "owner" | "admin" | "member";
@@ -1956,7 +1998,8 @@ export interface components {
         PersonName: string;
         /**
          * Format: password
-         * @description At least 8 characters of any kind, at most 1024 bytes. The commonest ones and the e-mail are refused.
+         * @description At least 8 characters of any kind, at most 1024 bytes. Common passwords and the e-mail are
+         *     refused.
          */
         NewPassword: string;
         /** Format: password */
@@ -1989,27 +2032,27 @@ export interface components {
             id: components["schemas"]["SessionId"];
             object: components["schemas"]["SessionObject"];
             created_at: components["schemas"]["Time"];
-            /** @description When it was last used, to the minute. */
+            /** @description When the session was last used, to the minute. */
             last_used_at: components["schemas"]["Time"];
-            /** @description When it ends, however much it is used. One that is not used ends sooner. */
+            /** @description When the session ends at the latest. An unused session ends sooner. */
             expires_at: components["schemas"]["Time"];
-            /** @description The network address that it was made from. */
+            /** @description The network address from which the session was created. */
             address: string | null;
-            /** @description What the browser said of itself. */
+            /** @description The `User-Agent` of the browser. */
             user_agent: string | null;
-            /** @description Whether it is the one that is presented. */
+            /** @description Whether it is the session of this request. */
             current: boolean;
         };
         SessionList: {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["Session"][];
             has_more: boolean;
-            /** @description The `cursor` of the next page; null behind the last. */
+            /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
         /**
-         * @description An account of a person. They act in it as `acts_as` says: in their `role`, but where they run the
-         *     gateway as an owner of all accounts but the first.
+         * @description A person's membership of an account. `acts_as` is the role that applies: `role`, or `owner`
+         *     for operators in every account but the first.
          */
         Membership: {
             account_id: components["schemas"]["AccountId"];
@@ -2026,31 +2069,40 @@ export interface components {
             email: string;
             name: string;
             created_at: components["schemas"]["Time"];
-            /** @description Whether they run the gateway, as administrators and owners of its first account do. */
+            /**
+             * @description Whether the person operates the gateway, as an administrator or owner of its first
+             *     account.
+             */
             is_operator: boolean;
-            /** @description The accounts of the person, in the order of joining. The first is acted for by default. */
+            /**
+             * @description The accounts of the person, in the order of joining. Requests act for the first by
+             *     default.
+             */
             memberships: components["schemas"]["Membership"][];
         };
         /** @enum {string} */
         EntranceObject: "entrance";
         /**
-         * @description `open`: anybody may sign up. `closed`: who is invited.
+         * @description `open`: anyone may sign up. `closed`: people need an invitation.
          * @enum {string}
          */
         SignUpState: "open" | "closed";
         Entrance: {
             object: components["schemas"]["EntranceObject"];
             sign_up: components["schemas"]["SignUpState"];
-            /** @description Whether there is anybody who could sign in; if not, the link that the gateway prints makes the owner. */
+            /**
+             * @description Whether a person exists who can sign in. If not, the set-up link that the gateway prints
+             *     creates the owner.
+             */
             is_set_up: boolean;
-            /** @description Whether the request has the cookie of a session. */
+            /** @description Whether the request has a valid session cookie. */
             is_signed_in: boolean;
         };
         /** @enum {string} */
         SignedInObject: "signed_in";
         SignedIn: {
             object: components["schemas"]["SignedInObject"];
-            /** @description What requests that change something carry as `x-csrf-token`. */
+            /** @description The value for the header `x-csrf-token` of requests that change something. */
             csrf_token: string;
             session: components["schemas"]["Session"];
             person: components["schemas"]["Person"];
@@ -2070,15 +2122,15 @@ export interface components {
             name: string;
             role: components["schemas"]["Role"];
             joined_at: components["schemas"]["Time"];
-            /** @description Whether who asks may make them a link for a forgotten password (`createPasswordLink`). */
+            /** @description Whether the caller may create a password link for this member (`createPasswordLink`). */
             may_get_password_link: boolean;
         };
         RemovedMember: {
             id: components["schemas"]["PersonId"];
             object: components["schemas"]["RemovedMemberObject"];
             /**
-             * @description The keys that they made and that stay, the newest first; further ones at GET /api/keys with
-             *     `created_by`.
+             * @description Active keys that the person created, newest first. `GET /api/keys` with `created_by`
+             *     lists the rest.
              */
             keys: components["schemas"]["ApiKeyList"];
         };
@@ -2088,7 +2140,7 @@ export interface components {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["Member"][];
             has_more: boolean;
-            /** @description The `cursor` of the next page; null behind the last. */
+            /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
         NewMember: {
@@ -2107,17 +2159,17 @@ export interface components {
             account_id: components["schemas"]["AccountId"];
             email: string;
             role: components["schemas"]["Role"];
-            /** @description The person or the API key that invited. */
+            /** @description Id of the person or API key who invited. */
             created_by: string;
             created_at: components["schemas"]["Time"];
-            /** @description From when on it cannot be accepted. */
+            /** @description When the invitation expires. */
             expires_at: components["schemas"]["Time"];
         };
         InvitationList: {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["Invitation"][];
             has_more: boolean;
-            /** @description The `cursor` of the next page; null behind the last. */
+            /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
         CreatedInvitation: {
@@ -2126,14 +2178,14 @@ export interface components {
             account_id: components["schemas"]["AccountId"];
             email: string;
             role: components["schemas"]["Role"];
-            /** @description The person or the API key that invited. */
+            /** @description Id of the person or API key who invited. */
             created_by: string;
             created_at: components["schemas"]["Time"];
-            /** @description From when on it cannot be accepted. */
+            /** @description When the invitation expires. */
             expires_at: components["schemas"]["Time"];
-            /** @description What accepts it, once. It is told this once. */
+            /** @description The token that accepts the invitation, returned only once. */
             token: string;
-            /** @description The page of the dashboard that accepts it. */
+            /** @description Address of the dashboard page that accepts the invitation. */
             link: string;
         };
         /** @enum {string} */
@@ -2142,11 +2194,11 @@ export interface components {
             object: components["schemas"]["PasswordLinkObject"];
             person_id: components["schemas"]["PersonId"];
             email: string;
-            /** @description From when on it cannot be used. */
+            /** @description When the link expires. */
             expires_at: components["schemas"]["Time"];
-            /** @description What sets the password, once. It is told this once. */
+            /** @description The token that sets the password, returned only once. */
             token: string;
-            /** @description The page of the dashboard that sets it. */
+            /** @description Address of the dashboard page that sets the password. */
             link: string;
         };
         ResetPasswordRequest: {
@@ -2161,7 +2213,7 @@ export interface components {
         InvitationOffer: {
             object: components["schemas"]["InvitationOfferObject"];
             account_name: string;
-            /** @description The name of the person who invites; null where it was made with an API key or a command. */
+            /** @description Name of the person who invites; null if an API key or a command created the invitation. */
             invited_by: string | null;
             email: string;
             role: components["schemas"]["Role"];
@@ -2173,63 +2225,64 @@ export interface components {
             password?: components["schemas"]["Password"];
         };
         /**
-         * @description The way a call came - the images API, the chat API, or the tool server.
+         * @description The API of a call: the images API, the chat API or the tool server.
          * @enum {string}
          */
         Face: "images" | "chat" | "mcp";
         /**
-         * @description What was asked for.
+         * @description What the call requested.
          * @enum {string}
          */
         CallModality: "chat" | "image";
         /**
-         * @description `cancelled`: the caller left before the end. `unknown`: a picture may have been made and charged.
+         * @description `cancelled`: the caller disconnected before the end. `unknown`: an image may have been made
+         *     and charged.
          * @enum {string}
          */
         CallOutcome: "ok" | "failed" | "cancelled" | "unknown";
         /**
-         * @description What usage is kept apart by.
+         * @description A dimension by which usage is grouped.
          * @enum {string}
          */
         UsageDimension: "hour" | "day" | "month" | "model" | "provider" | "key" | "member" | "face" | "modality" | "outcome";
         UsageSums: {
             /** @description Calls that reached a provider or were answered from the cache. */
             calls: number;
-            /** @description Those of them that failed. */
+            /** @description Calls that failed. */
             failed_calls: number;
-            /** @description Those of them that the response cache answered, at no cost. */
+            /** @description Calls that were answered from the cache, free of charge. */
             cached_calls: number;
-            /** @description Those of them whose cost nobody knows, which is missing from `cost`. */
+            /** @description Calls whose cost is not known. `cost` does not include them. */
             unpriced_calls: number;
-            /** @description All tokens of the requests. */
+            /** @description All input tokens. */
             input_tokens: number;
-            /** @description Those of them that the provider had cached. */
+            /** @description Input tokens that the provider read from its prompt cache. */
             cached_input_tokens: number;
             /** @description Input tokens that the provider wrote to its prompt cache. */
             cache_write_tokens: number;
-            /** @description Input tokens that were sound. */
+            /** @description Audio input tokens. */
             audio_input_tokens: number;
-            /** @description Input tokens that were pictures. */
+            /** @description Image input tokens. */
             image_input_tokens: number;
-            /** @description All tokens of the answers. */
+            /** @description All output tokens. */
             output_tokens: number;
-            /** @description Those of them that were thought only. */
+            /** @description Output tokens that were used for reasoning. */
             reasoning_tokens: number;
-            /** @description Output tokens that were sound. */
+            /** @description Audio output tokens. */
             audio_output_tokens: number;
-            /** @description Output tokens that were pictures. */
+            /** @description Image output tokens. */
             image_output_tokens: number;
-            /** @description Pictures that were delivered. */
+            /** @description Delivered images. */
             images: number;
-            /** @description How long the calls took, one after the other. */
+            /** @description Total duration of all calls. */
             duration_ms: number;
             cost: components["schemas"]["MoneySum"];
-            /** @description What the answers of the response cache cost when they were made. */
+            /** @description Original cost of the responses that came from the cache. */
             saved: components["schemas"]["MoneySum"];
         };
         /**
-         * @description A sum of amounts, exact to the nano-dollar: in dollars, and as whole nano-dollars (1e-9 USD) up to
-         *     9007199.254740991 USD. Larger numbers are rounded by many readers of JSON.
+         * @description A sum in US dollars and in whole nano-dollars (1e-9 USD). Both are exact. `nano_usd` is null
+         *     above 9007199.254740991 USD, because many JSON parsers round larger numbers.
          */
         MoneySum: {
             usd: components["schemas"]["ExactUsd"];
@@ -2238,26 +2291,26 @@ export interface components {
         };
         /** @enum {string} */
         UsageGroupObject: "usage_group";
-        /** @description The sums of one group, with the members that `group_by` names. */
+        /** @description The sums of one group, with the dimensions of `group_by`. */
         UsageGroup: {
             object: components["schemas"]["UsageGroupObject"];
-            /** @description The beginning of the hour. */
+            /** @description Start of the hour. */
             hour?: components["schemas"]["Time"];
-            /** @description The beginning of the day. */
+            /** @description Start of the day. */
             day?: components["schemas"]["Time"];
-            /** @description The beginning of the month. */
+            /** @description Start of the month. */
             month?: components["schemas"]["Time"];
-            /** @description The model that answered, else the one that was asked for. */
+            /** @description The model that answered, or the requested model if none did. */
             model?: string;
-            /** @description The provider that answered; null when none did or the cache answered. */
+            /** @description The provider that answered; null if none did or the response came from the cache. */
             provider?: string | null;
             /** @description The id of the API key. */
             key?: string;
-            /** @description Its name; stands beside `key`. */
+            /** @description Name of the API key. Present with `key`. */
             key_name?: string | null;
-            /** @description The id of the person who made the API key; null where none did. */
+            /** @description Id of the person who created the API key; null if no person did. */
             member?: string | null;
-            /** @description Their name; stands beside `member`. */
+            /** @description Name of the person. Present with `member`. */
             member_name?: string | null;
             face?: components["schemas"]["Face"];
             modality?: components["schemas"]["CallModality"];
@@ -2268,7 +2321,7 @@ export interface components {
         ExportFormat: "csv" | "jsonl" | "json";
         /** @enum {string} */
         UsageExportObject: "usage_export";
-        /** @description All groups of a report. */
+        /** @description All groups of a usage report. */
         UsageExport: {
             object: components["schemas"]["UsageExportObject"];
             account_id: components["schemas"]["AccountId"];
@@ -2277,12 +2330,12 @@ export interface components {
             to: components["schemas"]["Time"];
             group_by: components["schemas"]["UsageDimension"][];
             data: components["schemas"]["UsageGroup"][];
-            /** @description How many `data` has. It is the last member, so that a file with it is whole. */
+            /** @description Number of items in `data`. It is the last member, so a file that has it is complete. */
             rows: number;
         };
         /** @enum {string} */
         RequestExportObject: "request_export";
-        /** @description All requests of a range. */
+        /** @description All requests of a time range. */
         RequestExport: {
             object: components["schemas"]["RequestExportObject"];
             account_id: components["schemas"]["AccountId"];
@@ -2290,7 +2343,7 @@ export interface components {
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
             data: components["schemas"]["RequestRecord"][];
-            /** @description How many `data` has. It is the last member, so that a file with it is whole. */
+            /** @description Number of items in `data`. It is the last member, so a file that has it is complete. */
             rows: number;
         };
         /** @enum {string} */
@@ -2299,58 +2352,58 @@ export interface components {
             object: components["schemas"]["UsageReportObject"];
             account_id: components["schemas"]["AccountId"];
             mode: components["schemas"]["Mode"];
-            /** @description The beginning of the range that was counted. */
+            /** @description Start of the range (inclusive). */
             from: components["schemas"]["Time"];
-            /** @description The end of the range that was counted, itself left out. */
+            /** @description End of the range (exclusive). */
             to: components["schemas"]["Time"];
             group_by: components["schemas"]["UsageDimension"][];
             /** @description The sums of the whole range. */
             total: components["schemas"]["UsageSums"];
             data: components["schemas"]["UsageGroup"][];
             has_more: boolean;
-            /** @description The `cursor` of the next page; null behind the last. */
+            /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
-        /** @description An amount in dollars as a decimal text with all of its digits; nothing is rounded. */
+        /** @description An amount in US dollars as a decimal string with all of its digits, not rounded. */
         ExactUsd: string;
         /**
-         * @description What a line is for; no token is in two of them. `input_tokens` and `output_tokens` are those that
-         *     no other line counts. `reference_images` are input pictures that are charged one by one.
-         *     `vendor_charge` is what the vendor itself told, in the place of everything else. `other_attempts` is
-         *     what providers counted in attempts whose answers were not delivered, at the prices of their models.
-         *     `held` is what was held of a budget for a call whose process ended before the call.
+         * @description What a line charges. Each token is counted in one line only: `input_tokens` and
+         *     `output_tokens` hold tokens that no other line counts. `reference_images`: input images that
+         *     are charged singly. `vendor_charge`: the charge that the vendor returned, instead of all
+         *     other lines. `other_attempts`: attempts whose responses were not delivered. `held`: the
+         *     reserved amount of a call whose process ended first.
          * @enum {string}
          */
         CostLineKind: "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "image_input_tokens" | "audio_input_tokens" | "output_tokens" | "image_output_tokens" | "audio_output_tokens" | "images" | "reference_images" | "vendor_charge" | "other_attempts" | "held";
         CostLine: {
             what: components["schemas"]["CostLineKind"];
             units: number;
-            /** @description The price of one unit at that time, in the tier and the hours that applied. */
+            /** @description Price of one unit, in the service tier and at the time of the call. */
             unit_price: components["schemas"]["ExactUsd"];
             /** @description `units` times `unit_price`. */
             amount: components["schemas"]["ExactUsd"];
         };
         /**
-         * @description The operation, by its `operationId`.
+         * @description The operation to quote, by its `operationId`.
          * @enum {string}
          */
         QuotedOperation: "createImage" | "createImageEdit" | "createChatCompletion";
         PriceQuoteRequest: {
             operation: components["schemas"]["QuotedOperation"];
-            /** @description The JSON body that the operation would be sent. */
+            /** @description The JSON body of the operation. */
             request: Record<string, never>;
         };
         /** @enum {string} */
         PriceQuoteObject: "price_quote";
         /**
-         * @description `exact`: what the call costs. `at_most`: no more than this, since what the answer will be decides.
-         *     `unknown`: no price is known for the model.
+         * @description `exact`: the cost of the call. `at_most`: the maximum cost; the cost depends on the
+         *     response. `unknown`: the price of the model is not known.
          * @enum {string}
          */
         QuoteKind: "exact" | "at_most" | "unknown";
         /**
-         * @description What the call costs where this route answers. The amounts of `lines` add up to `exact_usd`, which
-         *     is rounded to whole nano-dollars, half up where it is exact and up where it is not.
+         * @description The cost of the call if this route answers. The amounts of `lines` add up to `exact_usd`.
+         *     `amount` is rounded to whole nano-dollars: half up if `kind` is `exact`, else up.
          */
         RouteQuote: {
             model: string;
@@ -2358,110 +2411,119 @@ export interface components {
             upstream_model: string;
             kind: components["schemas"]["QuoteKind"];
             amount: components["schemas"]["NullableMoney"];
-            /** @description Null where no price is known. */
+            /** @description Null if the price is not known. */
             lines: components["schemas"]["CostLine"][] | null;
             /** @description The sum of the lines. */
             exact_usd: components["schemas"]["ExactUsd"] | null;
-            /** @description By how much the hour and the service tier multiply the list price; a part of each `unit_price`. */
+            /**
+             * @description Factor of the service tier and the hour on the list price; included in each
+             *     `unit_price`.
+             */
             multiplier: string | null;
-            /** @description What would be adjusted for this route. */
+            /** @description The adjustments on this route. */
             warnings: components["schemas"]["Warning"][];
         };
         PriceQuote: {
             object: components["schemas"]["PriceQuoteObject"];
             operation: components["schemas"]["QuotedOperation"];
-            /** @description False for test keys, whose calls cost nothing. */
+            /** @description False for test keys, whose calls are free. */
             is_charged: boolean;
-            /** @description In the order in which they would be tried; the first one answers unless it fails. */
+            /** @description The routes in the order of attempts; the first answers unless it fails. */
             routes: components["schemas"]["RouteQuote"][];
-            /** @description What would be adjusted whichever route answers. */
+            /** @description The adjustments on every route. */
             warnings: components["schemas"]["Warning"][];
         };
-        /** @description What the price of a picture goes by. */
+        /** @description The properties that determine the price of an image. */
         PicturePaidFor: {
             size_class?: string;
             quality?: string;
             /** @description Width and height in pixels, such as `1024x1024`. */
             size?: string;
             pixels?: number;
-            /** @description Input pictures, of all upstream calls together. */
+            /** @description Input images of all upstream calls. */
             reference_images?: number;
         };
         /** @enum {string} */
         RequestObject: "request";
-        /** @description The `x-request-id` of its answer. */
+        /** @description The `x-request-id` of the response. */
         CallId: string;
         NullableMoney: components["schemas"]["Money"] | null;
         /**
-         * @description What the call cost, and the arithmetic. The amounts of `lines` add up to `exact_usd`, which is
-         *     rounded once, half up to whole nano-dollars, and is then `amount`.
+         * @description The cost of the call and its calculation. The amounts of `lines` add up to `exact_usd`;
+         *     `amount` is that sum, rounded half up to whole nano-dollars.
          */
         RequestCost: {
-            /** @description Null when no price is known. */
+            /** @description Null if the price is not known. */
             amount: components["schemas"]["NullableMoney"];
             status: components["schemas"]["CostStatus"];
-            /** @description Whether somebody pays it; `false` for test keys. */
+            /** @description Whether the call is charged; false for test keys. */
             is_charged: boolean;
             /**
-             * @description Empty when nothing is paid for, or no price is known. Null for calls of a version of the
-             *     gateway that did not keep what a price was made from.
+             * @description The lines of the calculation. Empty if nothing is charged or the price is not known.
+             *     Null for calls that an older version of the gateway recorded without them.
              */
             lines: components["schemas"]["CostLine"][] | null;
-            /** @description The sum of the lines; null when there are none to be added up. */
+            /** @description The sum of the lines; null if there are no lines. */
             exact_usd: components["schemas"]["ExactUsd"] | null;
-            /** @description By how much the service tier and the hour multiplied the list price; a part of each `unit_price`. Null where `lines` is. */
+            /**
+             * @description Factor of the service tier and the hour on the list price; included in each
+             *     `unit_price`. Null if `lines` is null.
+             */
             multiplier: string | null;
-            /** @description Whether it was an hour in which the vendor asks for less; null where it has no such hours. */
+            /** @description Whether the vendor's off-peak price applied; null if the vendor has no such price. */
             off_peak: boolean | null;
-            /** @description Null for calls that were not for pictures. */
+            /** @description Null for calls that are not image calls. */
             picture: components["schemas"]["PicturePaidFor"] | null;
-            /** @description The part of `amount` that another vendor bills to a key of your own. */
+            /** @description The part of `amount` that another vendor charges to your own key there. */
             upstream: components["schemas"]["NullableMoney"];
             /**
-             * @description What the answer cost when it was made, where the response cache gave it again; null for other
-             *     calls, and where nobody knows.
+             * @description Original cost of a response that came from the cache; null for other calls, or if it is
+             *     not known.
              */
             saved: components["schemas"]["NullableMoney"];
         };
         RequestUsage: {
-            /** @description All tokens of the request. */
+            /** @description All input tokens. */
             input_tokens: number;
-            /** @description Those of them that the provider had cached. */
+            /** @description Input tokens that the provider read from its prompt cache. */
             cached_input_tokens: number;
             /** @description Input tokens that the provider wrote to its prompt cache. */
             cache_write_tokens: number;
-            /** @description Input tokens that were sound. */
+            /** @description Audio input tokens. */
             audio_input_tokens: number;
-            /** @description Input tokens that were pictures. */
+            /** @description Image input tokens. */
             image_input_tokens: number;
-            /** @description All tokens of the answer. */
+            /** @description All output tokens. */
             output_tokens: number;
-            /** @description Those of them that were thought only. */
+            /** @description Output tokens that were used for reasoning. */
             reasoning_tokens: number;
-            /** @description Output tokens that were sound. */
+            /** @description Audio output tokens. */
             audio_output_tokens: number;
-            /** @description Output tokens that were pictures. */
+            /** @description Image output tokens. */
             image_output_tokens: number;
-            /** @description Pictures that were delivered. */
+            /** @description Delivered images. */
             images: number;
         };
-        /** @description One try of one route. */
+        /** @description One attempt on one route. */
         RequestAttempt: {
             provider: string;
             upstream_model: string;
-            /** @description `ok`, or what kind of failure it was (`FailureKind`). */
+            /** @description `ok`, or the kind of failure (`FailureKind`). */
             outcome: string;
-            /** @description The HTTP status of the provider; null when it did not answer. */
+            /** @description HTTP status of the provider; null if it did not respond. */
             status: number | null;
-            /** @description When it began, from the beginning of the call; null for calls of a version that did not keep it. */
+            /**
+             * @description Milliseconds from the start of the call to the start of the attempt; null for calls of
+             *     older versions of the gateway.
+             */
             start_ms: number | null;
             duration_ms: number;
             /**
-             * @description What the provider counted in an attempt whose answer was not delivered; null where it counted
-             *     nothing, and for the attempt that was answered.
+             * @description Cost of an attempt whose response was not delivered, from the units that the provider
+             *     counted. Null if it counted none, and for the attempt that was delivered.
              */
             cost: components["schemas"]["NullableMoney"];
-            /** @description What the failure means and what was done then; null for an attempt that went well. */
+            /** @description What the failure means and what the gateway did next; null for a successful attempt. */
             explanation: string | null;
         };
         /** @enum {string} */
@@ -2473,23 +2535,26 @@ export interface components {
          * @enum {string}
          */
         FailureKind: "unreachable" | "timeout" | "overloaded" | "rate_limited" | "out_of_credit" | "credentials" | "not_found" | "malformed" | "no_picture" | "rejected" | "context_length" | "too_large" | "content_policy" | "no_memory" | "busy" | "cancelled";
-        /** @description Calls that failed for the same cause. */
+        /** @description Failed calls with the same cause. */
         RequestErrorCause: {
             object: components["schemas"]["RequestErrorObject"];
-            /** @description The code of the error that was answered. */
+            /** @description The error code of the response. */
             error_code: string;
-            /** @description The provider that was tried last; null where none was. */
+            /** @description The provider that was tried last; null if none was. */
             failed_provider: string | null;
-            /** @description How that attempt failed (`FailureKind`); null where there was none, or it went well. */
+            /**
+             * @description How the last attempt failed (`FailureKind`); null if no attempt was made or it
+             *     succeeded.
+             */
             failure: string | null;
-            /** @description What the failure means, for people. */
+            /** @description A sentence that explains the failure. */
             meaning: string | null;
-            /** @description What to do about the error. */
+            /** @description How to fix the error. */
             remedy: string | null;
             calls: number;
-            /** @description When the last of them began. */
+            /** @description When the last of the calls began. */
             last_at: components["schemas"]["Time"];
-            /** @description That call, which GET /api/requests/{id} describes. */
+            /** @description Id of the last call, for `GET /api/requests/{id}`. */
             last_request_id: components["schemas"]["CallId"];
         };
         RequestErrors: {
@@ -2499,7 +2564,7 @@ export interface components {
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
             data: components["schemas"]["RequestErrorCause"][];
-            /** @description Whether there are more causes than are listed. */
+            /** @description Whether more causes exist than are listed. */
             has_more: boolean;
         };
         /** @enum {string} */
@@ -2509,14 +2574,14 @@ export interface components {
         /** @description Calls with one key that were refused for one cause. */
         Refusal: {
             object: components["schemas"]["RefusalObject"];
-            /** @description Null for calls with a key that does not exist. */
+            /** @description Null for calls with an unknown key. */
             key: components["schemas"]["UsedKey"] | null;
-            /** @description The code of the error that was answered. */
+            /** @description The error code of the response. */
             error_code: string;
-            /** @description What to do about the error. */
+            /** @description How to fix the error. */
             remedy: string | null;
             calls: number;
-            /** @description When the last of them was refused. */
+            /** @description When the last call was refused. */
             last_at: components["schemas"]["Time"];
         };
         Refusals: {
@@ -2525,17 +2590,17 @@ export interface components {
             mode: components["schemas"]["Mode"];
             from: components["schemas"]["Time"];
             to: components["schemas"]["Time"];
-            /** @description All of them together, without those of no account. */
+            /** @description Number of refused calls of the account. Calls with an unknown key are not included. */
             calls: number;
             data: components["schemas"]["Refusal"][];
-            /** @description Whether there are more keys and causes than are listed. */
+            /** @description Whether more keys and causes exist than are listed. */
             has_more: boolean;
         };
         /** @description A call that reached a provider or was answered from the cache. */
         RequestRecord: {
             id: components["schemas"]["CallId"];
             object: components["schemas"]["RequestObject"];
-            /** @description When it began. */
+            /** @description When the call began. */
             at: components["schemas"]["Time"];
             account_id: components["schemas"]["AccountId"];
             key_id: string;
@@ -2543,62 +2608,64 @@ export interface components {
             mode: components["schemas"]["Mode"];
             face: components["schemas"]["Face"];
             modality: components["schemas"]["CallModality"];
-            /** @description The model that answered, else the one that was tried last, else the one that was asked for. */
+            /** @description The model that answered, or the model that was tried last, or the requested model. */
             model: string;
-            /** @description The model as the caller named it, which may be an alias or another spelling. */
+            /** @description The model as the caller wrote it, which may be an alias or another spelling. */
             asked_model: string;
-            /** @description The provider that answered; null when none did or the cache answered. */
+            /** @description The provider that answered; null if none did or the response came from the cache. */
             provider: string | null;
-            /** @description The model that the provider was asked for. */
+            /** @description The model that was requested from the provider. */
             upstream_model: string | null;
-            /** @description The model that the provider says has answered; null where it did not answer or told none. */
+            /** @description The model that the provider reports; null if it did not answer or reports none. */
             served_model: string | null;
-            /** @description The tier that the provider served, in its word; null for the ordinary one. */
+            /** @description The service tier as the provider names it; null for the default tier. */
             service_tier: string | null;
             outcome: components["schemas"]["CallOutcome"];
-            /** @description The code of the error that was answered. */
+            /** @description The error code of the response. */
             error_code: string | null;
-            /** @description What to do about that error; null where there was none. */
+            /** @description How to fix the error; null if the call succeeded. */
             remedy: string | null;
             cache: components["schemas"]["CacheOutcome"];
             usage: components["schemas"]["RequestUsage"];
             cost: components["schemas"]["RequestCost"];
             attempts: components["schemas"]["RequestAttempt"][];
             /**
-             * @description What was not applied as it was asked for; at most 21. Values that may be a part of a prompt are null: those are stored
-             *     nowhere. Empty for calls of a version that did not keep them.
+             * @description Parameters that were changed or dropped, at most 21. Values that may contain part of a
+             *     prompt are null, since prompts are not stored. Empty for calls of older versions of the
+             *     gateway.
              */
             warnings: components["schemas"]["Warning"][];
-            /** @description From the call's beginning to its record. */
+            /** @description Duration of the call in milliseconds. */
             duration_ms: number;
         };
         RequestRecordList: {
             object: components["schemas"]["ListObject"];
             data: components["schemas"]["RequestRecord"][];
             has_more: boolean;
-            /** @description The `cursor` of the next page; null behind the last. */
+            /** @description The `cursor` of the next page; null on the last page. */
             next_cursor: string | null;
         };
         /**
-         * @description A parameter of a request that the model takes: of the images API for an image model, else of
-         *     chat completions. Members of `image_config` are named with it, as `image_config.seed`.
+         * @description A request parameter that the model takes: of the images API for an image model, of chat
+         *     completions for others. Members of `image_config` are written as `image_config.seed`.
          */
         ModelParameter: {
             name: string;
-            /** @description The only values that it takes; absent where there are others. */
+            /** @description The only values that the parameter takes; absent if others are allowed. */
             values?: string[];
             minimum?: number;
             maximum?: number;
         };
         /**
-         * @description `closed` is in use. `open` has failed and comes last until the time that is told. `half_open` is
-         *     tried by one call, which closes or opens it.
+         * @description `closed`: the route is in use. `open`: it has failed and is tried last until
+         *     `circuit_until`. `half_open`: one call tries it and closes or opens the circuit.
          * @enum {string}
          */
         CircuitState: "closed" | "open" | "half_open";
         /**
-         * @description What the measures rest on: the latest calls of live keys that began in this time, of all
-         *     accounts. Where there were too many, `is_whole` is false and only the latest count.
+         * @description The calls that the measurements include: calls of live keys of all accounts that began in
+         *     this time range. If there were too many, `is_whole` is false and only the latest are
+         *     included.
          */
         Measured: {
             from: components["schemas"]["Time"];
@@ -2606,29 +2673,29 @@ export interface components {
             calls: number;
             is_whole: boolean;
         };
-        /** @description Null while nothing can be measured; then nothing is said of failures and of times. */
+        /** @description Null if nothing was measured; failures and times are then unknown. */
         NullableMeasured: components["schemas"]["Measured"] | null;
         /**
-         * @description How attempts ended and how long those took that succeeded. What a caller is to blame for, or
-         *     cancelled, is no failure.
+         * @description Results of attempts, and the duration of the successful ones. Errors of the caller and
+         *     cancelled calls do not count as failures.
          */
         AttemptMeasures: {
-            /** @description Those that say something of the provider - the ones that succeeded and the failures. */
+            /** @description Number of successful and failed attempts. */
             attempts: number;
             failures: number;
-            /** @description The failures as a part of the attempts, from 0 to 1; null without attempts. */
+            /** @description Failed attempts as a fraction of the attempts, from 0 to 1; null without attempts. */
             error_rate: number | null;
-            /** @description Half of those that succeeded took no longer; null without one. */
+            /** @description Median duration of successful attempts; null if there are none. */
             median_ms: number | null;
             percentile_95_ms: number | null;
         };
         CatalogRoute: {
             provider: string;
             provider_name: string;
-            /** @description The name of the model there. */
+            /** @description The name of the model at the provider. */
             upstream_model: string;
             is_configured: boolean;
-            /** @description Of the process that answers; the others have their own. */
+            /** @description The state in the process that answers; each process has its own. */
             circuit: components["schemas"]["CircuitState"];
             /**
              * Format: date-time
@@ -2638,14 +2705,17 @@ export interface components {
             health: components["schemas"]["AttemptMeasures"];
         };
         CatalogEntry: {
-            /** @description As `/v1/models` tells it. */
+            /** @description The model as in `/v1/models`. */
             model: components["schemas"]["Model"];
-            /** @description Whether it makes pictures, or only talks. */
+            /** @description Whether the model makes images or only text. */
             modality: components["schemas"]["CallModality"];
-            /** @description Whether a live key can call it now - it has not ended, and a route to it is configured. */
+            /**
+             * @description Whether a live key can call the model now; it is not deactivated, and one of its routes
+             *     is configured.
+             */
             is_usable: boolean;
             parameters: components["schemas"]["ModelParameter"][];
-            /** @description In the order in which they are tried while all of them are healthy. */
+            /** @description The routes in the order of attempts while all are healthy. */
             routes: components["schemas"]["CatalogRoute"][];
         };
         CatalogList: {
@@ -2662,14 +2732,14 @@ export interface components {
             until: string | null;
         };
         FailureCount: {
-            /** @description The kind of failure, as attempts of a call name it. */
+            /** @description The kind of failure, as in the attempts of a request. */
             cause: string;
             attempts: number;
         };
         LastFailure: {
             at: components["schemas"]["Time"];
             cause: string;
-            /** @description The HTTP status of the provider, where it answered. */
+            /** @description HTTP status of the provider, if it responded. */
             status: number | null;
             upstream_model: string;
         };
@@ -2680,31 +2750,31 @@ export interface components {
             name: string;
             is_configured: boolean;
             /**
-             * @description The variable that holds its keys and so configures a vendor; `providers` for an endpoint of
-             *     gateway.yaml.
+             * @description The variable that holds the vendor's API keys and so configures it; `providers` for an
+             *     endpoint of gateway.yaml.
              */
             setting: string;
-            /** @description Variables that do the same. */
+            /** @description Other variables that hold its API keys. */
             other_settings: string[];
-            /** @description Where it is reached; null for a vendor at its own address. */
+            /** @description The address; null for a vendor at its own address. */
             base_url: string | null;
-            /** @description The variable that changes the address; null where gateway.yaml has it. */
+            /** @description The variable that changes the address; null if gateway.yaml sets it. */
             base_url_setting: string | null;
-            /** @description Models of the catalog that have a route to it. */
+            /** @description Models of the catalog that have a route to the provider. */
             models: number;
-            /** @description Whether models that are not in the catalog are passed on to it. */
+            /** @description Whether models that are not in the catalog are passed on to the provider. */
             takes_any_model: boolean;
             health: components["schemas"]["AttemptMeasures"];
-            /** @description The failures by their cause, the most frequent first. */
+            /** @description The failures by cause, most frequent first. */
             failures: components["schemas"]["FailureCount"][];
-            /** @description The circuits that are not closed, in the process that answers. */
+            /** @description Circuits that are not closed, in the process that answers. */
             circuits: components["schemas"]["OpenCircuit"][];
             /**
              * Format: date-time
-             * @description In the time that was measured.
+             * @description The last success in the measured time range.
              */
             last_success_at: string | null;
-            /** @description In the time that was measured. */
+            /** @description The last failure in the measured time range. */
             last_failure: components["schemas"]["NullableLastFailure"];
         };
         ProviderList: {
@@ -2717,11 +2787,11 @@ export interface components {
         Reload: {
             object: components["schemas"]["ReloadObject"];
             applied_at: components["schemas"]["Time"];
-            /** @description The settings that have new values now, by their names in `gateway.yaml`, else their variables. */
+            /** @description Settings with new values, by their name in `gateway.yaml` or their variable. */
             changed: string[];
-            /** @description The settings that have other values in the file, and keep their old ones until a restart. */
+            /** @description Settings whose new values apply only after a restart. */
             needs_restart: string[];
-            /** @description What is probably wrong with the settings. */
+            /** @description Probable mistakes in the settings. */
             notices: string[];
         };
         /** @enum {string} */
@@ -2733,7 +2803,7 @@ export interface components {
         /** @enum {string} */
         ImageStyle: "vivid" | "natural";
         /**
-         * @description Only base64 is supported.
+         * @description Images are returned only as base64.
          * @default b64_json
          * @enum {string}
          */
@@ -2745,32 +2815,32 @@ export interface components {
         /** @enum {string} */
         ImageFormat: "png" | "jpeg" | "webp";
         /**
-         * @description How strictly the provider filters; `low` is for those that take it.
+         * @description How strictly the provider filters content. `low` works only with models that support it.
          * @enum {string}
          */
         ImageModeration: "auto" | "low";
         /**
-         * @description Models to fall back on, in order, when `model` cannot answer: language models behind a
-         *     language model, image models behind an image model.
+         * @description Models to try in order if `model` fails: language models for a language model, image models
+         *     for an image model.
          */
         FallbackModels: components["schemas"]["ModelName"][];
-        /** @description An identifier or alias of a model, or a name that its vendor has for it. */
+        /** @description An identifier or alias of a model, or the vendor's own name of it. */
         ModelName: string;
         /**
-         * @description The identifier or alias of an image model; `auto` is the default image model.
+         * @description The identifier or alias of an image model; `auto` selects the default image model.
          * @default auto
          */
         ImageModelId: components["schemas"]["ModelName"];
-        /** @description Who the answer is for, in the caller's own terms. */
+        /** @description An identifier of your end user. */
         EndUser: string;
-        /** @description Of a tool, of a function or of who speaks. */
+        /** @description The name of a tool, of a function or of the author of a message. */
         PlainName: string;
         /**
-         * @description How many images.
+         * @description Number of images.
          * @default 1
          */
         ImageCount: number;
-        /** @description How many images; else `n` beside it says so. */
+        /** @description Number of images. Takes precedence over `n` of the request. */
         ChatImageCount: number;
         /** @description Quality of a JPEG or WebP, from 0 to 100. */
         ImageCompression: number;
@@ -2782,7 +2852,7 @@ export interface components {
          */
         ImageSizeClass: "1K" | "2K" | "4K";
         /**
-         * @description The ratio of width to height, such as `16:9`. Which ones work depends on the model.
+         * @description The ratio of width to height, such as `16:9`. The supported ratios depend on the model.
          * @example 1:1
          * @example 16:9
          * @example 4:3
@@ -2793,27 +2863,27 @@ export interface components {
         ImagePixels: string;
         ImageSeed: number;
         CreateImageRequest: {
-            /** @description Text description of the desired image(s). */
+            /** @description A text description of the image. */
             prompt: string;
             /**
-             * @description An image model.
+             * @description The image model to use.
              * @default auto
              */
             model: components["schemas"]["ImageModelId"];
             models?: components["schemas"]["FallbackModels"];
             /**
-             * @description How many images to create. Each is priced.
+             * @description Number of images to create. Each is charged.
              * @default 1
              */
             n: components["schemas"]["ImageCount"];
             size?: components["schemas"]["ImageSize"] | null;
-            /** @description Which of these work depends on the model. */
+            /** @description The supported values depend on the model. */
             quality?: components["schemas"]["ImageQuality"] | null;
             /** @default b64_json */
             response_format: components["schemas"]["ImageResponseFormat"];
             style?: components["schemas"]["ImageStyle"] | null;
             background?: components["schemas"]["ImageBackground"] | null;
-            /** @description File format. The model's own, when it is left out. */
+            /** @description The file format. The default depends on the model. */
             output_format?: components["schemas"]["ImageFormat"] | null;
             output_compression?: components["schemas"]["ImageCompression"] | null;
             user?: components["schemas"]["EndUser"] | null;
@@ -2822,12 +2892,12 @@ export interface components {
             partial_images?: components["schemas"]["ImagePartials"];
         };
         /**
-         * @description Images come in one piece.
+         * @description Images are not streamed.
          * @enum {boolean}
          */
         ImageStream: false;
         /**
-         * @description There are no partial images, since nothing is streamed.
+         * @description Images are not streamed, so partial images are not supported.
          * @enum {integer}
          */
         ImagePartials: 0;
@@ -2838,14 +2908,14 @@ export interface components {
          */
         ImageReference: {
             /**
-             * @description An HTTPS address, or a data URL in base64.
+             * @description An https address or a base64 data URL.
              * @example https://example.com/boat.png
              */
             image_url: string;
         };
         CreateImageEditRequest: {
             /**
-             * @description The input images. At most 20 MiB of base64 each.
+             * @description The input images, each at most 20 MiB of base64.
              * @example [
              *       {
              *         "image_url": "https://example.com/boat.png"
@@ -2853,7 +2923,7 @@ export interface components {
              *     ]
              */
             images: components["schemas"]["ImageReference"][];
-            /** @description Description of the edit. */
+            /** @description A text description of the edit. */
             prompt: string;
             /**
              * @description A model that edits images.
@@ -2864,7 +2934,7 @@ export interface components {
             background?: components["schemas"]["ImageBackground"] | null;
             input_fidelity?: components["schemas"]["ImageInputFidelity"] | null;
             /**
-             * @description How many edited images to create.
+             * @description Number of edited images to create.
              * @default 1
              */
             n: components["schemas"]["ImageCount"];
@@ -2879,13 +2949,16 @@ export interface components {
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
         };
-        /** @description One file, or up to sixteen. */
+        /** @description One to sixteen files. */
         ImageFiles: string | string[];
         FallbackModelFields: components["schemas"]["ModelName"] | components["schemas"]["FallbackModels"];
-        /** @description The same request as the official OpenAI clients send it, with files: `image` or `image[]` is required. */
+        /**
+         * @description The edit request as a form with files, as the official OpenAI clients send it. `image` or
+         *     `image[]` is required.
+         */
         CreateImageEditForm: {
             image?: components["schemas"]["ImageFiles"];
-            /** @description Another name for `image`, under which OpenAI's clients send several files. */
+            /** @description Another name for `image`, which OpenAI's clients use for several files. */
             "image[]"?: components["schemas"]["ImageFiles"];
             prompt: string;
             /** @default auto */
@@ -2908,7 +2981,7 @@ export interface components {
             partial_images?: components["schemas"]["ImagePartials"];
         };
         ImageItem: {
-            /** @description The bytes of the image in base64. */
+            /** @description The image as base64. */
             b64_json: string;
             revised_prompt?: string;
         };
@@ -2916,32 +2989,32 @@ export interface components {
             text_tokens: number;
             image_tokens: number;
         };
-        /** @description Token counts are those the vendor reported, and 0 where images are priced apiece. */
+        /** @description Token counts as the vendor reported them; 0 for models with a price per image. */
         ImageUsage: {
             input_tokens: number;
             output_tokens: number;
             total_tokens: number;
             input_tokens_details: components["schemas"]["ImageTokenDetails"];
-            /** @description In dollars; null when no price is known. */
+            /** @description US dollars; null if the price is not known. */
             cost: components["schemas"]["Usd"] | null;
             cost_status: components["schemas"]["CostStatus"];
             cost_details: components["schemas"]["CostDetails"];
         };
-        /** @description Size and format are read from the bytes that are sent. */
+        /** @description `size` and `output_format` describe the images that are returned. */
         ImagesResponse: {
             /** @description Unix time in seconds. */
             created: number;
             data: components["schemas"]["ImageItem"][];
             background?: components["schemas"]["ImageBackground"];
-            /** @description Absent when the images differ. */
+            /** @description Absent if the images differ. */
             output_format?: components["schemas"]["ImageFormat"];
-            /** @description WIDTHxHEIGHT. Absent when the images differ. */
+            /** @description WIDTHxHEIGHT. Absent if the images differ. */
             size?: string;
             quality?: string;
             usage: components["schemas"]["ImageUsage"];
             warnings?: components["schemas"]["Warning"][];
         };
-        /** @description Provider group 1, the preview image model and its family. */
+        /** @description Provider group 1: the preview image model and its family (Google). */
         ImageConfigGoogle: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
             image_size?: components["schemas"]["ImageSizeClass"];
@@ -2949,20 +3022,20 @@ export interface components {
             seed?: components["schemas"]["ImageSeed"];
             output_format?: components["schemas"]["ImageFormat"];
         };
-        /** @description Provider group 2. */
+        /** @description Provider group 2: Alibaba. */
         ImageConfigAlibaba: {
             image_size?: components["schemas"]["ImagePixels"];
             n?: number;
             seed?: components["schemas"]["ImageSeed"];
             output_format?: components["schemas"]["ImageFormat"];
         };
-        /** @description Provider group 3. */
+        /** @description Provider group 3: Z.AI. */
         ImageConfigZai: {
             image_size?: components["schemas"]["ImagePixels"];
             n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
         };
-        /** @description Provider group 4. */
+        /** @description Provider group 4: ByteDance. */
         ImageConfigBytedance: {
             image_size?: components["schemas"]["ImagePixels"];
             n?: components["schemas"]["ChatImageCount"];
@@ -2978,7 +3051,7 @@ export interface components {
             n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
         };
-        /** @description OpenAI's image models, and image models of OpenAI-compatible endpoints. */
+        /** @description Image models of OpenAI and of OpenAI-compatible endpoints. */
         ImageConfigOpenai: {
             image_size?: components["schemas"]["ImagePixels"];
             quality?: components["schemas"]["ImageQuality"];
@@ -2987,9 +3060,12 @@ export interface components {
             output_format?: components["schemas"]["ImageFormat"];
             output_compression?: components["schemas"]["ImageCompression"];
         };
-        /** @description Options of an image model; which keys it takes depends on the model's provider. */
+        /** @description Options of an image model. The supported keys depend on the provider of the model. */
         ImageConfig: components["schemas"]["ImageConfigGoogle"] | components["schemas"]["ImageConfigAlibaba"] | components["schemas"]["ImageConfigZai"] | components["schemas"]["ImageConfigBytedance"] | components["schemas"]["ImageConfigXai"] | components["schemas"]["ImageConfigOpenai"];
-        /** @description Ends what the provider may keep of the prompt for the next one, where it wants to be told. */
+        /**
+         * @description Marks the end of the part of the prompt that the provider may cache, for providers that need
+         *     such a mark.
+         */
         CacheControl: {
             /** @enum {string} */
             type: "ephemeral";
@@ -3017,14 +3093,14 @@ export interface components {
              *     }
              */
             image_url: {
-                /** @description An HTTPS address, or a data URL in base64. */
+                /** @description An https address or a base64 data URL. */
                 url: string;
                 /** @enum {string} */
                 detail?: "auto" | "low" | "high";
             };
             cache_control?: components["schemas"]["CacheControl"];
         };
-        /** @description Speech or sound, for models that hear. */
+        /** @description Audio input, for models that support it. */
         AudioPart: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -3032,13 +3108,13 @@ export interface components {
              */
             type: "input_audio";
             input_audio: {
-                /** @description The recording in base64. */
+                /** @description The recording as base64. */
                 data: string;
-                /** @description Such as `wav` or `mp3`. */
+                /** @description The audio format, such as `wav` or `mp3`. */
                 format: string;
             };
         };
-        /** @description A document, such as a PDF, for models that read it. */
+        /** @description A document such as a PDF, for models that read documents. */
         FilePart: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -3046,15 +3122,15 @@ export interface components {
              */
             type: "file";
             file: {
-                /** @description A data URL in base64, such as `data:application/pdf;base64,…`. */
+                /** @description A base64 data URL, such as `data:application/pdf;base64,…`. */
                 file_data?: string;
-                /** @description A file that was given to the provider before; OpenAI alone knows it. */
+                /** @description The id of a file uploaded to OpenAI. Works only with OpenAI. */
                 file_id?: string;
                 filename?: string;
             };
             cache_control?: components["schemas"]["CacheControl"];
         };
-        /** @description What a model said instead of an answer. */
+        /** @description The reason that a model gave for not answering. */
         RefusalPart: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -3074,7 +3150,7 @@ export interface components {
         FunctionCall: {
             name: components["schemas"]["PlainName"];
             /**
-             * @description JSON, as the model wrote it.
+             * @description The arguments as JSON text, as generated by the model. It may be invalid JSON.
              * @example {"city":"Oslo"}
              */
             arguments: string;
@@ -3087,7 +3163,10 @@ export interface components {
              */
             type: "function";
             function: components["schemas"]["FunctionCall"];
-            /** @description What the vendor wants to have back with the result, such as a signature of its thoughts. */
+            /**
+             * @description Data of the vendor, such as a signature of its reasoning. Send it back unchanged with
+             *     the tool result.
+             */
             extra_content?: {
                 [key: string]: unknown;
             };
@@ -3101,7 +3180,7 @@ export interface components {
             type: "custom";
             custom: {
                 name: components["schemas"]["PlainName"];
-                /** @description Free text, as the model wrote it. */
+                /** @description The text input, as generated by the model. */
                 input: string;
             };
         };
@@ -3134,12 +3213,13 @@ export interface components {
             name?: components["schemas"]["PlainName"];
             refusal?: string | null;
             reasoning_content?: string | null;
-            /** @description What an image model drew; a model that sees is shown it in the user's next message. */
+            /** @description Images that an image model made. Models with vision see them in the user's next message. */
             images?: components["schemas"]["ChatImage"][] | null;
             tool_calls?: components["schemas"]["ToolCall"][] | null;
             /**
              * @deprecated
-             * @description What came before `tool_calls`; a message of role `function` has its result.
+             * @description Deprecated in favour of `tool_calls`. A message with the role `function` holds its
+             *     result.
              */
             function_call?: components["schemas"]["FunctionCall"] | null;
         };
@@ -3154,7 +3234,8 @@ export interface components {
         };
         /**
          * @deprecated
-         * @description What came before the messages of role `tool`; the result of the latest `function_call` of its name.
+         * @description Deprecated in favour of messages with the role `tool`. The result of the latest
+         *     `function_call` with this name.
          */
         FunctionMessage: {
             /**
@@ -3176,7 +3257,7 @@ export interface components {
             /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
             name: string;
             description?: string;
-            /** @description A JSON Schema. */
+            /** @description The parameters of the function as a JSON Schema. */
             parameters?: {
                 [key: string]: unknown;
             };
@@ -3191,7 +3272,7 @@ export interface components {
             function: components["schemas"]["FunctionDefinition"];
             cache_control?: components["schemas"]["CacheControl"];
         };
-        /** @description A tool that is called with free text, for models of OpenAI. */
+        /** @description A tool that the model calls with free text. Supported by OpenAI's models. */
         CustomTool: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -3201,7 +3282,7 @@ export interface components {
             custom: {
                 name: components["schemas"]["PlainName"];
                 description?: string;
-                /** @description Any text, or a grammar, as OpenAI defines it. */
+                /** @description Free text, or a grammar as OpenAI defines it. */
                 format?: {
                     [key: string]: unknown;
                 };
@@ -3238,7 +3319,7 @@ export interface components {
             allowed_tools: {
                 /** @enum {string} */
                 mode: "auto" | "required";
-                /** @description Those of `tools` that may be called. */
+                /** @description The tools of the request that the model may call. */
                 tools: components["schemas"]["NamedTool"][];
             };
         };
@@ -3286,17 +3367,18 @@ export interface components {
         /** @enum {string} */
         ReasoningEffort: "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
         StreamOptions: {
-            /** @description End the stream with a chunk that carries `usage`. */
+            /** @description Adds a last chunk that carries `usage`. */
             include_usage?: boolean;
             include_obfuscation?: boolean;
         };
         /**
-         * @description As OpenAI defines it. Fields that are not listed here are passed on to providers that speak the
-         *     same protocol, and reported in `warnings` as ignored elsewhere.
+         * @description OpenAI's chat completion request. Members that are not listed here are passed on to
+         *     providers that speak OpenAI's protocol. For other providers they are dropped and reported in
+         *     `warnings`.
          */
         CreateChatCompletionRequest: {
             /**
-             * @description A language model or an image model.
+             * @description The language model or image model to use.
              * @example gpt-5-mini
              */
             model: components["schemas"]["ModelName"];
@@ -3329,16 +3411,16 @@ export interface components {
             tools?: components["schemas"]["Tool"][];
             tool_choice?: components["schemas"]["ToolChoice"];
             parallel_tool_calls?: boolean;
-            /** @description What the answer may be in, such as `text` and `audio`. */
+            /** @description The types of output that the model should generate, such as `text` and `audio`. */
             modalities?: string[] | null;
             /**
              * @deprecated
-             * @description What came before `tools`.
+             * @description Deprecated in favour of `tools`.
              */
             functions?: components["schemas"]["FunctionDefinition"][];
             /**
              * @deprecated
-             * @description What came before `tool_choice`.
+             * @description Deprecated in favour of `tool_choice`.
              */
             function_call?: ("none" | "auto") | components["schemas"]["FunctionChoice"];
             reasoning_effort?: components["schemas"]["ReasoningEffort"] | null;
@@ -3351,7 +3433,7 @@ export interface components {
             /** @enum {string} */
             type: "image_url";
             image_url: {
-                /** @description A data URL with the true media type, such as `data:image/png;base64,…`. */
+                /** @description A data URL with the media type of the image, such as `data:image/png;base64,…`. */
                 url: string;
             };
         };
@@ -3361,7 +3443,7 @@ export interface components {
             content: string | null;
             refusal?: string | null;
             reasoning_content?: string | null;
-            /** @description The pictures, when the model is an image model. */
+            /** @description The images of an image model. */
             images?: components["schemas"]["ChatImage"][];
             tool_calls?: components["schemas"]["ToolCall"][];
         };
@@ -3391,7 +3473,7 @@ export interface components {
             total_tokens: number;
             prompt_tokens_details?: components["schemas"]["PromptTokensDetails"] | null;
             completion_tokens_details?: components["schemas"]["CompletionTokensDetails"] | null;
-            /** @description In dollars; null when no price is known. */
+            /** @description US dollars; null if the price is not known. */
             cost?: components["schemas"]["Usd"] | null;
             cost_status?: components["schemas"]["CostStatus"];
             cost_details?: components["schemas"]["CostDetails"];
@@ -3406,12 +3488,12 @@ export interface components {
             /** @description The model that answered, as its provider names it. */
             model: string;
             /**
-             * @description The tier that served the call, as OpenAI names it. `usage.cost_details.service_tier` is the
-             *     provider's own word for one that has a price of its own.
+             * @description The service tier that was used, in OpenAI's terms. `usage.cost_details.service_tier` has
+             *     the provider's own name if the tier has its own price.
              * @enum {string|null}
              */
             service_tier?: "auto" | "default" | "flex" | "scale" | "priority" | "fast" | null;
-            /** @description The provider's configuration that answered. */
+            /** @description The configuration with which the provider answered. */
             system_fingerprint?: string;
             choices: components["schemas"]["ChatChoice"][];
             usage: components["schemas"]["ChatUsage"];
@@ -3453,8 +3535,8 @@ export interface components {
         /** @enum {string} */
         ChatCompletionChunkObject: "chat.completion.chunk";
         /**
-         * @description One event of a streamed answer. With `stream_options.include_usage` the last chunk has no
-         *     choices and carries `usage`.
+         * @description One event of a streamed chat completion. With `stream_options.include_usage` the last chunk
+         *     has no choices and carries `usage`.
          */
         ChatCompletionChunk: {
             id: string;
@@ -3472,38 +3554,44 @@ export interface components {
         Modality: "text" | "image" | "audio" | "video" | "pdf";
         /** @enum {string} */
         ModelStatus: "active" | "deprecated" | "deactivated";
-        /** @description Prices in dollars, as decimal strings; what is absent is not known or does not apply. */
+        /** @description Prices in US dollars as decimal strings. Absent prices are not known or do not apply. */
         ModelPricing: {
-            /** @description Dollars an image, by size class, quality or size where the price depends on it. */
+            /** @description US dollars per image, by size class, quality or size if the price depends on it. */
             per_image?: components["schemas"]["ImagePrice"][];
-            /** @description Tokens are what is paid for; `per_image` only estimates them. */
+            /** @description Whether `per_image` is an estimate, since the vendor charges tokens. */
             per_image_is_estimate?: boolean;
-            /** @description Dollars for each input picture of a call, on top of `per_image`. */
+            /** @description US dollars for each input image, in addition to `per_image`. */
             reference_image_usd?: components["schemas"]["Decimal"];
             input_per_million_tokens?: components["schemas"]["Decimal"];
             cached_input_per_million_tokens?: components["schemas"]["Decimal"];
             cache_write_per_million_tokens?: components["schemas"]["Decimal"];
             output_per_million_tokens?: components["schemas"]["Decimal"];
-            /** @description All output of an answer with reasoning, where its price differs. */
+            /** @description Price of all output tokens of a response with reasoning, if it differs. */
             thinking_output_per_million_tokens?: components["schemas"]["Decimal"];
             audio_input_per_million_tokens?: components["schemas"]["Decimal"];
             audio_output_per_million_tokens?: components["schemas"]["Decimal"];
             image_input_per_million_tokens?: components["schemas"]["Decimal"];
             image_output_per_million_tokens?: components["schemas"]["Decimal"];
-            /** @description Prices of the whole request once its input passes the threshold. */
+            /** @description Prices of the whole request if its input exceeds the threshold. */
             tiers?: components["schemas"]["PriceTier"][];
-            /** @description The tiers beside the default one. What is served in a tier that is not listed has no known price. */
+            /**
+             * @description Service tiers with a price of their own. The price of a tier that is not listed is not
+             *     known.
+             */
             service_tiers?: components["schemas"]["ServiceTierPrice"][];
             off_peak?: components["schemas"]["OffPeakPrice"];
         };
-        /** @description A decimal number as text, so that nothing is rounded. */
+        /** @description A decimal number as a string, so that parsers do not round it. */
         Decimal: string;
         ImagePrice: {
             usd: components["schemas"]["Decimal"];
             size_class?: string;
             quality?: string;
             size?: string;
-            /** @description The price of pictures of at most so many pixels; of prices that match, the first counts. */
+            /**
+             * @description The price applies to images of at most this many pixels. If several match, the first
+             *     applies.
+             */
             pixels_max?: number;
         };
         PriceTier: {
@@ -3517,35 +3605,35 @@ export interface components {
             image_input_per_million_tokens?: components["schemas"]["Decimal"];
         };
         ServiceTierPrice: {
-            /** @description The tier, as the vendor's answer names it. */
+            /** @description The service tier as the vendor names it. */
             service_tier: string;
-            /** @description The price, as a multiple of the default tier's. */
+            /** @description Factor on the price of the default tier. */
             multiplier: components["schemas"]["Decimal"];
-            /** @description The price of longer inputs is not known. */
+            /** @description Longest input with a known price, in tokens. */
             input_tokens_max?: number;
         };
-        /** @description Hours in which the vendor asks for less; those of `peak` are at the full price. */
+        /** @description A lower price outside the vendor's peak hours. `peak` lists the hours at the full price. */
         OffPeakPrice: {
-            /** @description The price outside of the peak hours, as a multiple of the full one. */
+            /** @description Factor on the full price outside the peak hours. */
             multiplier: components["schemas"]["Decimal"];
             peak: components["schemas"]["PeakHours"][];
             /**
-             * @description Public holidays of the vendor's country are off-peak as well. The catalog does not know
-             *     them, so a cost in the peak hours is an estimate.
+             * @description Whether public holidays of the vendor's country are off-peak too. The catalog has no
+             *     holidays, so costs in the peak hours are estimates.
              */
             except_holidays?: boolean;
         };
         PeakHours: {
             from: components["schemas"]["HourUtc"];
             to: components["schemas"]["HourUtc"];
-            /** @description Days of the week in UTC, 1 for Monday to 7 for Sunday. */
+            /** @description Days of the week in UTC, 1 (Monday) to 7 (Sunday). */
             weekdays: number[];
         };
-        /** @description A time of the day in UTC; as an end it is not part of the span. */
+        /** @description A time of day in UTC as HH:MM. As the end of a range it is exclusive. */
         HourUtc: string;
         /** @description Prices that the vendor has announced. */
         PriceChange: {
-            /** @description The first day in UTC on which they are valid. */
+            /** @description The first day in UTC on which the prices apply. */
             from: string;
             pricing: components["schemas"]["ModelPricing"];
         };
@@ -3554,7 +3642,7 @@ export interface components {
         Model: {
             id: string;
             object: components["schemas"]["ModelObject"];
-            /** @description Unix time in seconds; 0 when the release date is not known. */
+            /** @description Unix time in seconds; 0 if the release date is not known. */
             created: number;
             /** @description The provider. */
             owned_by: string;
@@ -3564,15 +3652,15 @@ export interface components {
             aliases?: string[];
             input_modalities: components["schemas"]["Modality"][];
             output_modalities: components["schemas"]["Modality"][];
-            /** @description What the model can do; what is absent is not known. */
+            /** @description What the model supports. Absent members are not known. */
             capabilities?: {
                 [key: string]: boolean;
             };
             context_window?: number | null;
             max_output_tokens?: number | null;
-            /** @description The prices of today. */
+            /** @description The current prices. */
             pricing: components["schemas"]["ModelPricing"];
-            /** @description The prices that follow, in the order of their days. */
+            /** @description Future prices, in the order of their first days. */
             price_changes?: components["schemas"]["PriceChange"][];
             image?: components["schemas"]["ImageAbilities"] | null;
             deprecated_at?: string | null;
@@ -3586,9 +3674,9 @@ export interface components {
             data: components["schemas"]["Model"][];
         };
         /**
-         * @description Which sizes the model makes. `list`: only those of `sizes`. `classes`: an aspect ratio of
-         *     `aspect_ratios` at a class of `size_classes`. `free`: any size within the bounds; `sizes` are
-         *     those the vendor recommends. `none`: the model decides.
+         * @description The sizes that the model supports. `list`: only those in `sizes`. `classes`: an aspect ratio
+         *     of `aspect_ratios` with a class of `size_classes`. `free`: any size within the bounds;
+         *     `sizes` are those that the vendor recommends. `none`: the model decides.
          */
         ImageSizeRule: {
             /** @enum {string} */
@@ -3602,34 +3690,34 @@ export interface components {
             side_multiple?: number;
             pixels_min?: number;
             pixels_max?: number;
-            /** @description Pixels of each aspect ratio at the class `1K`; other classes are multiples. */
+            /** @description Pixels of each aspect ratio in the class `1K`; other classes are multiples. */
             aspect_ratio_pixels?: {
                 [key: string]: components["schemas"]["ImagePixels"];
             };
-            /** @description The longer side is at most this many times the shorter one. */
+            /** @description Maximum ratio of the longer side to the shorter side. */
             ratio_max?: number;
         };
         ImageAbilities: {
             size: components["schemas"]["ImageSizeRule"];
             qualities?: string[];
-            /** @description Formats that the vendor itself makes; others are converted by the gateway. */
+            /** @description Formats that the vendor produces; the gateway converts to others. */
             output_formats?: string[];
-            /** @description The format of the vendor's bytes when none is asked for. */
+            /** @description Format that the vendor returns by default. */
             native_format?: components["schemas"]["ImageFormat"];
-            /** @description Whether the vendor itself compresses as it is asked; the gateway does otherwise. */
+            /** @description Whether the vendor applies the requested compression; otherwise the gateway does. */
             output_compression?: boolean;
             input_fidelities?: string[];
-            /** @description Of a longer prompt the rest is not read. */
+            /** @description Maximum prompt length that the model reads; the rest is ignored. */
             prompt_characters_max?: number;
-            /** @description Whether the vendor is told `user`. */
+            /** @description Whether `user` is sent to the vendor. */
             end_user?: boolean;
-            /** @description Whether the vendor takes `moderation`. */
+            /** @description Whether the model takes `moderation`. */
             moderation?: boolean;
             images_per_call_max: number;
             reference_images_min: number;
             reference_images_max: number;
         };
-        /** @description Whole numbers are those that a double holds exactly. */
+        /** @description A string, or a whole number that a double represents exactly. */
         JsonRpcId: string | number;
         JsonRpcRequest: {
             /** @enum {string} */
@@ -3648,8 +3736,8 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description The `_meta` of each request of revision 2026-07-28. `logLevel` asks for log messages in the answer
-         *     to `tools/call`, which is then an event stream.
+         * @description The `_meta` of each request of revision 2026-07-28. With `logLevel`, the response to
+         *     `tools/call` is an event stream that also carries log messages.
          */
         ModernMeta: {
             "io.modelcontextprotocol/protocolVersion": components["schemas"]["ModernRevision"];
@@ -3667,13 +3755,14 @@ export interface components {
             [key: string]: unknown;
         };
         /**
-         * @description The severities of RFC 5424, from the least to the greatest.
+         * @description The severities of RFC 5424, from lowest to highest.
          * @enum {string}
          */
         LogLevel: "debug" | "info" | "notice" | "warning" | "error" | "critical" | "alert" | "emergency";
         /**
-         * @description The request of revision 2026-07-28 that holds an event stream open. Its first message is
-         *     `notifications/subscriptions/acknowledged`; each names the id of this request in its `_meta`.
+         * @description Opens an event stream (revision 2026-07-28). Its first message is
+         *     `notifications/subscriptions/acknowledged`; each message names the id of this request in its
+         *     `_meta`.
          */
         SubscriptionsListen: {
             /** @enum {string} */
@@ -3689,8 +3778,8 @@ export interface components {
             };
         };
         /**
-         * @description What a client of `subscriptions/listen` wants to hear of. Only the list of tools changes here; the
-         *     acknowledgement leaves out what is never told.
+         * @description The events that a client of `subscriptions/listen` requests. The tool server supports
+         *     changes of the tool list; the acknowledgement lists the supported events only.
          */
         SubscriptionFilter: {
             toolsListChanged?: boolean;
@@ -3700,7 +3789,7 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
-        /** @description It has no `id`, and gets no answer. */
+        /** @description A message without an `id`, which gets no response. */
         JsonRpcNotification: {
             /** @enum {string} */
             jsonrpc: "2.0";
@@ -3714,21 +3803,21 @@ export interface components {
             jsonrpc: "2.0";
             id: components["schemas"]["JsonRpcId"];
             result: {
-                /** @description The revision that `initialize` agrees on. */
+                /** @description The revision that `initialize` agreed on. */
                 protocolVersion?: components["schemas"]["LegacyRevision"];
                 /**
-                 * @description In every result of revision 2026-07-28.
+                 * @description Present in every result of revision 2026-07-28.
                  * @enum {string}
                  */
                 resultType?: "complete";
-                /** @description How long a client may keep a list or what it discovered, in that revision. */
+                /** @description Milliseconds for which a client may cache the result (revision 2026-07-28). */
                 ttlMs?: number;
                 /**
-                 * @description Whether others may be given the same.
+                 * @description Whether the result may be shared between users (revision 2026-07-28).
                  * @enum {string}
                  */
                 cacheScope?: "public" | "private";
-                /** @description The revisions that `_meta` may name; only of `server/discover`. */
+                /** @description The revisions that `_meta` may name. Only in the result of `server/discover`. */
                 supportedVersions?: components["schemas"]["ModernRevision"][];
             } & {
                 [key: string]: unknown;
@@ -3740,12 +3829,11 @@ export interface components {
             data?: unknown;
         };
         /**
-         * @description A refusal of the tool server: -32700 for bad JSON, -32600 for what is no JSON-RPC message,
-         *     -32601 for an unknown method, -32602 for an unknown tool, -32001 without a valid key or for a
-         *     session that is none, -32603 for a fault of the gateway, -32000 for the rest. In revision
-         *     2026-07-28 also -32020 for headers that
-         *     contradict the message, and -32022 for a revision that there is not, whose `data` lists those that
-         *     there are. Else `data` is the error as the HTTP API words it.
+         * @description An error of the tool server. -32700: invalid JSON. -32600: not a JSON-RPC message. -32601:
+         *     unknown method. -32602: unknown tool. -32001: no valid key, or unknown session. -32603:
+         *     internal error. -32000: other errors. In revision 2026-07-28 also -32020: headers contradict
+         *     the message, and -32022: unknown revision, with the supported revisions in `data`. For all
+         *     other errors `data` is the error of the HTTP API.
          */
         JsonRpcErrorResponse: {
             /** @enum {string} */
@@ -3755,18 +3843,18 @@ export interface components {
         };
         /** @description A JSON-RPC 2.0 request, notification or response. */
         JsonRpcMessage: components["schemas"]["SubscriptionsListen"] | components["schemas"]["JsonRpcRequest"] | components["schemas"]["JsonRpcNotification"] | components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
-        /** @description One message, or a batch of them. */
+        /** @description A message, or a batch of messages. */
         JsonRpcBody: components["schemas"]["JsonRpcMessage"] | components["schemas"]["JsonRpcMessage"][];
         JsonRpcResponse: components["schemas"]["JsonRpcResultResponse"] | components["schemas"]["JsonRpcErrorResponse"];
-        /** @description The response to one request, or those to the requests of a batch. */
+        /** @description The response to one request, or the responses to a batch. */
         JsonRpcAnswer: components["schemas"]["JsonRpcResponse"] | components["schemas"]["JsonRpcResponse"][];
         /**
-         * @description Begins with the method `initialize`.
+         * @description A revision that begins with the method `initialize`.
          * @enum {string}
          */
         LegacyRevision: "2024-11-05" | "2025-03-26" | "2025-06-18" | "2025-11-25";
         /**
-         * @description Is named by each request.
+         * @description A revision that each request names.
          * @enum {string}
          */
         ModernRevision: "2026-07-28";
@@ -3872,7 +3960,7 @@ export interface components {
         };
     };
     responses: {
-        /** @description The request is malformed, or asks for what cannot be done. */
+        /** @description The request is malformed or not supported. */
         BadRequest: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -3933,7 +4021,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description A budget of the key or of its account does not cover what the call may cost. */
+        /** @description The remaining budget of the key or its account does not cover the maximum cost of the call. */
         PaymentRequired: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -3993,7 +4081,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The key may not do this. */
+        /** @description The key lacks the permission. */
         Forbidden: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4032,7 +4120,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description There were too many attempts from this address, or for this e-mail. */
+        /** @description Too many attempts from this address or for this e-mail. */
         TooManyAttempts: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4054,7 +4142,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description There is no such model or path. */
+        /** @description The model or path does not exist. */
         NotFound: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4093,7 +4181,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The key has ended, or another one replaces it already. */
+        /** @description The key has ended, or was already rotated. */
         KeyNotActive: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4132,7 +4220,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description There is a person with this e-mail. */
+        /** @description A person with this e-mail exists. */
         EmailTaken: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4171,7 +4259,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description They are a member of the account already. */
+        /** @description The person is already a member of the account. */
         AlreadyMember: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4210,7 +4298,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description They are a member of the account already, or it has as many open invitations as it may have. */
+        /** @description The person is already a member, or the account has reached its limit of open invitations. */
         NotInvited: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4249,7 +4337,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The account would be without an owner. */
+        /** @description The change would leave the account without an owner. */
         LastOwner: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4288,7 +4376,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The path does not take the method; `Allow` names those it takes. */
+        /** @description The path does not support the method; `Allow` lists the supported methods. */
         MethodNotAllowed: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4409,7 +4497,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The `Idempotency-Key` is in use, or was used for another request. */
+        /** @description The `Idempotency-Key` belongs to a request that is running, or to a different request. */
         Conflict: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4432,7 +4520,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The content type is not one that this operation reads. */
+        /** @description The operation does not support the content type. */
         UnsupportedMediaType: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4453,7 +4541,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description A rate limit was reached. One of the gateway's own comes with its state. */
+        /** @description A rate limit was reached. If it is a limit of the gateway, the headers show its state. */
         TooManyRequests: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4491,7 +4579,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The head of the request is too large, or has too many headers. */
+        /** @description The request headers are too large or too many. */
         HeadersTooLarge: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4512,7 +4600,7 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
-        /** @description The gateway failed; the log has the detail. */
+        /** @description The gateway failed. Its log has the details. */
         InternalError: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4668,8 +4756,8 @@ export interface components {
             };
         };
         /**
-         * @description The session has ended, or was given to another account. `initialize` without the header
-         *     `Mcp-Session-Id` begins another.
+         * @description The session has ended or belongs to another account. Send `initialize` without the header
+         *     `Mcp-Session-Id` to begin a new one.
          */
         ToolServerNoSession: {
             headers: {
@@ -4695,7 +4783,7 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
-        /** @description The message is refused, with a JSON-RPC error. */
+        /** @description The message is refused with a JSON-RPC error. */
         ToolServerRefusal: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4715,7 +4803,7 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
-        /** @description There is no such session, or no such method in revision 2026-07-28. */
+        /** @description The session does not exist, or the method does not exist in revision 2026-07-28. */
         ToolServerNotFound: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4735,7 +4823,7 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
-        /** @description The API key is missing, invalid or expired. The challenge names the OAuth metadata. */
+        /** @description The API key is missing, invalid or expired. `WWW-Authenticate` names the OAuth metadata. */
         ToolServerUnauthorized: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4761,7 +4849,7 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
-        /** @description The path does not take the method; `Allow` names those it takes. */
+        /** @description The path does not support the method; `Allow` lists the supported methods. */
         ToolServerMethodNotAllowed: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4787,7 +4875,7 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
-        /** @description The gateway is overloaded, or the account holds as many streams as it may. */
+        /** @description The gateway is overloaded, or the account has reached its limit of open event streams. */
         ToolServerBusy: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4813,7 +4901,7 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
-        /** @description The request is refused, in the words of RFC 6749. */
+        /** @description The request is refused with an error of RFC 6749. */
         OAuthRefusal: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4829,7 +4917,7 @@ export interface components {
                 "application/json": components["schemas"]["OAuthError"];
             };
         };
-        /** @description Who asks is not the client, or has no right to. */
+        /** @description The client is not authenticated or not authorized. */
         OAuthUnauthorized: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4846,7 +4934,7 @@ export interface components {
                 "application/json": components["schemas"]["OAuthError"];
             };
         };
-        /** @description The path does not take the method; `Allow` names those it takes. */
+        /** @description The path does not support the method; `Allow` lists the supported methods. */
         OAuthMethodNotAllowed: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4863,12 +4951,12 @@ export interface components {
                 "application/json": components["schemas"]["OAuthError"];
             };
         };
-        /** @description There is too much at the moment; `Retry-After` says when to ask again. */
+        /** @description Too many requests; retry after the time in `Retry-After`. */
         OAuthBusy: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
                 /**
-                 * @description After how many seconds another try makes sense; of registrations that may be an hour.
+                 * @description Seconds after which to retry; up to an hour for registrations.
                  * @example 1
                  */
                 "Retry-After": number;
@@ -4884,7 +4972,7 @@ export interface components {
                 "application/json": components["schemas"]["OAuthError"];
             };
         };
-        /** @description The request is refused, in the words of RFC 6749, as a page for browsers. */
+        /** @description The request is refused with an error of RFC 6749, as an HTML page. */
         OAuthPageRefusal: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4902,7 +4990,7 @@ export interface components {
                 "text/html": string;
             };
         };
-        /** @description Who asks is not the client, or has no right to, as a page for browsers. */
+        /** @description The client is not authenticated or not authorized. The error is an HTML page. */
         OAuthPageUnauthorized: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4921,7 +5009,10 @@ export interface components {
                 "text/html": string;
             };
         };
-        /** @description The path does not take the method; `Allow` names those it takes, as a page for browsers. */
+        /**
+         * @description The path does not support the method; `Allow` lists the supported methods. The error is an
+         *     HTML page.
+         */
         OAuthPageMethodNotAllowed: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4940,7 +5031,7 @@ export interface components {
                 "text/html": string;
             };
         };
-        /** @description There is too much at the moment; `Retry-After` says when to ask again, as a page for browsers. */
+        /** @description Too many requests; retry after the time in `Retry-After`. The error is an HTML page. */
         OAuthPageBusy: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
@@ -4962,64 +5053,64 @@ export interface components {
     };
     parameters: {
         /**
-         * @description The account to act for. By default that of the API key; others are for keys and people who
-         *     operate the gateway, and for people who are members of them.
+         * @description The id of the account to act for. By default, the account of the API key. People may name an
+         *     account that they belong to; operators and their keys may name any account.
          * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
          */
         AccountQuery: components["schemas"]["AccountId"];
         /**
-         * @description The person.
+         * @description The id of the person.
          * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
          */
         MemberPath: components["schemas"]["PersonId"];
         /**
-         * @description The invitation.
+         * @description The id of the invitation.
          * @example inv_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
          */
         InvitationPath: components["schemas"]["InvitationId"];
         /**
-         * @description The session.
+         * @description The id of the session.
          * @example ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a
          */
         SessionIdPath: components["schemas"]["SessionId"];
         /**
-         * @description The account.
+         * @description The id of the account.
          * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
          */
         AccountPath: components["schemas"]["AccountId"];
         /**
-         * @description The key.
+         * @description The id of the key.
          * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
          */
         KeyPath: components["schemas"]["ApiKeyId"];
         /**
-         * @description How many to list.
+         * @description Maximum number of items to return.
          * @example 20
          */
         PageLimit: number;
         /**
-         * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+         * @description The `next_cursor` of the previous page. Send the same filters as for that page.
          * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
          */
         PageCursor: string;
         /**
-         * @description `desc` lists the newest first.
+         * @description `desc` returns the newest first.
          * @example desc
          */
         PageOrder: "asc" | "desc";
         /**
-         * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
-         *     otherwise). By default 30 days before its end.
+         * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
+         *     zone. The default is 30 days before the end of the range.
          * @example 2026-11-01
          */
         UsageFrom: string;
         /**
-         * @description The end of the range, itself left out. By default the end of the current hour.
+         * @description End of the range (exclusive). The default is the end of the current hour.
          * @example 2026-12-01
          */
         UsageTo: string;
         /**
-         * @description What the sums are kept apart by, separated by commas. Days and months are those of UTC.
+         * @description The dimensions to group by, separated by commas. Days and months are in UTC.
          * @example [
          *       "day",
          *       "model"
@@ -5027,139 +5118,140 @@ export interface components {
          */
         UsageGroupBy: components["schemas"]["UsageDimension"][];
         /**
-         * @description Whether calls of live keys are asked for, or those of test keys.
+         * @description Whether to return calls of live keys or of test keys.
          * @example live
          */
         UsageMode: components["schemas"]["Mode"];
         /**
-         * @description Only calls of this model.
+         * @description Return only calls of this model.
          * @example gpt-5-mini
          */
         UsageModel: string;
         /**
-         * @description Only calls that this provider answered.
+         * @description Return only calls that this provider answered.
          * @example openai
          */
         UsageProvider: string;
         /**
-         * @description Only calls whose last attempt was made there and failed.
+         * @description Return only calls whose last attempt failed at this provider.
          * @example openai
          */
         UsageFailedProvider: string;
         /**
-         * @description Only calls with the API key of this id.
+         * @description Return only calls with the API key of this id.
          * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
          */
         UsageKey: components["schemas"]["AnyId"];
         /**
-         * @description Only calls with API keys that this person made.
+         * @description Return only calls with API keys that this person created.
          * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
          */
         UsageMember: components["schemas"]["PersonId"];
         /**
-         * @description Only calls that came this way.
+         * @description Return only calls through this API.
          * @example chat
          */
         UsageFace: components["schemas"]["Face"];
         /**
-         * @description Only calls for this.
+         * @description Return only calls of this modality.
          * @example image
          */
         UsageModality: components["schemas"]["CallModality"];
         /**
-         * @description Only calls that ended so.
+         * @description Return only calls with this outcome.
          * @example failed
          */
         UsageOutcome: components["schemas"]["CallOutcome"];
         /**
-         * @description The form of the file, else that of the first type in `Accept` that is known, else JSON. In CSV a
-         *     text that a spreadsheet would take for a formula begins with an apostrophe. JSON Lines begin with
-         *     the range and end with the number of rows, as JSON does.
+         * @description The file format. The default is the first supported type in `Accept`, then JSON. In CSV, a
+         *     text that a spreadsheet would read as a formula is prefixed with an apostrophe. JSON Lines
+         *     begin with the range and end with the number of rows.
          * @example jsonl
          */
         ExportFormatQuery: components["schemas"]["ExportFormat"];
         /**
-         * @description `time` sorts by hour, day or month where `group_by` has one, then by its other members; `cost`
-         *     by what was spent.
+         * @description `time` sorts by the hour, day or month in `group_by`, then by its other dimensions; `cost`
+         *     sorts by cost.
          * @example cost
          */
         UsageOrderBy: "time" | "cost";
         /**
-         * @description Only calls that began at this time or later: a time or a date (ISO 8601, UTC unless it says
-         *     otherwise).
+         * @description Return only calls that began at or after this time: a time or a date in ISO 8601, UTC if it
+         *     names no time zone.
          * @example 2026-11-01
          */
         CallsFrom: string;
         /**
-         * @description Only calls that began before this time.
+         * @description Return only calls that began before this time.
          * @example 2026-12-01
          */
         CallsTo: string;
         /**
-         * @description Only calls of live keys, or of test keys.
+         * @description Return only calls of live keys, or of test keys.
          * @example live
          */
         CallsMode: components["schemas"]["Mode"];
         /**
-         * @description Only calls with the API key of this id.
+         * @description Return only calls with the API key of this id.
          * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
          */
         CallsKey: components["schemas"]["AnyId"];
         /**
-         * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
-         *     alone; messages without it share what the key has without one.
+         * @description The session id from the response to `initialize`. Cancellations and the log level apply to
+         *     this session only; messages without the header share those of the API key.
          * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
          */
         ToolSessionHeader: string;
         /**
-         * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
-         *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
-         *     older revision does not contradict a `_meta` of 2026-07-28.
+         * @description The MCP revision: the one agreed in `initialize`, or the one that the request names in
+         *     `_meta`. If the header is repeated, it counts once. An older revision in the header does not
+         *     conflict with a `_meta` of 2026-07-28.
          * @example 2025-06-18
          */
         ProtocolVersionHeader: string;
         /**
-         * @description The method of the message; required by revision 2026-07-28.
+         * @description The method of the message. Required by revision 2026-07-28.
          * @example tools/call
          */
         McpMethodHeader: string;
         /**
-         * @description The tool that `tools/call` names; required by revision 2026-07-28. What a header cannot hold is
-         *     written as `=?base64?<base64 of its UTF-8>?=`.
+         * @description The name of the tool that `tools/call` calls. Required by revision 2026-07-28. Encode
+         *     characters that a header cannot hold as `=?base64?<base64 of the UTF-8>?=`.
          * @example list-models
          */
         McpNameHeader: string;
         /**
-         * @description Names the request for a day, so that it can be sent again: the same key with the same request
-         *     is given the answer of the first, which is charged once. While the first is being answered, and
-         *     with another request, it is 409.
+         * @description Makes a retry safe for 24 hours: the same key with the same request returns the first
+         *     response, and the call is charged once. While the first request is running, or if the
+         *     request differs, the response is 409.
          * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
          */
         IdempotencyKeyHeader: components["schemas"]["IdempotencyKey"];
         /**
-         * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
-         *     the cache.
+         * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+         *     response and does not cache it.
          * @example no-cache
          */
         CacheControlHeader: string;
         /**
-         * @description For how many seconds this answer may be remembered; 0 turns the cache off.
+         * @description Seconds for which this response may be cached; 0 disables the cache.
          * @example 3600
          */
         CacheTtlHeader: string;
         /**
-         * @description With `true`, what would be adjusted with a warning is refused with 400.
+         * @description With `true`, a request that would be adjusted with a warning is refused with 400.
          * @example true
          */
         StrictHeader: components["schemas"]["Switch"];
         /**
-         * @description With `true`, only the first route of the first model is tried.
+         * @description With `true`, the gateway tries only the first route of the first model.
          * @example true
          */
         NoFallbackHeader: components["schemas"]["Switch"];
         /**
-         * @description With `true`, a picture of which nobody knows whether it was made, since the connection to its
-         *     provider ended when that had the whole request, is asked for again, and may be charged twice.
+         * @description With `true`, the gateway repeats an image request whose result was lost because the
+         *     connection to the provider ended after the whole request was sent. The image may then be
+         *     charged twice.
          * @example true
          */
         AllowRepeatHeader: components["schemas"]["Switch"];
@@ -5174,22 +5266,22 @@ export interface components {
     };
     headers: {
         /**
-         * @description Names the session that this answer to `initialize` begins. Further requests send it back.
+         * @description The id of the session that this response begins. Send it with later messages.
          * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
          */
         ToolSession: string;
         /**
-         * @description The address to go on at.
+         * @description The address to continue at.
          * @example /oauth/interaction/V1StGXR8_Z5jdHi6B-myT
          */
         Location: string;
         /**
-         * @description Names this answer in the logs and in the ledger.
+         * @description The id of this response in the logs and in the ledger.
          * @example req_01a202c5d236fab9fecc777406b8e6c8
          */
         RequestId: string;
         /**
-         * @description The public identifier of the model that answered.
+         * @description The identifier of the model that answered.
          * @example alibaba/qwen-image-plus
          */
         ModelId: string;
@@ -5199,7 +5291,8 @@ export interface components {
          */
         Provider: string;
         /**
-         * @description The model that was tried last, else the one that was asked for, once it is known.
+         * @description The model that was tried last, or the requested model if none was tried. Absent if the model
+         *     is not recognized.
          * @example alibaba/qwen-image-plus
          */
         FailedModelId: string;
@@ -5209,40 +5302,39 @@ export interface components {
          */
         FailedProvider: string;
         /**
-         * @description Whether the answer was remembered.
+         * @description Whether the response came from the cache.
          * @example miss
          */
         Cache: components["schemas"]["CacheOutcome"];
         /**
-         * @description What this answer cost, in dollars. Absent when the price is not known.
+         * @description Cost of this response in US dollars. Absent if the price is not known.
          * @example 0.03
          */
         Cost: string;
         /**
-         * @description Each provider that was tried, in order, with its outcome, as `provider=outcome`.
+         * @description The attempts in order, each as `provider=outcome`.
          * @example alibaba=ok
          */
         Attempts: string;
         /**
-         * @description `true` where the answer is that of an earlier request with the same `Idempotency-Key`;
-         *     `x-request-id` is then that of the earlier one.
+         * @description `true` if this is the response to an earlier request with the same `Idempotency-Key`;
+         *     `x-request-id` is then that of the earlier request.
          * @example true
          */
         Replayed: components["schemas"]["Switch"];
         /**
-         * @description `false` where sending the same again would not help, or might be charged twice. OpenAI's
-         *     clients heed it.
+         * @description `false` if a retry would not help or might be charged twice. OpenAI's clients obey it.
          * @example false
          */
         ShouldRetry: components["schemas"]["Switch"];
         /**
-         * @description How many parameters were adjusted; the body's `warnings` names them.
+         * @description Number of adjusted parameters; `warnings` in the body describes them.
          * @example 1
          */
         Warnings: number;
         /**
-         * @description Requests allowed in the window. Of the account's limit and the key's these headers tell the one
-         *     that leaves less, and only the kinds that are limited.
+         * @description Requests allowed in the window. The `x-ratelimit` headers show the stricter of the account's
+         *     and the key's limits, and only kinds that are limited.
          * @example 6000
          */
         LimitRequests: number;
@@ -5252,7 +5344,7 @@ export interface components {
          */
         RemainingRequests: number;
         /**
-         * @description Time until the window ends, as `12s`.
+         * @description Time until the window ends, for example `12s`.
          * @example 60s
          */
         ResetRequests: string;
@@ -5262,12 +5354,13 @@ export interface components {
          */
         LimitTokens: number;
         /**
-         * @description Tokens left in the window. A call takes what it may use, and gives back the rest when it ends.
+         * @description Tokens left in the window. A call reserves the tokens that it may use and returns the rest
+         *     when it ends.
          * @example 199999
          */
         RemainingTokens: number;
         /**
-         * @description Time until the window ends, as `12s`.
+         * @description Time until the window ends, for example `12s`.
          * @example 60s
          */
         ResetTokens: string;
@@ -5282,59 +5375,61 @@ export interface components {
          */
         RemainingImages: number;
         /**
-         * @description Time until the window ends, as `12s`.
+         * @description Time until the window ends, for example `12s`.
          * @example 60s
          */
         ResetImages: string;
         /**
-         * @description What is left of each limit of account and key, by its name, as IETF
-         *     draft-ietf-httpapi-ratelimit-headers writes it: `r` is left, for `t` seconds more.
+         * @description What is left of each limit of the account and the key, as in IETF
+         *     draft-ietf-httpapi-ratelimit-headers: `r` units are left for `t` seconds.
          * @example "requests-per-account";r=5999;t=60, "concurrency-per-key";r=9
          */
         RateLimit: string;
         /**
-         * @description Each limit of account and key, by its name, as IETF draft-ietf-httpapi-ratelimit-headers writes
-         *     it: `q` in each window of `w` seconds, of the unit `qu` or of requests.
+         * @description Each limit of the account and the key, as in IETF draft-ietf-httpapi-ratelimit-headers: `q`
+         *     units in each window of `w` seconds. The unit is `qu`, by default requests.
          * @example "requests-per-account";q=6000;w=60, "concurrency-per-key";q=10;qu="concurrent-requests"
          */
         RateLimitPolicy: string;
         /**
-         * @description How the client may say who it is (RFC 6749 section 5.2).
+         * @description How the client can authenticate (RFC 6749 section 5.2).
          * @example Basic realm="https://gateway.example"
          */
         OAuthChallenge: string;
         /**
-         * @description After how many seconds another try makes sense, at most 60.
+         * @description Seconds after which to retry, at most 60.
          * @example 1
          */
         RetryAfter: number;
         /**
-         * @description After how many seconds the first request may be answered; absent where the key was used for another one.
+         * @description Seconds until the first request may be answered. Absent if the key was used for a different
+         *     request.
          * @example 1
          */
         RetryAfterFirst: number;
         /**
-         * @description Holds the session, or ends it. `HttpOnly`, `SameSite=Lax`, and over https `Secure`.
+         * @description Sets or deletes the session cookie, with `HttpOnly`, `SameSite=Lax` and, over https,
+         *     `Secure`.
          * @example gateway_session=abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000
          */
         SessionCookie: string;
         /**
-         * @description The methods that the path takes (RFC 9110 section 10.2.1).
+         * @description The methods that the path supports (RFC 9110 section 10.2.1).
          * @example POST
          */
         Allow: string;
         /**
-         * @description Holds the session, as for signing in. Absent where the person is signed in already.
+         * @description Sets the session cookie. Absent if the person was already signed in.
          * @example gateway_session=abJ2y8zq5kVwX1mN0pQrStUvWxYz3456789-_ABCDEF; Path=/; HttpOnly; SameSite=Lax; Max-Age=2592000
          */
         NewSessionCookie: string;
         /**
-         * @description A secret is in the answer.
+         * @description Forbids caching, since the response contains a secret.
          * @example no-store
          */
         NotStored: "no-store";
         /**
-         * @description Comes with an event stream, and keeps proxies such as nginx from holding it back.
+         * @description Sent with an event stream, so that proxies such as nginx do not buffer it.
          * @example no
          */
         Buffering: "no";
@@ -5349,7 +5444,7 @@ export interface components {
          */
         Deprecation: string;
         /**
-         * @description When the model will be gone (RFC 8594).
+         * @description When the model will be shut down (RFC 8594).
          * @example Fri, 11 Dec 2026 00:00:00 GMT
          */
         Sunset: string;
@@ -5363,36 +5458,37 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Names the request for a day, so that it can be sent again: the same key with the same request
-                 *     is given the answer of the first, which is charged once. While the first is being answered, and
-                 *     with another request, it is 409.
+                 * @description Makes a retry safe for 24 hours: the same key with the same request returns the first
+                 *     response, and the call is charged once. While the first request is running, or if the
+                 *     request differs, the response is 409.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
                 /**
-                 * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
-                 *     the cache.
+                 * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+                 *     response and does not cache it.
                  * @example no-cache
                  */
                 "cache-control"?: components["parameters"]["CacheControlHeader"];
                 /**
-                 * @description For how many seconds this answer may be remembered; 0 turns the cache off.
+                 * @description Seconds for which this response may be cached; 0 disables the cache.
                  * @example 3600
                  */
                 "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
                 /**
-                 * @description With `true`, what would be adjusted with a warning is refused with 400.
+                 * @description With `true`, a request that would be adjusted with a warning is refused with 400.
                  * @example true
                  */
                 "x-gateway-strict"?: components["parameters"]["StrictHeader"];
                 /**
-                 * @description With `true`, only the first route of the first model is tried.
+                 * @description With `true`, the gateway tries only the first route of the first model.
                  * @example true
                  */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
                 /**
-                 * @description With `true`, a picture of which nobody knows whether it was made, since the connection to its
-                 *     provider ended when that had the whole request, is asked for again, and may be charged twice.
+                 * @description With `true`, the gateway repeats an image request whose result was lost because the
+                 *     connection to the provider ended after the whole request was sent. The image may then be
+                 *     charged twice.
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
@@ -5496,36 +5592,37 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Names the request for a day, so that it can be sent again: the same key with the same request
-                 *     is given the answer of the first, which is charged once. While the first is being answered, and
-                 *     with another request, it is 409.
+                 * @description Makes a retry safe for 24 hours: the same key with the same request returns the first
+                 *     response, and the call is charged once. While the first request is running, or if the
+                 *     request differs, the response is 409.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
                 /**
-                 * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
-                 *     the cache.
+                 * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+                 *     response and does not cache it.
                  * @example no-cache
                  */
                 "cache-control"?: components["parameters"]["CacheControlHeader"];
                 /**
-                 * @description For how many seconds this answer may be remembered; 0 turns the cache off.
+                 * @description Seconds for which this response may be cached; 0 disables the cache.
                  * @example 3600
                  */
                 "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
                 /**
-                 * @description With `true`, what would be adjusted with a warning is refused with 400.
+                 * @description With `true`, a request that would be adjusted with a warning is refused with 400.
                  * @example true
                  */
                 "x-gateway-strict"?: components["parameters"]["StrictHeader"];
                 /**
-                 * @description With `true`, only the first route of the first model is tried.
+                 * @description With `true`, the gateway tries only the first route of the first model.
                  * @example true
                  */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
                 /**
-                 * @description With `true`, a picture of which nobody knows whether it was made, since the connection to its
-                 *     provider ended when that had the whole request, is asked for again, and may be charged twice.
+                 * @description With `true`, the gateway repeats an image request whose result was lost because the
+                 *     connection to the provider ended after the whole request was sent. The image may then be
+                 *     charged twice.
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
@@ -5625,36 +5722,37 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description Names the request for a day, so that it can be sent again: the same key with the same request
-                 *     is given the answer of the first, which is charged once. While the first is being answered, and
-                 *     with another request, it is 409.
+                 * @description Makes a retry safe for 24 hours: the same key with the same request returns the first
+                 *     response, and the call is charged once. While the first request is running, or if the
+                 *     request differs, the response is 409.
                  * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
                  */
                 "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
                 /**
-                 * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
-                 *     the cache.
+                 * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+                 *     response and does not cache it.
                  * @example no-cache
                  */
                 "cache-control"?: components["parameters"]["CacheControlHeader"];
                 /**
-                 * @description For how many seconds this answer may be remembered; 0 turns the cache off.
+                 * @description Seconds for which this response may be cached; 0 disables the cache.
                  * @example 3600
                  */
                 "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
                 /**
-                 * @description With `true`, what would be adjusted with a warning is refused with 400.
+                 * @description With `true`, a request that would be adjusted with a warning is refused with 400.
                  * @example true
                  */
                 "x-gateway-strict"?: components["parameters"]["StrictHeader"];
                 /**
-                 * @description With `true`, only the first route of the first model is tried.
+                 * @description With `true`, the gateway tries only the first route of the first model.
                  * @example true
                  */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
                 /**
-                 * @description With `true`, a picture of which nobody knows whether it was made, since the connection to its
-                 *     provider ended when that had the whole request, is asked for again, and may be charged twice.
+                 * @description With `true`, the gateway repeats an image request whose result was lost because the
+                 *     connection to the provider ended after the whole request was sent. The image may then be
+                 *     charged twice.
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
@@ -5668,7 +5766,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The answer. */
+            /** @description The chat completion. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -5732,12 +5830,12 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description With `true`, what would be adjusted with a warning is refused with 400.
+                 * @description With `true`, a request that would be adjusted with a warning is refused with 400.
                  * @example true
                  */
                 "x-gateway-strict"?: components["parameters"]["StrictHeader"];
                 /**
-                 * @description With `true`, only the first route of the first model is tried.
+                 * @description With `true`, the gateway tries only the first route of the first model.
                  * @example true
                  */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
@@ -5830,12 +5928,12 @@ export interface operations {
                  */
                 exclude_deprecated: boolean;
                 /**
-                 * @description Maximum number of models returned.
+                 * @description Maximum number of models to return.
                  * @example 20
                  */
                 limit?: number;
                 /**
-                 * @description Only models of this family or provider, for example `claude` or `alibaba`.
+                 * @description Return only models of this family or provider, for example `claude` or `alibaba`.
                  * @example claude
                  */
                 family?: components["schemas"]["PlainName"];
@@ -5913,7 +6011,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description A model identifier or alias. A slash inside it may be sent as it is or as `%2F`.
+                 * @description Model identifier or alias. Send a slash in it unchanged or as `%2F`.
                  * @example alibaba/qwen-image-plus
                  */
                 model: components["schemas"]["ModelName"];
@@ -5985,15 +6083,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
-                 *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
-                 *     older revision does not contradict a `_meta` of 2026-07-28.
+                 * @description The MCP revision: the one agreed in `initialize`, or the one that the request names in
+                 *     `_meta`. If the header is repeated, it counts once. An older revision in the header does not
+                 *     conflict with a `_meta` of 2026-07-28.
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
                 /**
-                 * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
-                 *     alone; messages without it share what the key has without one.
+                 * @description The session id from the response to `initialize`. Cancellations and the log level apply to
+                 *     this session only; messages without the header share those of the API key.
                  * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
                  */
                 "mcp-session-id"?: components["parameters"]["ToolSessionHeader"];
@@ -6003,7 +6101,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The server, or the stream. */
+            /** @description The server description, or the event stream. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6050,53 +6148,54 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
-                 *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
-                 *     older revision does not contradict a `_meta` of 2026-07-28.
+                 * @description The MCP revision: the one agreed in `initialize`, or the one that the request names in
+                 *     `_meta`. If the header is repeated, it counts once. An older revision in the header does not
+                 *     conflict with a `_meta` of 2026-07-28.
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
                 /**
-                 * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
-                 *     alone; messages without it share what the key has without one.
+                 * @description The session id from the response to `initialize`. Cancellations and the log level apply to
+                 *     this session only; messages without the header share those of the API key.
                  * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
                  */
                 "mcp-session-id"?: components["parameters"]["ToolSessionHeader"];
                 /**
-                 * @description The method of the message; required by revision 2026-07-28.
+                 * @description The method of the message. Required by revision 2026-07-28.
                  * @example tools/call
                  */
                 "mcp-method"?: components["parameters"]["McpMethodHeader"];
                 /**
-                 * @description The tool that `tools/call` names; required by revision 2026-07-28. What a header cannot hold is
-                 *     written as `=?base64?<base64 of its UTF-8>?=`.
+                 * @description The name of the tool that `tools/call` calls. Required by revision 2026-07-28. Encode
+                 *     characters that a header cannot hold as `=?base64?<base64 of the UTF-8>?=`.
                  * @example list-models
                  */
                 "mcp-name"?: components["parameters"]["McpNameHeader"];
                 /**
-                 * @description `no-cache` asks for a fresh answer, which is then remembered; `no-store` also keeps it out of
-                 *     the cache.
+                 * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+                 *     response and does not cache it.
                  * @example no-cache
                  */
                 "cache-control"?: components["parameters"]["CacheControlHeader"];
                 /**
-                 * @description For how many seconds this answer may be remembered; 0 turns the cache off.
+                 * @description Seconds for which this response may be cached; 0 disables the cache.
                  * @example 3600
                  */
                 "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
                 /**
-                 * @description With `true`, what would be adjusted with a warning is refused with 400.
+                 * @description With `true`, a request that would be adjusted with a warning is refused with 400.
                  * @example true
                  */
                 "x-gateway-strict"?: components["parameters"]["StrictHeader"];
                 /**
-                 * @description With `true`, only the first route of the first model is tried.
+                 * @description With `true`, the gateway tries only the first route of the first model.
                  * @example true
                  */
                 "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
                 /**
-                 * @description With `true`, a picture of which nobody knows whether it was made, since the connection to its
-                 *     provider ended when that had the whole request, is asked for again, and may be charged twice.
+                 * @description With `true`, the gateway repeats an image request whose result was lost because the
+                 *     connection to the provider ended after the whole request was sent. The image may then be
+                 *     charged twice.
                  * @example true
                  */
                 "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
@@ -6110,7 +6209,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The JSON-RPC answer, or a stream of messages that ends with it. */
+            /** @description The JSON-RPC response, or a stream of messages that ends with it. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6130,7 +6229,7 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            /** @description The message needs no answer. */
+            /** @description The message is accepted and needs no response. */
             202: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6157,15 +6256,15 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The revision of the Model Context Protocol: the one that client and server agreed on, or the one
-                 *     that the request names in its `_meta`. A header that is sent twice counts once, and one of an
-                 *     older revision does not contradict a `_meta` of 2026-07-28.
+                 * @description The MCP revision: the one agreed in `initialize`, or the one that the request names in
+                 *     `_meta`. If the header is repeated, it counts once. An older revision in the header does not
+                 *     conflict with a `_meta` of 2026-07-28.
                  * @example 2025-06-18
                  */
                 "mcp-protocol-version"?: components["parameters"]["ProtocolVersionHeader"];
                 /**
-                 * @description The session that the answer to `initialize` gave. What is cancelled or set concerns this session
-                 *     alone; messages without it share what the key has without one.
+                 * @description The session id from the response to `initialize`. Cancellations and the log level apply to
+                 *     this session only; messages without the header share those of the API key.
                  * @example 6oDOoN2tqRVpcdsSEuzFWTYHNlY6DqtZl4xdqQWyOIs
                  */
                 "mcp-session-id"?: components["parameters"]["ToolSessionHeader"];
@@ -6175,7 +6274,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Nothing is left of the session. */
+            /** @description The session has ended. */
             204: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6363,7 +6462,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page that posts the answer to the client, for `response_mode=form_post`. */
+            /** @description An HTML form that posts the response to the client, for `response_mode=form_post`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6374,7 +6473,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description To where the person signs in and decides, or back to the client. */
+            /** @description Redirects to the page where the person signs in and decides, or back to the client. */
             303: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6383,7 +6482,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is refused, and no address of it is followed. */
+            /** @description The request is refused. The browser is not redirected. */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6436,7 +6535,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A page that posts the answer to the client, for `response_mode=form_post`. */
+            /** @description An HTML form that posts the response to the client, for `response_mode=form_post`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6447,7 +6546,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description To where the person signs in and decides, or back to the client. */
+            /** @description Redirects to the page where the person signs in and decides, or back to the client. */
             303: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6456,7 +6555,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is refused, and no address of it is followed. */
+            /** @description The request is refused. The browser is not redirected. */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6499,7 +6598,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description A page that posts the answer to the client, for `response_mode=form_post`. */
+            /** @description An HTML form that posts the response to the client, for `response_mode=form_post`. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6510,7 +6609,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description To where the person signs in and decides, or back to the client. */
+            /** @description Redirects to the page where the person signs in and decides, or back to the client. */
             303: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6519,7 +6618,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            /** @description The request is refused, and no address of it is followed. */
+            /** @description The request is refused. The browser is not redirected. */
             400: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6620,7 +6719,7 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            /** @description To the page, which is the next one now. */
+            /** @description Redirects to the next page. */
             303: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6779,7 +6878,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The token does not hold any more, or never did. */
+            /** @description The token is no longer valid, or never was. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6819,7 +6918,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Whether the token holds, and what for. */
+            /** @description Whether the token is active, with its metadata. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -6895,33 +6994,34 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description Only accounts whose name has this in it, or whose id it is; a to z are also A to Z.
+                 * @description Return only accounts whose name contains this text (ignoring case of a to z) or whose id
+                 *     equals it.
                  * @example harbour
                  */
                 search?: string;
                 /**
-                 * @description Include what the accounts have done and have.
+                 * @description Include the activity of each account.
                  * @example true
                  */
                 include_activity: boolean;
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
@@ -6932,7 +7032,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of accounts. */
+            /** @description A page of accounts. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7084,13 +7184,13 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description Include what the accounts have done and have.
+                 * @description Include the activity of each account.
                  * @example true
                  */
                 include_activity: boolean;
@@ -7098,7 +7198,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The account.
+                 * @description The id of the account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 id: components["parameters"]["AccountPath"];
@@ -7168,8 +7268,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -7177,7 +7277,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The account.
+                 * @description The id of the account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 id: components["parameters"]["AccountPath"];
@@ -7199,7 +7299,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The account as it is now. */
+            /** @description The updated account. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7262,38 +7362,38 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
                 /**
-                 * @description Only acts of this kind.
+                 * @description Return only this kind of action.
                  * @example key.create
                  */
                 action?: components["schemas"]["AuditAction"];
                 /**
-                 * @description Only acts on what has this id.
+                 * @description Return only actions on the object with this id.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 target?: components["schemas"]["AnyId"];
                 /**
-                 * @description Only acts of this person or API key.
+                 * @description Return only actions of the person or API key with this id.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
                 by?: components["schemas"]["AnyId"];
@@ -7304,7 +7404,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of acts. */
+            /** @description A page of audit events. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7355,8 +7455,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -7367,7 +7467,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is remembered, and for how long. */
+            /** @description The settings of the cache. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7508,48 +7608,48 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
                 /**
-                 * @description Only keys in this state.
+                 * @description Return only keys with this status.
                  * @example active
                  */
                 state?: components["schemas"]["ApiKeyState"];
                 /**
-                 * @description Only keys of this kind.
+                 * @description Return only keys of this kind.
                  * @example connection
                  */
                 kind?: components["schemas"]["ApiKeyKind"];
                 /**
-                 * @description Only keys of this mode.
+                 * @description Return only keys of this mode.
                  * @example live
                  */
                 mode?: components["schemas"]["Mode"];
                 /**
-                 * @description Only keys whose name has this in it; a to z are also A to Z.
+                 * @description Return only keys whose name contains this text, ignoring case of a to z.
                  * @example server
                  */
                 name?: string;
                 /**
-                 * @description Only keys that this person made.
+                 * @description Return only keys that the person with this id created.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
                 created_by?: components["schemas"]["PersonId"];
@@ -7560,7 +7660,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of keys. */
+            /** @description A page of keys. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7648,8 +7748,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -7685,7 +7785,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The key, with its secret. */
+            /** @description The key with its secret. */
             201: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7770,8 +7870,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -7779,7 +7879,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The key.
+                 * @description The id of the key.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 id: components["parameters"]["KeyPath"];
@@ -7869,8 +7969,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -7878,7 +7978,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The key.
+                 * @description The id of the key.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 id: components["parameters"]["KeyPath"];
@@ -7887,7 +7987,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The key as it is now. */
+            /** @description The revoked key. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -7968,8 +8068,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -7977,7 +8077,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The key.
+                 * @description The id of the key.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 id: components["parameters"]["KeyPath"];
@@ -7999,7 +8099,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The key as it is now. */
+            /** @description The updated key. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8083,8 +8183,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -8092,7 +8192,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The key.
+                 * @description The id of the key.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 id: components["parameters"]["KeyPath"];
@@ -8110,7 +8210,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The new key, with its secret. */
+            /** @description The new key with its secret. */
             201: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8196,23 +8296,23 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
@@ -8223,7 +8323,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of programs. */
+            /** @description A page of programs. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8272,23 +8372,23 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
@@ -8299,7 +8399,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of attempts. */
+            /** @description A page of attempts. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8356,17 +8456,17 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
@@ -8377,7 +8477,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of attempts. */
+            /** @description A page of attempts. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8431,7 +8531,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description What is open to who is not signed in. */
+            /** @description What the gateway offers to people who are not signed in. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8538,17 +8638,17 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
@@ -8559,7 +8659,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of sessions. */
+            /** @description A page of sessions. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8682,7 +8782,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description They are over. */
+            /** @description The sessions have ended. */
             204: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8793,8 +8893,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -8814,7 +8914,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The key, with its secret. */
+            /** @description The key with its secret. */
             201: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -8901,7 +9001,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The session.
+                 * @description The id of the session.
                  * @example ses_7b1c2d3e4f6f1d1c2f8a0b4f0c9d3e5a
                  */
                 session_id: components["parameters"]["SessionIdPath"];
@@ -8910,7 +9010,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is over. */
+            /** @description The session has ended. */
             204: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9054,7 +9154,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description It is changed. */
+            /** @description The password is changed. */
             204: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9079,22 +9179,22 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
                 /**
-                 * @description Only keys in this state.
+                 * @description Return only keys with this status.
                  * @example active
                  */
                 state?: components["schemas"]["ApiKeyState"];
@@ -9105,7 +9205,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of connections. */
+            /** @description A page of connections. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9193,7 +9293,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The key.
+                 * @description The id of the key.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 id: components["parameters"]["KeyPath"];
@@ -9202,7 +9302,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is over. */
+            /** @description The connection has ended. */
             204: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9227,7 +9327,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The account.
+                 * @description The id of the account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 id: components["parameters"]["AccountPath"];
@@ -9236,7 +9336,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One is no member of it any more. */
+            /** @description The person is no longer a member. */
             204: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9260,23 +9360,23 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
@@ -9287,7 +9387,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of members. */
+            /** @description A page of members. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9331,8 +9431,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -9353,7 +9453,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The invitation, with its link. */
+            /** @description The invitation with its link. */
             201: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9396,8 +9496,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -9405,7 +9505,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The person.
+                 * @description The id of the person.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
                 id: components["parameters"]["MemberPath"];
@@ -9414,7 +9514,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description They are no member any more; their keys are. */
+            /** @description The removed member and the keys that stay. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9507,8 +9607,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -9516,7 +9616,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The person.
+                 * @description The id of the person.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
                 id: components["parameters"]["MemberPath"];
@@ -9534,7 +9634,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The member as they are now. */
+            /** @description The updated member. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9574,8 +9674,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -9583,7 +9683,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The person.
+                 * @description The id of the person.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
                 id: components["parameters"]["MemberPath"];
@@ -9703,23 +9803,23 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
@@ -9730,7 +9830,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of invitations. */
+            /** @description A page of invitations. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9774,8 +9874,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -9783,7 +9883,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The invitation.
+                 * @description The id of the invitation.
                  * @example inv_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 id: components["parameters"]["InvitationPath"];
@@ -9792,7 +9892,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description It is withdrawn. */
+            /** @description The invitation is withdrawn. */
             204: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -9829,7 +9929,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description What is offered. */
+            /** @description The invitation. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10020,24 +10120,24 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
-                 *     otherwise). By default 30 days before its end.
+                 * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
+                 *     zone. The default is 30 days before the end of the range.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["UsageFrom"];
                 /**
-                 * @description The end of the range, itself left out. By default the end of the current hour.
+                 * @description End of the range (exclusive). The default is the end of the current hour.
                  * @example 2026-12-01
                  */
                 to?: components["parameters"]["UsageTo"];
                 /**
-                 * @description What the sums are kept apart by, separated by commas. Days and months are those of UTC.
+                 * @description The dimensions to group by, separated by commas. Days and months are in UTC.
                  * @example [
                  *       "day",
                  *       "model"
@@ -10045,63 +10145,63 @@ export interface operations {
                  */
                 group_by?: components["parameters"]["UsageGroupBy"];
                 /**
-                 * @description Whether calls of live keys are asked for, or those of test keys.
+                 * @description Whether to return calls of live keys or of test keys.
                  * @example live
                  */
                 mode: components["parameters"]["UsageMode"];
                 /**
-                 * @description Only calls of this model.
+                 * @description Return only calls of this model.
                  * @example gpt-5-mini
                  */
                 model?: components["parameters"]["UsageModel"];
                 /**
-                 * @description Only calls that this provider answered.
+                 * @description Return only calls that this provider answered.
                  * @example openai
                  */
                 provider?: components["parameters"]["UsageProvider"];
                 /**
-                 * @description Only calls with the API key of this id.
+                 * @description Return only calls with the API key of this id.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 key?: components["parameters"]["UsageKey"];
                 /**
-                 * @description Only calls with API keys that this person made.
+                 * @description Return only calls with API keys that this person created.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
                 member?: components["parameters"]["UsageMember"];
                 /**
-                 * @description Only calls that came this way.
+                 * @description Return only calls through this API.
                  * @example chat
                  */
                 face?: components["parameters"]["UsageFace"];
                 /**
-                 * @description Only calls for this.
+                 * @description Return only calls of this modality.
                  * @example image
                  */
                 modality?: components["parameters"]["UsageModality"];
                 /**
-                 * @description Only calls that ended so.
+                 * @description Return only calls with this outcome.
                  * @example failed
                  */
                 outcome?: components["parameters"]["UsageOutcome"];
                 /**
-                 * @description `time` sorts by hour, day or month where `group_by` has one, then by its other members; `cost`
-                 *     by what was spent.
+                 * @description `time` sorts by the hour, day or month in `group_by`, then by its other dimensions; `cost`
+                 *     sorts by cost.
                  * @example cost
                  */
                 order_by: components["parameters"]["UsageOrderBy"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
@@ -10112,7 +10212,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of groups, and the sums of the whole range. */
+            /** @description A page of groups, and the sums of the whole range. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10207,24 +10307,24 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
-                 *     otherwise). By default 30 days before its end.
+                 * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
+                 *     zone. The default is 30 days before the end of the range.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["UsageFrom"];
                 /**
-                 * @description The end of the range, itself left out. By default the end of the current hour.
+                 * @description End of the range (exclusive). The default is the end of the current hour.
                  * @example 2026-12-01
                  */
                 to?: components["parameters"]["UsageTo"];
                 /**
-                 * @description What the sums are kept apart by, separated by commas. Days and months are those of UTC.
+                 * @description The dimensions to group by, separated by commas. Days and months are in UTC.
                  * @example [
                  *       "day",
                  *       "model"
@@ -10232,54 +10332,54 @@ export interface operations {
                  */
                 group_by?: components["parameters"]["UsageGroupBy"];
                 /**
-                 * @description Whether calls of live keys are asked for, or those of test keys.
+                 * @description Whether to return calls of live keys or of test keys.
                  * @example live
                  */
                 mode: components["parameters"]["UsageMode"];
                 /**
-                 * @description Only calls of this model.
+                 * @description Return only calls of this model.
                  * @example gpt-5-mini
                  */
                 model?: components["parameters"]["UsageModel"];
                 /**
-                 * @description Only calls that this provider answered.
+                 * @description Return only calls that this provider answered.
                  * @example openai
                  */
                 provider?: components["parameters"]["UsageProvider"];
                 /**
-                 * @description Only calls with the API key of this id.
+                 * @description Return only calls with the API key of this id.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 key?: components["parameters"]["UsageKey"];
                 /**
-                 * @description Only calls with API keys that this person made.
+                 * @description Return only calls with API keys that this person created.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
                 member?: components["parameters"]["UsageMember"];
                 /**
-                 * @description Only calls that came this way.
+                 * @description Return only calls through this API.
                  * @example chat
                  */
                 face?: components["parameters"]["UsageFace"];
                 /**
-                 * @description Only calls for this.
+                 * @description Return only calls of this modality.
                  * @example image
                  */
                 modality?: components["parameters"]["UsageModality"];
                 /**
-                 * @description Only calls that ended so.
+                 * @description Return only calls with this outcome.
                  * @example failed
                  */
                 outcome?: components["parameters"]["UsageOutcome"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
                 /**
-                 * @description The form of the file, else that of the first type in `Accept` that is known, else JSON. In CSV a
-                 *     text that a spreadsheet would take for a formula begins with an apostrophe. JSON Lines begin with
-                 *     the range and end with the number of rows, as JSON does.
+                 * @description The file format. The default is the first supported type in `Accept`, then JSON. In CSV, a
+                 *     text that a spreadsheet would read as a formula is prefixed with an apostrophe. JSON Lines
+                 *     begin with the range and end with the number of rows.
                  * @example jsonl
                  */
                 format?: components["parameters"]["ExportFormatQuery"];
@@ -10290,7 +10390,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of it, as it is read. One that ends without its end is not whole. */
+            /**
+             * @description The report, streamed. A JSON or JSON Lines file without the final number of rows is
+             *     incomplete.
+             */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10369,71 +10472,71 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
-                 *     otherwise). By default 30 days before its end.
+                 * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
+                 *     zone. The default is 30 days before the end of the range.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["UsageFrom"];
                 /**
-                 * @description The end of the range, itself left out. By default the end of the current hour.
+                 * @description End of the range (exclusive). The default is the end of the current hour.
                  * @example 2026-12-01
                  */
                 to?: components["parameters"]["UsageTo"];
                 /**
-                 * @description Whether calls of live keys are asked for, or those of test keys.
+                 * @description Whether to return calls of live keys or of test keys.
                  * @example live
                  */
                 mode: components["parameters"]["UsageMode"];
                 /**
-                 * @description Only calls of this model.
+                 * @description Return only calls of this model.
                  * @example gpt-5-mini
                  */
                 model?: components["parameters"]["UsageModel"];
                 /**
-                 * @description Only calls that this provider answered.
+                 * @description Return only calls that this provider answered.
                  * @example openai
                  */
                 provider?: components["parameters"]["UsageProvider"];
                 /**
-                 * @description Only calls with the API key of this id.
+                 * @description Return only calls with the API key of this id.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 key?: components["parameters"]["UsageKey"];
                 /**
-                 * @description Only calls with API keys that this person made.
+                 * @description Return only calls with API keys that this person created.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
                 member?: components["parameters"]["UsageMember"];
                 /**
-                 * @description Only calls that came this way.
+                 * @description Return only calls through this API.
                  * @example chat
                  */
                 face?: components["parameters"]["UsageFace"];
                 /**
-                 * @description Only calls for this.
+                 * @description Return only calls of this modality.
                  * @example image
                  */
                 modality?: components["parameters"]["UsageModality"];
                 /**
-                 * @description Only calls that ended so.
+                 * @description Return only calls with this outcome.
                  * @example failed
                  */
                 outcome?: components["parameters"]["UsageOutcome"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
                 /**
-                 * @description The form of the file, else that of the first type in `Accept` that is known, else JSON. In CSV a
-                 *     text that a spreadsheet would take for a formula begins with an apostrophe. JSON Lines begin with
-                 *     the range and end with the number of rows, as JSON does.
+                 * @description The file format. The default is the first supported type in `Accept`, then JSON. In CSV, a
+                 *     text that a spreadsheet would read as a formula is prefixed with an apostrophe. JSON Lines
+                 *     begin with the range and end with the number of rows.
                  * @example jsonl
                  */
                 format?: components["parameters"]["ExportFormatQuery"];
@@ -10444,7 +10547,10 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description All of it, as it is read. One that ends without its end is not whole. */
+            /**
+             * @description The requests, streamed. A JSON or JSON Lines file without the final number of rows is
+             *     incomplete.
+             */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10572,99 +10678,99 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description How many to list.
+                 * @description Maximum number of items to return.
                  * @example 20
                  */
                 limit: components["parameters"]["PageLimit"];
                 /**
-                 * @description Where to go on - the `next_cursor` of the page before, asked with the same filters.
+                 * @description The `next_cursor` of the previous page. Send the same filters as for that page.
                  * @example eyJhZnRlciI6WzE3OTUzNDg4MDAwMDAsImFkdF8xIl19
                  */
                 cursor?: components["parameters"]["PageCursor"];
                 /**
-                 * @description `desc` lists the newest first.
+                 * @description `desc` returns the newest first.
                  * @example desc
                  */
                 order: components["parameters"]["PageOrder"];
                 /**
-                 * @description Only calls that began at this time or later: a time or a date (ISO 8601, UTC unless it says
-                 *     otherwise).
+                 * @description Return only calls that began at or after this time: a time or a date in ISO 8601, UTC if it
+                 *     names no time zone.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["CallsFrom"];
                 /**
-                 * @description Only calls that began before this time.
+                 * @description Return only calls that began before this time.
                  * @example 2026-12-01
                  */
                 to?: components["parameters"]["CallsTo"];
                 /**
-                 * @description Only calls of live keys, or of test keys.
+                 * @description Return only calls of live keys, or of test keys.
                  * @example live
                  */
                 mode?: components["parameters"]["CallsMode"];
                 /**
-                 * @description Only calls of this model.
+                 * @description Return only calls of this model.
                  * @example gpt-5-mini
                  */
                 model?: components["parameters"]["UsageModel"];
                 /**
-                 * @description Only calls that this provider answered.
+                 * @description Return only calls that this provider answered.
                  * @example openai
                  */
                 provider?: components["parameters"]["UsageProvider"];
                 /**
-                 * @description Only calls with the API key of this id.
+                 * @description Return only calls with the API key of this id.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 key_id?: components["parameters"]["CallsKey"];
                 /**
-                 * @description Only calls that came this way.
+                 * @description Return only calls through this API.
                  * @example chat
                  */
                 face?: components["parameters"]["UsageFace"];
                 /**
-                 * @description Only calls for this.
+                 * @description Return only calls of this modality.
                  * @example image
                  */
                 modality?: components["parameters"]["UsageModality"];
                 /**
-                 * @description Only calls that ended so.
+                 * @description Return only calls with this outcome.
                  * @example failed
                  */
                 outcome?: components["parameters"]["UsageOutcome"];
                 /**
-                 * @description Only calls that were answered with this error.
+                 * @description Return only calls that were answered with this error code.
                  * @example provider_error
                  */
                 error_code?: components["schemas"]["ErrorCode"];
                 /**
-                 * @description Only calls whose last attempt was made there and failed.
+                 * @description Return only calls whose last attempt failed at this provider.
                  * @example openai
                  */
                 failed_provider?: components["parameters"]["UsageFailedProvider"];
                 /**
-                 * @description Only calls whose last attempt failed so.
+                 * @description Return only calls whose last attempt failed in this way.
                  * @example rate_limited
                  */
                 failure?: components["schemas"]["FailureKind"];
                 /**
-                 * @description Only calls that the response cache answered, did not know, or was not asked for.
+                 * @description Return only calls with this cache result.
                  * @example hit
                  */
                 cache?: components["schemas"]["CacheOutcome"];
                 /**
-                 * @description Only calls with API keys that this person made.
+                 * @description Return only calls with API keys that this person created.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
                 member?: components["parameters"]["UsageMember"];
                 /**
-                 * @description Only calls that cost more than so many dollars.
+                 * @description Return only calls that cost more than this amount in US dollars.
                  * @example 0.05
                  */
                 cost_above_usd?: components["schemas"]["DecimalUsd"];
@@ -10675,7 +10781,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description One page of calls. */
+            /** @description A page of requests. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10790,39 +10896,39 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
-                 *     otherwise). By default 30 days before its end.
+                 * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
+                 *     zone. The default is 30 days before the end of the range.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["UsageFrom"];
                 /**
-                 * @description The end of the range, itself left out. By default the end of the current hour.
+                 * @description End of the range (exclusive). The default is the end of the current hour.
                  * @example 2026-12-01
                  */
                 to?: components["parameters"]["UsageTo"];
                 /**
-                 * @description Whether calls of live keys are asked for, or those of test keys.
+                 * @description Whether to return calls of live keys or of test keys.
                  * @example live
                  */
                 mode: components["parameters"]["UsageMode"];
                 /**
-                 * @description Only calls of this model.
+                 * @description Return only calls of this model.
                  * @example gpt-5-mini
                  */
                 model?: components["parameters"]["UsageModel"];
                 /**
-                 * @description Only calls with the API key of this id.
+                 * @description Return only calls with the API key of this id.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 key_id?: components["parameters"]["CallsKey"];
                 /**
-                 * @description Only calls with API keys that this person made.
+                 * @description Return only calls with API keys that this person created.
                  * @example usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b
                  */
                 member?: components["parameters"]["UsageMember"];
@@ -10881,29 +10987,29 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description The beginning of the range, itself included, as a time or a date (ISO 8601, UTC unless it says
-                 *     otherwise). By default 30 days before its end.
+                 * @description Start of the range (inclusive), as a time or a date in ISO 8601; UTC if it names no time
+                 *     zone. The default is 30 days before the end of the range.
                  * @example 2026-11-01
                  */
                 from?: components["parameters"]["UsageFrom"];
                 /**
-                 * @description The end of the range, itself left out. By default the end of the current hour.
+                 * @description End of the range (exclusive). The default is the end of the current hour.
                  * @example 2026-12-01
                  */
                 to?: components["parameters"]["UsageTo"];
                 /**
-                 * @description Whether calls of live keys are asked for, or those of test keys.
+                 * @description Whether to return calls of live keys or of test keys.
                  * @example live
                  */
                 mode: components["parameters"]["UsageMode"];
                 /**
-                 * @description Only calls with the API key of this id.
+                 * @description Return only calls with the API key of this id.
                  * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
                  */
                 key_id?: components["parameters"]["CallsKey"];
@@ -10914,7 +11020,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The keys and causes, at most 100, the most frequent first. */
+            /** @description The keys and causes, at most 100, most frequent first. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -10964,8 +11070,8 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
@@ -10973,7 +11079,7 @@ export interface operations {
             header?: never;
             path: {
                 /**
-                 * @description The id of the call.
+                 * @description The id of the request.
                  * @example req_01a202c5d236fab9fecc777406b8e6c8
                  */
                 id: components["schemas"]["CallId"];
@@ -10982,7 +11088,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The call. */
+            /** @description The request. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
@@ -11090,13 +11196,13 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description The account to act for. By default that of the API key; others are for keys and people who
-                 *     operate the gateway, and for people who are members of them.
+                 * @description The id of the account to act for. By default, the account of the API key. People may name an
+                 *     account that they belong to; operators and their keys may name any account.
                  * @example acc_6f1d1c2f8a0b4f0c9d3e5a7b1c2d3e4f
                  */
                 account_id?: components["parameters"]["AccountQuery"];
                 /**
-                 * @description Only this model, by its identifier or one of its aliases.
+                 * @description Return only this model, by its identifier or one of its aliases.
                  * @example alibaba/qwen-image-plus
                  */
                 model?: components["schemas"]["ModelName"];
@@ -11220,7 +11326,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The providers that are configured, then the others. */
+            /** @description The configured providers, followed by the others. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];

@@ -205,7 +205,7 @@ export type CheckError = {
   data?: unknown
 }
 
-/** What is read of a schema to word an error. */
+/** The members of a schema that error messages use. */
 export type CheckedSchema = {
   description?: string
   examples?: unknown[]
@@ -218,6 +218,8 @@ export type CheckedSchema = {
   pattern?: string
   format?: string
   discriminator?: { propertyName: string; values: string[] }
+  'x-must'?: string
+  'x-secret'?: boolean
 }
 
 /** Says whether a value is allowed, after filling its defaults in place; \`errors\` tells why not. */

@@ -2,19 +2,15 @@ import type { settingsCheck } from '../../generated/settings-check.js'
 import { settings } from '../../generated/settings.ts'
 import { removedSettings } from './removed.ts'
 
-/** What a check of the settings complains about, with the setting and the remedy. */
-export function complaintText({
-  instancePath,
-  keyword,
-  message = '',
-  params,
-  parentSchema,
-}: NonNullable<typeof settingsCheck.errors>[number]): string {
+type CheckError = NonNullable<typeof settingsCheck.errors>[number]
+
+/** Describes an invalid setting: its name, the value unless it may be a secret, and the remedy. */
+export function complaintText(error: CheckError): string {
+  const { instancePath, keyword, message = '', params } = error
   const members = instancePath.slice(1).split('/')
   const path = members.map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~')).join('.')
-  const setting = settings.find(({ name }) => name === path)
+  const setting = settings.find((one) => one.name === path)
   const name = setting?.variable ?? (path === '' ? 'gateway.yaml' : path)
-  if (keyword === 'enum') return `${name} must be one of: ${String(params['allowedValues'])}.`
   if (keyword === 'additionalProperties') {
     const unknown = String(params['additionalProperty'])
     const now = path === 'limits' ? removedSettings[unknown] : undefined
@@ -24,21 +20,32 @@ export function complaintText({
   if (keyword === 'unevaluatedProperties') {
     return `${name}: there is no '${String(params['unevaluatedProperty'])}'.`
   }
-  const words = complaintWords[keyword]
-  const described = setting?.description ?? parentSchema?.description
-  return `${name} ${words === undefined ? message : words(params, described)}.`
+  return `${name} ${complaintWords[keyword]?.(error) ?? `${message}.`}`
 }
 
-type Words = (params: Record<string, unknown>, description?: string) => string
+const complaintWords: Readonly<Record<string, (error: CheckError) => string>> = {
+  enum: ({ params, data }) =>
+    `must be one of: ${[params['allowedValues']].flat().join(', ')}; it is ${JSON.stringify(data)}.`,
+  type: ({ params: { type }, data }) => {
+    const isSecret = type === 'string' || typeof data === 'object'
+    const what = typeNames[String(type)] ?? `of the type ${String(type)}`
+    return `must be ${what}${isSecret ? '' : notValue(data)}.`
+  },
+  minimum: ({ params, data }) => `must be at least ${String(params['limit'])}${notValue(data)}.`,
+  maximum: ({ params, data }) => `must be at most ${String(params['limit'])}${notValue(data)}.`,
+  pattern: ({ params, parentSchema = {}, data }) => {
+    const { description, examples = [], 'x-must': must, 'x-secret': isSecret } = parentSchema
+    if (must === undefined) {
+      return `is malformed: ${JSON.stringify(data)}. Expected: ${description ?? String(params['pattern'])}`
+    }
+    // An address may hold a password.
+    const isShown = !isSecret && !String(data).includes('@')
+    return `must ${must}${isShown ? notValue(data) : ''}. For example: ${String(examples[0])}`
+  },
+}
 
-const complaintWords: Readonly<Record<string, Words>> = {
-  type: ({ type }) => `must be ${typeNames[String(type)] ?? `of the type ${String(type)}`}`,
-  minimum: ({ limit }) => `must be at least ${String(limit)}`,
-  maximum: ({ limit }) => `must be at most ${String(limit)}`,
-  pattern: ({ pattern }, description) =>
-    description === undefined
-      ? `must be written as ${String(pattern)}`
-      : `is not what it should be: ${description.split('\n', 1)[0]!.replace(/\.$/, '')}`,
+function notValue(value: unknown): string {
+  return `, not ${JSON.stringify(value)}`
 }
 
 const typeNames: Readonly<Record<string, string>> = {

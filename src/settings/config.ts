@@ -185,7 +185,7 @@ function complaintsAboutCatalog(
 const tableHead =
   '| Setting | `gateway.yaml` | Default | Applied by | What it is |\n|---|---|---|---|---|\n'
 const configFileRow =
-  '| `CONFIG_FILE` |  |  | restart | Path of `gateway.yaml`. There is none unless this is set. |'
+  '| `CONFIG_FILE` |  |  | restart | Path of `gateway.yaml`. By default, no file is read. |'
 
 /** The settings as Markdown tables, one for each group, for docs/settings.md. */
 export function settingsTable(): string {

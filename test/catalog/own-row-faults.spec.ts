@@ -43,7 +43,7 @@ describe('an entry of the setting catalog', () => {
     },
     {
       entry: { 'own/m': { pricing: { per_image: [{ usd: -1 }] } } },
-      says: /^catalog\.own\/m\.pricing\.per_image\.0\.usd is not what it should be/,
+      says: /^catalog\.own\/m\.pricing\.per_image\.0\.usd is malformed: .*Expected: A decimal number/,
     },
     {
       entry: { 'own/m': { capabilities: { vison: true } } },

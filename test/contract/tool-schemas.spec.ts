@@ -112,7 +112,7 @@ describe('the schemas that tools/list tells', () => {
     expect(properties!['n']).to.include({
       type: 'number',
       description:
-        'How many pictures to create. Each is priced. A whole number from 1 to 4. Default: 1.',
+        'Number of images to create. Each is charged. A whole number from 1 to 4. Default: 1.',
     })
   })
 

@@ -114,13 +114,21 @@ describe('settings', () => {
       says: /^trusted_proxies: '10\.0\.0\.0\/33' is no address and no network/,
     },
     { name: 'a word where a number belongs', variables: { PORT: 'eighty' }, says: /^PORT must be/ },
-    { name: 'a fraction', variables: { PORT: '80.5' }, says: /^PORT must be a whole number\.$/ },
+    {
+      name: 'a fraction',
+      variables: { PORT: '80.5' },
+      says: /^PORT must be a whole number, not "80\.5"\.$/,
+    },
     {
       name: 'a base URL with a path',
       variables: { BASE_URL: 'https://a.b/c' },
-      says: /^BASE_URL /,
+      says: /^BASE_URL must be .* without a path, not "https:\/\/a\.b\/c"\. For example: https:/,
     },
-    { name: 'a value off a list', variables: { LOG_LEVEL: 'loud' }, says: /one of: silent,fatal/ },
+    {
+      name: 'a value off a list',
+      variables: { LOG_LEVEL: 'loud' },
+      says: /one of: silent, fatal.*; it is "loud"\.$/,
+    },
     {
       name: 'a missing file',
       variables: { CONFIG_FILE: '/no/such' },
@@ -135,7 +143,7 @@ describe('settings', () => {
     {
       name: 'a limit of nothing',
       file: { limits: { upstream_connections_max: 0 } },
-      says: /^limits\.upstream_connections_max must be at least 1\.$/,
+      says: /^limits\.upstream_connections_max must be at least 1, not 0\.$/,
     },
     {
       name: 'a limit that is no setting any more, with what holds now',

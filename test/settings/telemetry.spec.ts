@@ -64,12 +64,12 @@ describe('the settings of traces and metrics', () => {
     [
       'gRPC',
       { OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' },
-      'OTEL_EXPORTER_OTLP_PROTOCOL must be one of: http/protobuf,http/json.',
+      'OTEL_EXPORTER_OTLP_PROTOCOL must be one of: http/protobuf, http/json; it is "grpc".',
     ],
     [
       'another scheme',
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4318' },
-      'OTEL_EXPORTER_OTLP_ENDPOINT is not what it should be: Collector of OpenTelemetry',
+      'OTEL_EXPORTER_OTLP_ENDPOINT must begin with http:// or https://.',
     ],
     [
       'no address',
@@ -101,7 +101,7 @@ describe('the settings of traces and metrics', () => {
     [
       'more than all',
       { OTEL_TRACES_SAMPLER_ARG: '1.5' },
-      'OTEL_TRACES_SAMPLER_ARG must be at most 1.',
+      'OTEL_TRACES_SAMPLER_ARG must be at most 1, not 1.5.',
     ],
     [
       'an unknown sampler',
