@@ -10,9 +10,9 @@ export type ArtifactStore = {
   upsert(kind: string, id: string, payload: Payload, expiresInSeconds?: number): Promise<void>
   find(kind: string, id: string): Promise<Payload | undefined>
   findByUid(kind: 'Session', uid: string): Promise<Payload | undefined>
-  /** Rejects for all but the first. */
+  /** Marks a code or token as used. Rejects from the second use on. */
   consume(kind: string, id: string): Promise<void>
-  /** Notes that a code was exchanged: another use is a replay. */
+  /** Marks a code as exchanged: another use is a replay. */
   finishExchange(code: string): Promise<void>
   destroy(kind: string, id: string): Promise<void>
   /** Whether a person has connected the client with this redirect host. */
@@ -21,30 +21,30 @@ export type ArtifactStore = {
   revokeByGrantId(grantId: string): Promise<void>
 }
 
-/** Keys that sign, the newest first, and keys of cookies. */
+/** Signing keys, the newest first, and keys for cookie signatures. */
 export type OAuthKeys = { signing: readonly JWK[]; cookies: readonly string[] }
 
-/** The store as oidc-provider's adapter; `refusalOf` words what the store refuses. */
+/** The store as oidc-provider's adapter; `refusalOf` maps the store's errors to OAuth errors. */
 export function adapterOver(
   store: ArtifactStore,
   refusalOf: (error: unknown, kind: string) => unknown,
 ): AdapterFactory {
   return (kind) => {
-    const told = async <T>(asked: Promise<T>): Promise<T> => {
+    const mapped = async <T>(result: Promise<T>): Promise<T> => {
       try {
-        return await asked
+        return await result
       } catch (error) {
         throw refusalOf(error, kind)
       }
     }
     const adapter: Adapter = {
-      upsert: (id, payload, expiresIn) => told(store.upsert(kind, id, { ...payload }, expiresIn)),
-      find: (id) => told(store.find(kind, id)),
+      upsert: (id, payload, expiresIn) => mapped(store.upsert(kind, id, { ...payload }, expiresIn)),
+      find: (id) => mapped(store.find(kind, id)),
       findByUserCode: async () => undefined,
-      findByUid: (uid) => told(store.findByUid('Session', uid)),
-      consume: (id) => told(store.consume(kind, id)),
-      destroy: (id) => told(store.destroy(kind, id)),
-      revokeByGrantId: (grantId) => told(store.revokeByGrantId(grantId)),
+      findByUid: (uid) => mapped(store.findByUid('Session', uid)),
+      consume: (id) => mapped(store.consume(kind, id)),
+      destroy: (id) => mapped(store.destroy(kind, id)),
+      revokeByGrantId: (grantId) => mapped(store.revokeByGrantId(grantId)),
     }
     return adapter
   }

@@ -9,8 +9,8 @@ export type FetchPublic = (
 
 /** Fetches the documents that clients publish. */
 export type ClientDocuments = {
-  /** Whether the sender of the current request may have another document fetched. */
-  hasRoom(): boolean
+  /** Whether the limit of pending fetches of the current request's sender allows another one. */
+  mayFetch(): boolean
   /** As `fetch`. */
   fetch: typeof fetch
 }
@@ -26,40 +26,40 @@ type Options = {
   limits: DocumentLimits
 }
 
-/** A client has a name, some addresses and its keys. */
+/** A document contains a name, a few addresses and keys. */
 const bytesMax = 16_384
-/** A sign-in fetches a document twice; a host that fails is not asked again at once. */
+/** A sign-in fetches a document twice; a failed fetch is not repeated within this time. */
 const retryMs = 10_000
 const failedMax = 1000
-/** Each holds a connection for two seconds at most. */
+/** Each fetch holds a connection for two seconds at most. */
 const fetchesMax = 32
 const fetchesPerAddressMax = 4
-/** As in oidc-provider's documentation. */
+/** The value in oidc-provider's documentation. */
 const timeoutMs = 2500
 
 /**
- * Fetches documents of clients, whose metadata it corrects, and keys of clients, verbatim; oidc-provider
- * calls it as `fetch`. The pending fetches of one origin are limited, so that others find room.
+ * Fetches client documents, whose metadata it corrects, and keys of clients, which it returns unchanged;
+ * oidc-provider calls it as `fetch`. Pending fetches are limited in total and for each origin.
  */
 export function createClientDocuments(options: Options): ClientDocuments {
   const { fetchPublic, askedFrom, limits } = options
   const failed = new LRUCache<string, Error>({ max: failedMax, ttl: retryMs })
   const fetches = createFetches(limits)
   return {
-    hasRoom: () => fetches.haveRoom(askedFrom()),
+    mayFetch: () => fetches.mayBegin(askedFrom()),
     fetch: async (address, init) => {
       const url = address instanceof Request ? address.url : new URL(address).href
-      const known = failed.get(url)
-      if (known !== undefined) throw known
+      const failure = failed.get(url)
+      if (failure !== undefined) throw failure
       const origin = askedFrom()
-      if (!fetches.haveRoom(origin)) throw new Error('Too many documents of clients are fetched.')
+      if (!fetches.mayBegin(origin)) throw new Error('Too many client documents are being fetched.')
       fetches.begin(origin)
       try {
         const signal = init?.signal ?? AbortSignal.timeout(timeoutMs)
         const given: unknown = JSON.parse(await fetchPublic(url, { bytesMax, signal }))
         return Response.json(isDocument(given, url) ? documentOf(given) : given)
       } catch (error) {
-        // One request may fetch it twice, and a stranger any number of times.
+        // One request may fetch it twice, and a caller may repeat the request at will.
         if (error instanceof Error) failed.set(url, error)
         throw error
       } finally {
@@ -74,19 +74,19 @@ function createFetches({
   oauthDocumentFetchesMax: max = fetchesMax,
   oauthDocumentFetchesPerAddressMax: perAddressMax = fetchesPerAddressMax,
 }: DocumentLimits) {
-  const underWay = new Map<string, number>()
+  const pending = new Map<string, number>()
   let total = 0
-  const of = (origin: string) => underWay.get(origin) ?? 0
+  const of = (origin: string) => pending.get(origin) ?? 0
   return {
-    haveRoom: (origin: string) => total < max && of(origin) < perAddressMax,
+    mayBegin: (origin: string) => total < max && of(origin) < perAddressMax,
     begin: (origin: string) => {
       total++
-      underWay.set(origin, of(origin) + 1)
+      pending.set(origin, of(origin) + 1)
     },
     end: (origin: string) => {
       total--
-      if (of(origin) > 1) underWay.set(origin, of(origin) - 1)
-      else underWay.delete(origin)
+      if (of(origin) > 1) pending.set(origin, of(origin) - 1)
+      else pending.delete(origin)
     },
   }
 }
@@ -103,7 +103,7 @@ function isDocument(given: unknown, url: string): given is ClientDocument {
 }
 
 function documentOf(given: ClientDocument): object {
-  // Default `none`: a client with a document has no secret.
+  // The default is `none`, since a client with a document has no secret.
   const { token_endpoint_auth_method: method = 'none', client_id: id } = given
   return { ...clientMetadata({ ...given, token_endpoint_auth_method: method }), client_id: id }
 }

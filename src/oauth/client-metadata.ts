@@ -13,51 +13,54 @@ const offeredGrants = ['authorization_code', 'refresh_token']
 const aboutClient = ['client_uri', 'logo_uri', 'policy_uri', 'tos_uri'] as const
 
 /**
- * The metadata of a client, corrected: real clients omit `application_type` or have it wrong, and
- * ask for grants and scopes that are not offered (docs/oauth.md#what-clients-say).
+ * Corrects the metadata of a client: real clients omit `application_type` or send a wrong one, and
+ * request grants and scopes that are not supported (docs/oauth.md#what-clients-say).
  * Throws an OAuthRefusal.
  */
 export function clientMetadata(given: unknown): ClientMetadata {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw unfit('The client is described by a JSON object.')
+    throw invalid('The body must be a JSON object with the metadata of the client.')
   }
-  const said = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
-  const { redirect_uris: redirects, token_endpoint_auth_method: method } = said
+  const metadata = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
+  const { redirect_uris: redirects, token_endpoint_auth_method: method } = metadata
   if (!Array.isArray(redirects) || redirects.length === 0) {
-    throw new OAuthRefusal('invalid_redirect_uri', "'redirect_uris' must list an address.")
+    throw new OAuthRefusal(
+      'invalid_redirect_uri',
+      "'redirect_uris' must be a list with at least one address.",
+    )
   }
   if (redirects.length > redirectsMax) {
     throw new OAuthRefusal(
       'invalid_redirect_uri',
-      `'redirect_uris' may list ${redirectsMax} addresses.`,
+      `'redirect_uris' may have at most ${redirectsMax} addresses, not ${redirects.length}.`,
     )
   }
   const kinds = redirects.map(redirectKind)
-  const isNative = kinds.includes('native') || said['application_type'] === 'native'
+  const isNative = kinds.includes('native') || metadata['application_type'] === 'native'
   return {
     redirect_uris: redirects,
     application_type: isNative ? 'native' : 'web',
-    grant_types: grantsOf(said['grant_types']),
+    grant_types: grantsOf(metadata['grant_types']),
     response_types: ['code'],
     ...(method === undefined
       ? {}
       : { token_endpoint_auth_method: textOf(method, 'token_endpoint_auth_method') }),
-    ...nameOf(said['client_name']),
-    ...addressesOf(said),
-    ...contactsOf(said['contacts']),
-    ...(method === 'private_key_jwt' ? keysOf(said) : {}),
+    ...nameOf(metadata['client_name']),
+    ...addressesOf(metadata),
+    ...contactsOf(metadata['contacts']),
+    ...(method === 'private_key_jwt' ? keysOf(metadata) : {}),
   }
 }
 
 function grantsOf(given: unknown): string[] {
   if (given === undefined) return offeredGrants
-  if (!Array.isArray(given)) throw unfit("'grant_types' must be a list.")
+  if (!Array.isArray(given)) throw invalid("'grant_types' must be a list.")
   const offered = offeredGrants.filter((grant) => given.includes(grant))
   if (offered.includes('authorization_code')) return offered
-  throw unfit(
+  throw invalid(
     given.includes('client_credentials')
-      ? "A client of the grant 'client_credentials' is made by an administrator of an account, and does not register itself."
-      : "None of the 'grant_types' is offered. Ask for authorization_code, with refresh_token.",
+      ? "Clients with the grant 'client_credentials' cannot register themselves. An administrator of an account creates them."
+      : "None of the 'grant_types' is supported. Send authorization_code, with or without refresh_token.",
   )
 }
 
@@ -69,9 +72,9 @@ function nameOf(given: unknown): { client_name?: string } {
 }
 
 /** Addresses of pages about the client; only https addresses are kept. */
-function addressesOf(said: Record<string, unknown>): Partial<ClientMetadata> {
+function addressesOf(metadata: Record<string, unknown>): Partial<ClientMetadata> {
   const addresses = aboutClient.flatMap((member) => {
-    const given = said[member]
+    const given = metadata[member]
     const isTaken =
       typeof given === 'string' &&
       given.length <= addressLengthMax &&
@@ -91,7 +94,7 @@ function contactsOf(given: unknown): { contacts?: string[] } {
   return contacts.length === 0 ? {} : { contacts: contacts.slice(0, contactsMax) }
 }
 
-/** The public keys of a client that signs; they are checked where they are used. */
+/** The public keys of a client with `private_key_jwt`; oidc-provider checks them. */
 function keysOf({ jwks, jwks_uri: address }: Record<string, unknown>): Partial<ClientMetadata> {
   if (typeof jwks === 'object' && jwks !== null) return { jwks: jwks as Record<string, never> }
   return address === undefined ? {} : { jwks_uri: textOf(address, 'jwks_uri') }
@@ -99,15 +102,15 @@ function keysOf({ jwks, jwks_uri: address }: Record<string, unknown>): Partial<C
 
 function textOf(given: unknown, member: string): string {
   if (typeof given === 'string') return given
-  throw unfit(`'${member}' must be a text.`)
+  throw invalid(`'${member}' must be a string.`)
 }
 
-function unfit(message: string): OAuthRefusal {
+function invalid(message: string): OAuthRefusal {
   return new OAuthRefusal('invalid_client_metadata', message)
 }
 
 const redirectLengthMax = 2000
-/** Schemes of programs that connect to tool servers and have no dot in their scheme. */
+/** Private schemes without a dot, of programs that connect to tool servers. */
 const knownSchemes = new Set([
   'antigravity:',
   'cherrystudio:',
@@ -126,7 +129,7 @@ const knownSchemes = new Set([
   'windsurf:',
   'zed:',
 ])
-/** The maker's domain name, reversed (RFC 8252 section 7.1), but none of Windows' own schemes. */
+/** A reversed domain name (RFC 8252 section 7.1), except the schemes of Windows. */
 const reverseDomain = /^(?!(?:microsoft|windows|ms)\.)[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+:$/
 const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]'])
 
@@ -135,25 +138,27 @@ const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]'])
  * machine (RFC 8252), with http on loopback or a private scheme. Throws `invalid_redirect_uri`.
  */
 function redirectKind(address: unknown): 'web' | 'native' {
-  if (typeof address !== 'string') throw refusedRedirect('An entry is no text.')
+  if (typeof address !== 'string') throw refusedRedirect('An entry is not a string.')
   const shown = `'${address.slice(0, 100)}'`
   if (address.length > redirectLengthMax)
     throw refusedRedirect(`${shown} is longer than ${redirectLengthMax} characters.`)
   // Parsers differ on characters outside this range.
   if (!/^[!-[\]-~]+$/.test(address))
-    throw refusedRedirect(`${shown} has characters that addresses do not.`)
+    throw refusedRedirect(`${shown} contains characters that are not allowed in addresses.`)
   const url = URL.parse(address)
-  if (url === null) throw refusedRedirect(`${shown} is no address.`)
+  if (url === null) throw refusedRedirect(`${shown} is not an absolute address.`)
   const { protocol, username, password, hostname } = url
   if (address.includes('#')) throw refusedRedirect(`${shown} has a fragment.`)
-  if (username !== '' || password !== '') throw refusedRedirect(`${shown} holds credentials.`)
+  if (username !== '' || password !== '') throw refusedRedirect(`${shown} contains credentials.`)
   const isWeb = protocol === 'https:' || protocol === 'http:'
-  // URL takes the path of `https:///cb` for its host.
+  // `URL` parses `https:///cb` with the host `cb`.
   if (isWeb && !/^https?:\/\/[^/?]/i.test(address)) throw refusedRedirect(`${shown} has no host.`)
   if (protocol === 'https:') return 'web'
   if (protocol === 'http:') {
     if (loopbackNames.has(hostname)) return 'native'
-    throw refusedRedirect(`${shown} is http. Use https, or http on localhost, 127.0.0.1 or [::1].`)
+    throw refusedRedirect(
+      `${shown} uses http. Use https, or http on localhost, 127.0.0.1 or [::1].`,
+    )
   }
   if (knownSchemes.has(protocol) || reverseDomain.test(protocol)) return 'native'
   throw refusedRedirect(
@@ -162,5 +167,5 @@ function redirectKind(address: unknown): 'web' | 'native' {
 }
 
 function refusedRedirect(text: string): OAuthRefusal {
-  return new OAuthRefusal('invalid_redirect_uri', `'redirect_uris' cannot be taken: ${text}`)
+  return new OAuthRefusal('invalid_redirect_uri', `'redirect_uris' is invalid: ${text}`)
 }

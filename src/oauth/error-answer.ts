@@ -3,7 +3,7 @@ import { GatewayError } from '../core/error.ts'
 import { keyRemedy } from '../core/words/remedies.ts'
 import { errorHeaders, type ErrorAnswer } from '../http/error-answer.ts'
 
-/** The codes of RFC 6749, 7591 and 8707 that the gateway itself answers with. */
+/** The error codes of RFC 6749, 7591 and 8707 that the gateway itself returns. */
 type OAuthErrorCode =
   | 'invalid_request'
   | 'invalid_client_metadata'
@@ -11,7 +11,7 @@ type OAuthErrorCode =
   | 'invalid_scope'
   | 'invalid_target'
 
-/** A refusal with a code of OAuth; the message names cause and remedy. */
+/** An error with an OAuth error code; the message names cause and remedy. */
 export class OAuthRefusal extends GatewayError {
   readonly oauthCode: OAuthErrorCode
 
@@ -22,8 +22,8 @@ export class OAuthRefusal extends GatewayError {
 }
 
 /**
- * The errors of the OAuth endpoints (RFC 6749 section 5.2), with the statuses of all other errors. The text
- * also says how to use an API key, since clients print it.
+ * The errors of the OAuth endpoints (RFC 6749 section 5.2), with the same statuses as other errors. Clients
+ * print the text, so it also says how to use an API key.
  */
 export const oauthErrorAnswer: ErrorAnswer = (error) => {
   const json: components['schemas']['OAuthError'] = {
@@ -33,7 +33,7 @@ export const oauthErrorAnswer: ErrorAnswer = (error) => {
   return { status: error.status, headers: errorHeaders(error, retryAfterSecondsMax), json }
 }
 
-/** The longest window here, which is that of registrations. */
+/** The longest rate-limit window of these endpoints, for registrations. */
 const retryAfterSecondsMax = 3600
 
 function codeOf(error: GatewayError): string {
@@ -52,7 +52,7 @@ export function withKeyRemedy(text: string): string {
   return `${text.replace(/[^.!?]$/, '$&.')} Without OAuth: ${keyRemedy}`
 }
 
-/** A text in the characters that an `error_description` may have. */
+/** Replaces characters that an `error_description` may not have (RFC 6749 section 5.2). */
 function describable(text: string): string {
   return text
     .replaceAll('"', "'")

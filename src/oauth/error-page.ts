@@ -17,8 +17,8 @@ export async function mayReturn(
   return isLoopback(address) || store.isConnected(String(id), redirectHostOf(address))
 }
 
-/** Shows the errors of clients that `mayReturn` refuses on a page, in place of oidc-provider's redirect. */
-export function keepErrors(
+/** Shows an error on a page if `mayReturn` forbids oidc-provider's redirect to the client. */
+export function stopErrorRedirects(
   provider: Provider,
   store: Pick<ArtifactStore, 'isConnected'>,
 ): Koa.Middleware {
@@ -50,12 +50,12 @@ export async function showError(context: KoaContextWithOIDC, out: ErrorOut): Pro
     context.body = out
     return
   }
-  const { error, error_description: description = 'no reason is known' } = out
+  const { error, error_description: description = 'no reason was given' } = out
   const { headers = {}, pieces = [] } = stopPage({
     title: 'The connection failed',
     message:
-      'The application that sent you here asked for something that cannot be given, or this ' +
-      'sign-in is over. Go back to it, and connect it once more.',
+      'The request of the application that sent you here is invalid, or this sign-in has expired. ' +
+      'Go back to the application and connect again.',
     detail: `${error}: ${description}`,
     status: context.status,
   })

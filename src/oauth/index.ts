@@ -30,7 +30,7 @@ import { interactionErrorAnswer } from './pages/end-pages.ts'
 import { showInteraction } from './pages/interaction-pages.ts'
 import { authorizationParameters, tokenParameters } from './parameters.ts'
 import { assertPresentedKey, clientWithSecret } from './presented-credentials.ts'
-import { noteRefusal } from './refused-clients.ts'
+import { logRefusal } from './refused-clients.ts'
 import type { OidcRequest } from './serve-oidc.ts'
 
 type OAuthId = OperationIdOf<'client'>
@@ -46,7 +46,7 @@ type Options = {
   matchesSecret: (secret: string, digests: string) => boolean
   fetchPublic: FetchPublic
   identify: Identify
-  /** Counts a registration from an origin. Throws `rate_limit_exceeded`. */
+  /** Counts a registration from an address or network. Throws `rate_limit_exceeded`. */
   countRegistration: (origin: string) => Promise<void>
   /** Slows down guessing of client secrets. Throws `rate_limit_exceeded`. */
   clientAttempts: {
@@ -67,7 +67,7 @@ export type OAuthServer = {
 }
 
 /**
- * The paths that pages of every origin may use: clients that run in browsers discover the server,
+ * The paths that pages of any origin may call: clients that run in browsers discover the server,
  * register and exchange tokens. None of them reads a cookie.
  */
 export const crossOriginPaths: readonly string[] = [
@@ -84,8 +84,8 @@ export const crossOriginPaths: readonly string[] = [
 type Call = Pick<OperationCall<OAuthId>, 'request' | 'response' | 'requestId' | 'addressOf'>
 
 /**
- * The gateway as an OAuth authorization server (docs/oauth.md): oidc-provider behind the contract's
- * paths. It is loaded with the first request that needs it, since most gateways have no sign-ins.
+ * The gateway as an OAuth authorization server (docs/oauth.md): oidc-provider serves the contract's
+ * paths. It is loaded on the first request that needs it, since most gateways have no sign-ins.
  */
 export function createOAuthServer(options: Options): OAuthServer {
   const { rules, publicOrigin } = options
@@ -98,16 +98,16 @@ export function createOAuthServer(options: Options): OAuthServer {
     })
   }
   const serve = async (call: Call, asked: OidcRequest) => {
-    const { serveOidc, providerAt, asker } = await loaded()
+    const { serveOidc, providerAt, senderStore } = await loaded()
     const provider = await providerAt(publicOrigin(call.request))
     const origin = originOf(call.addressOf(call.request))
-    await asker.run(origin, () => serveOidc(provider, call, asked))
+    await senderStore.run(origin, () => serveOidc(provider, call, asked))
     return undefined
   }
-  const authorize = (call: Call, given: string) => {
+  const authorize = (call: Call, query: string) => {
     const origin = publicOrigin(call.request)
-    const meant = authorizationParameters(new URLSearchParams(given), origin)
-    return serve(call, { method: 'GET', path: `${endpoints.authorization}?${String(meant)}` })
+    const corrected = authorizationParameters(new URLSearchParams(query), origin)
+    return serve(call, { method: 'GET', path: `${endpoints.authorization}?${String(corrected)}` })
   }
   const post = clientForms(options.clientAttempts, serve)
   const interactions = lazyInteractions(async () => (await loaded()).interactions)
@@ -127,8 +127,8 @@ export function createOAuthServer(options: Options): OAuthServer {
           path: `${endpoints.authorization}/${encodeURIComponent(call.path.uid)}`,
         }),
       createToken: async (call) => {
-        const meant = tokenParameters(formOf(call), publicOrigin(call.request))
-        return post(call, endpoints.token, meant)
+        const corrected = tokenParameters(formOf(call), publicOrigin(call.request))
+        return post(call, endpoints.token, corrected)
       },
       registerClient: async (call) => {
         await assertPresentedKey(call.request, options.identify)
@@ -144,7 +144,7 @@ export function createOAuthServer(options: Options): OAuthServer {
       listSigningKeys: async (call) => serve(call, { method: 'GET', path: endpoints.jwks }),
     },
     errorAnswer: (error, refused) => {
-      if (error instanceof OAuthRefusal) noteRefusal(options.connectionLog, error, refused)
+      if (error instanceof OAuthRefusal) logRefusal(options.connectionLog, error, refused)
       return refused.request.url?.startsWith(interactionPath) === true
         ? interactionErrorAnswer(error, refused)
         : oauthErrorAnswer(error, refused)
@@ -152,7 +152,7 @@ export function createOAuthServer(options: Options): OAuthServer {
   }
 }
 
-/** Loads oidc-provider once; a failure is tried again with the next request. */
+/** Loads oidc-provider once; after a failure the next request loads it again. */
 function loadOnce(options: Options) {
   let loading: ReturnType<typeof load> | undefined
   return () => {
@@ -170,31 +170,31 @@ async function load({ publicOrigin, readKeys, fetchPublic, limits, ...rest }: Op
     import('./serve-oidc.ts'),
     import('./interactions.ts'),
   ])
-  // oidc-provider does not pass the request on to `fetch`.
-  const asker = new AsyncLocalStorage<string>()
-  const askedFrom = () => asker.getStore() ?? ''
+  // oidc-provider does not pass the request to `fetch`, which needs the sender.
+  const senderStore = new AsyncLocalStorage<string>()
+  const askedFrom = () => senderStore.getStore() ?? ''
   const documents = createClientDocuments({ fetchPublic, askedFrom, limits })
   const providers = new Map<string, Provider>()
   let keys: OAuthKeys | undefined
-  /** The provider of this issuer; without a public origin each name of this machine is an issuer. */
+  /** The provider for an issuer; without BASE_URL each host name of this machine is an issuer. */
   const providerAt = async (origin: string): Promise<Provider> => {
-    const inForce = await readKeys()
-    if (inForce !== keys) providers.clear()
-    keys = inForce
-    const known = providers.get(origin)
-    if (known !== undefined) return known
+    const current = await readKeys()
+    if (current !== keys) providers.clear()
+    keys = current
+    const cached = providers.get(origin)
+    if (cached !== undefined) return cached
     const [oldest] = providers.keys()
     if (providers.size >= originsMax && oldest !== undefined) providers.delete(oldest)
-    const made = createProvider({ ...rest, origin, keys: inForce, documents })
-    providers.set(origin, made)
-    return made
+    const provider = createProvider({ ...rest, origin, keys: current, documents })
+    providers.set(origin, provider)
+    return provider
   }
   const interactions = createInteractions(
     async (request: IncomingMessage) => providerAt(publicOrigin(request)),
-    asker,
+    senderStore,
     rest.store,
   )
-  return { providerAt, serveOidc, interactions, asker }
+  return { providerAt, serveOidc, interactions, senderStore }
 }
 
 const originsMax = 8
@@ -222,7 +222,7 @@ function clientForms(
     try {
       await serve(call, asked)
       const { statusCode } = call.response
-      // Other errors may precede the check of the secret.
+      // Other errors may occur before the secret is checked.
       if (statusCode === 200 || statusCode === 401) isClient = statusCode === 200
     } finally {
       tried(isClient)
@@ -245,6 +245,6 @@ function queryOf({ url = '' }: IncomingMessage): string {
 }
 
 function closed(): GatewayError {
-  const text = 'Clients do not register themselves here. Ask who runs the gateway for a client.'
+  const text = 'Client registration is disabled. Ask the operator of the gateway for a client.'
   return new GatewayError('not_found', text)
 }

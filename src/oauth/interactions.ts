@@ -16,7 +16,7 @@ export type PageCall = {
   origin: string
 }
 
-/** A client's request for consent; its texts are the client's own and must be escaped. */
+/** A client's request for consent; its strings come from the client and must be escaped. */
 export type AskedConsent = {
   uid: string
   client: {
@@ -26,7 +26,7 @@ export type AskedConsent = {
     logoUri: string | undefined
     policyUri: string | undefined
     termsUri: string | undefined
-    /** The host that publishes the client's document; undefined for one that registered. */
+    /** The host that publishes the client's document; undefined for a registered client. */
     publishedBy: string | undefined
   }
   /** Where the browser goes after the decision. */
@@ -34,9 +34,9 @@ export type AskedConsent = {
   scopes: readonly string[]
 }
 
-/** A person's decision on what a client asks for. */
+/** Reads a client's request for consent and completes it with a person's decision. */
 export type Interactions = {
-  /** Throws `not_found` when the sign-in is over, or is that of another browser. */
+  /** Throws `not_found` for a sign-in that has expired or belongs to another browser. */
   look(call: PageCall): Promise<AskedConsent>
   /**
    * Grants the client tokens of the key with this id. Returns the address to redirect the browser to
@@ -45,14 +45,14 @@ export type Interactions = {
   approve(call: PageCall, grantId: string): Promise<string>
   /**
    * Reports the denial to the client. Returns the address as `approve` does, or undefined for a client
-   * that `mayReturn` refuses: its sign-in stays open.
+   * that `mayReturn` refuses; its sign-in then stays open.
    */
   refuse(call: PageCall): Promise<string | undefined>
 }
 
 export function createInteractions(
   providerFor: (request: IncomingMessage) => Promise<Provider>,
-  asker: AsyncLocalStorage<string>,
+  senderStore: AsyncLocalStorage<string>,
   store: Pick<ArtifactStore, 'isConnected'>,
 ): Interactions {
   const find = async ({ request, response, uid }: PageCall) => {
@@ -68,7 +68,7 @@ export function createInteractions(
     look: async (call) => {
       const { provider, details } = await find(call)
       const { client_id: id, redirect_uri: redirectUri, scope } = details.params
-      const client = await asker
+      const client = await senderStore
         .run(call.origin, () => provider.Client.find(String(id)))
         .catch(unreadable)
       if (client === undefined || typeof redirectUri !== 'string') throw over()
@@ -102,20 +102,20 @@ export function createInteractions(
     refuse: async (call) => {
       const { details, finish } = await find(call)
       if (!(await mayReturn(store, details.params))) return undefined
-      return finish({ error: 'access_denied', error_description: 'The person said no.' })
+      return finish({ error: 'access_denied', error_description: 'The person denied access.' })
     },
   }
 }
 
-/** The document of a client may be unreadable for this process and cached by another. */
+/** Reports an unreadable client document as temporary: another process may have cached it. */
 function unreadable(error: unknown): never {
   if (!(error instanceof errors.OIDCProviderError)) throw error
-  const text = 'What this client publishes of itself cannot be read at the moment. Try again.'
+  const text = 'The document of this client cannot be fetched at the moment. Try again.'
   throw new GatewayError('overloaded', text, { cause: error })
 }
 
 function over(): GatewayError {
   const text =
-    'This sign-in is over, or was begun in another browser. Connect again in the program that sent you here.'
+    'This sign-in has expired or was started in another browser. Connect again in the application that sent you here.'
   return new GatewayError('not_found', text)
 }

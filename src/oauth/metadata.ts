@@ -7,19 +7,19 @@ type ResourceMetadata = components['schemas']['ResourceMetadata']
 export type ClientRules = {
   /** Clients may register themselves. */
   registration: boolean
-  /** Clients may be known by a document that they publish. */
+  /** Clients may use the address of a published document as their `client_id`. */
   documents: boolean
 }
 
-/** The scope of the tool server, which is also that of calls to `/v1`. */
+/** The scope for the tool server and for `/v1`. */
 export const toolScope = 'mcp'
-/** The scope that some clients ask for before they take a refresh token. */
+/** The scope with which some clients request a refresh token. */
 export const offlineScope = 'offline_access'
 
-/** The prefix of access tokens, which distinguishes them from API keys without a look-up. */
+/** The prefix of access tokens; it distinguishes them from API keys without a lookup. */
 export const accessTokenPrefix = 'mag_oauth_'
 
-/** How clients authenticate; programs on a person's machine use `none`. */
+/** The authentication methods of clients; programs on a person's machine use `none`. */
 export const clientAuthMethods = [
   'none',
   'client_secret_basic',
@@ -41,7 +41,7 @@ export const endpoints = {
 
 /** The path of the consent pages. */
 export const interactionPath = '/oauth/interaction/'
-/** How long a sign-in may take. */
+/** The time limit of a sign-in. */
 export const interactionSeconds = 3600
 
 /** The audience of tokens: the address of the tool server, as a person types it. */
@@ -54,7 +54,7 @@ export function resourceMetadata(origin: string): ResourceMetadata {
   return {
     resource: resourceAt(origin),
     authorization_servers: [origin],
-    // Without `offline_access`, which is the authorization server's matter.
+    // `offline_access` is a scope of the authorization server and not of the resource.
     scopes_supported: [toolScope],
     bearer_methods_supported: ['header'],
     resource_name: 'Model-Access Gateway',
@@ -90,7 +90,7 @@ export function serverMetadata(
   }
 }
 
-/** The same for clients of OpenID Connect, with what its discovery requires. */
+/** The same metadata for OpenID Connect clients, with the members that its discovery requires. */
 export function openIdConfiguration(origin: string, rules: ClientRules): ServerMetadata {
   return {
     ...serverMetadata(origin, rules),

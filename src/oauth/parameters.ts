@@ -6,61 +6,63 @@ import { OAuthRefusal } from './error-answer.ts'
 const ofIdTokens = ['acr_values', 'claims', 'claims_locales', 'id_token_hint', 'max_age', 'nonce']
 const knownPrompts = new Set(['none', 'consent'])
 
-/** Whether a scope is of keys and people only: OAuth clients never get it. */
+/** Whether a scope is reserved for API keys and people: OAuth clients never get it. */
 export function isReserved(scope: string): boolean {
   return scope !== 'inference' && schemaChecks.Scope(scope)
 }
 
 /**
- * The corrected parameters of an authorization request: with a scope, with the tool server's address
- * as the resource however it is spelled, and without parameters of ID tokens
- * (docs/oauth.md#what-clients-say).
+ * Corrects the parameters of an authorization request: sets a scope, normalizes the resource to the
+ * tool server's address, and removes the parameters of ID tokens (docs/oauth.md#what-clients-say).
  */
 export function authorizationParameters(given: URLSearchParams, origin: string): URLSearchParams {
-  const meant = withResource(given, origin)
-  for (const name of ofIdTokens) meant.delete(name)
-  const prompts = (meant.get('prompt') ?? '').split(' ').filter((one) => knownPrompts.has(one))
-  if (prompts.length === 0) meant.delete('prompt')
-  else meant.set('prompt', prompts.join(' '))
-  if (meant.getAll('scope').length < 2) {
-    const asked = (meant.get('scope') ?? '').split(' ')
+  const corrected = withResource(given, origin)
+  for (const name of ofIdTokens) corrected.delete(name)
+  const prompts = (corrected.get('prompt') ?? '').split(' ').filter((one) => knownPrompts.has(one))
+  if (prompts.length === 0) corrected.delete('prompt')
+  else corrected.set('prompt', prompts.join(' '))
+  if (corrected.getAll('scope').length < 2) {
+    const asked = (corrected.get('scope') ?? '').split(' ')
     const kept = asked.filter((scope) => scope === offlineScope || isReserved(scope))
-    meant.set('scope', [toolScope, ...kept].join(' '))
+    corrected.set('scope', [toolScope, ...kept].join(' '))
   }
-  return meant
+  return corrected
 }
 
 /**
- * The corrected parameters of a token request. Throws `invalid_target` for another resource,
- * before a code or refresh token is used up for it.
+ * Corrects the parameters of a token request. Throws `invalid_target` for another resource,
+ * before its code or refresh token is consumed.
  */
 export function tokenParameters(given: URLSearchParams, origin: string): URLSearchParams {
-  const meant = withResource(given, origin)
-  if (meant.getAll('resource').some((one) => one !== resourceAt(origin))) {
+  const corrected = withResource(given, origin)
+  if (corrected.getAll('resource').some((one) => one !== resourceAt(origin))) {
     throw new OAuthRefusal('invalid_target', `'resource' must be ${resourceAt(origin)}.`)
   }
-  if (meant.get('grant_type') === 'refresh_token' && meant.getAll('scope').length === 1) {
-    // This scope asks for the refresh token that the client already has.
-    const asked = meant.get('scope')!.split(' ')
-    meant.set('scope', asked.filter((scope) => scope !== offlineScope).join(' '))
+  if (corrected.get('grant_type') === 'refresh_token' && corrected.getAll('scope').length === 1) {
+    // `offline_access` requests a refresh token, which the client already has.
+    const asked = corrected.get('scope')!.split(' ')
+    corrected.set('scope', asked.filter((scope) => scope !== offlineScope).join(' '))
   }
-  const isOfClient = meant.get('grant_type') === 'client_credentials'
-  if (isOfClient && !meant.get('scope')) meant.set('scope', toolScope)
-  return meant
+  const isOfClient = corrected.get('grant_type') === 'client_credentials'
+  if (isOfClient && !corrected.get('scope')) corrected.set('scope', toolScope)
+  return corrected
 }
 
 function withResource(given: URLSearchParams, origin: string): URLSearchParams {
-  const meant = new URLSearchParams()
+  const corrected = new URLSearchParams()
   for (const [name, value] of given) {
-    meant.append(name, name === 'resource' && isOurs(value, origin) ? resourceAt(origin) : value)
+    corrected.append(
+      name,
+      name === 'resource' && isOurs(value, origin) ? resourceAt(origin) : value,
+    )
   }
-  const resources = new Set(meant.getAll('resource'))
-  meant.delete('resource')
-  for (const resource of resources) if (resource !== '') meant.append('resource', resource)
-  return meant
+  const resources = new Set(corrected.getAll('resource'))
+  corrected.delete('resource')
+  for (const resource of resources) if (resource !== '') corrected.append('resource', resource)
+  return corrected
 }
 
-/** Whether a resource is the tool server: its address, or that of the gateway, with a slash or without. */
+/** Whether a resource is the address of the tool server or of the gateway, with or without a final slash. */
 function isOurs(resource: string, origin: string): boolean {
   const plain = URL.parse(resource)?.href.replace(/\/$/, '')
   return plain === resourceAt(origin) || plain === origin

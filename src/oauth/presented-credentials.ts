@@ -5,16 +5,15 @@ import { accessTokenPrefix } from './metadata.ts'
 const bearerKey = new RegExp(`^bearer (?! *${accessTokenPrefix})`, 'i')
 
 /**
- * Refuses a registration that comes with a wrong API key: clients that support OAuth begin a sign-in at
- * the 401 of a wrong key, and this error is what their person sees. Throws `invalid_api_key` and
- * `expired_api_key`.
+ * Refuses a registration with a wrong API key. Clients that support OAuth start a sign-in when `/mcp` answers
+ * a wrong key with 401, and show this error to the person. Throws `invalid_api_key` and `expired_api_key`.
  */
 export async function assertPresentedKey(
   { headers }: Pick<IncomingMessage, 'headers'>,
   identify: Identify,
 ): Promise<void> {
   const { authorization = '', 'x-api-key': apiKey } = headers
-  // A client that signs in again may still send its expired token.
+  // Access tokens are not checked: a client that signs in again may still send its expired one.
   if (bearerKey.test(authorization)) {
     await identify({ authorization, apiKey: undefined })
   } else if (typeof apiKey === 'string' && apiKey !== '') {
@@ -22,7 +21,7 @@ export async function assertPresentedKey(
   }
 }
 
-/** The id of the client whose secret a request presents; undefined without a readable secret. */
+/** The id of the client whose secret a request contains; undefined without a readable secret. */
 export function clientWithSecret(
   { headers: { authorization = '' } }: Pick<IncomingMessage, 'headers'>,
   form: URLSearchParams,
@@ -32,7 +31,7 @@ export function clientWithSecret(
   return form.get('client_secret') ? (form.get('client_id') ?? undefined) : undefined
 }
 
-/** Both halves are form-encoded (RFC 6749 section 2.3.1). */
+/** The id in the credentials of `Basic`, which is form-encoded (RFC 6749 section 2.3.1). */
 function idOf(pair: string): string | undefined {
   const end = pair.indexOf(':')
   if (end < 0) return undefined

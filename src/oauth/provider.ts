@@ -7,7 +7,7 @@ import { StoreRefusal, type StoreRefusalCode } from '../core/error.ts'
 import { adapterOver, type ArtifactStore, type OAuthKeys } from './artifacts.ts'
 import type { ClientDocuments } from './client-document.ts'
 import { withKeyRemedy } from './error-answer.ts'
-import { keepErrors, showError } from './error-page.ts'
+import { stopErrorRedirects, showError } from './error-page.ts'
 import {
   accessTokenPrefix,
   clientAuthMethods,
@@ -24,16 +24,16 @@ import { isReserved } from './parameters.ts'
 import { watchRefusals } from './refused-clients.ts'
 
 type ProviderOptions = {
-  /** The issuer, and how all its addresses begin. */
+  /** The issuer, which is the origin of all endpoints. */
   origin: string
   /** The audience of access tokens. */
   audience: string
   rules: ClientRules
   store: ArtifactStore
   keys: OAuthKeys
-  /** Whether a secret is one of those whose digests the store gives. */
+  /** Whether a secret matches one of the digests in the store. */
   matchesSecret: (secret: string, digests: string) => boolean
-  /** Gives the documents of clients, cleaned. */
+  /** Fetches the documents of clients and corrects their metadata. */
   documents: ClientDocuments
   onFault: (error: unknown) => void
   connectionLog: Pick<ConnectionLog, 'refused'>
@@ -42,7 +42,7 @@ type ProviderOptions = {
 const minuteSeconds = 60
 const hourSeconds = 60 * minuteSeconds
 const daySeconds = 24 * hourSeconds
-/** How long things hold (docs/oauth.md#how-long-things-hold). */
+/** Lifetimes (docs/oauth.md#how-long-things-hold). */
 const seconds = {
   AccessToken: hourSeconds,
   ClientCredentials: hourSeconds,
@@ -50,7 +50,7 @@ const seconds = {
   Interaction: interactionSeconds,
   /** Not used: the gateway's own session identifies the person. */
   Session: minuteSeconds,
-  /** Of each one, so that a connection lasts while it is used. */
+  /** Of each token: a refresh issues a new one, so a connection lasts while it is used. */
   RefreshToken: 90 * daySeconds,
   /** A connection ends when it is revoked. */
   Grant: 100 * 365 * daySeconds,
@@ -62,7 +62,7 @@ export const cookieNames = {
   session: 'gateway_oauth_session',
 }
 
-/** Prefixes, which distinguish kinds of tokens without a look-up. */
+/** Prefixes that distinguish kinds of tokens without a lookup. */
 const prefixes = {
   AccessToken: accessTokenPrefix,
   ClientCredentials: accessTokenPrefix,
@@ -74,14 +74,14 @@ const prefixes = {
 export function createProvider(options: ProviderOptions): Provider {
   const { origin, onFault } = options
   const provider = new Provider(origin, configurationOf(options))
-  // The gateway sets the headers with origin and protocol (`serve-oidc.ts`).
+  // The gateway sets the headers `host` and `x-forwarded-proto` itself (`serve-oidc.ts`).
   provider.proxy = true
-  // Its types name its own events alone.
+  // oidc-provider's types declare only its own events and not those of Koa.
   const server: Koa = provider
   server.use(addKeyRemedy)
   server.use(nameForeignGrant)
   server.use(finishExchanges(options.store))
-  server.use(keepErrors(provider, options.store))
+  server.use(stopErrorRedirects(provider, options.store))
   server.on('error', onFault)
   provider.on('server_error', (_context, error) => onFault(error))
   watchRefusals(provider, options.connectionLog)
@@ -103,7 +103,7 @@ const addKeyRemedy: Koa.Middleware = async (context, next) => {
   if ('error' in body) context.body = { ...body, error_description: withKeyRemedy(text) }
 }
 
-/** A grant type that is not the client's has a code of its own (RFC 6749 section 5.2). */
+/** Answers a grant type that the client may not use with `unauthorized_client` (RFC 6749 section 5.2). */
 const nameForeignGrant: Koa.Middleware = async (context, next) => {
   await next()
   const { oidc, body } = context as unknown as Partial<KoaContextWithOIDC>
@@ -111,17 +111,17 @@ const nameForeignGrant: Koa.Middleware = async (context, next) => {
   const grant = oidc?.params?.['grant_type']
   if (error !== 'invalid_request' || oidc?.client === undefined || typeof grant !== 'string') return
   if (oidc.client.grantTypeAllowed(grant)) return
-  const error_description = 'This grant_type is not one of those of the client.'
+  const error_description = 'The client may not use this grant_type.'
   context.body = { ...(body as object), error: 'unauthorized_client', error_description }
 }
 
-/** Exchanges of one code that a client sends at once arrive within this time of each other. */
+/** Concurrent exchanges of one code arrive within this time of each other. */
 const sentAtOnceMs = 100
 
 /**
- * Notes that a code was exchanged before it answers: a client that sends the code after the answer replays
- * it, and ends the connection (RFC 6749 section 4.1.2). The answer waits for exchanges that were sent with it; these
- * are refused and end nothing.
+ * Marks a code as exchanged before the answer is sent: a later request with the code is a replay and ends the
+ * connection (RFC 6749 section 4.1.2). The answer waits for concurrent exchanges of the code, which are refused
+ * without ending the connection.
  */
 function finishExchanges(store: Pick<ArtifactStore, 'finishExchange'>): Koa.Middleware {
   return async (context, next) => {
@@ -134,9 +134,9 @@ function finishExchanges(store: Pick<ArtifactStore, 'finishExchange'>): Koa.Midd
   }
 }
 
-/** Ids of this kind begin with the prefix. */
+/** Adds the prefix to the ids of a kind of token. */
 function addPrefix(provider: Provider, kind: string, prefix: string): void {
-  // Its types leave the method out, which its own formats override too.
+  // oidc-provider's types omit this method, although its own token formats override it.
   type Model = { prototype: { generateTokenId(): string } }
   const { prototype } = provider[kind as keyof typeof prefixes] as unknown as Model
   const generate = prototype.generateTokenId
@@ -149,12 +149,13 @@ function addPrefix(provider: Provider, kind: string, prefix: string): void {
 type SeededToken = { jti: string; seed?: string; generateTokenId(): string }
 
 /**
- * Derives the id of each successor of a refresh token from the token and its seed: a token that is used twice
- * within its grace has one successor, in all processes. A thief's tokens and the owner's are then the same
- * ones, and using one after its grace is seen as a replay. Neither the token nor the store alone gives it.
+ * Derives the id of a refresh token's successor from the token and its seed, so that a token which is used twice
+ * within its grace period has one successor in all processes. A stolen token thus has the same successors as
+ * the original, and its use after the grace period is detected as a replay. Neither the token nor the store
+ * alone is enough to compute a successor.
  */
 function repeatSuccessors({ RefreshToken }: Provider): void {
-  // Its types leave out both members, by which it says what it stores.
+  // `IN_PAYLOAD` lists the members that are stored; oidc-provider's types omit it.
   type Model = { IN_PAYLOAD: readonly string[]; prototype: SeededToken }
   const model = RefreshToken as unknown as Model
   Object.defineProperty(model, 'IN_PAYLOAD', { value: [...model.IN_PAYLOAD, 'seed'] })
@@ -172,7 +173,7 @@ function configurationOf(options: ProviderOptions): Configuration {
   const { store, keys } = options
   return {
     adapter: adapterOver(store, refusalOf),
-    // Its types are those of a JWK with every member.
+    // A copy, since oidc-provider's type is a mutable array.
     jwks: { keys: [...keys.signing] },
     cookies: {
       keys: [...keys.cookies],
@@ -187,7 +188,7 @@ function configurationOf(options: ProviderOptions): Configuration {
     clientAuthMethods: [...clientAuthMethods],
     enabledJWA: { clientAuthSigningAlgValues: [...clientSigningAlgorithms] },
     pkce: { required: () => true },
-    // A code is exchanged with the address that was named for it (RFC 6749 section 4.1.3).
+    // A token request must repeat the redirect address (RFC 6749 section 4.1.3).
     allowOmittingSingleRegisteredRedirectUri: false,
     rotateRefreshToken: true,
     // The contract's router answers preflights, and no cookie identifies a client.
@@ -195,7 +196,7 @@ function configurationOf(options: ProviderOptions): Configuration {
     expiresWithSession: async () => false,
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
     findAccount: async (_context, id) => ({ accountId: id, claims: async () => ({ sub: id }) }),
-    // Consent is asked each time, also for a browser with an earlier grant.
+    // Each sign-in asks for consent, even if the browser has an earlier grant.
     loadExistingGrant: async ({ oidc }) => {
       const id = oidc.result?.consent?.grantId
       return id === undefined ? undefined : oidc.provider.Grant.find(id)
@@ -229,8 +230,8 @@ function featuresOf({
       enabled: rules.documents,
       ack: 'draft-02',
       allowFetch: async () => {
-        if (documents.hasRoom()) return true
-        const text = 'Too many documents of clients are fetched. Try again in a few seconds.'
+        if (documents.mayFetch()) return true
+        const text = 'Too many client documents are being fetched. Try again in a few seconds.'
         throw new errors.TemporarilyUnavailable(text)
       },
     },
@@ -244,7 +245,7 @@ function featuresOf({
         }
         const reserved = [...oidc.requestParamScopes].find(isReserved)
         if (reserved !== undefined) {
-          throw new errors.InvalidScope('this scope is not given to OAuth clients', reserved)
+          throw new errors.InvalidScope('OAuth clients cannot get this scope', reserved)
         }
         return {
           scope: toolScope,
@@ -263,7 +264,7 @@ type TokenPolicy = (
   token: { clientId?: string | undefined },
 ) => boolean
 
-/** The OAuth error of each refusal of the store. */
+/** The OAuth error for each error code of the store. */
 const refusals: Record<StoreRefusalCode, new (message: string) => Error> = {
   already_used: errors.InvalidGrant,
   connection_ended: errors.InvalidGrant,
@@ -272,11 +273,11 @@ const refusals: Record<StoreRefusalCode, new (message: string) => Error> = {
   too_many_connections: errors.TemporarilyUnavailable,
 }
 
-/** The OAuth error of a refusal of the store; returns other errors unchanged. */
+/** The OAuth error for an error of the store; returns other errors unchanged. */
 function refusalOf(error: unknown, kind: string): unknown {
   if (!(error instanceof StoreRefusal)) return error
   const { code, message } = error
-  // A signed assertion authenticates a client once.
-  const isSaidAgain = code === 'already_used' && kind === 'ReplayDetection'
-  return isSaidAgain ? new errors.InvalidClientAuth(message) : new refusals[code](message)
+  // A signed assertion may be used once (RFC 7523 section 3).
+  const isReplay = code === 'already_used' && kind === 'ReplayDetection'
+  return isReplay ? new errors.InvalidClientAuth(message) : new refusals[code](message)
 }

@@ -19,10 +19,10 @@ const events = {
 /** Logs the clients that oidc-provider refuses. */
 export function watchRefusals(provider: Provider, log: Log): void {
   for (const [event, reason] of Object.entries(events)) {
-    // Its types name each event by itself.
+    // oidc-provider's types have one overload for each event.
     const on = provider.on.bind(provider) as (event: string, listener: Listener) => void
     on(event, (context, error) => {
-      // Logged where the person denied (`answer-interaction.ts`).
+      // `answer-interaction.ts` logs a person's denial.
       if (error.error === 'access_denied') return
       const { params, client, body, entities } = context.oidc ?? {}
       const name = client?.clientName ?? client?.clientId ?? body?.['client_name']
@@ -49,8 +49,8 @@ type Seen = {
   entities: { RefreshToken?: { accountId?: string } }
 }
 
-/** Logs a registration or sign-in that the gateway refuses before oidc-provider sees it. */
-export function noteRefusal(
+/** Logs a registration, sign-in or token request that the gateway refuses itself. */
+export function logRefusal(
   log: Log,
   error: OAuthRefusal,
   { request, requestId }: { request: IncomingMessage; requestId: string },

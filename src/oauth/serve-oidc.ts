@@ -18,7 +18,7 @@ export type OidcRequest = {
   body?: { type: string; text: string }
 }
 
-/** Has oidc-provider write the answer to the response; resolves when it is complete. */
+/** Passes a request to oidc-provider; resolves when the response is complete. */
 export async function serveOidc(
   provider: Provider,
   { request, response, requestId }: Received,
@@ -32,8 +32,8 @@ export async function serveOidc(
 }
 
 /**
- * A request as oidc-provider reads it: with the issuer's origin in place of its own, with a body that
- * has been read, and without a session.
+ * A request in the form for oidc-provider: with the issuer's origin instead of its own, with a body that
+ * is already read, and without a session of oidc-provider.
  */
 export function requestFor(
   { issuer }: Provider,
@@ -54,7 +54,7 @@ export function requestFor(
       host,
       'x-forwarded-proto': protocol.slice(0, -1),
       cookie: cookiesFor(headers.cookie),
-      // Pages are for browsers at GET. Errors of what a program posts are JSON (RFC 6749 section 5.2).
+      // Only GET requests may get HTML pages: errors of POST requests are JSON (RFC 6749 section 5.2).
       ...(accept !== undefined && method === 'GET' && { accept }),
       ...(origin !== undefined && { origin }),
       ...(authorization !== undefined && { authorization }),

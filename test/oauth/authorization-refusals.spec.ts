@@ -23,7 +23,7 @@ describe('an authorization request', () => {
   const ask = (changes: Record<string, string | undefined>) =>
     authorize(gateway, client.client_id, changes)
 
-  describe('whose address is not proved is refused on a page, which leads nowhere', () => {
+  describe('with an unverified client or address is refused on a page without a redirect', () => {
     const cases: [name: string, changes: Record<string, string | undefined>][] = [
       ['an unknown client', { client_id: 'nobody' }],
       ['no client', { client_id: undefined }],
@@ -31,14 +31,20 @@ describe('an authorization request', () => {
       ['another path', { redirect_uri: 'https://app.example/cb/../evil' }],
       ['a longer path', { redirect_uri: 'https://app.example/cb/' }],
       ['a query', { redirect_uri: 'https://app.example/cb?next=https://evil.example' }],
-      ['another host behind it', { redirect_uri: 'https://app.example.evil.example/cb' }],
+      [
+        'another host with the right one as its prefix',
+        { redirect_uri: 'https://app.example.evil.example/cb' },
+      ],
       ['another scheme', { redirect_uri: 'http://app.example/cb' }],
       ['capitals', { redirect_uri: 'https://APP.example/cb' }],
-      ['a port where none is ignored', { redirect_uri: 'https://app.example:444/cb' }],
-      ['another name of this machine', { redirect_uri: 'http://[::1]:33418/callback' }],
+      [
+        'another port of a host that is not loopback',
+        { redirect_uri: 'https://app.example:444/cb' },
+      ],
+      ['another loopback address', { redirect_uri: 'http://[::1]:33418/callback' }],
       ['a script', { redirect_uri: 'javascript:alert(1)' }],
-      ['an address that is none', { redirect_uri: 'x y' }],
-      ['no address of several', { redirect_uri: undefined }],
+      ['an invalid address', { redirect_uri: 'x y' }],
+      ['no address, though the client has several', { redirect_uri: undefined }],
       ['HTML for an address', { redirect_uri: '"><script>alert(1)</script>' }],
       ['HTML for a client', { client_id: '"><script>alert(1)</script>' }],
     ]
@@ -53,14 +59,14 @@ describe('an authorization request', () => {
       })
     }
 
-    it('no address of a client that has one', async () => {
+    it('no address, though the client has only one', async () => {
       const { client_id: id } = await registered(gateway)
       const answer = await ask({ client_id: id, redirect_uri: undefined })
       expect(answer.status).to.equal(400)
       expect(await answer.json()).to.include({ error: 'invalid_request' })
     })
 
-    it('as a page for a browser, and in the words of OAuth for a program', async () => {
+    it('as a page for a browser, and as an OAuth error in JSON for a program', async () => {
       const url = `${gateway.url}/oauth/authorize?client_id=nobody&redirect_uri=https://evil.example`
       const page = await getAs(url, { accept: 'text/html' })
       expect(page.headers['content-type']).to.include('text/html')
@@ -71,28 +77,32 @@ describe('an authorization request', () => {
     })
   })
 
-  describe('is refused to the address of its client, which is told who says so', () => {
+  describe('is refused by a redirect to its client, with state and issuer', () => {
     const cases: [name: string, changes: Record<string, string | undefined>, error: string][] = [
       [
         'without PKCE',
         { code_challenge: undefined, code_challenge_method: undefined },
         'invalid_request',
       ],
-      ['with PKCE that hides nothing', { code_challenge_method: 'plain' }, 'invalid_request'],
+      ['with the PKCE method plain', { code_challenge_method: 'plain' }, 'invalid_request'],
       [
-        'without a method of PKCE, which means plain',
+        'without a PKCE method, which means plain',
         { code_challenge_method: undefined },
         'invalid_request',
       ],
-      ['with a challenge that is none', { code_challenge: 'short' }, 'invalid_request'],
+      ['with an invalid challenge', { code_challenge: 'short' }, 'invalid_request'],
       ['for another resource', { resource: 'https://evil.example/mcp' }, 'invalid_target'],
-      ['for a resource nearby', { resource: 'http://127.0.0.1/mcp' }, 'invalid_target'],
-      ['for a resource that is none', { resource: 'mcp' }, 'invalid_target'],
-      ['for a token at once', { response_type: 'token' }, 'unsupported_response_type'],
+      [
+        'for the tool server on another port',
+        { resource: 'http://127.0.0.1/mcp' },
+        'invalid_target',
+      ],
+      ['for an invalid resource', { resource: 'mcp' }, 'invalid_target'],
+      ['for the response type token', { response_type: 'token' }, 'unsupported_response_type'],
       ['without a response type', { response_type: undefined }, 'invalid_request'],
       ['for the scope of administrators', { scope: 'mcp admin' }, 'invalid_scope'],
       ['for the scope of keys', { scope: 'keys:write' }, 'invalid_scope'],
-      ['where nobody may be asked', { prompt: 'none' }, 'login_required'],
+      ['with prompt=none', { prompt: 'none' }, 'login_required'],
       ['with a request object', { request: 'eyJhbGciOiJub25lIn0.e30.' }, 'request_not_supported'],
       [
         'with the address of a request object',
@@ -105,7 +115,7 @@ describe('an authorization request', () => {
         const answer = await ask(changes)
         expect(answer.status, await answer.text()).to.equal(303)
         const { origin, pathname, search, hash } = new URL(answer.headers.get('location')!)
-        // What is no code would have been told behind a hash.
+        // Response types other than `code` return errors in the fragment.
         const searchParams = new URLSearchParams(search || hash.slice(1))
         expect(origin + pathname).to.equal(callback)
         expect(searchParams.get('error')).to.equal(error)
@@ -116,7 +126,7 @@ describe('an authorization request', () => {
     }
   })
 
-  describe('leads to where a person decides', () => {
+  describe('redirects to the sign-in page', () => {
     const cases: [name: string, changes: Record<string, string | undefined>][] = [
       ['without scope and resource', {}],
       ['for the tool server', { resource: '/mcp' }],
@@ -127,10 +137,10 @@ describe('an authorization request', () => {
         'with scopes of OpenID',
         { scope: 'openid profile email offline_access', nonce: 'x', max_age: '0' },
       ],
-      ['with a scope of the client own', { scope: 'claudeai' }],
+      ['with a scope of the client', { scope: 'claudeai' }],
       ['with another port of this machine', { redirect_uri: 'http://127.0.0.1:1/callback' }],
       ['with a port of localhost', { redirect_uri: 'http://localhost:54321/cb' }],
-      ['with words of which some are unknown', { prompt: 'consent select_account' }],
+      ['with unknown values of prompt', { prompt: 'consent select_account' }],
     ]
     for (const [name, { resource, ...changes }] of cases) {
       it(name, async () => {
@@ -146,7 +156,7 @@ describe('an authorization request', () => {
       })
     }
 
-    it('from the address of old clients, and from a form', async () => {
+    it('from the path /authorize of older clients, and from a form', async () => {
       const query = queryOf()
       const old = await fetch(`${gateway.url}/authorize?${query}`, { redirect: 'manual' })
       expect(old.headers.get('location')).to.match(/^\/oauth\/interaction\//)
@@ -158,7 +168,7 @@ describe('an authorization request', () => {
       expect(form.headers.get('location')).to.match(/^\/oauth\/interaction\//)
     })
 
-    it('behind TLS, with cookies for TLS alone, whatever the request says', async () => {
+    it('with an https BASE_URL, with secure cookies, whatever the request headers say', async () => {
       await using behind = await startGateway({
         variables: { BASE_URL: 'https://gateway.example' },
       })
@@ -193,7 +203,7 @@ describe('an authorization request', () => {
       )
   })
 
-  it('fails in the words of OAuth while the store fails, and tells nothing of it', async () => {
+  it('fails with an OAuth error while the store fails, without details of the store', async () => {
     await using broken = await startGateway()
     const { client_id: id } = await registered(broken)
     await broken.db.schema.dropTable('oauth_artifacts').execute()
@@ -208,7 +218,7 @@ describe('an authorization request', () => {
     expect(broken.logText()).to.include('oauth_artifacts')
   })
 
-  it('does not go on for a browser that did not begin it', async () => {
+  it('cannot be resumed by a browser that did not start it', async () => {
     const answer = await ask({})
     const uid = answer.headers.get('location')!.split('/').at(-1)!
     const resumed = await fetch(`${gateway.url}/oauth/authorize/${uid}`, { redirect: 'manual' })
@@ -216,17 +226,17 @@ describe('an authorization request', () => {
     expect(resumed.headers.get('location')).to.equal(null)
   })
 
-  describe('and what follows it at the token endpoint is refused', () => {
+  describe('cannot be followed by a token request', () => {
     const cases: [name: string, fields: Record<string, string>, status: number, error: string][] = [
       ['without a grant', {}, 400, 'invalid_request'],
       [
-        'for a grant that is not offered',
+        'for an unsupported grant',
         { grant_type: 'password', username: 'a', password: 'b' },
         400,
         'unsupported_grant_type',
       ],
       [
-        'for a code that never was',
+        'for an unknown code',
         {
           grant_type: 'authorization_code',
           code: 'mag_code_x',
@@ -237,13 +247,13 @@ describe('an authorization request', () => {
         'invalid_grant',
       ],
       [
-        'for a refresh token that never was',
+        'for an unknown refresh token',
         { grant_type: 'refresh_token', refresh_token: 'mag_refresh_x' },
         400,
         'invalid_grant',
       ],
       [
-        'for credentials of a client that registered itself',
+        'with client_credentials of a client that registered itself',
         { grant_type: 'client_credentials' },
         400,
         'unauthorized_client',
@@ -268,7 +278,7 @@ describe('an authorization request', () => {
       })
     }
 
-    it('for JSON in the place of a form', async () => {
+    it('with JSON instead of a form', async () => {
       const answer = await fetch(`${gateway.url}/token`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },

@@ -61,7 +61,7 @@ forEachStore('client credentials', () => {
   }
 
   for (const how of ['basic', 'post'] as const) {
-    it(`give a token for an hour, by ${how}, that calls what the client may`, async () => {
+    it(`return a token for one hour, by ${how}, with the client's rights`, async () => {
       const client = await made({ models: ['gpt-5-mini'] })
       const token = await tokenOf(client, { how })
       expect(token).to.deep.include({ token_type: 'Bearer', expires_in: 3600 })
@@ -98,7 +98,7 @@ forEachStore('client credentials', () => {
     })
   }
 
-  it('are what the client of the SDK signs in with, by address alone', async () => {
+  it('work with the client of the SDK, which needs only the address', async () => {
     const { client_id: clientId, client_secret: clientSecret } = await made()
     const authProvider = new ClientCredentialsProvider({
       clientId: clientId!,
@@ -114,7 +114,7 @@ forEachStore('client credentials', () => {
     await client.close()
   })
 
-  it('are refused as the RFC says', async () => {
+  it('are refused with the errors of RFC 6749', async () => {
     const client = await made()
     const other = await made()
     const wrong = { ...client, client_secret: other.client_secret! }
@@ -132,7 +132,7 @@ forEachStore('client credentials', () => {
   })
 
   for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect']) {
-    it(`are not guessed at ${path}`, async () => {
+    it(`cannot be guessed at ${path}, where failed attempts are slowed down`, async () => {
       const client = await made()
       const asked = { grant_type: 'client_credentials', token: 'mag_oauth_none' }
       const guess = (secret: string, how: How, id = client.client_id!) =>
@@ -163,7 +163,7 @@ forEachStore('client credentials', () => {
     })
   }
 
-  it('are not guessed by many guesses at once, which are counted before they are checked', async () => {
+  it('cannot be guessed by concurrent attempts, which are counted before they are checked', async () => {
     const client = await made()
     const { client_secret: right, ...wrong } = client
     const statuses = async (secret: string, count: number) => {
@@ -180,7 +180,7 @@ forEachStore('client credentials', () => {
     expect(await statuses(right!, 40)).to.deep.equal({ 200: 40 })
   })
 
-  it('end with the client, and its tokens with them', async () => {
+  it('end with the revocation of the client, as do its tokens', async () => {
     const client = await made()
     const { access_token: key } = await tokenOf(client)
     expect((await gateway.fetch('/v1/models', { key })).status).to.equal(200)
@@ -191,7 +191,7 @@ forEachStore('client credentials', () => {
     await expectRefused(await ask(client), 401, 'invalid_client')
   })
 
-  it('work with the old secret and the new one until the overlap is over', async () => {
+  it('work with the old and the new secret until the overlap ends', async () => {
     const first = await made()
     const { access_token: early } = await tokenOf(first)
     const next = await keyCalls(gateway).rotated(gateway.adminKey, first.id, 10)
@@ -212,7 +212,7 @@ forEachStore('client credentials', () => {
     await expectRefused(await ask(client), 401, 'invalid_client')
   })
 
-  it('administer nothing: all of /api that wants a scope is refused', async () => {
+  it('give no access to administration: operations of /api that need a scope are refused', async () => {
     const { access_token: key } = await tokenOf(await made())
     await expectNoAdministration(gateway, key)
   })

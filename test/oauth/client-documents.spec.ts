@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 
 const redirect = 'http://localhost/callback'
 
-describe('a client that is known by its document', () => {
+describe('a client with a metadata document', () => {
   let host: PublicHost
   let gateway: TestGateway
   before(async () => {
@@ -23,7 +23,7 @@ describe('a client that is known by its document', () => {
   beforeEach(() => host.reset())
 
   let published = 0
-  /** Publishes a document, and begins an authorization of the client. */
+  /** Publishes a document and sends an authorization request of the client. */
   const ask = async (document: object = {}, changes: Record<string, string> = {}) => {
     const path = `/client-${++published}.json`
     const id = host.address(path, 'app.public.example')
@@ -48,7 +48,7 @@ describe('a client that is known by its document', () => {
     expect(text).to.not.include(secret)
   }
 
-  it('may ask a person, with any port of this machine, and is fetched once', async () => {
+  it('starts a sign-in with any loopback port, and its document is fetched once', async () => {
     const { id, answer } = await ask({}, { redirect_uri: 'http://localhost:54321/callback' })
     expectAsked(answer)
     expectAsked(await authorize(gateway, id, { redirect_uri: 'http://localhost:1/callback' }))
@@ -57,7 +57,7 @@ describe('a client that is known by its document', () => {
     expect(host.requests[0]!.headers).to.not.have.any.keys('authorization', 'cookie')
   })
 
-  it('may say what a registration may', async () => {
+  it('may have the members of a registration in its document', async () => {
     const { answer } = await ask({
       application_type: 'web',
       scope: 'claudeai',
@@ -69,32 +69,32 @@ describe('a client that is known by its document', () => {
   })
 
   const documents: [name: string, document: object][] = [
-    ['names another client', { client_id: 'https://other.example/client.json' }],
+    ['has the client_id of another client', { client_id: 'https://other.example/client.json' }],
     ['has a secret', { token_endpoint_auth_method: 'client_secret_basic' }],
-    ['comes back to a script', { redirect_uris: ['javascript:alert(1)', redirect] }],
-    ['comes back by http', { redirect_uris: ['http://evil.example/cb', redirect] }],
-    ['comes back elsewhere', { redirect_uris: ['https://app.example/cb'] }],
-    ['does not sign people in', { grant_types: ['client_credentials'] }],
+    ['has a script as redirect address', { redirect_uris: ['javascript:alert(1)', redirect] }],
+    ['has an http redirect address', { redirect_uris: ['http://evil.example/cb', redirect] }],
+    [
+      'has other redirect addresses than the request',
+      { redirect_uris: ['https://app.example/cb'] },
+    ],
+    ['has no authorization_code grant', { grant_types: ['client_credentials'] }],
   ]
   for (const [name, document] of documents) {
-    it(`is refused when it ${name}`, async () => {
+    it(`is refused when its document ${name}`, async () => {
       const { answer } = await ask(document)
       await expectRefused(answer)
     })
   }
 
   const answers: [name: string, script: Parameters<PublicHost['serve']>[1]][] = [
-    ['is not there', (response) => response.writeHead(404).end()],
-    [
-      'is somewhere else',
-      (response) => response.writeHead(302, { location: '/client.json' }).end(),
-    ],
-    ['is no JSON', Buffer.from('<html>')],
+    ['is missing', (response) => response.writeHead(404).end()],
+    ['is a redirect', (response) => response.writeHead(302, { location: '/client.json' }).end()],
+    ['is not JSON', Buffer.from('<html>')],
     ['is a list', Buffer.from('[]')],
     ['is null', Buffer.from('null')],
-    ['is longer than it says', Buffer.alloc(1_000_000, '[')],
+    ['is too large', Buffer.alloc(1_000_000, '[')],
     [
-      'says that it has a gigabyte',
+      'has a content-length of a gigabyte',
       (response) => response.writeHead(200, { 'content-length': '1000000000' }).write('{'),
     ],
     [
@@ -114,7 +114,7 @@ describe('a client that is known by its document', () => {
     })
   }
 
-  it('is refused when its document is slow, and not waited for twice', async () => {
+  it('is refused when its document is slow, which is not fetched again at once', async () => {
     const path = `/slow-${++published}.json`
     host.serve(path, (response) => void response.writeHead(200).write('{'))
     const id = host.address(path, 'app.public.example')
@@ -124,7 +124,7 @@ describe('a client that is known by its document', () => {
     expect(host.requests).to.have.length(1)
   })
 
-  it('is not looked for inside', async () => {
+  it('cannot have its document on an internal address', async () => {
     const port = String(host.port)
     host.resolve('rebound.example', ['127.0.0.2', '127.0.0.1'])
     const ids = [
@@ -144,7 +144,7 @@ describe('a client that is known by its document', () => {
     expect(host.insideConnections()).to.equal(0)
   })
 
-  it('is fetched for one while another has as many fetched as one may', async () => {
+  it('has its document fetched while another sender has reached its limit of fetches', async () => {
     await using shared = await startGateway({
       publicNet: host.net,
       file: { trusted_proxies: ['127.0.0.1'] },
@@ -158,7 +158,8 @@ describe('a client that is known by its document', () => {
         { redirect_uri: redirect },
         { 'x-forwarded-for': address },
       )
-    const isHeld = (count: number) => until('it is asked for', () => held.length === count)
+    const isHeld = (count: number) =>
+      until('the documents are requested', () => held.length === count)
     const hold = (path: string) => host.serve(path, (response) => void held.push(response))
     const slow = ['/slow-1.json', '/slow-2.json', '/slow-3.json', '/slow-4.json']
     slow.forEach(hold)
@@ -168,7 +169,7 @@ describe('a client that is known by its document', () => {
     expect(await refused.json()).to.deep.include({ error: 'temporarily_unavailable' })
     const other = askFrom('203.0.113.8', slow[2]!)
     await isHeld(3)
-    // There is no room at all any more.
+    // The total limit is reached.
     const third = await askFrom('203.0.113.9', slow[3]!)
     expect(await third.json()).to.deep.include({ error: 'temporarily_unavailable' })
     for (const response of held) response.writeHead(404).end()
@@ -179,7 +180,7 @@ describe('a client that is known by its document', () => {
     await expectRefused(await again)
   })
 
-  it('is nobody where documents are switched off', async () => {
+  it('is unknown when documents are disabled', async () => {
     await using closed = await startGateway({
       publicNet: host.net,
       variables: { CLIENT_DOCUMENTS: 'closed' },

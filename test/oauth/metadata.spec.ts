@@ -25,7 +25,7 @@ describe('the metadata of the authorization server', () => {
     after(() => gateway.stop())
 
     for (const path of ['', '/mcp']) {
-      it(`tells of the tool server at ${protectedResource}${path}`, async () => {
+      it(`describes the tool server at ${protectedResource}${path}`, async () => {
         expect(await metadataAt(gateway.url, protectedResource + path)).to.deep.equal({
           resource: `${origin}/mcp`,
           authorization_servers: [origin],
@@ -36,9 +36,9 @@ describe('the metadata of the authorization server', () => {
         })
       })
 
-      it(`tells of the server at ${wellKnown}${path}`, async () => {
-        const told = await metadataAt(gateway.url, wellKnown + path)
-        expect(told).to.deep.include({
+      it(`describes the authorization server at ${wellKnown}${path}`, async () => {
+        const metadata = await metadataAt(gateway.url, wellKnown + path)
+        expect(metadata).to.deep.include({
           issuer: origin,
           scopes_supported: ['mcp', 'offline_access'],
           code_challenge_methods_supported: ['S256'],
@@ -46,10 +46,10 @@ describe('the metadata of the authorization server', () => {
           authorization_response_iss_parameter_supported: true,
           client_id_metadata_document_supported: true,
         })
-        expect(told['token_endpoint_auth_methods_supported']).to.include('none')
+        expect(metadata['token_endpoint_auth_methods_supported']).to.include('none')
       })
 
-      it(`tells clients of OpenID the same at /.well-known/openid-configuration${path}`, async () => {
+      it(`is the same for OpenID clients at /.well-known/openid-configuration${path}`, async () => {
         const { subject_types_supported, id_token_signing_alg_values_supported, ...same } =
           await metadataAt(gateway.url, `/.well-known/openid-configuration${path}`)
         expect(subject_types_supported).to.deep.equal(['public'])
@@ -58,9 +58,9 @@ describe('the metadata of the authorization server', () => {
       })
     }
 
-    it('names endpoints that the contract has', async () => {
-      const told = await metadataAt(gateway.url, wellKnown)
-      const named = Object.entries(told)
+    it('names endpoints of the contract', async () => {
+      const metadata = await metadataAt(gateway.url, wellKnown)
+      const named = Object.entries(metadata)
         .filter(([name]) => /_(?:endpoint|uri)$/.test(name))
         .map(([, address]) => String(address))
       expect(named).to.have.length(6)
@@ -71,7 +71,7 @@ describe('the metadata of the authorization server', () => {
       }
     })
 
-    it('says the same to whoever forges where the request came from', async () => {
+    it('does not change with forged host headers', async () => {
       const forged = {
         host: 'evil.example',
         'x-forwarded-proto': 'http',
@@ -83,7 +83,7 @@ describe('the metadata of the authorization server', () => {
       expect(text).to.include(origin).and.to.not.include('evil.example')
     })
 
-    it('is for pages of every origin', async () => {
+    it('may be read by pages of any origin', async () => {
       const headers = { origin: 'https://app.example' }
       const answer = await fetch(gateway.url + wellKnown, { headers })
       expect(answer.headers.get('access-control-allow-origin')).to.equal('*')
@@ -99,7 +99,7 @@ describe('the metadata of the authorization server', () => {
       expect(page.headers.get('access-control-allow-origin')).to.equal(null)
     })
 
-    it('is an error where there is none', async () => {
+    it('is 404 at other paths', async () => {
       for (const path of [
         '/.well-known/jwks.json',
         `${wellKnown}/v1`,
@@ -111,7 +111,7 @@ describe('the metadata of the authorization server', () => {
       }
     })
 
-    it('takes no other method, in the words of OAuth', async () => {
+    it('answers other methods with an OAuth error', async () => {
       for (const path of [wellKnown, '/token', '/oauth/revoke']) {
         const answer = await fetch(gateway.url + path, { method: 'PUT' })
         expect(answer.status).to.equal(405)
@@ -120,14 +120,14 @@ describe('the metadata of the authorization server', () => {
     })
   })
 
-  describe('of a gateway without one', () => {
+  describe('of a gateway without a public address', () => {
     let gateway: TestGateway
     before(async () => {
       gateway = await startGateway()
     })
     after(() => gateway.stop())
 
-    it('names this machine as it was asked for', async () => {
+    it('names the loopback host of the request', async () => {
       const local = gateway.url.replace('127.0.0.1', 'localhost')
       for (const url of [gateway.url, local]) {
         expect((await metadataAt(url, wellKnown)).issuer).to.equal(url)
@@ -135,7 +135,7 @@ describe('the metadata of the authorization server', () => {
       }
     })
 
-    it('names where the connection arrived for a name that is not this machine', async () => {
+    it('names the local address of the connection when the host is not this machine', async () => {
       for (const path of [wellKnown, protectedResource]) {
         const { text } = await getAs(gateway.url + path, { host: 'evil.example' })
         expect(text).to.include(gateway.url).and.to.not.include('evil.example')
@@ -145,7 +145,7 @@ describe('the metadata of the authorization server', () => {
     })
   })
 
-  it('is written as clients write addresses, whatever BASE_URL looks like', async () => {
+  it('contains BASE_URL in normalized form', async () => {
     await using gateway = await startGateway({
       variables: { BASE_URL: 'https://Gateway.example:443' },
     })
@@ -155,7 +155,7 @@ describe('the metadata of the authorization server', () => {
     expect(asked.headers.get('location')).to.match(/^\/oauth\/interaction\//)
   })
 
-  it('does not name what is switched off', async () => {
+  it('omits disabled endpoints', async () => {
     await using gateway = await startGateway({
       variables: { CLIENT_REGISTRATION: 'closed', CLIENT_DOCUMENTS: 'closed' },
     })

@@ -20,10 +20,10 @@ describe('the registration of clients', () => {
     return { status: answer.status, body: (await answer.json()) as Answer['body'] }
   }
 
-  describe('takes what real clients say', () => {
+  describe('accepts the metadata of real clients:', () => {
     const clients: [name: string, said: object, taken: object][] = [
       [
-        'an editor with a scheme of its own, which calls itself a web application',
+        'an editor with a private scheme, which claims to be a web application',
         {
           redirect_uris: [
             'cursor://anysphere.cursor-mcp/oauth/callback',
@@ -35,12 +35,12 @@ describe('the registration of clients', () => {
         { application_type: 'native' },
       ],
       [
-        'an editor with addresses of this machine and of its own site',
+        'an editor with loopback addresses and addresses of its own site',
         { redirect_uris: ['http://127.0.0.1/', loopback, 'https://vscode.dev/redirect'] },
         { application_type: 'native' },
       ],
       [
-        'a hosted assistant with a scope, grants and members that are not offered',
+        'a hosted assistant with a scope, grants and members that are not supported',
         {
           redirect_uris: ['https://claude.ai/api/mcp/auth_callback'],
           scope: 'claudeai openid profile',
@@ -73,19 +73,19 @@ describe('the registration of clients', () => {
       ],
       ['a program on IPv6', { redirect_uris: ['http://[::1]/cb'] }, { application_type: 'native' }],
       [
-        'a name in several lines, with marks that turn the rest',
+        'a name on several lines, with direction characters',
         { client_name: '  Good\u202Eknab\n\u0000editor\u200B ' },
         { client_name: 'Good knab editor' },
       ],
       [
-        'a name of HTML, as a text',
+        'a name of HTML, kept as text',
         { client_name: '<img src=x onerror=alert(1)>' },
         { client_name: '<img src=x onerror=alert(1)>' },
       ],
       ['no name', { client_name: ' \n ' }, {}],
     ]
     for (const [name, said, taken] of clients) {
-      it(`of ${name}`, async () => {
+      it(name, async () => {
         const { status, body } = await answerTo(said)
         expect(status, JSON.stringify(body)).to.equal(201)
         expect(body).to.deep.include(taken)
@@ -99,12 +99,12 @@ describe('the registration of clients', () => {
       })
     }
 
-    it('of a name that never ends, of which it keeps the beginning', async () => {
+    it('a very long name, which is truncated', async () => {
       const { body } = await answerTo({ client_name: 'x'.repeat(5000) })
       expect(body['client_name']).to.have.length(100)
     })
 
-    it('of one that keeps a secret, which it is told once', async () => {
+    it('a client with a secret, which is returned once and stored as a digest', async () => {
       const { status, body } = await answerTo({ token_endpoint_auth_method: 'client_secret_basic' })
       expect(status).to.equal(201)
       expect(body['client_secret']).to.be.a('string').with.length.greaterThan(30)
@@ -118,24 +118,24 @@ describe('the registration of clients', () => {
   describe('refuses', () => {
     const redirects: [name: string, address: unknown][] = [
       ['a script', 'javascript:alert(1)'],
-      ['a script in capitals, behind a blank', ' JavaScript:alert(1)'],
-      ['a script behind a tab', 'java\tscript:alert(1)'],
+      ['a script in capitals after a space', ' JavaScript:alert(1)'],
+      ['a script with a tab', 'java\tscript:alert(1)'],
       ['data', 'data:text/html,<script>alert(1)</script>'],
       ['a script of another kind', 'vbscript:x'],
       ['a blob', 'blob:https://evil.example/1'],
       ['a file', 'file:///etc/passwd'],
-      ['http elsewhere', 'http://evil.example/cb'],
+      ['http on another host', 'http://evil.example/cb'],
       ['http with a name that begins like this machine', 'http://localhost.evil.example/cb'],
       ['http with a name that ends like this machine', 'http://evil.localhost/cb'],
       ['http with an address of this machine as the user', 'http://127.0.0.1@evil.example/cb'],
-      ['http on an address nearby', 'http://127.0.0.1.evil.example/cb'],
+      ['http with a name that begins with a loopback address', 'http://127.0.0.1.evil.example/cb'],
       ['http on the network', 'http://192.168.1.1/cb'],
       ['a fragment', 'https://app.example/cb#x'],
       ['an empty fragment', 'https://app.example/cb#'],
       ['credentials', 'https://user:password@app.example/cb'],
       ['backslashes', 'https:\\\\app.example\\cb'],
       ['a line break', 'https://app.example/\r\nset-cookie: a=b'],
-      ['a wildcard of another alphabet', 'https://аpp.example/cb'],
+      ['letters of another alphabet', 'https://аpp.example/cb'],
       ['https without a host', 'https:///cb'],
       ['https without slashes', 'https:cb'],
       ['http without a host', 'http:///localhost/cb'],
@@ -153,7 +153,7 @@ describe('the registration of clients', () => {
       ['nothing', ''],
       ['a number', 4],
       ['an object', { toString: 1 }],
-      ['a text that never ends', `https://app.example/${'x'.repeat(3000)}`],
+      ['an address that is too long', `https://app.example/${'x'.repeat(3000)}`],
     ]
     for (const [name, address] of redirects) {
       it(`${name} as a redirect address`, async () => {
@@ -168,26 +168,30 @@ describe('the registration of clients', () => {
 
     const metadata: [name: string, said: object, error: string][] = [
       ['no redirect address', { redirect_uris: [] }, 'invalid_redirect_uri'],
-      ['a redirect address that is no list', { redirect_uris: loopback }, 'invalid_redirect_uri'],
+      ['redirect_uris that are not a list', { redirect_uris: loopback }, 'invalid_redirect_uri'],
       [
-        'too many',
+        'too many redirect addresses',
         { redirect_uris: Array.from({ length: 21 }, (_, n) => `${loopback}${n}`) },
         'invalid_redirect_uri',
       ],
       [
-        'a client of client credentials',
+        'the grant client_credentials',
         { grant_types: ['client_credentials'] },
         'invalid_client_metadata',
       ],
       [
-        'a client that may sign nobody in',
+        'grants without authorization_code',
         { grant_types: ['refresh_token'] },
         'invalid_client_metadata',
       ],
-      ['grants that are no list', { grant_types: 'authorization_code' }, 'invalid_client_metadata'],
-      ['a name that is no text', { client_name: { a: 1 } }, 'invalid_client_metadata'],
       [
-        'a way to say who it is that is not offered',
+        'grants that are not a list',
+        { grant_types: 'authorization_code' },
+        'invalid_client_metadata',
+      ],
+      ['a name that is not a string', { client_name: { a: 1 } }, 'invalid_client_metadata'],
+      [
+        'an unsupported authentication method',
         { token_endpoint_auth_method: 'tls_client_auth' },
         'invalid_client_metadata',
       ],
@@ -212,10 +216,10 @@ describe('the registration of clients', () => {
         'application/json',
         413,
       ],
-      ['what is no JSON', '{"client_name":', 'application/json', 400],
+      ['invalid JSON', '{"client_name":', 'application/json', 400],
       ['a list', '[]', 'application/json', 400],
       ['a form', 'client_name=x', 'application/x-www-form-urlencoded', 415],
-      ['JSON that is nested without end', '['.repeat(30_000), 'application/json', 400],
+      ['deeply nested JSON', '['.repeat(30_000), 'application/json', 400],
     ]
     for (const [name, body, type, status] of bodies) {
       it(name, async () => {
@@ -268,7 +272,7 @@ describe('the registration of clients', () => {
     expect((await from('203.0.113.1')).status).to.equal(201)
   })
 
-  it('is limited by the network of 64 bits for IPv6', async () => {
+  it('is limited by /64 network for IPv6', async () => {
     let now = 0
     await using limited = await startGateway({
       file: { trusted_proxies: ['127.0.0.1'], limits: { oauth_registrations_per_hour_max: 2 } },

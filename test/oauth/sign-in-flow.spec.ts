@@ -30,7 +30,7 @@ describe('a client that signs a person in', () => {
   })
   after(() => gateway.stop())
 
-  /** Connects with the SDK, through the browser where the server asks for it. */
+  /** Connects with the SDK and completes the sign-in. */
   const connect = async (at: TestGateway, provider: TestProvider): Promise<Client> => {
     const transport = () =>
       new StreamableHTTPClientTransport(new URL(`${at.url}/mcp`), { authProvider: provider })
@@ -63,7 +63,7 @@ describe('a client that signs a person in', () => {
     await client.close()
   })
 
-  it('does so without a registration where it publishes a document', async () => {
+  it('does so without a registration if it publishes a document', async () => {
     const host = await startPublicHost()
     await using own = await startGateway({ publicNet: host.net })
     const id = host.address('/client.json', 'app.public.example')
@@ -114,13 +114,13 @@ describe('a client that signs a person in', () => {
         headers,
       )
     const tokensOf = async (answer: Response): Promise<Tokens> => {
-      const told = (await answer.json()) as Tokens
-      expect(answer.status, JSON.stringify(told)).to.equal(200)
-      return told
+      const tokens = (await answer.json()) as Tokens
+      expect(answer.status, JSON.stringify(tokens)).to.equal(200)
+      return tokens
     }
     const expectRefused = async (answer: Response, error: string) => {
-      const told = (await answer.json()) as { error: string }
-      expect(told.error, JSON.stringify(told)).to.equal(error)
+      const refusal = (await answer.json()) as { error: string }
+      expect(refusal.error, JSON.stringify(refusal)).to.equal(error)
       expect(answer.status).to.equal(400)
       expect(answer.headers.get('cache-control')).to.equal('no-store')
     }
@@ -133,7 +133,7 @@ describe('a client that signs a person in', () => {
         ...changes,
       })
 
-    it('gets tokens for the tool server, whichever way it spells the resource', async () => {
+    it('gets tokens for the tool server with each accepted spelling of the resource', async () => {
       for (const path of ['/mcp', '/mcp/', '', '/']) {
         const code = await newCode(client, { resource: gateway.url + path })
         expect(code).to.match(/^mag_code_/)
@@ -158,22 +158,22 @@ describe('a client that signs a person in', () => {
         () => ({ redirect_uri: 'http://127.0.0.1:1/callback' }),
         'invalid_grant',
       ],
-      ['without the address that was named', () => ({ redirect_uri: '' }), 'invalid_request'],
+      ['without the redirect address', () => ({ redirect_uri: '' }), 'invalid_request'],
       ['for another resource', () => ({ resource: 'https://evil.example/mcp' }), 'invalid_target'],
     ]
     for (const [name, changes, error] of wrong) {
-      it(`gets nothing for a code ${name}`, async () => {
+      it(`gets no tokens for a code ${name}`, async () => {
         await expectRefused(await exchange(await newCode(), changes()), error)
       })
     }
 
-    it('gets nothing for the code of another client', async () => {
+    it('gets no tokens for the code of another client', async () => {
       const code = await newCode()
       const other = await registered(gateway)
       await expectRefused(await exchange(code, { client_id: other.client_id }), 'invalid_grant')
     })
 
-    it('gets nothing for a code that was used, and loses what it got for it', async () => {
+    it('gets no tokens for a used code, and its earlier tokens are revoked', async () => {
       const code = await newCode()
       const { access_token: token } = await tokensOf(await exchange(code))
       expect(await listModels(token)).to.equal(200)
@@ -181,7 +181,7 @@ describe('a client that signs a person in', () => {
       expect(await listModels(token)).to.equal(401)
     })
 
-    it('gets one answer for four exchanges of one code at once, each time', async () => {
+    it('gets tokens from exactly one of four concurrent exchanges of a code', async () => {
       for (let time = 0; time < 40; time++) await exchangeAtOnce()
     })
     const exchangeAtOnce = async () => {
@@ -193,7 +193,7 @@ describe('a client that signs a person in', () => {
       expect(await listModels(token)).to.equal(200)
     }
 
-    it('gets no more with a refresh token than the person gave', async () => {
+    it('cannot extend scope or resource with a refresh token', async () => {
       const { refresh_token: token } = await tokensOf(await exchange(await newCode()))
       await expectRefused(await refreshed(token, { scope: 'mcp admin' }), 'invalid_scope')
       await expectRefused(
@@ -203,7 +203,7 @@ describe('a client that signs a person in', () => {
       await tokensOf(await refreshed(token, { scope: 'mcp' }))
     })
 
-    it('may ask for offline_access, first and at each refresh, and gets the same', async () => {
+    it('may request offline_access at the sign-in and at each refresh', async () => {
       const asked = { scope: 'mcp offline_access' }
       let tokens = await tokensOf(await exchange(await newCode(client, asked)))
       for (const changes of [asked, {}, { scope: 'mcp' }, asked]) {
@@ -213,7 +213,7 @@ describe('a client that signs a person in', () => {
       }
     })
 
-    it('may ask for offline_access at a refresh alone', async () => {
+    it('may request offline_access only at a refresh', async () => {
       const { refresh_token: token } = await tokensOf(await exchange(await newCode()))
       await tokensOf(await refreshed(token, { scope: 'mcp offline_access' }))
     })
@@ -226,7 +226,7 @@ describe('a client that signs a person in', () => {
       expect(await listModels(second.access_token)).to.equal(401)
     })
 
-    it('ends its connection, and is told of its own tokens alone', async () => {
+    it('revokes its own connection and introspects only its own tokens', async () => {
       const { access_token: token, refresh_token: refresh } = await tokensOf(
         await exchange(await newCode()),
       )
@@ -250,7 +250,7 @@ describe('a client that signs a person in', () => {
       expect(await ask(client)).to.deep.equal({ active: false })
     })
 
-    it('proves itself with its secret where it has one', async () => {
+    it('authenticates with its secret if it has one', async () => {
       const secret = await registered(gateway, {
         token_endpoint_auth_method: 'client_secret_basic',
       })

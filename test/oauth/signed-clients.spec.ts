@@ -9,7 +9,7 @@ import { startPublicHost, type PublicHost } from '../support/public-host.ts'
 type Tokens = { access_token: string; refresh_token: string }
 type Claims = Record<string, unknown>
 
-forEachStore('a client that signs (private_key_jwt)', () => {
+forEachStore('a client with private_key_jwt', () => {
   let gateway: TestGateway
   let host: PublicHost
   before(async () => {
@@ -88,7 +88,7 @@ forEachStore('a client that signs (private_key_jwt)', () => {
   ]
 
   for (const [name, find] of kinds) {
-    it(`and ${name} gets tokens, refreshes them, and proves itself once with each`, async () => {
+    it(`that ${name} gets tokens and refreshes them, each time with a new assertion`, async () => {
       const id = await find()
       const first = assertionOf(id)
       const { access_token: key, refresh_token: token } = await tokensOf(
@@ -101,7 +101,7 @@ forEachStore('a client that signs (private_key_jwt)', () => {
     })
   }
 
-  it('is taken once where the same proof comes four times at once', async () => {
+  it('is accepted once for four concurrent requests with the same assertion', async () => {
     const { client_id: id } = await registered(gateway, signing)
     const { refresh_token: token } = await tokensOf(
       await ask({ ...(await grantOf(id)), ...proofOf(assertionOf(id)) }),
@@ -115,7 +115,7 @@ forEachStore('a client that signs (private_key_jwt)', () => {
     for (const answer of answers) if (answer !== taken[0]) await expectRefused(answer)
   })
 
-  it('is refused without a proof, and with a wrong one', async () => {
+  it('is refused without an assertion, and with a wrong one', async () => {
     const { client_id: id } = await registered(gateway, signing)
     const other = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const now = Math.floor(Date.now() / 1000)

@@ -13,7 +13,7 @@ import { ada, peopleAt } from './pages/people-at.ts'
 import { createVisitor } from './pages/visitor.ts'
 
 const callback = 'http://127.0.0.1:33418/'
-/** What is promised of a connection that is ended, in all processes. */
+/** The documented time within which a revocation applies in all processes. */
 const promisedMs = 2000
 const begin = Date.parse('2026-11-22T12:00:00Z')
 
@@ -27,7 +27,7 @@ forEachStore('a connection in two processes of a gateway', () => {
   let clientId: string
   before(async () => {
     now = begin
-    // Time is what a test says; what is looked up again is so by the machine's.
+    // Tests set the clock; intervals between lookups use the machine's time.
     const options = {
       clock: () => now,
       monotonic: () => performance.now(),
@@ -57,7 +57,7 @@ forEachStore('a connection in two processes of a gateway', () => {
         state: 's',
       }),
     )}`
-  /** Says yes in the first process; gives what the code is exchanged with. */
+  /** Allows the client in the first process. Returns the form that exchanges the code. */
   const codeFor = async () => {
     const { verifier, challenge } = createPkce()
     const page = await visitor.open(authorizePath(challenge))
@@ -72,7 +72,7 @@ forEachStore('a connection in two processes of a gateway', () => {
       code_verifier: verifier,
     }
   }
-  /** Asks a process by the name of the first, as behind one address. */
+  /** Sends a request to a process with the host of the first, as a load balancer does. */
   const ask = (at: TestGateway, path: string, fields: Record<string, string>) =>
     new Promise<Answered>((resolve, reject) => {
       const headers = {
@@ -102,7 +102,7 @@ forEachStore('a connection in two processes of a gateway', () => {
     })
   const models = (at: TestGateway, key: string) => at.fetch('/v1/models', { key })
 
-  it('gives its tokens once, also where four exchange the code at once', async () => {
+  it('returns its tokens once, also for four concurrent exchanges of the code', async () => {
     for (let round = 0; round < 5; round++) {
       const fields = await codeFor()
       const answers = await Promise.all([a, b, a, b].map((at) => ask(at, '/oauth/token', fields)))
@@ -110,12 +110,12 @@ forEachStore('a connection in two processes of a gateway', () => {
       expect(first!.status, JSON.stringify(first!.body)).to.equal(200)
       for (const { status, body } of others)
         expect([status, body['error']]).to.deep.equal([400, 'invalid_grant'])
-      // Those who came too late have ended nothing.
+      // The refused exchanges did not end the connection.
       expect((await models(b, first!.body['access_token']!)).status).to.equal(200)
     }
   })
 
-  it('ends with a code that comes again, whichever process it comes to', async () => {
+  it('ends when its code is used again, in any process', async () => {
     const fields = await codeFor()
     const { body } = await ask(a, '/oauth/token', fields)
     const key = body['access_token']!
@@ -124,7 +124,7 @@ forEachStore('a connection in two processes of a gateway', () => {
     await expectError(await models(b, key), { status: 401, code: 'invalid_token' })
   })
 
-  it('is renewed by all processes of a client at once, and ends where that comes late', async () => {
+  it('is renewed by concurrent refreshes, and ends when a refresh token is used too late', async () => {
     const { access, refresh: token } = await tokensFor()
     const answers = await Promise.all([a, b, a].map((at) => refresh(at, token)))
     expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200])
@@ -140,7 +140,7 @@ forEachStore('a connection in two processes of a gateway', () => {
     expect((await refresh(a, newest)).body).to.include({ error: 'invalid_grant' })
   })
 
-  it('has one successor for a refresh token that is used twice, so that a split is seen', async () => {
+  it('has one successor for a refresh token that is used twice, so that theft is detected', async () => {
     const { refresh: stolen } = await tokensFor()
     const uses = await Promise.all(
       Array.from({ length: 40 }, (_, n) => refresh(n % 2 ? a : b, stolen)),
@@ -152,7 +152,7 @@ forEachStore('a connection in two processes of a gateway', () => {
     now += 60_000
     const later = await refresh(b, stolen)
     expect(later.body['refresh_token']).to.equal(second)
-    // The owner goes on, and so does the thief within the grace: with the same token.
+    // Within the grace period the owner and the thief get the same token.
     const owner = await refresh(a, second!)
     const thief = await refresh(b, second!)
     expect(owner.body['refresh_token']).to.be.a('string').and.not.equal(second)
@@ -181,7 +181,7 @@ forEachStore('a connection in two processes of a gateway', () => {
     ],
   ]
   for (const [by, end] of endings) {
-    it(`ends a stream of the other process when ${by} ends it`, async () => {
+    it(`ends a stream of the other process when ${by} revokes it`, async () => {
       const { access } = await tokensFor()
       const connections = await peopleAt(a).connectionsOf(clientId)
       const row = connections.find((one) => one.revoked_at === null)!
@@ -199,7 +199,7 @@ forEachStore('a connection in two processes of a gateway', () => {
           body,
         }),
       )
-      await until('it runs', () => stream.text().includes('data: '))
+      await until('the stream has started', () => stream.text().includes('data: '))
       expect(await end(row, access)).to.equal(200)
       const from = performance.now()
       await stream.ended
@@ -210,12 +210,15 @@ forEachStore('a connection in two processes of a gateway', () => {
         key: a.adminKey,
       })
       expect(await listed.json()).to.have.nested.property('data[0].key_name', 'Editor')
-      await until('it is looked up again', async () => (await models(b, access)).status === 401)
+      await until(
+        'the key is looked up again',
+        async () => (await models(b, access)).status === 401,
+      )
       expect(performance.now() - from).to.be.below(promisedMs)
     })
   }
 
-  it('administrates nothing, and tells what it is', async () => {
+  it('gives no access to administration, and describes itself at /api/key', async () => {
     const { access: key } = await tokensFor()
     await expectNoAdministration(b, key)
     const own = await b.fetch('/api/key', { key })

@@ -20,10 +20,10 @@ import {
 
 type Schemas = components['schemas']
 
-/** A new session: the token for its cookie. */
-type LetIn = { token: string; ageSeconds: number }
+/** The token of a new session, for its cookie. */
+type NewSession = { token: string; ageSeconds: number }
 
-/** A person's consent; the budget is the connection's limit for a month. */
+/** A person's consent, with the connection's budget for a month. */
 export type Consent = {
   by: { personId: string } | { keyId: string }
   address: string | null
@@ -35,15 +35,15 @@ export type Consent = {
 export type AnswerOptions = ViewOptions & {
   /** The public address of the gateway; undefined to take it from the request. */
   baseUrl: string | undefined
-  /** As POST /api/sessions does. */
-  signIn: (credentials: Schemas['SignInRequest'], call: PageCall) => Promise<LetIn>
-  /** As POST /api/people does. */
-  register: (person: Schemas['SignUpRequest'], call: PageCall) => Promise<LetIn>
+  /** Signs a person in, as POST /api/sessions. */
+  signIn: (credentials: Schemas['SignInRequest'], call: PageCall) => Promise<NewSession>
+  /** Creates a person and an account, as POST /api/people. */
+  register: (person: Schemas['SignUpRequest'], call: PageCall) => Promise<NewSession>
   /** Ends the session of this browser. */
   signOut: (caller: PersonCaller, actor: Actor) => Promise<void>
-  /** The id of an API key that may call models from here. Throws what calls with it would. */
+  /** The id of an API key that may call models. Throws the error that a call with the key would get. */
   useKey: (key: string, call: PageCall) => Promise<string>
-  /** Gives the id of the connection's key, which is that of its grant. */
+  /** Creates the connection. Returns the id of its key, which is also the id of its grant. */
   connect: (consent: Consent) => Promise<string>
   connectionLog: Pick<ConnectionLog, 'refused'>
 }
@@ -85,9 +85,9 @@ const actions: Readonly<Record<string, (sent: Sent) => Promise<Answer>>> = {
       options,
     } = sent
     const next = await options.interactions.refuse(interactionCall(call))
-    noteDenial(sent)
+    logDenial(sent)
     if (next === undefined)
-      return stopPage({ title: 'Not connected', message: saidNo, status: 200 })
+      return stopPage({ title: 'Not connected', message: denied, status: 200 })
     return leavingPage({ client, allowed: false, next: pathOf(next) })
   },
 }
@@ -117,29 +117,29 @@ export function answerInteraction(options: AnswerOptions) {
     } catch (error) {
       if (!(error instanceof GatewayError) || error.status >= 500) throw error
       const problem = { message: error.message, field: error.param ?? undefined }
-      // 401 would ask browsers for credentials of another kind.
+      // A 401 needs a challenge, to which browsers would respond with a password prompt.
       const status = error.status === 401 ? 403 : error.status
       return withRetry(pageFor(view, options, { values, problem, status, signsUp }), error)
     }
   }
 }
 
-const saidNo =
-  'You said no, and the application has no access. Close this page, or go back to the application yourself.'
+const denied =
+  'You denied access to the application. You can close this page, or go back to the application.'
 
 const outOfDate = {
-  message: 'This page was out of date, and nothing has been done. Look at it again, then go on.',
+  message: 'This page was out of date, and nothing was changed. Check it again, then continue.',
 }
 
-/** Logs the denial for the account whose person denied. */
-function noteDenial({ call, view: { asked, client, holder, by }, form, options }: Sent): void {
+/** Logs a person's denial for their account. */
+function logDenial({ call, view: { asked, client, holder, by }, form, options }: Sent): void {
   if (holder === undefined) return
   const accounts = holder.kind === 'key' ? [holder.account] : holder.accounts
   const account = accounts.find(({ id }) => id === form.get('account_id')) ?? accounts[0]
   if (account === undefined) return
   options.connectionLog.refused({
     reason: 'consent_denied',
-    message: 'A person said no to this application.',
+    message: 'A person denied access to this application.',
     face: 'oauth',
     client: heardClient(client.name, undefined),
     accountId: account.id,
@@ -175,13 +175,13 @@ async function allow({ call, view, form, options }: Sent): Promise<Answer> {
   return leavingPage({ client, allowed: true, next })
 }
 
-/** The path of an address of the gateway: the browser keeps the origin that it uses. */
+/** The path and query of an address of the gateway, so that the browser stays on its current origin. */
 function pathOf(address: string): string {
   const { pathname, search } = new URL(address)
   return pathname + search
 }
 
-/** Dollars as people write them, in the contract's form. Throws `invalid_value`. */
+/** Parses an amount in dollars, also as `$25` or `2,50`. Throws `invalid_value`. */
 function budgetOf(form: FormBody): string | undefined {
   const given = (form.get('budget_usd') ?? '').trim()
   if (given === '') return undefined
@@ -202,7 +202,7 @@ function aboutKey(error: unknown): never {
   throw new GatewayError(code, message, { param: 'api_key', status, retryAfterSeconds })
 }
 
-function enter(view: View, { cookie }: AnswerOptions, { token, ageSeconds }: LetIn): Answer {
+function enter(view: View, { cookie }: AnswerOptions, { token, ageSeconds }: NewSession): Answer {
   return again(view, cookie.set(token, ageSeconds))
 }
 
@@ -210,7 +210,7 @@ function keepKey(view: View, { tokens }: AnswerOptions, keyId: string | undefine
   return again(view, tokens.keepKey(view.asked.uid, view.binding.path, keyId))
 }
 
-/** Redirects to the page, so that a reload sends no form again. */
+/** Redirects to the page, so that a reload does not repeat the form. */
 function again({ binding: { path } }: View, cookie?: string): Answer {
   const headers = { location: path, 'cache-control': 'no-store' }
   return {

@@ -3,7 +3,7 @@ import { plainLine } from '../../core/words/shorten.ts'
 const nameLengthMax = 60
 
 type AskingClient = {
-  /** Not checked. */
+  /** Chosen by the client, and not verified. */
   name: string | undefined
   /** The host of the client's document; undefined for a registered client. */
   publishedBy: string | undefined
@@ -12,41 +12,41 @@ type AskingClient = {
 /** The description of a client that the person sees. */
 export type ClientText = {
   name: string
-  /** The receiver of the answer. */
+  /** The application or host that receives the answer. */
   place: string
-  /** The source of the name. */
+  /** A sentence about the source of the name. */
   proof: string
 }
 
 /**
- * The words for a client: its name in one line without signs that hide or turn text, and the host
- * that gets the answer as browsers write it, so that another alphabet cannot imitate one.
+ * Describes a client: its name on one line without invisible and direction characters, and the host
+ * that receives the answer in ASCII form, so that letters of other alphabets cannot imitate another host.
  */
 export function clientText({ name, publishedBy }: AskingClient, redirectUri: string): ClientText {
   const { host, place } = placeOf(redirectUri)
   const own = plainName(name ?? '')
   const proof =
     publishedBy === undefined
-      ? 'The name is what the application says of itself. Nobody has checked it.'
-      : `The name is what ${publishedBy} says of the application. Nobody else has checked it.`
+      ? 'The application chose this name. It is not verified.'
+      : `The name comes from ${publishedBy}. It is not verified further.`
   return { name: own === '' ? host : own, place, proof }
 }
 
 function plainName(name: string): string {
-  // More than a few marks on one letter reach into the lines above and below.
+  // Many combining marks on one letter would overlap the lines above and below.
   const flat = name.slice(0, 20 * nameLengthMax).replaceAll(/(\p{M}{3})\p{M}+/gu, '$1')
   return plainLine(flat, nameLengthMax)
 }
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/
 
-/** Whether a redirect address is that of a program on this machine, which listens there. */
+/** Whether a redirect address is on the loopback interface of the person's machine. */
 export function isLoopback(redirectUri: string): boolean {
   const { protocol, hostname } = new URL(redirectUri)
   return protocol === 'http:' && loopback.test(hostname)
 }
 
-/** The host of a redirect address; of an application on the device its scheme, as `cursor:`. */
+/** The host of a redirect address, or its scheme, such as `cursor:`, for a private scheme. */
 export function redirectHostOf(redirectUri: string): string {
   const { protocol, hostname } = new URL(redirectUri)
   return protocol === 'https:' || protocol === 'http:' ? hostname : protocol

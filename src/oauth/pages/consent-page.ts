@@ -14,13 +14,13 @@ type ConsentPage = {
   client: ClientText
   binding: FormBinding
   holder: Holder
-  /** Values that were filled in before. */
+  /** Values from a form that was refused. */
   values?: { accountId?: string | undefined; budget?: string | undefined }
   problem?: Problem | undefined
   status?: number
 }
 
-/** The page on which a person says yes or no to a client. */
+/** The page on which a person allows or denies a client's request. */
 export function consentPage(page: ConsentPage): Answer {
   const { client, binding, holder, problem, status } = page
   const form = markup`${holder.kind === 'key' ? keyTerms(holder) : personTerms(holder, page)}
@@ -30,19 +30,19 @@ export function consentPage(page: ConsentPage): Answer {
 </div>`
   const content = markup`${alertOf(problem, ['budget_usd'])}<div class="client">
 <p class="name"><bdi>${client.name}</bdi></p>
-<p>You go back to <strong>${client.place}</strong></p>
+<p>You return to <strong>${client.place}</strong></p>
 <p class="quiet">${client.proof}</p>
 </div>
 <h2>What it may do</h2>
 <ul class="rights">
 <li>Use the chat and image models on your account. The costs are yours.</li>
-<li class="not">It may not change API keys, members or settings.</li>
+<li class="not">It cannot change API keys, members or settings.</li>
 </ul>
 ${formOf(binding, whoOf(holder))}
 ${formOf(binding, form)}
 <div class="foot">
-<p>Allow it only if you have just asked for it yourself. You can end the connection at any time: it
-stands among the account's API keys.</p>
+<p>Allow it only if you started this yourself. You can end the connection at any time in the list of
+the account's API keys.</p>
 </div>`
   return pageAnswer({ title: 'Connect this application?', content, ...(status && { status }) })
 }
@@ -50,7 +50,7 @@ stands among the account's API keys.</p>
 type Person = Extract<Holder, { kind: 'person' }>
 type Key = Extract<Holder, { kind: 'key' }>
 
-/** A form of its own: what the enter key sends is the first button of a form. */
+/** A separate form, because the enter key submits the first button of a form. */
 function whoOf(holder: Holder): Html {
   const who =
     holder.kind === 'person'
@@ -70,12 +70,12 @@ ${fieldOf({
   label: 'Monthly budget in US dollars (optional)',
   input: markup`inputmode="decimal" autocomplete="off" maxlength="20"`,
   value: values?.budget,
-  hint: 'It can spend no more in a month. Leave it empty to set none.',
+  hint: 'The application can spend at most this amount in a month. Leave it empty for no limit.',
   problem,
 })}`
 }
 
-/** A single account is shown; of several the person picks one. */
+/** Shows a single account, or a choice of several. */
 function accountChoice(accounts: readonly Account[], chosen: string | undefined): Html {
   const [first] = accounts
   if (accounts.length < 2) {
@@ -93,9 +93,9 @@ function accountChoice(accounts: readonly Account[], chosen: string | undefined)
 }
 
 function keyTerms({ mode, account }: Key): Html {
-  const test = markup` It is a <strong>test key</strong>: answers come from the sandbox, and cost nothing.`
+  const test = markup` It is a <strong>test key</strong>: answers come from the sandbox and cost nothing.`
   return markup`<p>Account: <strong><bdi>${account.name}</bdi></strong></p>
-<p>The connection counts with the limits and the budget of this key, and ends with
-it.${mode === 'test' ? test : undefined}</p>
+<p>The connection uses the limits and the budget of this key, and ends when the key
+ends.${mode === 'test' ? test : undefined}</p>
 <input type="hidden" name="account_id" value="${account.id}">`
 }

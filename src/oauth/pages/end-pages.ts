@@ -8,16 +8,16 @@ import { pageAnswer } from './page.ts'
 type LeavingPage = { client: ClientText; allowed: boolean; next: string }
 
 /**
- * The page that leads on to the client. Browsers apply `form-action` to redirects that follow a form,
- * also to those of the client; and a browser that opens another application stays on this page.
+ * The page after the decision, which continues to the client. A direct redirect fails: browsers apply
+ * `form-action` to all redirects after a form. A browser that opens another application stays on this page.
  */
 export function leavingPage({ client, allowed, next }: LeavingPage): Answer {
   const name = markup`<strong><bdi>${client.name}</bdi></strong>`
   const said = allowed
     ? markup`${name} may use models on your account.`
-    : markup`${name} has got nothing.`
-  const content = markup`<p>${said} You go back to ${client.place}.</p>
-<p><a class="button" href="${next}">Go on</a></p>
+    : markup`${name} has no access to your account.`
+  const content = markup`<p>${said} You return to ${client.place}.</p>
+<p><a class="button" href="${next}">Continue</a></p>
 <div class="foot"><p>When the application has opened, you can close this page.</p></div>`
   return pageAnswer({ title: allowed ? 'Connected' : 'Not connected', content, next })
 }
@@ -32,11 +32,11 @@ type StopPage = {
   headers?: Record<string, string>
 }
 
-/** A page that ends a sign-in. It has no link: no redirect address has been checked. */
+/** A page that ends a sign-in. It has no link, since no redirect address has been verified. */
 export function stopPage({ title, message, detail, status, headers }: StopPage): Answer {
   const more = detail === undefined ? undefined : markup`<pre><code>${detail}</code></pre>\n`
   const content = markup`<p class="alert" role="alert">${message}</p>
-${more}<div class="foot"><p>Nothing has been connected. You can close this page.</p></div>`
+${more}<div class="foot"><p>Nothing was connected. You can close this page.</p></div>`
   return pageAnswer({ title, content, status, ...(headers && { headers }) })
 }
 
@@ -48,8 +48,8 @@ export const interactionErrorAnswer: ErrorAnswer = (error) => {
 }
 
 function wordsFor({ code, status, message }: GatewayError): { title: string; message: string } {
-  if (code === 'not_found') return { title: 'This sign-in is over', message }
-  if (code === 'csrf_failed') return { title: 'This was not sent from here', message }
-  if (status >= 500) return { title: 'This does not work at the moment', message }
-  return { title: 'This cannot be taken', message }
+  if (code === 'not_found') return { title: 'This sign-in has expired', message }
+  if (code === 'csrf_failed') return { title: 'This form came from another site', message }
+  if (status >= 500) return { title: 'The gateway failed', message }
+  return { title: 'This request is invalid', message }
 }

@@ -1,13 +1,13 @@
 import { GatewayError } from '../../core/error.ts'
 import { markup, type Html } from './html.ts'
 
-/** Why a form is refused, and the field that is wrong. */
+/** The reason why a form was refused, and the wrong field. */
 export type Problem = { message: string; field?: string | undefined }
 
 type Field = {
   name: string
   label: string
-  /** Attributes that no request changes. */
+  /** Constant attributes of the `input` element. */
   input: Html
   value?: string | undefined
   hint?: string
@@ -34,16 +34,16 @@ function noteOf(id: string, look: 'hint' | 'wrong', text: string | undefined): H
   return text === undefined ? undefined : markup`<p class="${look}" id="${id}">${text}</p>\n`
 }
 
-/** A problem that is of none of these fields. */
+/** A problem that belongs to none of these fields. */
 export function alertOf(problem: Problem | undefined, fields: readonly string[]): Html | undefined {
   if (problem === undefined || (problem.field && fields.includes(problem.field))) return undefined
   return markup`<p class="alert" role="alert" tabindex="-1" autofocus>${problem.message}</p>\n`
 }
 
-/** Ties a form to its interaction and viewer. */
+/** Binds a form to its interaction and viewer. */
 export type FormBinding = { path: string; token: string }
 
-/** A form that is sent back to its page. */
+/** A form that is posted to its own page. */
 export function formOf({ path, token }: FormBinding, content: Html): Html {
   return markup`<form method="post" action="${path}">
 <input type="hidden" name="csrf_token" value="${token}">
@@ -51,16 +51,18 @@ ${content}
 </form>`
 }
 
-/** The fields of a submitted form; each is given once. */
+/** The fields of a submitted form; each occurs once. */
 export type FormBody = ReadonlyMap<string, string>
 
-/** Reads the body of a form, which the router has bounded (`oauth_request_bytes_max`). Throws `invalid_value`. */
+/** Parses a form; the router limits its size (`oauth_request_bytes_max`). Throws `invalid_value`. */
 export function readFormBody(body: Buffer): FormBody {
   const fields = new Map<string, string>()
   for (const [name, value] of new URLSearchParams(body.toString('utf8'))) {
     if (fields.has(name)) {
       const param = name.slice(0, 50)
-      throw new GatewayError('invalid_value', `The field '${param}' is given twice.`, { param })
+      throw new GatewayError('invalid_value', `The field '${param}' occurs twice. Send it once.`, {
+        param,
+      })
     }
     fields.set(name, value)
   }

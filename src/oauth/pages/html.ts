@@ -1,4 +1,4 @@
-/** Only this file can make and read one, so that no text becomes markup without being escaped. */
+/** A private key of `Html`: only this file can create markup, so no text becomes markup unescaped. */
 const written = Symbol('markup')
 
 /** HTML that is safe to send. */
@@ -14,15 +14,15 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 /**
- * Makes HTML of a template. Values are text, also within quoted attributes, unless they are HTML
- * themselves; undefined is nothing.
+ * A template tag for HTML. Escapes values, also within quoted attributes, unless they are `Html`;
+ * undefined is the empty string.
  */
 export function markup(texts: TemplateStringsArray, ...parts: readonly Part[]): Html {
   const all = texts.map((text, index) => text + markupOf(parts[index]))
   return { [written]: all.join('') }
 }
 
-/** A style sheet in the page, whose text is left as it is. Throws for one that could end it. */
+/** A `<style>` element with the unchanged style sheet. Throws if the sheet contains `<`. */
 export function styleElement(sheet: string): Html {
   if (sheet.includes('<')) throw new Error('A style sheet in a page must have no "<".')
   return { [written]: `<style>${sheet}</style>` }

@@ -37,11 +37,11 @@ export type ViewOptions = {
   interactions: Interactions
   /** The person of a session. Throws `invalid_session`, and `insufficient_scope` for a member of no account. */
   personOf: (token: string) => Promise<{ caller: PersonCaller; person: Schemas['Person'] }>
-  /** A given key; undefined after its end. */
+  /** An API key by its id; undefined if it has expired or was revoked. */
   keyOf: (keyId: string) => Promise<ShownKey | undefined>
   cookie: SessionCookie
   tokens: InteractionTokens
-  /** Whether strangers may create an account. */
+  /** Whether anyone may create an account. */
   signUp: boolean
 }
 
@@ -60,18 +60,18 @@ export type View = {
   problem?: Problem | undefined
 }
 
-/** Reads the interaction and its viewer. Throws `not_found` for an interaction of another browser. */
+/** Reads the interaction and its viewer. Throws `not_found` if it belongs to another browser. */
 export async function look(call: PageCall, options: ViewOptions): Promise<View> {
   const { request } = call
   const asked = await options.interactions.look(interactionCall(call))
   const { uid } = asked
-  const known = await holderOf(request, options.tokens.readKey(request, uid), options)
+  const identity = await holderOf(request, options.tokens.readKey(request, uid), options)
   const binding = {
     path: `${interactionPath}${encodeURIComponent(uid)}`,
-    token: options.tokens.forForm(uid, known.viewer),
+    token: options.tokens.forForm(uid, identity.viewer),
   }
   const client = clientText(asked.client, asked.redirectUri)
-  return { asked, client, binding, ...known }
+  return { asked, client, binding, ...identity }
 }
 
 /** The request in the form of `Interactions`. */
@@ -102,22 +102,22 @@ export function showInteraction(options: ViewOptions) {
   }
 }
 
-type Known = Pick<View, 'viewer' | 'holder' | 'by' | 'caller' | 'problem'>
+type Identity = Pick<View, 'viewer' | 'holder' | 'by' | 'caller' | 'problem'>
 
 async function holderOf(
   request: IncomingMessage,
   keyId: string | undefined,
   { keyOf, personOf, cookie }: ViewOptions,
-): Promise<Known> {
+): Promise<Identity> {
   if (keyId !== undefined) {
     const key = await keyOf(keyId)
     if (key !== undefined)
       return { viewer: { keyId }, by: { keyId }, holder: { kind: 'key', ...key } }
-    const message = 'This API key has ended. Use another one.'
-    return { ...nobody, problem: { message, field: 'api_key' } }
+    const message = 'This API key has expired or was revoked. Use another key.'
+    return { ...anonymous, problem: { message, field: 'api_key' } }
   }
   const session = cookie.read(request)
-  if (session === undefined) return nobody
+  if (session === undefined) return anonymous
   try {
     const { caller, person } = await personOf(session)
     const { name, email, memberships } = person
@@ -126,10 +126,10 @@ async function holderOf(
     return { viewer: { session }, by: { personId: person.id }, holder, caller }
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error
-    if (error.code === 'invalid_session') return nobody
+    if (error.code === 'invalid_session') return anonymous
     if (error.code !== 'insufficient_scope') throw error
-    return { ...nobody, problem: { message: error.message } }
+    return { ...anonymous, problem: { message: error.message } }
   }
 }
 
-const nobody: Known = { viewer: undefined, holder: undefined, by: undefined }
+const anonymous: Identity = { viewer: undefined, holder: undefined, by: undefined }

@@ -4,17 +4,17 @@ import { timingSafeEqualText } from '../../bytes/timing-safe-equal.ts'
 import { cookieOf } from '../../http/session-cookie.ts'
 import { interactionSeconds } from '../metadata.ts'
 
-/** The viewer of a page, to whom its forms are tied. */
+/** The viewer of a page; its forms are valid only for this viewer. */
 export type Viewer = { session: string } | { keyId: string } | undefined
 
 /** Signed tokens of an interaction. */
 export type InteractionTokens = {
-  /** Ties a form to an interaction and its viewer. */
+  /** The token that binds a form to an interaction and its viewer. */
   forForm(uid: string, viewer: Viewer): string
   fitsForm(given: string | undefined, uid: string, viewer: Viewer): boolean
-  /** The id of the API key that was given in this browser. */
+  /** The id of the API key that was entered in this browser for the interaction. */
   readKey(request: IncomingMessage, uid: string): string | undefined
-  /** The header `set-cookie` that keeps the key for this interaction; undefined removes it. */
+  /** The header `set-cookie` that stores a key's id for this interaction; undefined removes it. */
   keepKey(uid: string, path: string, keyId: string | undefined): string
 }
 

@@ -3,15 +3,15 @@ import { readFileSync } from 'node:fs'
 import type { Answer } from '../../http/answer.ts'
 import { markup, styleElement, textOf, type Html } from './html.ts'
 
-/** The look of the other pages with forms, and what is these pages' own. */
+/** The style sheet of all pages with forms, and the rules for these pages. */
 const style = ['../../pages/card.css', 'page.css']
   .map((file) => readFileSync(new URL(file, import.meta.url), 'utf8'))
   .join('')
 const styleHash = createHash('sha256').update(style).digest('base64')
 
 /**
- * No script, no frame, no form to elsewhere, no copy. No `cross-origin-opener-policy`: clients that
- * open the page in a window of their own wait for what it ends with.
+ * Forbid scripts, frames, forms to other sites and cached copies. `cross-origin-opener-policy` is missing
+ * on purpose: clients that open the page in a popup wait for its result.
  */
 const pageHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/html; charset=utf-8',
@@ -29,7 +29,7 @@ export type Page = {
   title: string
   content: Html
   status?: number
-  /** A path of the gateway at which the browser goes on by itself. */
+  /** A path of the gateway to which the browser continues automatically. */
   next?: string
   headers?: Record<string, string>
 }

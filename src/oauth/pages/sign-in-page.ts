@@ -7,9 +7,9 @@ import { pageAnswer } from './page.ts'
 type SignInPage = {
   client: ClientText
   binding: FormBinding
-  /** Whether strangers may make an account of their own. */
+  /** Whether anyone may create an account. */
   signUp: boolean
-  /** Values that were filled in before; never a secret. */
+  /** Values from a form that was refused, without secrets. */
   values?: { email?: string | undefined; name?: string | undefined }
   problem?: Problem | undefined
   status?: number
@@ -26,8 +26,8 @@ export function signInPage(page: SignInPage): Answer {
   const form = markup`${emailField(values, problem)}
 ${fieldOf({ name: 'password', label: 'Password', input: passwordInput, problem })}
 <button name="action" value="sign_in">Sign in</button>`
-  const content = markup`<p><strong><bdi>${client.name}</bdi></strong> asks to use models on an account
-of yours. Sign in first; then you see what it may do, and decide.</p>
+  const content = markup`<p><strong><bdi>${client.name}</bdi></strong> asks to use models on your account.
+Sign in to see what it may do, and to decide.</p>
 ${alertOf(problem, ['email', 'password', 'api_key'])}${formOf(binding, form)}
 ${keyForm(binding, problem)}
 <div class="foot">
@@ -39,16 +39,16 @@ ${cancelForm(binding)}
 
 /** The page to create an account. */
 export function signUpPage({ client, binding, values, problem, status }: SignInPage): Answer {
-  const hint = 'At least 8 characters of any kind. A sentence of yours is good.'
+  const hint = 'At least 8 characters. A sentence works well.'
   const form = markup`${emailField(values, problem)}
 ${fieldOf({ name: 'name', label: 'Name', input: nameInput, value: values?.name, problem })}
 ${fieldOf({ name: 'password', label: 'Password', input: newPasswordInput, hint, problem })}
 <button name="action" value="sign_up">Create the account</button>`
-  const content = markup`<p>You get an account of your own. Then you decide about
-<strong><bdi>${client.name}</bdi></strong>.</p>
+  const content = markup`<p>Create an account first. Then decide whether
+<strong><bdi>${client.name}</bdi></strong> may use it.</p>
 ${alertOf(problem, ['email', 'name', 'password'])}${formOf(binding, form)}
 <div class="foot">
-<p>You have one? <a href="${binding.path}">Sign in</a></p>
+<p>Already have an account? <a href="${binding.path}">Sign in</a></p>
 ${cancelForm(binding)}
 </div>`
   return pageAnswer({ title: 'Create an account', content, ...(status && { status }) })
@@ -68,7 +68,7 @@ function emailField(values: SignInPage['values'], problem: Problem | undefined):
 
 function keyForm(binding: FormBinding, problem: Problem | undefined): Html {
   const isOpen = problem?.field === 'api_key'
-  const hint = 'The connection counts with this key, and ends with it.'
+  const hint = 'The connection uses the limits of this key, and ends when the key ends.'
   const form = markup`${fieldOf({
     name: 'api_key',
     label: 'API key',
@@ -76,7 +76,7 @@ function keyForm(binding: FormBinding, problem: Problem | undefined): Html {
     hint,
     problem,
   })}
-<button class="second" name="action" value="use_key">Go on with this key</button>`
+<button class="second" name="action" value="use_key">Continue with this key</button>`
   return markup`<details${isOpen ? markup` open` : undefined}>
 <summary>Use an API key instead</summary>
 ${formOf(binding, form)}
@@ -84,7 +84,7 @@ ${formOf(binding, form)}
 }
 
 function cancelForm(binding: FormBinding): Html {
-  const form = markup`<p>You did not ask for this?
+  const form = markup`<p>Did not start this?
 <button class="plain" name="action" value="deny">Go back without connecting</button></p>`
   return formOf(binding, form)
 }

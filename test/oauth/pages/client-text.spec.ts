@@ -5,7 +5,7 @@ const registered = { publishedBy: undefined }
 const textFor = (name: string | undefined, redirectUri = 'https://claude.ai/api/callback') =>
   clientText({ ...registered, name }, redirectUri)
 
-describe('what is told of a client', () => {
+describe('the description of a client', () => {
   for (const [given, shown] of [
     ['Cursor', 'Cursor'],
     ['  Two\r\nlines\t ', 'Two lines'],
@@ -18,7 +18,7 @@ describe('what is told of a client', () => {
     [undefined, 'claude.ai'],
     ['\u202E \u2066', 'claude.ai'],
   ] as const) {
-    it(`is one short line: ${JSON.stringify(given?.slice(0, 20))}`, () => {
+    it(`has a name of one short line: ${JSON.stringify(given?.slice(0, 20))}`, () => {
       expect(textFor(given).name).to.equal(shown)
     })
   }
@@ -37,20 +37,20 @@ describe('what is told of a client', () => {
       'the application on this device that opens cursor: links',
     ],
   ] as const) {
-    it(`says where ${redirectUri} is`, () => {
+    it(`says what receives the answer at ${redirectUri}`, () => {
       expect(textFor('Some name', redirectUri).place).to.equal(place)
     })
   }
 
-  it('is remembered by where it sends people back to', () => {
+  it('has the redirect host or scheme', () => {
     expect(redirectHostOf('https://CLAUDE.ai:8443/x')).to.equal('claude.ai')
     expect(redirectHostOf('http://127.0.0.1:33418/')).to.equal('127.0.0.1')
     expect(redirectHostOf('cursor://anysphere.cursor-mcp/oauth/callback')).to.equal('cursor:')
   })
 
-  it('says whose word its name is', () => {
-    expect(textFor('Claude').proof).to.contain('says of itself')
+  it('says where its name comes from', () => {
+    expect(textFor('Claude').proof).to.contain('The application chose this name')
     const published = { name: 'Claude', publishedBy: 'claude.ai' }
-    expect(clientText(published, 'https://claude.ai/').proof).to.contain('what claude.ai says')
+    expect(clientText(published, 'https://claude.ai/').proof).to.contain('comes from claude.ai')
   })
 })

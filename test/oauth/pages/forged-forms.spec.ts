@@ -3,7 +3,7 @@ import type { TestGateway } from '../../support/gateway.ts'
 import { ada, startWithAda, type People } from './people-at.ts'
 import { createVisitor, fieldIn } from './visitor.ts'
 
-describe('the forms of the sign-in pages do nothing', () => {
+describe('the forms of the sign-in pages have no effect', () => {
   let gateway: TestGateway
   let people: People
   before(async () => {
@@ -18,7 +18,7 @@ describe('the forms of the sign-in pages do nothing', () => {
   const forged: Record<string, (token: string) => string> = {
     'without their token': () => '',
     'with another token': (token) => token.replace(/^./, (first) => (first === 'A' ? 'B' : 'A')),
-    'with a token of any length': (token) => token.repeat(20),
+    'with a token that is too long': (token) => token.repeat(20),
   }
   for (const [what, forge] of Object.entries(forged)) {
     it(what, async () => {
@@ -28,7 +28,7 @@ describe('the forms of the sign-in pages do nothing', () => {
         csrf_token: forge(fieldIn(html, 'csrf_token')!),
       })
       expect(refused.status).to.equal(403)
-      expect(refused.html).to.contain('nothing has been done')
+      expect(refused.html).to.contain('nothing was changed')
       await expectNothing(asking.clientId)
     })
   }
@@ -39,7 +39,7 @@ describe('the forms of the sign-in pages do nothing', () => {
     { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' },
   ]
   for (const headers of foreign) {
-    it(`for a page of another origin: ${JSON.stringify(headers)}`, async () => {
+    it(`from a page of another origin: ${JSON.stringify(headers)}`, async () => {
       const { visitor, asking } = await people.arrive()
       const { html, path } = await people.signIn(visitor)
       const body = new URLSearchParams({
@@ -54,7 +54,7 @@ describe('the forms of the sign-in pages do nothing', () => {
     })
   }
 
-  it('for somebody else who signed in in another tab', async () => {
+  it('after another person signed in in another tab', async () => {
     const { visitor, asking } = await people.arrive()
     const consent = await people.signIn(visitor)
     const session = await people.post('/api/people', { ...ada, email: 'other@example.com' })
@@ -77,25 +77,25 @@ describe('the forms of the sign-in pages do nothing', () => {
     ]) {
       expect(shown.status).to.equal(404)
       expect(shown.html)
-        .to.contain('This sign-in is over')
+        .to.contain('This sign-in has expired')
         .and.not.to.contain('http-equiv="refresh"')
     }
     await expectNothing(asking.clientId)
   })
 
-  it('for another browser, with the address alone or with a session', async () => {
+  it('in another browser, with or without a session', async () => {
     const { visitor } = await people.arrive()
     const { path } = await people.signIn(visitor)
     const thief = createVisitor(gateway)
     const stopped = await thief.open(path)
     expect(stopped.status).to.equal(404)
-    expect(stopped.html).to.contain('This sign-in is over').and.not.to.contain('href="http')
+    expect(stopped.html).to.contain('This sign-in has expired').and.not.to.contain('href="http')
     const session = visitor.cookies.get('gateway_session /')!
     thief.cookies.set('gateway_session /', session)
     expect((await thief.open(path)).status).to.equal(404)
   })
 
-  it('for a key that somebody writes into a cookie of their own', async () => {
+  it('for a key id in a forged cookie', async () => {
     const { visitor } = await people.arrive()
     const { id } = await gateway.db
       .selectFrom('api_keys')
@@ -109,7 +109,7 @@ describe('the forms of the sign-in pages do nothing', () => {
     expect((await visitor.open(path)).html).to.contain('<h1>Sign in</h1>')
   })
 
-  it('when what was done is sent again', async () => {
+  it('when a form is sent again', async () => {
     const { visitor, asking } = await people.arrive()
     const consent = await people.signIn(visitor)
     await visitor.press('allow', {}, consent)
@@ -117,12 +117,12 @@ describe('the forms of the sign-in pages do nothing', () => {
     await people.goOn(visitor)
     const again = await visitor.press('allow', {}, consent)
     expect(again.status).to.equal(404)
-    expect(again.html).to.contain('Nothing has been connected')
+    expect(again.html).to.contain('Nothing was connected')
     const made = await people.connectionsOf(asking.clientId)
     expect(made).to.have.length(1)
   })
 
-  it('with an unknown button, a field twice or too much of it', async () => {
+  it('with an unknown action, a duplicate field or a field that is too long', async () => {
     const { visitor, asking } = await people.arrive()
     const { html, path } = await people.signIn(visitor)
     const token = fieldIn(html, 'csrf_token')!

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { TestGateway } from '../../support/gateway.ts'
 import { startWithAda, type People } from './people-at.ts'
 
-describe('the pages on which an API key stands for a person', () => {
+describe('the sign-in pages with an API key', () => {
   let gateway: TestGateway
   let people: People
   before(async () => {
@@ -10,7 +10,7 @@ describe('the pages on which an API key stands for a person', () => {
   })
   after(() => gateway.stop())
 
-  it('take an API key in the place of a person', async () => {
+  it('accept an API key instead of a person', async () => {
     const { visitor, asking } = await people.arrive()
     const consent = await visitor.press('use_key', { api_key: gateway.liveKey })
     expect(consent.html).to.contain('With the API key').and.not.to.contain('budget_usd')
@@ -25,7 +25,7 @@ describe('the pages on which an API key stands for a person', () => {
     expect(made?.bound_to).to.be.a('string')
   })
 
-  it('say of a test key that its answers cost nothing', async () => {
+  it('say that answers of a test key cost nothing', async () => {
     const { visitor } = await people.arrive()
     const consent = await visitor.press('use_key', { api_key: gateway.testKey })
     expect(consent.html).to.contain('<strong>test key</strong>')
@@ -34,7 +34,10 @@ describe('the pages on which an API key stands for a person', () => {
   describe('refuse an API key', () => {
     const cases: Record<string, { key: () => Promise<string> | string; text: string }> = {
       'that is missing': { key: () => '  ', text: 'Fill in an API key.' },
-      'that is none': { key: () => 'sk-something', text: 'This is no API key of this gateway' },
+      'that is not of this gateway': {
+        key: () => 'sk-something',
+        text: 'This is no API key of this gateway',
+      },
       'that is shortened': { key: () => 'mag_live_...', text: 'The key is shortened' },
       'that may not infer': {
         key: () => gateway.createKey('live', { scopes: ['usage:read'] }),
@@ -65,14 +68,16 @@ describe('the pages on which an API key stands for a person', () => {
       })
     }
 
-    it('that ends between the pages', async () => {
+    it('that is revoked between the pages', async () => {
       const { visitor } = await people.arrive()
       const key = await gateway.createKey('live', { row: { name: 'ending' } })
       await visitor.press('use_key', { api_key: key })
       const ending = gateway.db.updateTable('api_keys').set({ revoked_at: 1 })
       await ending.where('name', '=', 'ending').execute()
       const refused = await visitor.press('allow')
-      expect(refused.html).to.contain('<h1>Sign in</h1>').and.to.contain('has ended')
+      expect(refused.html)
+        .to.contain('<h1>Sign in</h1>')
+        .and.to.contain('has expired or was revoked')
     })
   })
 })

@@ -5,7 +5,7 @@ import { markup, styleElement, textOf, type Html } from '../../../src/oauth/page
 const plain = (html: Html) => textOf(html)
 
 describe('the HTML of the sign-in pages', () => {
-  it('has every value as text, in elements and in attributes', () => {
+  it('escapes values in elements and attributes', () => {
     const hostile = `"><script>alert('1')</script>&amp;`
     const shown = '&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;amp;'
     expect(plain(markup`<p title="${hostile}">${hostile}</p>`)).to.equal(
@@ -13,7 +13,7 @@ describe('the HTML of the sign-in pages', () => {
     )
   })
 
-  it('lets no value end what it stands in', () => {
+  it('escapes all characters that could end an element or attribute', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (value) => {
         const html = plain(markup`${value}`)
@@ -25,7 +25,7 @@ describe('the HTML of the sign-in pages', () => {
     )
   })
 
-  it('keeps HTML as it is, and takes nothing for HTML that it has not made', () => {
+  it('does not escape its own HTML, and refuses objects that imitate it', () => {
     const inner = markup`<b>${'<'}</b>`
     expect(plain(markup`<p>${inner}${undefined}${[inner, inner]}</p>`)).to.equal(
       '<p><b>&lt;</b><b>&lt;</b><b>&lt;</b></p>',
@@ -34,7 +34,7 @@ describe('the HTML of the sign-in pages', () => {
     expect(() => plain(markup`${forged}`)).to.throw(TypeError)
   })
 
-  it('takes no style sheet that ends its element', () => {
+  it('refuses a style sheet with "<"', () => {
     expect(() => styleElement('p{}</style><script>')).to.throw('must have no "<"')
   })
 })

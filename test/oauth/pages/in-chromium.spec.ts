@@ -36,7 +36,7 @@ describe('the sign-in pages in Chromium', () => {
     await gateway?.stop()
   })
 
-  /** Signs in on a new page, without JavaScript; gives what the browser complains about. */
+  /** Signs in on a new page, without JavaScript. Returns the messages of the browser's console. */
   const signIn = async (redirectUri: string) => {
     const context = await browser.newContext({ javaScriptEnabled: false })
     const page = await context.newPage()
@@ -52,7 +52,7 @@ describe('the sign-in pages in Chromium', () => {
   }
   const allow = (page: Page) => page.getByRole('button', { name: 'Allow' }).click()
 
-  it('lead back to a client on this machine, and on to where it leads', async () => {
+  it('return to a client on this machine, and follow its redirect', async () => {
     const { page, complaints } = await signIn(`${clientUrl}/callback`)
     await allow(page)
     await page.waitForURL(/^http:\/\/localhost:\d+\/done\?code=mag_code_/)
@@ -60,9 +60,9 @@ describe('the sign-in pages in Chromium', () => {
     await page.context().close()
   })
 
-  it('lead back to a client on the web', async () => {
+  it('return to a client on the web', async () => {
     const { page, complaints } = await signIn('https://client.example/callback')
-    // There is no such host; the browser is not kept from asking for it.
+    // The host does not exist; the request shows that no policy blocks it.
     const asked = page.waitForRequest(/^https:\/\/client\.example\/callback\?code=mag_code_/)
     await allow(page)
     await asked
@@ -70,7 +70,7 @@ describe('the sign-in pages in Chromium', () => {
     await page.context().close()
   })
 
-  it('lead to an application that has a scheme of its own, and stay to say so', async () => {
+  it('open an application with a private scheme, and stay open', async () => {
     const { page, complaints } = await signIn('cursor://anysphere.cursor-mcp/oauth/callback')
     const left = page.waitForResponse((response) => response.url().includes('/oauth/authorize/'))
     await allow(page)
@@ -82,14 +82,14 @@ describe('the sign-in pages in Chromium', () => {
     await page.context().close()
   })
 
-  it('lead back when the person says no', async () => {
+  it('return to the client when the person denies', async () => {
     const { page } = await signIn(`${clientUrl}/callback`)
     await page.getByRole('button', { name: 'Deny' }).click()
     await page.waitForURL(/\/done\?error=access_denied/)
     await page.context().close()
   })
 
-  it('are in no frame of another page', async () => {
+  it('cannot be framed by another page', async () => {
     const { page } = await signIn(`${clientUrl}/callback`)
     const { pathname } = new URL(page.url())
     const outer = await page.context().newPage()

@@ -31,7 +31,7 @@ const pages = {
     values: { email: hostile },
     problem: { message: 'The e-mail or the password is wrong.' },
   }),
-  'to sign in, with a key that is none': signInPage({
+  'to sign in, with a revoked key': signInPage({
     client: long,
     binding,
     signUp: false,
@@ -53,7 +53,11 @@ const pages = {
   'to consent, with accounts': consentPage({ client: odd, binding, holder: { ...ada, accounts } }),
   'to consent, with a key': consentPage({ client: long, binding, holder: key }),
   'to go on': { ...leavingPage({ client: editor, allowed: true, next: '/elsewhere' }) },
-  'to stop': stopPage({ title: 'This sign-in is over', message: 'Begin anew.', status: 404 }),
+  'to stop': stopPage({
+    title: 'This sign-in has expired',
+    message: 'Connect again.',
+    status: 404,
+  }),
 }
 const widths = [1200, 320]
 const grounds = { light: 'rgb(244, 245, 247)', dark: 'rgb(20, 23, 26)' }
@@ -67,7 +71,7 @@ describe('the look of the sign-in pages', () => {
     server = createServer(({ url: path = '' }, response) => {
       const page = pages[decodeURIComponent(path.slice(1)) as keyof typeof pages]
       if (page === undefined) return response.writeHead(204).end()
-      // It would lead away from what is looked at.
+      // The refresh would leave the page under test.
       const html = String(page.pieces?.[0]).replace(/<meta http-equiv="refresh"[^>]*>/, '')
       return response.writeHead(200, page.headers).end(html)
     })
@@ -80,13 +84,13 @@ describe('the look of the sign-in pages', () => {
   })
 
   for (const name of Object.keys(pages)) {
-    it(`has no barrier, nothing too wide, and nothing from elsewhere, where it is ${name}`, async () => {
+    it(`is accessible, fits narrow screens and loads nothing external: the page ${name}`, async () => {
       const page = await browser.newPage()
-      const told: string[] = []
-      page.on('console', (message) => told.push(message.text()))
-      page.on('dialog', (dialog) => told.push(dialog.message()))
+      const unexpected: string[] = []
+      page.on('console', (message) => unexpected.push(message.text()))
+      page.on('dialog', (dialog) => unexpected.push(dialog.message()))
       page.on('request', (request) => {
-        if (!request.url().startsWith(url)) told.push(request.url())
+        if (!request.url().startsWith(url)) unexpected.push(request.url())
       })
       await page.goto(`${url}/${encodeURIComponent(name)}`)
       expect(await barriersOf(page)).to.deep.equal([])
@@ -105,15 +109,15 @@ describe('the look of the sign-in pages', () => {
         }
       }
       expect(await barriersOf(page, ['color-contrast'])).to.deep.equal([])
-      expect(told).to.deep.equal([])
+      expect(unexpected).to.deep.equal([])
       await page.close()
     })
   }
 
-  it('leads the keyboard: to what is wrong first, and never to another account by the enter key', async () => {
+  it('focuses the wrong field first, and the enter key never switches the account', async () => {
     const page = await browser.newPage()
     await page.goto(`${url}/${encodeURIComponent('to consent')}`)
-    // Browsers give it the focus a moment after the page is there.
+    // Browsers set the focus shortly after the page is loaded.
     await page.waitForFunction('document.activeElement.id === "budget_usd"')
     const described = 'document.activeElement.getAttribute("aria-describedby")'
     expect(await page.evaluate(described)).to.equal('budget_usd-hint budget_usd-wrong')

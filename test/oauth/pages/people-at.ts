@@ -8,12 +8,12 @@ export const ada = {
   password: 'a sentence of hers',
 }
 
-/** More than one address may register within an hour. */
+/** A limit of registrations above what one address may register within an hour by default. */
 export const manyClients = { file: { limits: { oauth_registrations_per_hour_max: 1000 } } }
 
 export type People = ReturnType<typeof peopleAt>
 
-/** A gateway where Ada has an account, and what people do on its pages. */
+/** A gateway on which Ada has an account, with the actions of people on its pages. */
 export async function startWithAda(): Promise<{ gateway: TestGateway; people: People }> {
   const gateway = await startGateway(manyClients)
   const people = peopleAt(gateway)
@@ -21,14 +21,14 @@ export async function startWithAda(): Promise<{ gateway: TestGateway; people: Pe
   return { gateway, people }
 }
 
-/** What people do on the pages of a gateway under test. */
+/** Actions of people on the pages of a gateway under test. */
 export function peopleAt(gateway: TestGateway) {
-  /** As a page of the gateway sends it. */
+  /** Posts JSON as a page of the gateway. */
   const post = (path: string, body: object) =>
     gateway.post(path, body, { key: null, headers: { 'sec-fetch-site': 'same-origin' } })
   return {
     post,
-    /** A visitor before the first page for a client. */
+    /** A visitor who has opened the first page for a client. */
     arrive: async (client: { name?: string; redirectUri?: string } = {}) => {
       const asking = await register(gateway, client)
       const visitor = createVisitor(gateway)
@@ -38,13 +38,13 @@ export function peopleAt(gateway: TestGateway) {
     },
     signIn: (visitor: Visitor, { email, password } = ada) =>
       visitor.press('sign_in', { email, password }),
-    /** Where the browser ends behind the last page. */
+    /** The redirect address with its parameters, after the last page. */
     goOn: async (visitor: Visitor) => {
       const response = await visitor.ask(onwardOf(visitor.shown()))
       expect(response.status).to.equal(303)
       return new URL(response.headers.get('location')!)
     },
-    /** The connections that there are of a client. */
+    /** All connections of a client. */
     connectionsOf: (clientId: string) =>
       gateway.db
         .selectFrom('api_keys')

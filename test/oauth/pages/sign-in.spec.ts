@@ -5,7 +5,7 @@ import { createVisitor, fieldIn, register } from './visitor.ts'
 
 const callback = 'http://127.0.0.1:33418/'
 
-describe('the pages on which a client is let in', () => {
+describe('the sign-in pages', () => {
   let gateway: TestGateway
   let people: People
   before(async () => {
@@ -13,7 +13,7 @@ describe('the pages on which a client is let in', () => {
   })
   after(() => gateway.stop())
 
-  it('ask to sign in, then for consent, and lead back with a code', async () => {
+  it('ask to sign in, then for consent, and return to the client with a code', async () => {
     const { visitor, asking } = await people.arrive({ name: 'Editor' })
     expect(visitor.shown().html).to.contain('<h1>Sign in</h1>').and.to.contain('Editor')
     const consent = await people.signIn(visitor)
@@ -33,7 +33,7 @@ describe('the pages on which a client is let in', () => {
     expect(made).to.include({ client_redirect_host: new URL(callback).hostname })
   })
 
-  it('change the budget of a connection that there is, and keep it where none is set', async () => {
+  it('change the budget of an existing connection, and keep it when the field is empty', async () => {
     const { visitor, asking } = await people.arrive()
     await people.signIn(visitor)
     for (const [budget, nano] of [
@@ -48,13 +48,13 @@ describe('the pages on which a client is let in', () => {
     }
     const [made] = await people.connectionsOf(asking.clientId)
     const events = gateway.db.selectFrom('audit_events').select('action')
-    const told = await events.where('target', '=', made!.id).orderBy('id').execute()
-    expect(told.map(({ action }) => action)).to.deep.equal(['key.create', 'key.update'])
+    const recorded = await events.where('target', '=', made!.id).orderBy('id').execute()
+    expect(recorded.map(({ action }) => action)).to.deep.equal(['key.create', 'key.update'])
   })
 
-  it('set a budget that holds at once where the connection is known already', async () => {
-    await using remembering = await startGateway({ bounds: { keyCacheMs: 60_000 } })
-    const own = peopleAt(remembering)
+  it('set a budget that applies at once to a cached connection', async () => {
+    await using caching = await startGateway({ bounds: { keyCacheMs: 60_000 } })
+    const own = peopleAt(caching)
     await own.post('/api/people', ada)
     const { visitor, asking } = await own.arrive()
     await own.signIn(visitor)
@@ -62,8 +62,8 @@ describe('the pages on which a client is let in', () => {
     const back = await own.goOn(visitor)
     const { access_token: key } = await asking.exchange(back.searchParams.get('code')!)
     const budget = async () => {
-      const told = await (await remembering.fetch('/api/key', { key })).json()
-      return (told as { budget: { amount: object } | null }).budget?.amount
+      const body = await (await caching.fetch('/api/key', { key })).json()
+      return (body as { budget: { amount: object } | null }).budget?.amount
     }
     expect(await budget()).to.equal(undefined)
     await visitor.open(asking.path)
@@ -71,7 +71,7 @@ describe('the pages on which a client is let in', () => {
     expect(await budget()).to.deep.equal({ usd: '3', nano_usd: 3_000_000_000 })
   })
 
-  it('are kept by nothing, framed by nothing and run nothing', async () => {
+  it('are not cached, cannot be framed and run no scripts', async () => {
     const { visitor } = await people.arrive()
     for (const { headers } of [
       visitor.shown(),
@@ -92,7 +92,7 @@ describe('the pages on which a client is let in', () => {
     }
   })
 
-  it('tell the client when the person says no, before or after signing in', async () => {
+  it('report a denial to the client, before or after the sign-in', async () => {
     for (const before of [true, false]) {
       const { visitor, asking } = await people.arrive()
       if (!before) await people.signIn(visitor)
@@ -105,7 +105,7 @@ describe('the pages on which a client is let in', () => {
     }
   })
 
-  it('know who is signed in already, and let them be another one', async () => {
+  it('recognize a signed-in person, and let them switch to another account', async () => {
     const { visitor } = await people.arrive()
     await people.signIn(visitor)
     const next = await visitor.open((await register(gateway)).path)
@@ -118,7 +118,7 @@ describe('the pages on which a client is let in', () => {
     expect(over.status).to.equal(401)
   })
 
-  it('make an account where the operator allows it', async () => {
+  it('create an account if the operator allows it', async () => {
     const { visitor } = await people.arrive()
     const link = /href="([^"]*view=sign-up)"/.exec(visitor.shown().html)![1]!
     await visitor.open(link)
@@ -131,7 +131,7 @@ describe('the pages on which a client is let in', () => {
     expect(consent.html).to.contain('Connect this application?').and.to.contain('Grace')
   })
 
-  it('make no account where the operator does not', async () => {
+  it('create no account if the operator forbids it', async () => {
     await using closed = await startGateway({ variables: { SIGN_UP: 'closed' } })
     const visitor = createVisitor(closed)
     const { path } = await register(closed)
@@ -142,7 +142,7 @@ describe('the pages on which a client is let in', () => {
     expect(refused.html).to.contain('Nobody signs up here').and.to.contain('<h1>Sign in</h1>')
   })
 
-  it('let a person of several accounts choose who pays', async () => {
+  it('let a person with several accounts choose the account that pays', async () => {
     const other = await gateway.createAccount()
     const { id } = await gateway.db
       .selectFrom('people')
@@ -162,7 +162,7 @@ describe('the pages on which a client is let in', () => {
     expect(made.map((row) => row.account_id)).to.deep.equal([other])
   })
 
-  it('refuse a wrong password with the words of /api/sessions, and slow down who tries many', async () => {
+  it('refuse a wrong password with the message of /api/sessions, and slow down repeated attempts', async () => {
     const { visitor } = await people.arrive()
     const words: string[] = []
     for (let count = 0; count < 10; count++) {

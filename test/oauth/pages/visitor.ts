@@ -10,25 +10,25 @@ type Init = {
 }
 type Cookie = { value: string; path: string }
 
-/** What a visitor is shown. */
+/** The page that a visitor sees. */
 export type Shown = { status: number; headers: Headers; html: string; path: string }
 
-/** A browser without its looks: it keeps cookies for their paths, and sends forms as they are. */
+/** A minimal browser: stores cookies by path, follows redirects and submits forms. */
 export type Visitor = {
   cookies: Map<string, Cookie>
   /** Follows redirects within the gateway. */
   open(path: string, init?: Init): Promise<Shown>
-  /** One request, without following anything. */
+  /** Sends one request without following redirects. */
   ask(path: string, init?: Init): Promise<Response>
-  /** Presses a button of the page that is shown. */
+  /** Submits a form of the current page with the value of a button. */
   press(action: string, fields?: Record<string, string>, shown?: Shown): Promise<Shown>
-  /** The page that was shown last. */
+  /** The current page. */
   shown(): Shown
 }
 
 /**
- * Visits `gateway`, whose url is read for each request. `origin` is what its addresses begin with where
- * that is another, `always` is sent with each request.
+ * Visits `gateway`, whose url is read for each request. `origin` is its public origin if that differs,
+ * and `always` are headers of each request.
  */
 export function createVisitor(
   gateway: Pick<TestGateway, 'url'>,
@@ -97,12 +97,12 @@ export function createVisitor(
   }
 }
 
-/** What a page fills a field with. */
+/** The value of a field in a page. */
 export function fieldIn(html: string, name: string): string | undefined {
   return new RegExp(`name="${name}"[^>]* value="([^"]*)"`).exec(html)?.[1]
 }
 
-/** The account that is told of, or the first to choose from. */
+/** The account in a page, or the first option of several. */
 function accountIn(html: string): string | undefined {
   return fieldIn(html, 'account_id') ?? /<option value="([^"]*)"/.exec(html)?.[1]
 }
@@ -152,7 +152,7 @@ export async function register(
   }
 }
 
-/** The address at which a page has the browser go on. */
+/** The address to which a page refreshes. */
 export function onwardOf({ html }: Shown): string {
   const found = /http-equiv="refresh" content="0; url=([^"]*)"/.exec(html)?.[1]
   return found?.replaceAll('&amp;', '&') ?? expect.fail(`the page leads nowhere:\n${html}`)

@@ -4,17 +4,25 @@ import { authorize, getAs, registered, type Registered } from '../support/oauth-
 import { sayYes } from '../support/oauth-person.ts'
 import { createVisitor } from './pages/visitor.ts'
 
-describe('an error of a client that registered itself with an address of elsewhere', () => {
+describe('an error for a client that registered itself with an address on another host', () => {
   const elsewhere = 'https://app.example/cb'
   const editor = 'com.example.app:/cb'
   const wrong: [name: string, changes: Record<string, string | undefined>, error: string][] = [
-    ['that asks nobody', { prompt: 'none' }, 'login_required'],
+    ['with prompt=none', { prompt: 'none' }, 'login_required'],
     ['without PKCE', { code_challenge: undefined }, 'invalid_request'],
-    ['for a token at once', { response_type: 'token' }, 'unsupported_response_type'],
+    ['for the response type token', { response_type: 'token' }, 'unsupported_response_type'],
     ['for a foreign scope', { scope: 'admin' }, 'invalid_scope'],
     ['for a foreign resource', { resource: 'https://evil.example/mcp' }, 'invalid_target'],
-    ['for a form', { prompt: 'none', response_mode: 'form_post' }, 'login_required'],
-    ['for a fragment', { prompt: 'none', response_mode: 'fragment' }, 'login_required'],
+    [
+      'with the response mode form_post',
+      { prompt: 'none', response_mode: 'form_post' },
+      'login_required',
+    ],
+    [
+      'with the response mode fragment',
+      { prompt: 'none', response_mode: 'fragment' },
+      'login_required',
+    ],
     ['with a request object', { request: 'eyJhbGciOiJub25lIn0.e30.' }, 'request_not_supported'],
   ]
   let gateway: TestGateway
@@ -38,7 +46,7 @@ describe('an error of a client that registered itself with an address of elsewhe
   }
 
   for (const [name, changes, error] of wrong) {
-    it(`is refused on a page ${name}`, async () => {
+    it(`is shown on a page: ${name}`, async () => {
       for (const from of [elsewhere, editor]) await expectShown(await askFrom(from, changes), error)
       const query = new URL((await askFrom(elsewhere, changes)).url).search
       const page = await getAs(`${gateway.url}/oauth/authorize${query}`, { accept: 'text/html' })
@@ -47,7 +55,7 @@ describe('an error of a client that registered itself with an address of elsewhe
     })
   }
 
-  it('stays here when the person says no', async () => {
+  it('is shown on a page when the person denies', async () => {
     const visitor = createVisitor(gateway)
     const { pathname, search } = new URL((await askFrom(elsewhere, {})).url)
     await visitor.open(pathname + search)
@@ -57,16 +65,16 @@ describe('an error of a client that registered itself with an address of elsewhe
     await expectShown(await askFrom(elsewhere, { prompt: 'none' }), 'login_required')
   })
 
-  it('is told to the client once a person has connected it with that host', async () => {
+  it('is sent to the client once a person has connected it with that host', async () => {
     const back = await consent(elsewhere)
     expect(back.origin + back.pathname).to.equal(elsewhere)
     for (const [name, changes, error] of wrong) {
       if (changes['response_mode'] === 'form_post') continue
       const answer = await askFrom(elsewhere, changes)
       expect(answer.status, name).to.equal(303)
-      const told = new URL(answer.headers.get('location')!)
-      expect(told.origin + told.pathname).to.equal(elsewhere)
-      expect(told.search + told.hash).to.contain(`error=${error}`)
+      const target = new URL(answer.headers.get('location')!)
+      expect(target.origin + target.pathname).to.equal(elsewhere)
+      expect(target.search + target.hash).to.contain(`error=${error}`)
     }
     await expectShown(
       await askFrom('https://other.example/cb', { prompt: 'none' }),
@@ -77,7 +85,7 @@ describe('an error of a client that registered itself with an address of elsewhe
     await expectShown(other, 'login_required')
   })
 
-  it('is shown here again once that connection was revoked', async () => {
+  it('is shown on a page again once that connection is revoked', async () => {
     await gateway.db
       .updateTable('api_keys')
       .set({ revoked_at: Date.now() })

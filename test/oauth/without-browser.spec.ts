@@ -16,7 +16,7 @@ describe('a client without a browser', () => {
 
   const register = (headers: Record<string, string>, body: object = metadata) =>
     gateway.post('/oauth/register', body, { key: null, headers })
-  const expectTold = async (answer: Response, status: number, error: string) => {
+  const expectRefused = async (answer: Response, status: number, error: string) => {
     const text = await answer.text()
     expect(answer.status, text).to.equal(status)
     const refusal = JSON.parse(text) as Refusal
@@ -32,9 +32,9 @@ describe('a client without a browser', () => {
     ['authorization of another product', { authorization: 'Bearer sk-12345' }],
     ['x-api-key', { 'x-api-key': unknownKey }],
   ] as [string, Record<string, string>][]) {
-    it(`is told of the wrong key in ${name}, not sent to sign in`, async () => {
-      const said = await expectTold(await register(headers), 401, 'invalid_token')
-      expect(said).to.not.contain('Without OAuth')
+    it(`gets an error for the wrong key in ${name}, and no sign-in`, async () => {
+      const message = await expectRefused(await register(headers), 401, 'invalid_token')
+      expect(message).to.not.contain('Without OAuth')
       let opened = false
       const client = new Client({ name: 'A client', version: '1' })
       const transport = new StreamableHTTPClientTransport(new URL(`${gateway.url}/mcp`), {
@@ -52,12 +52,12 @@ describe('a client without a browser', () => {
         },
       })
       const failed = await client.connect(transport).catch((error: unknown) => error)
-      expect((failed as Error).message).to.equal(said)
+      expect((failed as Error).message).to.equal(message)
       expect(opened).to.equal(false)
     })
   }
 
-  it('registers with a key that works, with a token that is over, behind a password, and with none', async () => {
+  it('registers with a valid key, an expired token, a password of a proxy, or no credentials', async () => {
     for (const headers of [
       { 'x-api-key': gateway.testKey },
       { authorization: `Bearer ${gateway.testKey}` },
@@ -69,7 +69,7 @@ describe('a client without a browser', () => {
     }
   })
 
-  it('finds the header of a key, and who makes one, in each refusal of OAuth', async () => {
+  it('finds how to use an API key in each OAuth error', async () => {
     const form = (path: string, body: string) =>
       gateway.fetch(path, {
         key: null,
@@ -79,19 +79,19 @@ describe('a client without a browser', () => {
       })
     const get = (path: string) => gateway.fetch(path, { key: null })
     const bad = { ...metadata, redirect_uris: ['javascript:alert("x")'] }
-    await expectTold(await register({}, bad), 400, 'invalid_redirect_uri')
-    await expectTold(await get('/oauth/token'), 405, 'invalid_request')
-    await expectTold(await get('/oauth/nothing'), 404, 'invalid_request')
-    await expectTold(await get('/.well-known/openid-federation'), 404, 'invalid_request')
-    await expectTold(
+    await expectRefused(await register({}, bad), 400, 'invalid_redirect_uri')
+    await expectRefused(await get('/oauth/token'), 405, 'invalid_request')
+    await expectRefused(await get('/oauth/nothing'), 404, 'invalid_request')
+    await expectRefused(await get('/.well-known/openid-federation'), 404, 'invalid_request')
+    await expectRefused(
       await get('/.well-known/oauth-authorization-server/sse'),
       404,
       'invalid_request',
     )
     const unknown = 'grant_type=client_credentials&client_id=client_none&client_secret=x'
-    await expectTold(await form('/oauth/token', unknown), 401, 'invalid_client')
-    await expectTold(await form('/oauth/token', 'grant_type=password'), 400, 'invalid_request')
-    await expectTold(await form('/oauth/revoke', 'token=x&client_id=y'), 401, 'invalid_client')
-    await expectTold(await form('/oauth/introspect', 'token=x'), 400, 'invalid_request')
+    await expectRefused(await form('/oauth/token', unknown), 401, 'invalid_client')
+    await expectRefused(await form('/oauth/token', 'grant_type=password'), 400, 'invalid_request')
+    await expectRefused(await form('/oauth/revoke', 'token=x&client_id=y'), 401, 'invalid_client')
+    await expectRefused(await form('/oauth/introspect', 'token=x'), 400, 'invalid_request')
   })
 })
