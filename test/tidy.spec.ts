@@ -22,7 +22,7 @@ const callParts = ['providers', 'policy', 'accounts', 'catalog', 'pictures']
 const parts = [...callParts, 'storage', 'telemetry', 'peers']
 const ground = ['core', 'bytes', 'generated']
 
-/** Who may import whom (ARCHITECTURE.md#the-house): type-only imports count too. */
+/** Who may import whom (ARCHITECTURE.md#layout): type-only imports count too. */
 const mayImport: Record<string, string[]> = {
   'main.ts': ['process', 'settings'],
   process: ['assemble.ts', 'settings', ...parts, 'core'],
