@@ -144,7 +144,7 @@ describe('the registration of clients', () => {
       ...(
         'about afp calculator content facetime feed ftp intent itms-apps jar ldap mailto market ' +
         'microsoft.windows.camera ms-appinstaller ms-msdt ms-settings ms-word myapp nfs onenote search search-ms sftp windows.example shell sms smb ' +
-        'ssh steam tel telnet view-source ws wss'
+        'ssh steam tel telnet view-source ws wss x-apple.systempreferences'
       )
         .split(' ')
         .map((scheme): [string, string] => [`the scheme ${scheme}`, `${scheme}://evil.example/cb`]),
