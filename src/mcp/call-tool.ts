@@ -10,6 +10,7 @@ import { nearName } from '../core/words/near-name.ts'
 import { assertValid } from '../http/check-error.ts'
 import { fingerprintOf } from '../http/idempotent.ts'
 import {
+  countMalformed,
   isObject,
   JsonRpcError,
   rpcCodes,
@@ -66,7 +67,7 @@ type Answering = {
  */
 export function createCallTool(options: Options): CallTool {
   const { inForce, claimKey, countRefused, onFailure } = options
-  return async (params, asked, answering) => {
+  return counted(countRefused, async (params, asked, answering) => {
     const { tools, enter, leave } = inForce()
     const tool = toolOf(params, tools)
     const given = argumentsOf(params)
@@ -81,12 +82,12 @@ export function createCallTool(options: Options): CallTool {
       const input: object = withoutNulls(given)
       assertValid(tool.check, input)
       const { report } = reports
-      const call = async (own: CallContext) =>
+      const work = async (own: CallContext) =>
         printContent(await tool.handle(input, { context: own, report }))
       const result =
         key === undefined
-          ? { ...(await call(context)), meta: { requestId } }
-          : await callOnce({ key, toolName: name, input, context }, claimKey, call)
+          ? { ...(await work(context)), meta: { requestId } }
+          : await callOnce({ key, toolName: name, input, context }, claimKey, work)
       reports.end('finished')
       traced?.ended?.(undefined)
       return result
@@ -99,7 +100,18 @@ export function createCallTool(options: Options): CallTool {
     } finally {
       leave()
     }
-  }
+  })
+}
+
+/** Has malformed calls counted as requests of their key, which may be over its limit. */
+function counted(countRefused: CountRefused, call: CallTool): CallTool {
+  return (params, context, answering) =>
+    call(params, context, answering).catch(async (thrown: unknown) => {
+      if (!(thrown instanceof JsonRpcError)) throw thrown
+      const refusal = await countMalformed(countRefused, context.caller)
+      if (refusal === undefined) throw thrown
+      return { ...printFailure(refusal), meta: { requestId: context.requestId } }
+    })
 }
 
 function toolOf({ name }: Params, tools: ToolsInForce['tools']): BoundTool {

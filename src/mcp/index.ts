@@ -83,6 +83,7 @@ export type ToolServer = {
 /** The tool server: Streamable HTTP of our own around SDK servers (docs/tool-protocol.md#sdk). */
 export function createToolServer(options: Options): ToolServer {
   const { config, inForce, allowsOrigin, otherProcesses } = options
+  const { connectionLog: log, countRefused } = options
   const { limits } = config
   const openCalls = createOpenCalls()
   const streams = createEventStreams(limits)
@@ -122,16 +123,14 @@ export function createToolServer(options: Options): ToolServer {
       legacy: createLegacyEra({ inForce, sessions, setLevel }),
       modern: createModernEra({ inForce, streams }),
     },
-    clientInfo: createClientInfo({
-      log: options.connectionLog,
-      isTool: (name) => inForce().tools.has(name),
-    }),
+    clientInfo: createClientInfo({ log, isTool: (name) => inForce().tools.has(name) }),
     openCalls,
     cancel: (client, id) => {
       if (openCalls.cancel(client, id)) return
       if (typeof id === 'string' || typeof id === 'number') otherProcesses.cancel(client, id)
     },
     callTool: async (request) => (await loadSdk()).callInServer(request, callTool),
+    countRefused,
     limits,
   })
   const endSession = (client: Client) => {

@@ -1,6 +1,8 @@
 import { schemaChecks } from '../../generated/checks.js'
 import type { components } from '../../generated/types.ts'
-import { GatewayError, type ErrorCode } from '../core/error.ts'
+import type { Caller } from '../core/caller.ts'
+import { GatewayError, toGatewayError, type ErrorCode } from '../core/error.ts'
+import type { CountRefused } from '../core/limits.ts'
 import { shortened } from '../core/words/shorten.ts'
 import { complaintOf } from '../http/check-error.ts'
 import { errorHeaders, type ErrorAnswer } from '../http/error-answer.ts'
@@ -142,6 +144,16 @@ export function refusalOf(thrown: unknown, id: MessageId | null) {
   if (!(thrown instanceof JsonRpcError)) throw thrown
   const { code, message, data } = thrown
   return errorMessage(id, code, message, data)
+}
+
+/** Counts what is malformed as a request of its key; gives the refusal of a key that may make no more. */
+export async function countMalformed(
+  countRefused: CountRefused,
+  caller: Caller,
+): Promise<GatewayError | undefined> {
+  const malformed = new GatewayError('invalid_value', 'The message is malformed.')
+  const counted = await countRefused(malformed, caller)
+  return counted === malformed ? undefined : toGatewayError(counted)
 }
 
 const codesOf: Partial<Record<ErrorCode, number>> = {

@@ -2,10 +2,12 @@ import type { CallContext } from '../core/caller.ts'
 import { callerLeft } from '../core/resilience/deadline.ts'
 import { GatewayError } from '../core/error.ts'
 import { KeyEnded } from '../core/failure.ts'
+import type { CountRefused } from '../core/limits.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import type { ClientInfo } from './client-info.ts'
 import { answerRequest, respond, type Era } from './eras/era.ts'
 import {
+  countMalformed,
   errorMessage,
   readMessages,
   refusalOf,
@@ -29,6 +31,7 @@ type Options = {
   cancel: (client: Client, id: unknown) => void
   /** Returns the response; undefined if the call was cancelled. */
   callTool: (request: ToolRequest) => Promise<PrintedJson | undefined>
+  countRefused: CountRefused
   limits: PostLimits
 }
 export type PostLimits = {
@@ -45,19 +48,32 @@ const streamAfterMs = 5000
 const callsPerKeyMax = 1000
 
 /** POST /mcp: one message or a batch. */
-export function postMcp({ limits, eras, clientInfo, ...parts }: Options): Operation<'postMcp'> {
+export function postMcp({
+  limits,
+  eras,
+  clientInfo,
+  countRefused,
+  ...parts
+}: Options): Operation<'postMcp'> {
   const { batchCallsConcurrentMax: concurrency = batchConcurrentMax } = limits
   const { toolCallsPerKeyMax: callsMax = callsPerKeyMax } = limits
+  const count = async ({ caller }: Pick<CallContext, 'caller'>) => {
+    const refusal = await countMalformed(countRefused, caller)
+    if (refusal !== undefined) throw refusal
+  }
   return async (call) => {
     const { isBatch, messages } = readMessages(call.body)
     const [first] = messages
+    if (messages.some(({ kind }) => kind === 'invalid')) await count(call)
     if (!isBatch && first?.kind === 'invalid') return { status: 400, json: malformed(first) }
     const { headers } = call.request
     const era = eras[eraOf(messages, headers)]
     try {
       era.assertAllowed({ isBatch, messages }, call)
     } catch (error) {
-      return { status: 400, json: refusalOf(error, isBatch ? null : idOf(first)) }
+      const json = refusalOf(error, isBatch ? null : idOf(first))
+      await count(call)
+      return { status: 400, json }
     }
     if (!isBatch && first?.kind === 'request' && !isToolCall(first)) {
       const answer = answerRequest(first, era, call)
@@ -94,7 +110,7 @@ function isToolCall(message: Message): message is CallMessage {
   return message.kind === 'request' && message.method === 'tools/call'
 }
 
-type Post = Omit<Options, 'limits' | 'eras' | 'clientInfo'> & {
+type Post = Omit<Options, 'limits' | 'eras' | 'clientInfo' | 'countRefused'> & {
   era: Era
   client: Client
   context: CallContext

@@ -101,11 +101,21 @@ describe('the limit of requests a minute', () => {
         return gateway.post('/v1/chat/completions', body, { headers })
       },
     },
-    { name: 'no message of the tool server', send: () => sendText('/mcp', '{"jsonrpc":') },
+    { name: 'no JSON to the tool server', send: () => sendText('/mcp', '{"jsonrpc":') },
+    { name: 'no message of the tool server', send: () => sendText('/mcp', '{"jsonrpc":"2.0"}') },
+    { name: 'a batch without a message in it', send: () => sendText('/mcp', '[1, 2]') },
+    {
+      name: 'a message of the tool server that contradicts its headers',
+      send: () => {
+        const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' }
+        const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'chat' } }
+        return gateway.post('/mcp', message, { headers })
+      },
+    },
   ]
   for (const { name, send } of malformed) {
     it(`counts what is malformed: ${name}`, async () => {
-      for (let turn = 0; turn < 3; turn++) expect((await send()).status).to.be.oneOf([400, 415])
+      for (let turn = 0; turn < 3; turn++) expect((await send()).status).to.not.equal(429)
       expect((await send()).status).to.equal(429)
       expect((await ask()).status).to.equal(429)
     })
@@ -123,6 +133,24 @@ describe('the limit of requests a minute', () => {
     expect(textOf(await wrong())).to.contain('may make 3 requests a minute')
     await client.close()
   })
+
+  const refused: { name: string; params: object }[] = [
+    { name: 'a tool that does not exist', params: { name: 'draw', arguments: {} } },
+    { name: 'arguments that are no object', params: { name: 'chat', arguments: 'Hello' } },
+    {
+      name: 'a key that is none',
+      params: { name: 'chat', arguments: {}, _meta: { idempotencyKey: 7 } },
+    },
+  ]
+  for (const { name, params } of refused) {
+    it(`counts a call of a tool that is malformed: ${name}`, async () => {
+      const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+      const send = async () => (await gateway.post('/mcp', message)).text()
+      for (let turn = 0; turn < 3; turn++) expect(await send()).to.contain('"code":-32602')
+      expect(await send()).to.contain('may make 3 requests a minute')
+      expect((await ask()).status).to.equal(429)
+    })
+  }
 
   it('has no picture fetched for who is over it', async () => {
     const host = await startPublicHost()
