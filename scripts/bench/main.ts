@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { driverCore, measuredCore, printedPort } from './children.ts'
 import { openFrame } from './frame.ts'
+import { passGate } from './gate.ts'
 import { measure, type Bench } from './measure.ts'
 import { readOptions } from './options.ts'
 import { bookkeepingLine, othersPercent, shown, table, type Result } from './report.ts'
@@ -13,14 +14,18 @@ const startedAt = performance.now()
 
 const { folder, children, fail } = openFrame('bench')
 
-const run = async (): Promise<Result[]> => {
+const open = async (): Promise<Bench> => {
   const upstream = children.start(join(import.meta.dirname, 'mock-upstream.ts'), {
     core: driverCore,
   })
   const upstreamPort = await printedPort(upstream)
   let counter = 0
   const nextCounter = (): number => (counter += 1)
-  const bench: Bench = { ...options, children, folder, upstream, upstreamPort, nextCounter }
+  return { ...options, children, folder, upstream, upstreamPort, nextCounter }
+}
+
+const run = async (): Promise<Result[]> => {
+  const bench = await open()
   const results: Result[] = []
   for (const workload of options.workloads) {
     const candidates = workload.candidates.filter((name) => options.candidates.includes(name))
@@ -28,8 +33,13 @@ const run = async (): Promise<Result[]> => {
     console.error(`${workload.name}: ${candidates.join(', ')} ...`)
     results.push({ workload, measured: await measure(bench, workload, candidates) })
   }
-  await children.stop(upstream)
+  await children.stop(bench.upstream)
   return results
+}
+
+if (options.gate) {
+  const passes = await open().then(passGate).catch(fail)
+  process.exit(passes ? 0 : 1)
 }
 
 const results = await run().catch(fail)
