@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { Warning } from '../core/model.ts'
 import type { Usage } from '../core/money/price.ts'
-import { pricingText } from '../core/money/pricing-text.ts'
+import { pricingText } from '../core/money/pricing.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import { shortened } from '../core/words/shorten.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'

@@ -1,7 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import { clocksDifferMaxMs } from '../core/resilience/deadline.ts'
-import { pricingText } from '../core/money/pricing-text.ts'
-import { femtoUsd, onefold } from '../core/money/pricing.ts'
+import { pricingText, femtoUsd, onefold } from '../core/money/pricing.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import { hasEnded } from '../storage/process-name.ts'
 import type { Store, StoreStatement } from '../storage/store.ts'

@@ -1,8 +1,8 @@
 import {
-  accountFactor,
   Books,
-  type BudgetOptions,
+  accountFactor,
   newWorkShare,
+  type BudgetOptions,
   type Fate,
   type Peer,
   type Refusal,
@@ -150,3 +150,14 @@ export const uncounted: Hold = createBudget({
   bytesMax: Infinity,
   now: () => performance.now(),
 }).open()
+
+/** Smaller requests block the event loop for less than a millisecond a step. */
+const largeBytes = 512 * 1024
+
+/**
+ * Yields to the event loop between two steps of a large request, so that others are answered.
+ * Undefined for a small request, which goes on at once.
+ */
+export function yieldIfLarge({ bytes }: Pick<Hold, 'bytes'>): Promise<void> | undefined {
+  return bytes < largeBytes ? undefined : new Promise((resolve) => setImmediate(resolve))
+}

@@ -28,7 +28,7 @@ export type Try = {
   spent?: Spent
 }
 
-/** Collects the outcomes of tries, by which routes are ordered (policy/route-health.ts). */
+/** Collects the outcomes of tries, by which routes are ordered (policy/route-order.ts). */
 export type RouteHealth = {
   began(route: Route): void
   /** Without a failure, or with one that is the caller's fault, the route counts as healthy. */

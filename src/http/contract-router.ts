@@ -10,7 +10,7 @@ import {
   type OperationIdOf,
 } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
-import { yieldIfLarge } from '../bytes/yield-if-large.ts'
+import { yieldIfLarge } from '../bytes/budget.ts'
 import { GatewayError } from '../core/error.ts'
 import type { CountRefused } from '../core/limits.ts'
 import type { ClaimKey } from '../core/recall/idempotency.ts'

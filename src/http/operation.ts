@@ -47,7 +47,7 @@ type AccessOf<Id extends OperationId> = {
 export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   requestId: string
   body: Body<Id>
-  /** Base64 texts of pictures by the tickets that replace them in the body (`extract-base64.ts`). */
+  /** Base64 texts of pictures by the tickets that replace them in the body (`read-body.ts`). */
   texts: LeftTexts
   /** The caller's own names of members of the body; for a form that has others. */
   names: Readonly<Record<string, string>>

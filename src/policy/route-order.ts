@@ -1,6 +1,9 @@
 import type { Target } from '../core/model.ts'
+import { LRUCache } from 'lru-cache'
+import { createCircuit, type Circuit, type CircuitView } from '../core/resilience/circuit.ts'
+import { restMaxMs, restMs, type RouteHealth } from '../core/failover.ts'
 
-type Options = {
+type OrderOptions = {
   by: 'listed' | 'price'
   isOpen: (route: Target) => boolean
   /** The price of a route in any unit, the same for all routes; undefined when unknown. */
@@ -16,7 +19,7 @@ export function createRouteOrder({
   by,
   isOpen,
   priceOf,
-}: Options): <One extends Target>(routes: One[]) => One[] {
+}: OrderOptions): <One extends Target>(routes: One[]) => One[] {
   const cheaperFirst = (a: Target, b: Target): number => {
     if (by === 'listed' || a.model !== b.model) return 0
     const [first, second] = [priceOf(a), priceOf(b)]
@@ -42,4 +45,84 @@ function byModel<One extends Target>(routes: readonly One[]): One[][] {
     else groups.push([route])
   }
   return groups
+}
+
+type Options = {
+  limits: () => { circuitFailuresMax?: number }
+  monotonic: () => number
+}
+
+/** Single failures are normal at any vendor; five in a row are an outage. */
+const failuresMax = 5
+/** Bounds the memory: at some endpoints callers choose the names of models. */
+const circuitsMax = 10_000
+
+type Place = Pick<Target, 'upstreamModel'> & { provider: { id: string } }
+
+/** The health of all routes. */
+export type Health = RouteHealth & {
+  isOpen(route: Place): boolean
+  /** The circuit of a route, in this process. */
+  circuitOf(route: Place): CircuitView
+  /** The upstream models of a provider whose circuits are not closed. */
+  troubled(providerId: string): (CircuitView & { upstreamModel: string })[]
+  /** Forgets the circuits of a provider whose settings changed. */
+  forget(providerId: string): void
+}
+
+/**
+ * A circuit for each route that fails. It opens after several failures in a row, and at once when the
+ * upstream refuses our key or rate; a call that succeeds closes it.
+ */
+export function createRouteHealth({ limits, monotonic }: Options): Health {
+  const circuits = new LRUCache<string, Circuit>({ max: circuitsMax })
+  const closed = () =>
+    createCircuit({
+      failuresMax: () => limits().circuitFailuresMax ?? failuresMax,
+      pauseMs: restMs,
+      pauseMaxMs: restMaxMs,
+      monotonic,
+    })
+  const find = (route: Place): Circuit | undefined =>
+    circuits.size === 0 ? undefined : circuits.get(nameOf(route))
+
+  return {
+    // Reading it from outside does not make a circuit a recently used one.
+    circuitOf: (route) => circuits.peek(nameOf(route))?.view() ?? { state: 'closed', leftMs: 0 },
+    troubled: (providerId) => {
+      const prefix = `${providerId}/`
+      return [...circuits.entries()].flatMap(([name, circuit]) => {
+        const view = circuit.view()
+        if (!name.startsWith(prefix) || view.state === 'closed') return []
+        return [{ ...view, upstreamModel: name.slice(prefix.length) }]
+      })
+    },
+    isOpen: (route) => find(route)?.isOpen() === true,
+    began: (route) => find(route)?.began(),
+    ended: (route, failure) => {
+      if (failure === undefined && circuits.size === 0) return
+      if (route.provider.simulated) return
+      const name = nameOf(route)
+      const circuit = circuits.get(name)
+      if (failure?.kind === 'cancelled') {
+        circuit?.cancelled()
+      } else if (failure === undefined || failure.isCallersFault) {
+        circuits.delete(name)
+      } else {
+        const failing = circuit ?? closed()
+        const { concernsKey: opens, retryAfterSeconds = 0 } = failure
+        failing.failed({ opens, retryAfterMs: retryAfterSeconds * 1000 })
+        circuits.set(name, failing)
+      }
+    },
+    forget: (providerId) => {
+      for (const name of circuits.keys()) {
+        if (name.startsWith(`${providerId}/`)) circuits.delete(name)
+      }
+    },
+  }
+}
+
+function nameOf({ provider, upstreamModel }: Place): string {
+  return `${provider.id}/${upstreamModel}`
 }

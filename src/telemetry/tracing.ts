@@ -1,10 +1,9 @@
 import type { Tracing } from '../core/trace.ts'
 import type { Events } from './events.ts'
-import type { Log } from './log.ts'
+import { type Log, passingOn } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { MetricFamily } from './open-telemetry/bridge.ts'
 import type { OpenTelemetrySettings } from './open-telemetry/start.ts'
-import { passingOn } from './passing-on.ts'
 
 type Options = {
   config: Omit<OpenTelemetrySettings, keyof Derived | 'otlpEndpoint'> & {

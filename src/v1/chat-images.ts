@@ -17,7 +17,7 @@ import type { Model } from '../core/model.ts'
 import { noUsage } from '../core/money/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { assertValid } from '../http/check-error.ts'
-import { restoreBase64 } from '../http/extract-base64.ts'
+import { restoreBase64 } from '../http/read-body.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
 import { chatUsage, doneEvent } from './chat-events.ts'
 

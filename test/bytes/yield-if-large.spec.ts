@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { yieldIfLarge } from '../../src/bytes/yield-if-large.ts'
+import { yieldIfLarge } from '../../src/bytes/budget.ts'
 
 describe('a request between its steps', () => {
   it('goes on at once when it is small', () => {

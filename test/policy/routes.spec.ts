@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import { ProviderFailure, type FailureKind } from '../../src/core/failure.ts'
 import type { Route } from '../../src/core/route.ts'
-import { createRouteHealth } from '../../src/policy/route-health.ts'
-import { createRouteOrder } from '../../src/policy/route-order.ts'
+import { createRouteHealth, createRouteOrder } from '../../src/policy/route-order.ts'
 import { routeOf } from '../support/route.ts'
 
 const limits = { circuitFailuresMax: 3 }

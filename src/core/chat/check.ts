@@ -1,10 +1,13 @@
 import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../error.ts'
-import { makesImages, type Model, type Problem, type Warning } from '../model.ts'
+import { makesImages, type CatalogModel, type Model, type Problem, type Warning } from '../model.ts'
 import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
-import { tooSmallPictures } from './picture-sides.ts'
 import { settledCalls } from './settled-calls.ts'
+import type { CheckPicture, LeftTexts } from '../image/image.ts'
+import { readDataUrl } from '../../bytes/base64.ts'
+import { conversationImages } from '../image/chat-to-image.ts'
+import { readPicture } from '../image/picture.ts'
 
 /** A generous upper bound: no tokenizer averages more characters per token on real text. */
 const charactersPerTokenMax = 10
@@ -196,4 +199,70 @@ function textLength({ messages }: ChatRequest): number {
     else for (const part of content ?? []) if ('text' in part) length += part.text.length
   }
   return length
+}
+
+/**
+ * The conversation with its pictures checked, each with its true media type; undefined when there is nothing to
+ * correct. Throws a GatewayError that names the first that no model can read.
+ */
+export function checkedPictures(
+  request: ChatRequest,
+  texts: LeftTexts,
+  check: CheckPicture,
+): { request: ChatRequest; warnings: Warning[] | undefined } | undefined {
+  if (!request.messages.some(hasPictures)) return undefined
+  const warnings: Warning[] = []
+  let isCorrected = false
+  const read = (part: { image_url: { url: string } }, param: string) => {
+    const { url: address } = part.image_url
+    const url = check({ address, param: `${param}.image_url.url` }, texts, warnings)
+    if (url === address) return part
+    isCorrected = true
+    return { ...part, image_url: { ...part.image_url, url } }
+  }
+  const messages = request.messages.map((message, index) => {
+    const content = Array.isArray(message.content)
+      ? message.content.map((part, place) =>
+          part.type === 'image_url' ? read(part, `messages[${index}].content[${place}]`) : part,
+        )
+      : message.content
+    if (message.role !== 'assistant' || !message.images) return { ...message, content }
+    const images = message.images.map((part, place) =>
+      read(part, `messages[${index}].images[${place}]`),
+    )
+    return { ...message, content, images }
+  })
+  if (!isCorrected) return undefined
+  // Parts keep their types: only addresses differ.
+  const corrected = { ...request, messages: messages as ChatRequest['messages'] }
+  return { request: corrected, warnings: warnings.length === 0 ? undefined : warnings }
+}
+
+function hasPictures(message: ChatRequest['messages'][0]): boolean {
+  if (message.role === 'assistant' && message.images) return true
+  return Array.isArray(message.content) && message.content.some(({ type }) => type === 'image_url')
+}
+
+/** Enough for the header of nearly every picture; one with a longer head is left to the vendor. */
+const headCharacters = 65_536
+
+/** The pictures of a conversation that are smaller than the model's vendor reads. */
+export function tooSmallPictures(request: ChatRequest, { id, ...row }: CatalogModel): Problem[] {
+  const { input_image_side_min: least } = row
+  if (least === undefined) return []
+  return conversationImages(request).flatMap(({ address, param }) => {
+    const head = readDataUrl(address)?.base64.slice(0, headCharacters)
+    const picture = head === undefined ? undefined : readPicture([Buffer.from(head)])
+    return picture === undefined ? [] : tooSmall(picture, { id, least, param })
+  })
+}
+
+/** The problem of a picture that is smaller than a model reads; none when it is not. */
+export function tooSmall(
+  { width, height }: { width: number; height: number },
+  { id, least = 0, param }: { id: string; least?: number | undefined; param: string },
+): Problem[] {
+  if (Math.min(width, height) >= least) return []
+  const message = `${id} reads no image with a side below ${least} pixels; this one has ${width}x${height}.`
+  return [{ param, message, code: 'invalid_value' }]
 }

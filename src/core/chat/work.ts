@@ -1,5 +1,5 @@
 import { deliverWhole, type Answered, type Call, type Whole, type Work } from '../call.ts'
-import type { Model, Warning } from '../model.ts'
+import { dropped, type Model, type Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
 import { noAdapter, type Route } from '../route.ts'
 import type { TraceHeaders } from '../trace.ts'
@@ -15,13 +15,15 @@ import type {
 import { doubtfulLimits, modelProblems } from './check.ts'
 import { doubted, estimateAnswer, tokensAsked } from './estimate.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
-import { tellMadePictures } from './made-pictures.ts'
 import { lastUserText } from './prompt.ts'
 import { settledCalls, type SettledCalls } from './settled-calls.ts'
-import { fieldHints, withHints } from './strange-fields.ts'
 import { deliverStream, replayStream, type StreamedChat } from './stream.ts'
 import type { UpperUsage } from '../money/upper-cost.ts'
 import { upperChatUsage } from './upper-usage.ts'
+import type { components } from '../../../generated/types.ts'
+import { bodyMembers } from '../../../generated/operations.ts'
+import { nearName } from '../words/near-name.ts'
+import { fieldHint } from './other-apis.ts'
 
 type Attempt<T> = (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
 
@@ -147,4 +149,118 @@ function turnOf(
   const createdSeconds = Math.floor(startedAt / 1000)
   const { signal } = deadline
   return { signal, hold, createdSeconds, idempotencyKey: nextVendorKey(), traceHeaders }
+}
+
+type Message = ChatRequest['messages'][number]
+type ImagePart = components['schemas']['ImagePart']
+type TextPart = components['schemas']['TextPart']
+
+type Told = { request: ChatRequest; warnings: readonly Warning[] }
+
+/** Moves pictures that models drew into a user message, or drops them if the model cannot see. */
+export function tellMadePictures(request: ChatRequest, { row }: Model): Told {
+  if (!request.messages.some((message) => madeBy(message).length > 0)) {
+    return { request, warnings: [] }
+  }
+  if (row.capabilities.vision) return shown(request)
+  const messages = request.messages.map(withoutPictures)
+  const hidden = request.messages.flatMap((message, index) =>
+    lost(message, index, 'The model does not see images.'),
+  )
+  return { request: { ...request, messages }, warnings: hidden }
+}
+
+/** Moves them into the user's next message, since most vendors take pictures only there. */
+function shown(request: ChatRequest): Told {
+  const last = request.messages.findLastIndex(({ role }) => role === 'user')
+  let made: ImagePart[] = []
+  const messages = request.messages.map((message): Message => {
+    for (const { type, image_url } of madeBy(message)) made.push({ type, image_url })
+    if (message.role !== 'user' || made.length === 0) return withoutPictures(message)
+    const content = [...listed(message.content), ...made]
+    made = []
+    return { ...message, content }
+  })
+  const warnings = request.messages.flatMap((message, index) =>
+    index > last ? lost(message, index, 'No message of the user follows, to show it in.') : [],
+  )
+  return { request: { ...request, messages }, warnings }
+}
+
+function lost(message: Message, index: number, reason: string): Warning[] {
+  const { length } = madeBy(message)
+  if (length === 0) return []
+  return [{ param: `messages[${index}].images`, requested: countOf(length), applied: null, reason }]
+}
+
+function madeBy(message: Message): readonly ImagePart[] {
+  return message.role === 'assistant' ? (message.images ?? []) : []
+}
+
+/** Vendors refuse an assistant message without content, so a placeholder replaces the pictures. */
+function withoutPictures(message: Message): Message {
+  if (message.role !== 'assistant' || message.images === undefined) return message
+  const { images, ...rest } = message
+  const silent = !rest.content?.length && !rest.tool_calls?.length && !rest.refusal
+  if (!silent || !images?.length) return rest
+  return { ...rest, content: `(${countOf(images.length)})` }
+}
+
+function countOf(pictures: number): string {
+  return pictures === 1 ? '1 picture' : `${pictures} pictures`
+}
+
+function listed(content: Extract<Message, { role: 'user' }>['content']) {
+  return typeof content === 'string'
+    ? [{ type: 'text', text: content } satisfies TextPart]
+    : content
+}
+
+const known: readonly string[] = bodyMembers.createChatCompletion
+const isKnown: ReadonlySet<string> = new Set(known)
+
+/** What is meant by a field that the contract does not list; `isVendors` where some vendors of OpenAI's shape read it. */
+type Hint = { reason: string; isVendors: boolean }
+export type FieldHints = ReadonlyMap<string, Hint>
+
+const vendorsFields: ReadonlySet<string> = new Set(['reasoning', 'thinking', 'top_k'])
+
+/** What the fields of a request are meant for that the contract does not list; undefined for none. */
+export function fieldHints(request: ChatRequest): FieldHints | undefined {
+  let hints: Map<string, Hint> | undefined
+  for (const name in request) {
+    const hint = isKnown.has(name) ? undefined : hintFor(name)
+    if (hint !== undefined) (hints ??= new Map()).set(name, hint)
+  }
+  return hints
+}
+
+function hintFor(name: string): Hint | undefined {
+  const hint = fieldHint(name)
+  if (hint !== undefined) return { reason: hint, isVendors: vendorsFields.has(name) }
+  const meant = nearName(name, known)
+  if (meant === undefined) return undefined
+  return { reason: `The contract has no '${name}'. Did you mean '${meant}'?`, isVendors: false }
+}
+
+/**
+ * The warnings of a route, in which one of a field says what is meant by it. A field that is passed on has one too,
+ * unless it may be the vendor's own.
+ */
+export function withHints(
+  warnings: readonly Warning[],
+  request: ChatRequest,
+  hints: FieldHints,
+): Warning[] {
+  const told = warnings.map((warning) => {
+    const hint = hints.get(warning.param)
+    return hint === undefined ? warning : dropped(warning.param, warning.requested, hint.reason)
+  })
+  const isTold = new Set(warnings.map(({ param }) => param))
+  for (const [name, { reason, isVendors }] of hints) {
+    if (isVendors || isTold.has(name)) continue
+    const value: unknown = Reflect.get(request, name)
+    told.push({ param: name, requested: value, applied: value, reason })
+  }
+  return told
 }

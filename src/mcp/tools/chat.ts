@@ -1,7 +1,6 @@
 import type { Answered } from '../../core/call.ts'
 import type { ChatRequest, ChatResult } from '../../core/chat/chat.ts'
-import { checkConversation } from '../../core/chat/check.ts'
-import { checkedPictures } from '../../core/chat/checked-pictures.ts'
+import { checkConversation, checkedPictures } from '../../core/chat/check.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import {

@@ -2,8 +2,13 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { costOf } from '../../../src/core/money/cost.ts'
 import { readPrices, type Usage } from '../../../src/core/money/price.ts'
-import { pricingText, readPricing } from '../../../src/core/money/pricing-text.ts'
-import { costNanoUsd, linesOf, onefold } from '../../../src/core/money/pricing.ts'
+import {
+  pricingText,
+  readPricing,
+  costNanoUsd,
+  linesOf,
+  onefold,
+} from '../../../src/core/money/pricing.ts'
 
 type Row = Parameters<typeof readPrices>[0]
 type Pricing = Row['pricing']
