@@ -1,6 +1,6 @@
 /**
- * Runs the public conformance suite's scenarios of an authorization server against the gateway: `npm run
- * conformance:authorization`. A person who says yes is played by the pages' own forms.
+ * Runs the scenarios for authorization servers of the public conformance suite against the gateway: `npm run
+ * conformance:authorization`. The consent is given by submitting the forms of the pages.
  */
 import { join } from 'node:path'
 import { freePort } from '../../scripts/free-port.ts'
@@ -22,7 +22,7 @@ const suite = startProgram(process.execPath, [script, ...target, ...resource], {
   folder: projectFolder,
 })
 
-// It waits for the answer to an address that it prints.
+// The suite prints an authorization address and waits for the redirect.
 void suite
   .printed(/https?:\/\/\S+\/oauth\/authorize\?\S+/)
   .then(async ([address]) => fetch(await sayYes(gateway, address)))

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Passes everything on as it is, with a key: the conformance suite cannot send one. */
+/** A proxy that adds an API key to each request, since the conformance suite cannot send one. */
 export async function startKeyProxy(
   target: string,
   key: string,

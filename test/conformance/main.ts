@@ -1,7 +1,7 @@
 /**
  * Runs the public conformance suite of the protocol against the gateway, at every revision, without
- * the suite's own test tools and with them: `npm run conformance`. What follows goes to the suite as
- * it is; CONFORMANCE_SCRIPT names another version of it.
+ * and with the suite's own test tools: `npm run conformance`. Arguments are passed to the suite unchanged;
+ * CONFORMANCE_SCRIPT is the path of another version of the suite.
  */
 import { callSuite, revisions, runSuite } from './run-suite.ts'
 

@@ -7,17 +7,17 @@ import { startProgram } from '../support/program.ts'
 import { startKeyProxy } from './key-proxy.ts'
 import { conformanceTools } from './tool-pack.ts'
 
-/** The revisions of the protocol that the public suite knows. */
+/** The revisions of the protocol that the public suite supports. */
 export const revisions = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']
 
 type Group = { reason: string; revisions?: string[]; alone?: true; entries: string[] }
 type Options = {
   revision: string
-  /** Whether the suite's own test tools stand beside those of the product. */
+  /** Whether the server has the suite's own test tools in addition to the product's tools. */
   withTools: boolean
 }
 
-/** Runs all scenarios of a revision; `code` is 0 when what fails is what is expected to. */
+/** Runs all scenarios of a revision; `code` is 0 if exactly the expected scenarios fail. */
 export async function runSuite({ revision, withTools }: Options) {
   const text = await readFile(join(import.meta.dirname, 'expected-failures.yaml'), 'utf8')
   const groups = (parse(text) as Group[]).filter(
@@ -27,12 +27,12 @@ export async function runSuite({ revision, withTools }: Options) {
   const folder = makeFolder()
   const expected = join(folder.path, 'expected-failures.yaml')
   await writeFile(expected, stringify({ server: groups.flatMap(({ entries }) => entries) }))
-  const words = ['--suite', 'all', '--spec-version', revision, '--expected-failures', expected]
-  return callSuite(words, withTools).finally(folder.remove)
+  const args = ['--suite', 'all', '--spec-version', revision, '--expected-failures', expected]
+  return callSuite(args, withTools).finally(folder.remove)
 }
 
-/** Calls the suite with these words against a gateway, through a proxy that adds the key. */
-export async function callSuite(words: readonly string[], withTools: boolean) {
+/** Runs the suite with these arguments against a gateway, through a proxy that adds the key. */
+export async function callSuite(args: readonly string[], withTools: boolean) {
   const gateway = await startGateway({
     ...(withTools ? { moreTools: conformanceTools } : {}),
     bounds: { toolProgressIntervalMs: 100 },
@@ -42,7 +42,7 @@ export async function callSuite(words: readonly string[], withTools: boolean) {
     process.env['CONFORMANCE_SCRIPT'] ??
     join(projectFolder, 'node_modules/@modelcontextprotocol/conformance/dist/index.js')
   const target = ['server', '--url', `${proxy.url}/mcp`]
-  const suite = startProgram(process.execPath, [script, ...target, ...words], {
+  const suite = startProgram(process.execPath, [script, ...target, ...args], {
     folder: projectFolder,
   })
   const { code, stdout, stderr } = await suite.ended

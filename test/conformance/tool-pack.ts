@@ -39,18 +39,18 @@ const handlers: Record<string, (call: ToolCall) => Promise<ToolContent[]>> = {
       report(progress, `${progress} of 100`, 100)
       await sleep(pauseMs)
     }
-    return [text('The tool has told its progress.')]
+    return [text('The tool has reported its progress.')]
   },
-  test_streaming_elicitation: async () => [text('Nothing is asked of the client.')],
-  test_logging_tool: async () => [text('Nothing was asked to be logged.')],
-  // Its log messages are those of every generation, on the stream that the client holds.
+  test_streaming_elicitation: async () => [text('The tool sends no request to the client.')],
+  test_logging_tool: async () => [text('The tool writes no log messages.')],
+  // The server reports the state of every generation as log messages on the client's event stream.
   test_tool_with_logging: async () => {
     await sleep(6 * pauseMs)
     return [text('The tool has logged.')]
   },
 }
 
-/** A schema with words that servers are known to lose. */
+/** A schema with keywords that some servers drop. */
 const richSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   type: 'object',
@@ -70,13 +70,13 @@ const richSchema = {
   },
   allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
   if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
-  // oxlint-disable-next-line unicorn/no-thenable -- a word of JSON Schema
+  // oxlint-disable-next-line unicorn/no-thenable -- a keyword of JSON Schema
   then: { required: ['phone'] },
   else: { required: ['email'] },
   additionalProperties: false,
 }
 
-/** The tools that the public conformance suite asks a server for. */
+/** The test tools that the public conformance suite requires. */
 export const conformanceTools: readonly BoundTool[] = Object.entries(handlers).map(
   ([name, handle]) => ({
     description: {
