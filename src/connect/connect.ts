@@ -139,7 +139,7 @@ async function missingEndpoint(
 /** Whether the gateway sent the answer: each of its answers has an `x-request-id`. */
 const hasRequestId = ({ headers }: Answer): boolean => headers['x-request-id'] !== undefined
 
-/** Deletes the registrations (RFC 7592); a note counts those that remain. */
+/** Deletes the registrations (RFC 7592), and notes how many remain. */
 async function endRegistrations(
   requester: Requester,
   results: readonly ClientResult[],

@@ -62,7 +62,7 @@ function judge(
     const fault = check(answer, state)
     if (fault === undefined) continue
     faults.push(fault)
-    // The first check is of the form, which the others rely on.
+    // The first check is of the answer's form, on which the other checks rely.
     if (check === expects[0]) return faults
   }
   // The next step may work despite a fault in one member.

@@ -30,10 +30,10 @@ export type Check = (answer: Answer, state: ClientState) => Fault | undefined
 export type Step = {
   /** Reported if all checks pass. */
   works: string
-  /** The request; undefined skips the step, when an earlier answer lacked a member. */
+  /** Returns the request; undefined to skip the step if an earlier answer lacked a required member. */
   ask(state: ClientState): Ask | undefined
   expects: readonly Check[]
-  /** Takes over what later steps need from the answer. */
+  /** Stores members of the answer that later steps need. */
   learn?(answer: Answer, state: ClientState): void
   /** Answers that are allowed at pages of the sign-in. */
   leniency?: { mayRedirect?: boolean; mayBePage?: boolean }

@@ -37,13 +37,13 @@ import {
 
 type Options = {
   inForce: () => ToolsInForce
-  /** Whether an event stream may be open for an account. */
+  /** Whether an event stream of the account may be open, in any process. */
   isHeard: (accountId: string) => boolean
   publishState: (accountId: string, state: ToolCallState) => void
   progressIntervalMs: number
   claimKey: ClaimKey
   countRefused: CountRefused
-  /** Called for each call that ends with an error of the tool. */
+  /** Called for each call that the tool answers with an error. */
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   tracing?: Pick<Tracing, 'tool'> | undefined
   monotonic: () => number
@@ -57,7 +57,7 @@ export type CallTool = (
 type Answering = {
   /** Sends a message before the result. */
   notify: (notification: ToolNotification) => void
-  /** Whether log messages that the call asks for are among them. */
+  /** Whether log messages are sent before the result if the call requests them. */
   logsInAnswer: boolean
 }
 
@@ -115,7 +115,7 @@ function counted(countRefused: CountRefused, call: CallTool): CallTool {
 }
 
 function toolOf({ name }: Params, tools: ToolsInForce['tools']): BoundTool {
-  if (typeof name !== 'string') throw noTool('No tool is named.', undefined)
+  if (typeof name !== 'string') throw noTool("'name' must be a string.", undefined)
   const tool = tools.get(name)
   if (tool !== undefined) return tool
   throw noTool(`There is no tool '${name.slice(0, 200)}'.`, nearName(name, [...tools.keys()]))
@@ -123,14 +123,14 @@ function toolOf({ name }: Params, tools: ToolsInForce['tools']): BoundTool {
 
 function noTool(fault: string, near: string | undefined): JsonRpcError {
   const remedy =
-    near === undefined ? 'The method tools/list lists the tools.' : `Did you mean '${near}'?`
+    near === undefined ? 'Call tools/list for the names of all tools.' : `Did you mean '${near}'?`
   return new JsonRpcError(rpcCodes.invalidParams, `${fault} ${remedy}`)
 }
 
 function argumentsOf({ arguments: given = {} }: Params): object {
   if (isObject(given)) return given
   const remedy =
-    typeof given === 'string' ? ' It is a string: send JSON itself, without the quotes.' : ''
+    typeof given === 'string' ? ' It is a string: send the JSON object itself, without quotes.' : ''
   throw new JsonRpcError(rpcCodes.invalidParams, `'arguments' must be an object.${remedy}`)
 }
 
@@ -141,7 +141,7 @@ type Reported = {
   options: Options
 }
 
-/** Reports progress to the client; of generating tools also the state, as log messages. */
+/** Reports progress to the client, and the state of calls of generating tools as log messages. */
 function reportsOf(
   tool: BoundTool,
   { params, context: { caller, requestId }, answering, options }: Reported,
@@ -167,7 +167,7 @@ type Meta = TraceCarrier & {
 }
 
 function metaOf({ _meta: meta }: Params): Meta {
-  // `readMessages` has checked `_meta` of every request.
+  // `readMessages` has validated `_meta` of every request.
   return (meta as Meta | undefined) ?? {}
 }
 
@@ -183,7 +183,7 @@ function keyIn(params: Params): string | undefined {
 type KeyedCall = { key: string; toolName: string; input: object; context: CallContext }
 
 /**
- * Does the work of calls with the same key once, and answers the others with its result
+ * Runs `work` once for calls with the same key, and answers the other calls with its result
  * (docs/tool-protocol.md#idempotency). Throws a GatewayError.
  */
 async function callOnce(
@@ -212,7 +212,7 @@ function keptOf({ printed }: PrintedResult): KeptAnswer {
   return { status: null, headers: {}, body: printed }
 }
 
-/** The kept result, marked as replayed, with the id of the call that made it. */
+/** The stored result, marked as replayed, with the request id of the call that produced it. */
 function replayed({ body, requestId }: KeptAnswer & { requestId: string }): PrintedResult {
   const printed = body.map((piece) => Buffer.from(piece))
   return { printed, meta: { idempotentReplayed: true, requestId } }

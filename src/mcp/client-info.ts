@@ -8,11 +8,11 @@ import { clientOf, nameOf } from './sessions.ts'
 
 type Call = Pick<OperationCall<'postMcp'>, 'caller' | 'request'>
 
-/** Logs the programs that use the tool server, by the name that they send. */
+/** Logs the programs that use the tool server, by the name that each sends. */
 export type ClientInfo = {
-  /** To be called when a request of any method but `tools/call` is answered. */
+  /** Call this for each answered request of a method other than `tools/call`. */
   answered(request: RequestMessage, call: Call, answer: Answer): void
-  /** To be called for the messages of a POST with tool calls. */
+  /** Call this with the messages of each POST with tool calls. */
   called(messages: readonly Message[], call: Call): void
 }
 
@@ -22,9 +22,9 @@ type Options = {
 }
 
 /** The first methods of a connection, in either era. */
-const beginnings: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
+const openingMethods: ReadonlySet<string> = new Set(['initialize', 'server/discover'])
 const infoMember = 'io.modelcontextprotocol/clientInfo'
-/** Sessions whose program is remembered; for others the `User-Agent` names it. */
+/** Sessions whose program is cached; without an entry the `User-Agent` names the program. */
 const sessionsMax = 10_000
 
 type Named = { name: string; version: string | null }
@@ -42,7 +42,7 @@ export function createClientInfo({ log, isTool }: Options): ClientInfo {
   }
   return {
     answered: (request, call, { headers }) => {
-      if (!beginnings.has(request.method)) return
+      if (!openingMethods.has(request.method)) return
       const client = ofRequest(call, request)
       if (client === undefined) return
       const sessionId = headers?.[sessionHeader]
@@ -62,7 +62,7 @@ export function createClientInfo({ log, isTool }: Options): ClientInfo {
   }
 }
 
-/** The program that a request names: at the handshake, or in each request of the newer era. */
+/** The program's name in a request: `initialize` contains it, and each request of revision 2026-07-28. */
 function infoIn({ clientInfo, _meta: meta }: RequestMessage['params']): Named | undefined {
   const info = clientInfo ?? (meta as Record<string, unknown> | undefined)?.[infoMember]
   if (typeof info !== 'object' || info === null) return undefined

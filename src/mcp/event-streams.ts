@@ -4,13 +4,13 @@ import { GatewayError } from '../core/error.ts'
 import type { Answer } from '../http/answer.ts'
 import { nameOf, type Client } from './sessions.ts'
 
-/** The events of a held stream. */
-type News = {
-  /** Sent at once. */
+/** The events of an open stream. */
+type StreamEvents = {
+  /** Sent when the stream opens. */
   opening: Buffer
   toolsChanged: Buffer
-  /** Whether it receives the state of the account's calls. */
-  hearsCalls: boolean
+  /** Whether the stream receives the state of the account's calls. */
+  receivesCalls: boolean
   /** Sent when the gateway ends the stream. */
   closing?: Buffer
 }
@@ -18,10 +18,14 @@ type News = {
 /** The event streams that clients hold open. */
 export type EventStreams = {
   /**
-   * Ends the oldest of a session that has its limit. Throws `rate_limit_exceeded` at the limit of
-   * the key or the account, `overloaded` at the gateway's.
+   * Opens a stream; the oldest of its session ends at the limit. Throws `rate_limit_exceeded` at the limit of
+   * the key or the account, `overloaded` at the limit of the process.
    */
-  open(caller: Caller, client: Client, options: { signal: AbortSignal; news?: News }): Answer
+  open(
+    caller: Caller,
+    client: Client,
+    options: { signal: AbortSignal; events?: StreamEvents },
+  ): Answer
   /** Whether the account has an open stream that receives the state of its calls. */
   isHeard(accountId: string): boolean
   /** Sends a message to the account's streams whose client wants it. */
@@ -41,76 +45,76 @@ export type EventStreamLimits = {
   eventStreamsMax?: number
 }
 
-/** A client has one, and briefly a second when it reconnects. */
+/** A client has one stream, and briefly a second one after a reconnect. */
 const streamsPerSessionMax = 4
-/** Each takes a connection and some kilobytes. */
+/** Each stream takes a connection and some kilobytes of memory. */
 const streamsMax = 10_000
 type Stream = {
   client: Client
-  news: News
+  events: StreamEvents
   write(event: Buffer): void
-  /** Ends it, with these last events. */
+  /** Ends the stream with these last events. */
   end(last?: Buffer): void
 }
 
-/** The message that the tools have changed. */
+/** The notification of a changed list of tools. */
 export const toolsChanged = { jsonrpc: '2.0', method: 'notifications/tools/list_changed' }
 /** The events of streams of GET /mcp. */
-const everything: News = {
+const defaultEvents: StreamEvents = {
   opening: Buffer.from(': open\n\n'),
   toolsChanged: eventOf(toolsChanged),
-  hearsCalls: true,
+  receivesCalls: true,
 }
 const retryAfterSeconds = 60
 
 export function createEventStreams(limits: EventStreamLimits): EventStreams {
   const held = createHeldStreams(limits)
   return {
-    open: ({ accountId }, client, { signal, news = everything }) => {
+    open: ({ accountId }, client, { signal, events = defaultEvents }) => {
       if (client.sessionId !== undefined) {
-        // A client that reconnects has left its last stream, which may still seem open here.
+        // The last stream of a client that reconnects may not be closed yet.
         const own = of(client, held.of(accountId))
         const tooMany = own.length + 1 - (limits.eventStreamsPerSessionMax ?? streamsPerSessionMax)
         for (const { end } of own.slice(0, Math.max(0, tooMany))) end()
       }
       held.admit(accountId, client.keyId)
       const { promise: over, resolve } = Promise.withResolvers<Buffer | undefined>()
-      const line = openLine(news.opening)
+      const line = openLine(events.opening)
       const end = (last?: Buffer) => {
         held.remove(accountId, stream)
         resolve(last)
       }
-      const stream: Stream = { client, news, write: line.write, end }
-      // Counts against the limits from here on, before its first byte is sent.
+      const stream: Stream = { client, events, write: line.write, end }
+      // Count the stream before its first byte is sent, so that concurrent requests cannot exceed a limit.
       held.add(accountId, stream)
       if (signal.aborted) end()
       else signal.addEventListener('abort', () => end(), { once: true })
-      const events = (sink: EventSink) => {
+      const write = (sink: EventSink) => {
         line.connect(sink)
         return over
       }
-      return { status: 200, held: true, events }
+      return { status: 200, held: true, events: write }
     },
     isHeard: (accountId) =>
       held
         .of(accountId)
         .values()
-        .some(({ news }) => news.hearsCalls),
+        .some(({ events }) => events.receivesCalls),
     publish: (accountId, message, isWanted) => {
       const event = eventOf(message)
-      for (const { client, news, write } of held.of(accountId)) {
-        if (news.hearsCalls && isWanted(client)) write(event)
+      for (const { client, events, write } of held.of(accountId)) {
+        if (events.receivesCalls && isWanted(client)) write(event)
       }
     },
     announceToolsChanged: () => {
-      for (const { news, write } of held.all()) write(news.toolsChanged)
+      for (const { events, write } of held.all()) write(events.toolsChanged)
     },
     endSession: (client) => {
       for (const { end } of of(client, held.all())) end()
     },
     close: () => {
       held.close()
-      for (const { news, end } of held.all()) end(news.closing)
+      for (const { events, end } of held.all()) end(events.closing)
     },
   }
 }
@@ -130,19 +134,19 @@ function createHeldStreams(limits: EventStreamLimits) {
       if (ofKey >= limits.eventStreamsPerKeyMax) {
         throw new GatewayError(
           'rate_limit_exceeded',
-          `This key holds ${ofKey} event streams open. Close some of them before opening more.`,
+          `This key has ${ofKey} open event streams, its limit. Close one before you open another.`,
           { retryAfterSeconds },
         )
       }
       if (own >= limits.eventStreamsPerAccountMax) {
         throw new GatewayError(
           'rate_limit_exceeded',
-          `This account holds ${own} event streams open. Close some of them before opening more.`,
+          `This account has ${own} open event streams, its limit. Close one before you open another.`,
           { retryAfterSeconds },
         )
       }
       if (!isClosed && count < (limits.eventStreamsMax ?? streamsMax)) return
-      throw new GatewayError('overloaded', 'No more event streams can be held here now.', {
+      throw new GatewayError('overloaded', 'The gateway cannot open more event streams now.', {
         retryAfterSeconds,
       })
     },
@@ -176,7 +180,7 @@ export function eventOf(message: object): Buffer {
   return Buffer.from(`event: message\ndata: ${JSON.stringify(message)}\n\n`)
 }
 
-/** Drops events while the client reads too slowly; none is kept for later. */
+/** Writes events to the client; drops them while the client reads too slowly. */
 function openLine(opening: Buffer) {
   let sink: EventSink | undefined
   let isFull = false

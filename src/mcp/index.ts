@@ -39,7 +39,7 @@ type Options = {
   claimKey: ClaimKey
   countRefused: CountRefused
   otherProcesses: OtherProcesses
-  /** Signs ids of sessions, the same for all processes. */
+  /** The key that signs session ids, the same for all processes. */
   sessionKey: Buffer
   onFailure: (toolName: string, error: GatewayError, context: CallContext) => void
   connectionLog: Pick<ConnectionLog, 'heard'>
@@ -47,29 +47,29 @@ type Options = {
   monotonic: () => number
 }
 
-/** Announces what a client did to the other processes, which may answer its other messages. */
+/** Forwards the actions of a client to the other processes, which may answer its next messages. */
 export type OtherProcesses = {
   /** Cancels a call of the client. */
   cancel(client: Client, id: MessageId): void
   setLevel(client: Client, level: string): void
   /** Ends a session with its calls and streams. */
   endSession(client: Client): void
-  /** Sends a call's state to the account's event streams; undefined for a single process. */
+  /** Sends a call's state to the account's event streams; undefined if there is only one process. */
   publishState: ((accountId: string, state: ToolCallState) => void) | undefined
 }
 
-/** Clients reset their timeout at each progress notification; the shortest are some ten seconds. */
+/** Clients reset their timeout at each progress notification; the shortest timeout is about ten seconds. */
 const progressIntervalMs = 5000
 
 export type ToolServer = {
   /** The operations of /mcp. */
   operations: Pick<Operations, McpId>
   errorAnswer: ErrorAnswer
-  /** The origin itself if its pages may use the tool server, else undefined. */
+  /** Returns the origin if its pages may use the tool server, else undefined. */
   allowedOrigin: (origin: string) => string | undefined
-  /** Sends `tools/list_changed` to all event streams; to be called when tools have changed. */
+  /** Sends `tools/list_changed` to all event streams. Call this after tools change. */
   announceToolsChanged(): void
-  /** Receives what other processes announce. */
+  /** Handlers for the actions that other processes forward. */
   fromOtherProcesses: {
     cancel(client: Client, id: unknown): boolean
     setLevel(client: Client, level: unknown): level is string
@@ -80,7 +80,7 @@ export type ToolServer = {
   close(): void
 }
 
-/** The tool server: Streamable HTTP of our own around SDK servers (docs/tool-protocol.md#sdk). */
+/** The tool server: the gateway's own Streamable HTTP transport around SDK servers (docs/tool-protocol.md#sdk). */
 export function createToolServer(options: Options): ToolServer {
   const { config, inForce, allowsOrigin, otherProcesses } = options
   const { connectionLog: log, countRefused } = options
@@ -151,12 +151,12 @@ export function createToolServer(options: Options): ToolServer {
   }
 }
 
-/** Loads the SDK with the first tool call: it takes a fifth of the heap. */
+/** Loads the SDK on the first tool call, since it takes a fifth of the heap. */
 const loadSdk = once(() => import('./sdk-server.ts'))
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined
-  return () => (made ??= make())
+  let result: Promise<T> | undefined
+  return () => (result ??= make())
 }
 
 type GetOptions = { streams: EventStreams; sessions: Sessions }

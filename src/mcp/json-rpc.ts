@@ -9,7 +9,7 @@ import { errorHeaders, type ErrorAnswer } from '../http/error-answer.ts'
 import { parseBody } from '../http/parse-json.ts'
 import { createPublicOrigin } from '../http/public-origin.ts'
 
-/** JSON text in pieces, so that megabytes of base64 are not copied into one string. */
+/** JSON text in chunks, so that megabytes of base64 are not copied into one string. */
 export type PrintedJson = readonly (string | Buffer)[]
 export type MessageId = string | number
 
@@ -22,12 +22,12 @@ export type Message =
   | { kind: 'response' }
   | { kind: 'invalid'; id: MessageId | null; reason: string }
 
-/** All answers of a batch are held in memory until the last one. */
+/** A batch keeps all its answers in memory until the last call has ended. */
 const batchMessagesMax = 100
 type Messages = { isBatch: boolean; messages: Message[] }
 
 /**
- * Reads the body of a POST: one message or a batch; malformed messages are `invalid`. Throws a
+ * Parses the body of a POST: one message or a batch; malformed messages are `invalid`. Throws a
  * GatewayError for invalid JSON, for too many values, and for a batch that is empty or too long.
  */
 export function readMessages(body: Buffer): Messages {
@@ -37,7 +37,7 @@ export function readMessages(body: Buffer): Messages {
   if (value.length > batchMessagesMax) {
     throw new GatewayError(
       'invalid_value',
-      `A batch holds at most ${batchMessagesMax} messages. Send the others in further ones.`,
+      `A batch may have at most ${batchMessagesMax} messages, not ${value.length}. Send several batches.`,
     )
   }
   return { isBatch: true, messages: value.map(readMessage) }
@@ -60,7 +60,7 @@ function readMessage(value: unknown): Message {
   return invalid(idOf(value), `This is not a JSON-RPC 2.0 message. ${message}`)
 }
 
-/** Some clients give notifications an id of null, which no request may have. */
+/** Removes the id null, which some clients send with notifications. */
 function withoutNullId(value: unknown): unknown {
   if (!isObject(value) || !('id' in value) || value.id !== null) return value
   const { id: _none, ...rest } = value
@@ -68,7 +68,7 @@ function withoutNullId(value: unknown): unknown {
   return typeof method === 'string' && method.startsWith('notifications/') ? rest : value
 }
 
-/** The members that are not null, since null is absent in a request (docs/behaviour.md#errors). */
+/** Removes members that are null, which a request treats as absent (docs/behaviour.md#errors). */
 export function withoutNulls(given: object): Params {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null))
 }
@@ -105,14 +105,14 @@ export const rpcCodes = {
   unauthorized: -32001,
   headerMismatch: -32020,
   unsupportedRevision: -32022,
-  /** The code of the SDK's server: some clients begin a new session only after this code. */
+  /** The code of the SDK's server: some clients start a new session only after this code. */
   sessionNotFound: -32001,
 } as const
 
-/** A message may quote what the client sent. */
+/** The limit of an error message, which may quote values of the client. */
 const messageLengthMax = 1000
 
-/** Refuses one JSON-RPC message; errors of tools are results instead. */
+/** An error that answers one JSON-RPC message; errors of tools are results instead. */
 export class JsonRpcError extends Error {
   override name = 'JsonRpcError'
   readonly code: number

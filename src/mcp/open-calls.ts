@@ -2,18 +2,18 @@ import { callerCancelled } from '../core/resilience/deadline.ts'
 import type { MessageId } from './json-rpc.ts'
 import type { Client } from './sessions.ts'
 
-/** A tool call that waits or runs. */
+/** A queued or running tool call. */
 export type OpenCall = { client: Client; id: MessageId; cancel(reason: Error): void }
 
-/** The tool calls that wait or run, for their cancellation and the limit of each key. */
+/** The queued and running tool calls, for cancellation and the limit of each key. */
 export type OpenCalls = {
   add(call: OpenCall): void
   remove(call: OpenCall): void
   /** Counts the calls of a key. */
   countOf(keyId: string): number
   /**
-   * Cancels the client's calls with this id; without a session only the latest, since other clients
-   * of the key may use the same ids. Returns false if there is none.
+   * Cancels the client's calls with this id; without a session only the latest one, since other clients
+   * of the key may use the same ids. Returns false if no call was found.
    */
   cancel(client: Client, id: unknown): boolean
   /** Cancels all calls of a session. */
@@ -37,10 +37,10 @@ export function createOpenCalls(): OpenCalls {
     },
     countOf: (keyId) => byKey.get(keyId)?.size ?? 0,
     cancel: (client, id) => {
-      const named = callsOf(client).filter((call) => call.id === id)
-      const meant = client.sessionId === undefined ? named.slice(-1) : named
-      for (const call of meant) call.cancel(callerCancelled())
-      return meant.length > 0
+      const found = callsOf(client).filter((call) => call.id === id)
+      const cancelled = client.sessionId === undefined ? found.slice(-1) : found
+      for (const call of cancelled) call.cancel(callerCancelled())
+      return cancelled.length > 0
     },
     cancelAll: (session) => {
       for (const call of callsOf(session)) call.cancel(callerCancelled())

@@ -1,4 +1,5 @@
 import type { Operation } from '../http/operation.ts'
+import { shortened } from '../core/words/shorten.ts'
 import { errorMessage, rpcCodes } from './json-rpc.ts'
 
 /** Whether a page of this origin may use the tool server. */
@@ -9,12 +10,12 @@ type Options = { baseUrl: string | undefined; allowedOrigins: readonly string[] 
 const loopback = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/
 
 /**
- * Allows pages of the gateway, of this machine, and of the listed origins. A name that resolves to
+ * Allows pages of the gateway, of loopback addresses, and of the listed origins. Another name that resolves to
  * this machine is refused (MCP specification, DNS rebinding warning).
  */
 export function createOriginRule({ baseUrl, allowedOrigins }: Options): AllowsOrigin {
   const addresses = [...(baseUrl === undefined ? [] : [baseUrl]), ...allowedOrigins]
-  // Normalised as browsers do it: in lower case, without a default port.
+  // Normalized as in browsers: in lower case and without a default port.
   const listed = new Set(addresses.map((address) => URL.parse(address)?.origin ?? address))
   return (origin) => listed.has(origin) || loopback.test(origin)
 }
@@ -28,8 +29,8 @@ export function guarded<Id extends 'postMcp' | 'getMcp' | 'deleteMcp'>(
     const { origin } = call.request.headers
     if (origin === undefined || allowsOrigin(origin)) return handle(call)
     const text =
-      'Pages of this origin may not use the tool server. ' +
-      'The setting allowed_origins lists those that may.'
+      `Pages of ${shortened(origin, 200)} may not use the tool server. ` +
+      'The operator can add the origin to the setting allowed_origins.'
     return { status: 403, json: errorMessage(null, rpcCodes.refused, text) }
   }
 }

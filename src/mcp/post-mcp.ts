@@ -27,7 +27,7 @@ type Options = {
   eras: Record<EraName, Era>
   clientInfo: ClientInfo
   openCalls: OpenCalls
-  /** Cancels calls of the client with this id, in any process. */
+  /** Cancels the client's calls with this id, in all processes. */
   cancel: (client: Client, id: unknown) => void
   /** Returns the response; undefined if the call was cancelled. */
   callTool: (request: ToolRequest) => Promise<PrintedJson | undefined>
@@ -40,11 +40,11 @@ export type PostLimits = {
   toolCallsPerKeyMax?: number
 }
 
-/** One batch must not occupy all connections of a provider. */
+/** The limit of concurrent calls of one batch, which must not occupy all connections to a provider. */
 const batchConcurrentMax = 8
-/** Proxies and clients cut a request that stays silent for long. */
+/** An answer becomes an event stream after this time: proxies and clients cut connections without data. */
 const streamAfterMs = 5000
-/** In work or waiting: each holds its arguments in memory. */
+/** The limit of queued and running calls, each of which holds its arguments in memory. */
 const callsPerKeyMax = 1000
 
 /** POST /mcp: one message or a batch. */
@@ -97,7 +97,7 @@ export function postMcp({
   }
 }
 
-/** Cancelled calls have no response: the error of a key that ended answers the POST. */
+/** Ends the response; with the error of the key if its expiry or revocation cancelled the calls. */
 function endOrRefuse(response: PostResponse, { ending }: CallContext): void {
   const { reason } = ending.signal
   if (reason instanceof KeyEnded) response.fail(reason.error)
@@ -136,12 +136,12 @@ async function answerAll(messages: readonly Message[], post: Post): Promise<void
     // Other notifications, and responses, need no action.
   }
   if (calls.length === 0) return
-  const leave = () => {
+  const cancelAll = () => {
     const reason = signal.reason instanceof KeyEnded ? signal.reason : callerLeft()
     for (const call of calls) call.cancel(reason)
   }
-  if (signal.aborted) leave()
-  else signal.addEventListener('abort', leave, { once: true })
+  if (signal.aborted) cancelAll()
+  else signal.addEventListener('abort', cancelAll, { once: true })
   try {
     let next = 0
     const worker = async (): Promise<void> => {
@@ -149,12 +149,12 @@ async function answerAll(messages: readonly Message[], post: Post): Promise<void
     }
     await Promise.all(Array.from({ length: Math.min(concurrency, calls.length) }, worker))
   } finally {
-    signal.removeEventListener('abort', leave)
+    signal.removeEventListener('abort', cancelAll)
     for (const { close } of calls) close()
   }
 }
 
-/** A call that can be cancelled while it waits and while it runs. */
+/** A call that can be cancelled while it is queued and while it runs. */
 type QueuedCall = {
   run(): Promise<void>
   cancel(reason: Error): void
@@ -168,7 +168,7 @@ function enqueue(message: CallMessage, post: Post, index: number): QueuedCall {
   const open = { client, id: message.id, cancel }
   openCalls.add(open)
   const close = () => openCalls.remove(open)
-  // Unique for each call, which has its own row in the ledger.
+  // Each call needs a unique id for its row in the ledger.
   const requestId = index === 0 ? context.requestId : `${context.requestId}_${index + 1}`
   const request = {
     message,
@@ -198,7 +198,7 @@ function idOf(message: Message | undefined): MessageId | null {
 function tooManyCalls(callsMax: number): GatewayError {
   return new GatewayError(
     'rate_limit_exceeded',
-    `This key may have ${callsMax} calls of tools in work at once. Wait for some of them to end.`,
+    `This key may have at most ${callsMax} queued and running tool calls. Wait until some have ended.`,
     { retryAfterSeconds: 1 },
   )
 }

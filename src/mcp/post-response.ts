@@ -11,7 +11,7 @@ export type PostResponse = {
   notify(message: PrintedJson): void
   reply(message: PrintedJson): void
   end(): void
-  /** Ends the event stream, or rejects `answer` with the error if there is none. */
+  /** Ends an open event stream; otherwise rejects `answer` with the error. */
   fail(error: unknown): void
 }
 
@@ -77,7 +77,7 @@ function repliesAnswer(replies: readonly PrintedJson[], isBatch: boolean): Answe
   return jsonAnswer(pieces)
 }
 
-/** An answer whose JSON is already text. */
+/** An answer with serialized JSON. */
 export function jsonAnswer(
   pieces: PrintedJson,
   { status = 200, headers }: Partial<Pick<Answer, 'status' | 'headers'>> = {},
@@ -89,7 +89,7 @@ export function jsonAnswer(
   }
 }
 
-/** Joins adjacent strings, since each piece is a separate write. */
+/** Joins adjacent strings, since each chunk is a separate write. */
 function joined(pieces: PrintedJson): (string | Buffer)[] {
   const list: (string | Buffer)[] = []
   for (const piece of pieces) {

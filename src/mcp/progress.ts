@@ -39,7 +39,7 @@ type Options = {
   monotonic: () => number
 }
 
-/** Reports at once, then at every interval until the end (docs/tool-protocol.md#progress). */
+/** Reports the start, then reports at every interval until the end (docs/tool-protocol.md#progress). */
 export function startReports(options: Options): CallReports {
   const { toolName: tool, requestId, token, notify, listeners, intervalMs, monotonic } = options
   const startedAt = monotonic()
@@ -61,7 +61,7 @@ export function startReports(options: Options): CallReports {
     ? undefined
     : setInterval(() => {
         const elapsedMs = monotonic() - startedAt
-        report(last + 1, `${tool} has been at work for ${Math.round(elapsedMs / 1000)} s.`)
+        report(last + 1, `${tool} has been running for ${Math.round(elapsedMs / 1000)} s.`)
         publish('running', elapsedMs)
       }, intervalMs)
   return {
@@ -81,10 +81,10 @@ export type LogLevels = {
   forget(client: Client): void
 }
 
-/** The member of `_meta` by which a request of revision 2026-07-28 sets the level of its answer. */
+/** The member of `_meta` with which a request of revision 2026-07-28 sets the log level of its answer. */
 export const levelMember = 'io.modelcontextprotocol/logLevel'
 
-/** The default is `info`, also for a client that is forgotten because many others set a level since. */
+/** Stores the levels in a cache of limited size; a client without an entry has the level `info`. */
 export function createLogLevels(limits: SessionLimits): LogLevels {
   const admitting = new LRUCache<string, boolean>({
     max: limits.toolSessionsRememberedMax ?? sessionsRememberedMax,
@@ -100,7 +100,7 @@ export function createLogLevels(limits: SessionLimits): LogLevels {
   }
 }
 
-/** Whether a level admits `info`, that of all messages here. */
+/** Whether a level includes `info`, the level of all messages. */
 export function admitsInfo(level: unknown): boolean {
   return level === 'debug' || level === 'info'
 }

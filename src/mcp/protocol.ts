@@ -13,7 +13,7 @@ export type EraName = 'legacy' | 'modern'
 
 /** The tool server's own protocol version (the product document, Versioning). */
 export const protocolVersion: Schemas['LegacyRevision'] = '2024-11-05'
-/** The revision of requests that name theirs. */
+/** The revision without a handshake: each request names it. */
 export const modernRevision: Schemas['ModernRevision'] = '2026-07-28'
 
 const { title, version } = contractInfo
@@ -22,8 +22,8 @@ export const serverInfo = { name: 'model-access-gateway', title, version }
 export const serverInfoMember = { 'io.modelcontextprotocol/serverInfo': serverInfo }
 export const capabilities = { tools: { listChanged: true }, logging: {} }
 export const instructions =
-  'Language and image models of many providers. list-models and list-image-models show what ' +
-  'there is, with prices; chat, generate-image and generate-image-preview use it.'
+  'Language and image models of many providers. list-models and list-image-models list the ' +
+  'models with prices; chat, generate-image and generate-image-preview call a model.'
 
 /** The answer to a GET /mcp that does not ask for an event stream. */
 export const serverCard = {
@@ -34,12 +34,12 @@ export const serverCard = {
   capabilities,
 }
 
-/** The header that names a session, in requests and in the answer to `initialize`. */
+/** The header with the session id, in requests and in the answer to `initialize`. */
 export const sessionHeader = 'mcp-session-id'
 export const revisionHeader = 'mcp-protocol-version'
 export const revisionMember = 'io.modelcontextprotocol/protocolVersion'
 
-/** The revision that a client asks for if known, else ours (docs/tool-protocol.md#revisions). */
+/** The requested revision if supported, else `protocolVersion` (docs/tool-protocol.md#revisions). */
 export function negotiate(asked: unknown): string {
   return schemaChecks.LegacyRevision(asked) ? asked : protocolVersion
 }
@@ -55,18 +55,18 @@ export function revisionsIn({ [revisionHeader]: header }: IncomingHttpHeaders): 
   return header === undefined ? [] : headerValues(String(header))
 }
 
-function isSpoken(name: string): boolean {
+function isSupported(name: string): boolean {
   return schemaChecks.LegacyRevision(name) || schemaChecks.ModernRevision(name)
 }
 
 /** Throws `invalid_value` for a header that names an unknown revision, or several. */
 export function assertKnownRevision(headers: IncomingHttpHeaders): void {
   const named = revisionsIn(headers)
-  if (named.length === 0 || (named.length === 1 && isSpoken(named[0]!))) return
+  if (named.length === 0 || (named.length === 1 && isSupported(named[0]!))) return
   const text =
-    `'${revisionHeader}' must name one revision that is spoken here; it is ` +
+    `'${revisionHeader}' must name one revision that this server supports; it is ` +
     `'${shortened(named.join(', '), 100)}'. ` +
-    "Name the one that 'initialize' answered, or leave the header out."
+    "Send the revision in the answer to 'initialize', or omit the header."
   throw new GatewayError('invalid_value', text, { param: revisionHeader })
 }
 

@@ -9,13 +9,13 @@ import { headerValues, sessionHeader } from './protocol.ts'
 export type Client = { keyId: string; sessionId: string | undefined }
 
 /**
- * The sessions that `initialize` begins. An id is signed, so that every process of the gateway accepts
- * it and none stores it (docs/tool-protocol.md#sessions).
+ * The sessions that `initialize` starts. Ids are signed, so that every process of the gateway accepts
+ * them without storing them (docs/tool-protocol.md#sessions).
  */
 export type Sessions = {
   /** The id of a new session of the account. */
   begin(accountId: string): string
-  /** Throws `not_found` unless the account was given this id and its key has not ended it. */
+  /** Throws `not_found` for an id of another account, and for a session that the key has ended. */
   check(accountId: string, client: Client): void
   end(client: Client): void
 }
@@ -23,13 +23,13 @@ export type Sessions = {
 /** Bytes of the key that signs ids. */
 export const sessionKeyBytes = 32
 
-/** An id is random bytes and their signature. */
+/** An id consists of random bytes and their signature. */
 const randomLength = 16
 const proofLength = 16
 
 export type SessionLimits = { toolSessionsRememberedMax?: number }
 
-/** An evicted session loses its ended mark and its log level, neither of which does harm. */
+/** Sessions beyond this number lose their ended mark and log level, which is harmless. */
 export const sessionsRememberedMax = 10_000
 
 export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
@@ -42,7 +42,7 @@ export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
     const name = `${accountId} ${id}`
     if (proved.has(name)) return true
     const bytes = Buffer.from(id, 'base64url')
-    // Each session has one spelling: the decoder ignores characters that are not base64.
+    // Accept only the canonical spelling: the decoder ignores characters that are not base64.
     if (bytes.length !== randomLength + proofLength || bytes.toString('base64url') !== id)
       return false
     const [random, proof] = [bytes.subarray(0, randomLength), bytes.subarray(randomLength)]
@@ -73,13 +73,13 @@ export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
 /** The sender of a request. */
 export function clientOf({ keyId }: Pick<Caller, 'keyId'>, headers: IncomingHttpHeaders): Client {
   const given = headers[sessionHeader]
-  // An empty header names none.
+  // An empty header is treated as missing.
   if (typeof given !== 'string' || given === '') return { keyId, sessionId: undefined }
   const [first = given, ...others] = headerValues(given)
   return { keyId, sessionId: others.length === 0 ? first : given }
 }
 
-/** A name for the client, for maps. */
+/** A key for the client in maps. */
 export function nameOf({ keyId, sessionId }: Client): string {
   return sessionId === undefined ? keyId : `${keyId} ${sessionId}`
 }

@@ -6,7 +6,7 @@ import type { GatewayError } from '../core/error.ts'
 import type { ReferenceCount } from '../core/resilience/reference-count.ts'
 import type { PrintedJson } from './json-rpc.ts'
 
-/** What a handler gets in addition to the arguments of a call. */
+/** The context of a call, which a handler gets in addition to the arguments. */
 export type ToolCall = { context: CallContext; report: ReportProgress }
 
 /** Sends a progress notification; ignored unless `progress` is above the last value. */
@@ -24,12 +24,12 @@ export type BoundTool = {
     icons?: readonly object[]
   }
   check: Check<object>
-  /** Its calls are long and cost money, so the account's event streams announce them. */
+  /** Whether calls take long and cost money, so that the account's event streams report their state. */
   isGeneration: boolean
   handle: (input: object, call: ToolCall) => Promise<readonly ToolContent[]>
 }
 
-/** The current tools; a reload replaces them, and calls end with those they began with. */
+/** The current tools; a reload replaces them, and a running call keeps the tools with which it started. */
 export type ToolsInForce = Pick<ReferenceCount, 'enter' | 'leave'> & {
   tools: ReadonlyMap<string, BoundTool>
   /** The result of `tools/list`, as JSON. */
@@ -43,7 +43,7 @@ export type ToolHandler<Name extends ToolName> = (
 ) => Promise<readonly ToolContent[]>
 
 type TextBlock = { type: 'text'; text: string }
-/** A picture as base64, in the chunks in which it arrived. */
+/** An image as base64, in the chunks of the provider's answer. */
 type ImageBlock = { type: 'image'; base64: readonly Buffer[]; mimeType: string }
 /** A block of a tool's result; `json` is a block of any other type, sent verbatim. */
 export type ToolContent = TextBlock | ImageBlock | { json: object }
@@ -51,10 +51,10 @@ export type ToolContent = TextBlock | ImageBlock | { json: object }
 /** A result as JSON text, so that megabytes of base64 are not serialized again; `meta` is separate. */
 export type PrintedResult = { printed: PrintedJson; meta?: ResultMeta }
 
-/** The call that a result is of, and whether an earlier call with the same key made it. */
+/** The id of the call that produced a result, and whether that was an earlier call with the same key. */
 type ResultMeta = { requestId: string; idempotentReplayed?: true }
 
-/** A JSON object with at least one member, with other members in front. */
+/** Adds members at the start of a JSON object that has at least one member. */
 export function withMembers(printed: PrintedJson, members: object): PrintedJson {
   const [first = '', ...rest] = printed
   const afterBrace = typeof first === 'string' ? first.slice(1) : first.subarray(1)
@@ -70,13 +70,13 @@ export function printContent(blocks: readonly ToolContent[]): PrintedResult {
 function printBlock(block: ToolContent): (string | Buffer)[] {
   if ('json' in block) return [JSON.stringify(block.json)]
   if (block.type === 'text') return [JSON.stringify(block)]
-  // Base64 has no character that JSON would escape.
+  // Base64 has no characters that JSON escapes.
   return ['{"type":"image","data":"', ...block.base64, `","mimeType":"${block.mimeType}"}`]
 }
 
-/** The result of a failed `tools/call`: its text says what a model has to correct. */
+/** The result of a failed `tools/call`; the text states what the model has to correct. */
 export function printFailure({ toolMessage, param }: GatewayError): PrintedResult {
-  // One of several parameters of a kind is named.
+  // Add the name of a list item, such as `images[1]`, which the message may lack.
   const isOneOfSeveral = param?.includes('[') === true && !toolMessage.includes(param)
   const text = isOneOfSeveral ? `'${param}': ${toolMessage}` : toolMessage
   return { printed: [JSON.stringify({ content: [{ type: 'text', text }], isError: true })] }

@@ -24,8 +24,8 @@ export type Uploads = {
   /** Throws `overloaded` if the folder cannot be written. */
   checkWritable(): Promise<void>
   /**
-   * Saves under a name that passed `checkFileName`; returns a sentence with the path and the handle by
-   * which the account gives the picture to a tool, or with the failure.
+   * Saves under a name that passed `checkFileName`. Returns a sentence with the path and with the handle that
+   * the account can pass to a tool as a picture, or a sentence with the reason of a failure.
    */
   save(name: string, picture: Picture, accountId: string): Promise<string>
   /** The bytes of a picture that was saved for the caller, by its handle. Throws a GatewayError. */
@@ -34,7 +34,7 @@ export type Uploads = {
 
 type Limits = { uploadFilesMax?: number; uploadBytesMax: number }
 
-/** A folder with more is slow to list. */
+/** A folder with more files is slow to list. */
 const filesMax = 10_000
 
 /** Bytes of the key that seals handles. */
@@ -67,7 +67,7 @@ export function createUploads(
         throw new GatewayError(
           'overloaded',
           'The upload folder of this server cannot be written, so no picture was made. ' +
-            'Its operator has to mend UPLOAD_DIR.',
+            'Its operator has to correct UPLOAD_DIR.',
           { cause },
         )
       }
@@ -79,7 +79,7 @@ export function createUploads(
         const saved = await saveWithinLimits(splitName(name, picture.format), bytes)
         const savedName = basename(saved.path)
         const handle = `saved:${sealOf(accountId, savedName, saved.file)}:${savedName}`
-        return `Saved as ${saved.path}. A tool takes it as the picture '${handle}'.`
+        return `Saved as ${saved.path}. Pass '${handle}' to a tool to use this picture.`
       } catch (error) {
         // The picture is paid for, so it is delivered even if it is not saved.
         return `Not saved: ${reasonOf(error)}`
@@ -92,10 +92,10 @@ export function createUploads(
       try {
         const { size } = await file.stat()
         if (size > pictureBytesMax) {
-          const text = `An image may have ${pictureBytesMax} bytes.`
+          const text = `An image may have at most ${pictureBytesMax} bytes; this one has ${size}.`
           throw new GatewayError('request_too_large', text, { param })
         }
-        // As bytes, as base64, and in the request to the provider.
+        // Memory for the bytes, their base64, and the request to the provider.
         const refusal = hold.takeMore(size * 4)
         if (refusal !== undefined) throw memoryError(refusal)
         return await file.readFile()
@@ -106,7 +106,7 @@ export function createUploads(
   }
 }
 
-/** The members of a file that differ from those of any other file that ever has its name. */
+/** Properties of a file that change when another file gets its name. */
 type SavedFile = Pick<BigIntStats, 'ino' | 'size' | 'mtimeNs'>
 type Saved = { path: string; file: SavedFile }
 type SealOf = (accountId: string, name: string, file: SavedFile) => string
@@ -158,19 +158,19 @@ async function openSaved(
 
 function notSaved(param: string): GatewayError {
   const text =
-    'No such picture is saved here for this account. ' +
-    'Give it as the result that saved it names it, or as its bytes.'
+    'No picture of this account is saved under this handle. ' +
+    'Copy the handle from the result that saved the picture, or send the picture itself.'
   return new GatewayError('invalid_value', text, { param })
 }
 
-/** A full folder is counted again after this pause: its operator may have removed files. */
+/** A full folder is counted again after this pause, since its operator may have removed files. */
 const countAgainMs = 1000
 
 type Count = { files: number; bytes: number }
 
 /**
- * Saves one file at a time, so that no two files take the last free place. The folder is counted once
- * and again when it seems full. Temporary files of a crash are removed at the start.
+ * Saves one file at a time, so that concurrent calls cannot exceed a limit. The folder is counted once
+ * and again when it seems full. Temporary files that a crash left are removed at the start.
  */
 function createLimitedSave(folder: string, limits: Limits, monotonic: () => number) {
   const { uploadFilesMax = filesMax, uploadBytesMax } = limits
@@ -183,9 +183,9 @@ function createLimitedSave(folder: string, limits: Limits, monotonic: () => numb
     return counted
   }
   const complaint = ({ files, bytes }: Count, added: number): string | undefined => {
-    if (files + 1 > uploadFilesMax) return `it may hold ${uploadFilesMax} files`
+    if (files + 1 > uploadFilesMax) return `it may have at most ${uploadFilesMax} files`
     if (bytes + added <= uploadBytesMax) return undefined
-    return `it may hold ${uploadBytesMax} bytes (upload_bytes_max)`
+    return `it may have at most ${uploadBytesMax} bytes (upload_bytes_max)`
   }
   const save = async (name: SplitName, bytes: Buffer): Promise<Saved> => {
     let now = held ?? (await count())
@@ -193,7 +193,7 @@ function createLimitedSave(folder: string, limits: Limits, monotonic: () => numb
     if (complaint(now, bytes.length) !== undefined && mayHaveChanged) now = await count()
     const why = complaint(now, bytes.length)
     if (why !== undefined) {
-      throw new Error(`the upload folder is full: ${why}. Its operator has to make room.`)
+      throw new Error(`the upload folder is full: ${why}. Its operator has to remove files.`)
     }
     const saved = await write(folder, name, bytes)
     held = { files: now.files + 1, bytes: now.bytes + bytes.length }
@@ -210,16 +210,16 @@ function createLimitedSave(folder: string, limits: Limits, monotonic: () => numb
   }
 }
 
-/** The name of a file before it is whole. */
+/** The name of a file that is not completely written. */
 const temporaryName = /^\.[0-9a-f-]{36}\.tmp$/
 
-/** Counts the whole files of a folder; stops one above the limit. */
+/** Counts the complete files of a folder; stops after one file above the limit. */
 async function countFiles(folder: string, filesMax: number): Promise<Count> {
   const counted = { files: 0, bytes: 0 }
   for await (const { name } of await opendir(folder)) {
     if (temporaryName.test(name)) continue
     if (++counted.files > filesMax) break
-    // The file may have been removed since.
+    // The file may have been removed after it was listed.
     counted.bytes += (await lstat(join(folder, name)).catch(() => ({ size: 0 }))).size
   }
   return counted
@@ -250,7 +250,7 @@ async function write(folder: string, name: SplitName, bytes: Buffer): Promise<Sa
 
 const namesMax = 1000
 
-/** Gives a whole file the first free name, with a counter if needed. */
+/** Gives a complete file the first free name, with a counter if needed. */
 async function publish(temporary: string, folder: string, name: SplitName): Promise<string> {
   const { stem, extension } = name
   for (let count = 1; count <= namesMax; count++) {
@@ -263,7 +263,7 @@ async function publish(temporary: string, folder: string, name: SplitName): Prom
       if (codeOf(error) !== 'EEXIST') throw error
     }
   }
-  throw new Error('too many files have that name.')
+  throw new Error(`${namesMax} files already have that name. Choose another filename.`)
 }
 
 function reasonOf(error: unknown): string {

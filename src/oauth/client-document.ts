@@ -11,7 +11,7 @@ export type FetchPublic = (
 export type ClientDocuments = {
   /** Whether the limit of pending fetches of the current request's sender allows another one. */
   mayFetch(): boolean
-  /** As `fetch`. */
+  /** Has the signature of the global `fetch`. */
   fetch: typeof fetch
 }
 

@@ -31,14 +31,14 @@ describe('the era of a request to /mcp', () => {
     expect(complaints, text).to.deep.equal([])
     return { status, text, answer: JSON.parse(text || '{}') as RpcAnswer }
   }
-  /** The headers that a whole request of the newest revision has, unless a row gives its own. */
+  /** The headers of a complete request of the newest revision, unless a row sets its own. */
   const headersOf = ({ body, headers }: EraRow) =>
     headers ?? (JSON.stringify(body).includes(modern) ? modernHeaders('tools/list') : {})
 
   for (const row of [...tolerated, ...contradictions]) {
     const { name, body, outcome } = row
     if ('era' in outcome) {
-      it(`takes ${name} for the ${outcome.era} one`, async () => {
+      it(`is ${outcome.era} for ${name}`, async () => {
         const { status, answer } = await post(body, headersOf(row))
         expect(answer.error).to.equal(undefined)
         expect(status).to.equal(200)
@@ -58,7 +58,7 @@ describe('the era of a request to /mcp', () => {
     }
   }
 
-  it('is that of the body behind a query string too', async () => {
+  it('is decided by the body also at an address with a query string', async () => {
     const headers = modernHeaders('tools/list')
     for (const path of ['/mcp?source=connector', '/mcp/', '/mcp/?a=b&a=c']) {
       const { answer } = await post(modernRequest('tools/list'), headers, path)
@@ -66,7 +66,7 @@ describe('the era of a request to /mcp', () => {
     }
   })
 
-  it('is the older one in a session, whatever the header says', async () => {
+  it('is legacy in a session, whatever the header says', async () => {
     const begun = await gateway.post('/mcp', plain('initialize', { protocolVersion: '2025-11-25' }))
     const headers = {
       'mcp-session-id': begun.headers.get('mcp-session-id')!,
@@ -76,7 +76,7 @@ describe('the era of a request to /mcp', () => {
     expect(answer.result).to.have.all.keys('tools')
   })
 
-  it('lists the revisions that there are to who asks for another', async () => {
+  it('is refused for an unknown revision, with the supported revisions', async () => {
     const requested = 'v999.0.0'
     const meta = { ...modernMeta, [revisionMember]: requested }
     const headers = { ...modernHeaders('server/discover'), [versionHeader]: requested }
@@ -86,7 +86,7 @@ describe('the era of a request to /mcp', () => {
     expect(answer.error!.data).to.deep.equal({ supported: [modern], requested })
   })
 
-  it('takes notifications of both with an empty 202', async () => {
+  it('does not matter for notifications, which get an empty 202', async () => {
     const note = (method: string, params?: object) => ({ jsonrpc: '2.0', method, params })
     const cancel = { requestId: 1, _meta: modernMeta }
     for (const [body, headers] of [
@@ -103,7 +103,7 @@ describe('the era of a request to /mcp', () => {
     expect(status).to.equal(400)
   })
 
-  it('takes each known revision, also twice, on GET and DELETE', async () => {
+  it('does not matter for GET and DELETE, which accept each known revision, also twice', async () => {
     for (const version of [...olderRevisions, modern, '2025-11-25, 2025-11-25']) {
       const headers = { [versionHeader]: version }
       expect((await gateway.fetch('/mcp', { headers })).status).to.equal(200)

@@ -32,14 +32,14 @@ describe('the event stream of /mcp', () => {
       }),
     )
 
-  /** One after the other: this gateway has no more than four requests in work. */
+  /** Opens streams in turn, since this gateway handles at most four requests at once. */
   const holdMany = async (count: number, key?: string): Promise<MessageStream[]> => {
     const streams: MessageStream[] = []
     while (streams.length < count) streams.push(await hold(key))
     return streams
   }
 
-  it('has its headers at once, and a comment at every interval', async () => {
+  it('sends its headers at once, and a comment at every interval', async () => {
     const stream = await hold()
     expect(stream.response.status).to.equal(200)
     expect(stream.response.headers.get('content-type')).to.match(/^text\/event-stream/)
@@ -49,7 +49,7 @@ describe('the event stream of /mcp', () => {
     stream.leave()
   })
 
-  it('tells that the tools have changed', async () => {
+  it('reports changed tools', async () => {
     const streams = await Promise.all([hold(), hold()])
     gateway.announceToolsChanged()
     for (const stream of streams) {
@@ -59,7 +59,7 @@ describe('the event stream of /mcp', () => {
     }
   })
 
-  it('tells the account how its generations go, and no other account', async () => {
+  it('reports the state of generations to their account, and to no other account', async () => {
     const otherAccount = await gateway.createAccount()
     const other = await hold(await gateway.createKey('test', { accountId: otherAccount }))
     const own = await hold(await gateway.createKey('test'))
@@ -80,7 +80,7 @@ describe('the event stream of /mcp', () => {
     for (const stream of [own, other]) stream.leave()
   })
 
-  it('is silent about them for a key that wants warnings only', async () => {
+  it('does not report them to a key with the log level warning', async () => {
     const quietKey = await gateway.createKey('test')
     const message = request('logging/setLevel', { level: 'warning' })
     const { answer } = await postMessages(gateway, message, { key: quietKey })
@@ -92,15 +92,15 @@ describe('the event stream of /mcp', () => {
     for (const stream of [quiet, loud]) stream.leave()
   })
 
-  it('may be held so often by one account, and again when some are left', async () => {
+  it('is limited by account, and may be opened again after another is closed', async () => {
     const streams = await holdMany(5)
     const response = await gateway.fetch('/mcp', { headers: { accept: 'text/event-stream' } })
     const body = (await response.json()) as RpcAnswer
     expect(response.status).to.equal(429)
     expect(response.headers.get('retry-after')).to.equal('60')
-    expect(body.error!.message).to.contain('5 event streams')
+    expect(body.error!.message).to.contain('5 open event streams')
     streams[0]!.leave()
-    await until('a free place', async () => {
+    await until('a stream may be opened', async () => {
       const next = await hold()
       if (next.response.status === 200) streams.push(next)
       return next.response.status === 200
@@ -108,16 +108,16 @@ describe('the event stream of /mcp', () => {
     for (const stream of streams) stream.leave()
   })
 
-  it('is refused to none of five hundred but beyond the bound, and leaves nothing behind', async () => {
+  it('is limited for 500 concurrent requests too, and frees its place when it is closed', async () => {
     for (let round = 0; round < 2; round++) {
       const opened = await Promise.all(Array.from({ length: 500 }, () => hold()))
       const statuses = opened.map(({ response }) => response.status)
       expect(statuses.filter((status) => status === 200)).to.have.length(5)
-      // The others are refused one way or the other: 503 while more are asked than may be in work.
+      // Requests are refused with 503 while too many run at once, and with 429 at the stream limit.
       expect(statuses.filter((status) => status === 429 || status === 503)).to.have.length(495)
       for (const stream of opened) stream.leave()
       await Promise.all(opened.map(({ ended }) => ended))
-      await until('room for another', async () => {
+      await until('a stream may be opened', async () => {
         const next = await hold()
         next.leave()
         return next.response.status === 200
@@ -125,7 +125,7 @@ describe('the event stream of /mcp', () => {
     }
   })
 
-  it('has a bound for all accounts together', async () => {
+  it('is limited for all accounts together', async () => {
     const accountId = await gateway.createAccount()
     const otherKey = await gateway.createKey('test', { accountId })
     const streams = [...(await holdMany(4)), ...(await holdMany(4, otherKey))]
@@ -134,14 +134,14 @@ describe('the event stream of /mcp', () => {
     for (const stream of [...streams, one]) stream.leave()
   })
 
-  it('is no request in work: others are answered while many are held', async () => {
+  it('does not count as a running request: others are answered while many streams are open', async () => {
     const streams = await holdMany(5)
     const { answer } = await postMessages(gateway, chat('hello'))
     expect(textOf(answer.result!)).to.contain('hello')
     for (const stream of streams) stream.leave()
   })
 
-  it('ends when the gateway drains, and no new one is opened', async () => {
+  it('ends when the gateway drains', async () => {
     const stream = await hold()
     const startedAt = performance.now()
     await gateway.drain()
@@ -149,10 +149,10 @@ describe('the event stream of /mcp', () => {
     expect(performance.now() - startedAt).to.be.lessThan(2000)
   })
 
-  it('drops news for a reader that does not read', async () => {
+  it('drops events for a client that does not read', async () => {
     const stream = await hold()
     for (let count = 0; count < 50_000; count++) gateway.announceToolsChanged()
-    await until('some of them', () => stream.messages().length > 0)
+    await until('some events', () => stream.messages().length > 0)
     stream.leave()
   })
 })

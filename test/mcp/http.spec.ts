@@ -19,8 +19,8 @@ describe('/mcp over plain HTTP', () => {
   const call = (method: string, init: CallOptions = {}) =>
     gateway.fetch('/mcp', { method, ...init })
 
-  describe('the calls of the document', () => {
-    it('lists the tools for a POST with nothing but a Content-Type', async () => {
+  describe('simple requests', () => {
+    it('lists the tools for a POST with only a Content-Type', async () => {
       const { response, answer } = await postMessages(gateway, list)
       expect(response.status).to.equal(200)
       expect(response.headers.get('content-type')).to.equal('application/json')
@@ -30,7 +30,7 @@ describe('/mcp over plain HTTP', () => {
       )
     })
 
-    it('answers a plain GET with what it is', async () => {
+    it('answers a plain GET with the server card', async () => {
       const response = await call('GET')
       const body = (await response.json()) as Record<string, unknown>
       expect(response.status).to.equal(200)
@@ -44,7 +44,7 @@ describe('/mcp over plain HTTP', () => {
       )
     })
 
-    it('takes the key in either header', async () => {
+    it('accepts the key in either header', async () => {
       const headers = { 'x-api-key': gateway.testKey }
       const { response } = await postMessages(gateway, list, { key: null, headers })
       expect(response.status).to.equal(200)
@@ -67,7 +67,7 @@ describe('/mcp over plain HTTP', () => {
       })
     }
 
-    it('says so when there was a key', async () => {
+    it('reports an invalid key in the challenge', async () => {
       const response = await call('GET', { key: 'mag_test_nonsense' })
       expect(response.status).to.equal(401)
       expect(response.headers.get('www-authenticate')).to.equal(
@@ -82,13 +82,13 @@ describe('/mcp over plain HTTP', () => {
   })
 
   describe('methods', () => {
-    it('accepts DELETE, with nothing to end', async () => {
+    it('accepts DELETE without a session', async () => {
       const response = await call('DELETE')
       expect([response.status, await response.text()]).to.deep.equal([204, ''])
     })
 
     for (const method of ['PUT', 'PATCH', 'OPTIONS']) {
-      it(`refuses ${method}, naming those it has`, async () => {
+      it(`refuses ${method}, with the allowed methods`, async () => {
         const response = await call(method)
         const body = (await response.json()) as RpcAnswer
         expect(response.status).to.equal(405)
@@ -97,7 +97,7 @@ describe('/mcp over plain HTTP', () => {
       })
     }
 
-    it('answers HEAD as it would GET', async () => {
+    it('answers HEAD as GET', async () => {
       const response = await call('HEAD', { headers: { accept: 'text/event-stream' } })
       expect([response.status, await response.text()]).to.deep.equal([200, ''])
     })
@@ -110,7 +110,7 @@ describe('/mcp over plain HTTP', () => {
       'http://localhost.evil.example',
       'http://127.0.0.1.evil.example',
     ]) {
-      it(`keeps pages of ${origin} out`, async () => {
+      it(`refuses pages of ${origin}`, async () => {
         const { response, answer } = await postMessages(gateway, list, { headers: { origin } })
         expect(response.status).to.equal(403)
         expect(answer.error!.message).to.contain('allowed_origins')
@@ -125,14 +125,14 @@ describe('/mcp over plain HTTP', () => {
       'https://gateway.example',
       'https://app.example',
     ]) {
-      it(`lets pages of ${origin} in`, async () => {
+      it(`accepts pages of ${origin}`, async () => {
         const { response } = await postMessages(gateway, list, { headers: { origin } })
         expect(response.status).to.equal(200)
         expect(response.headers.get('access-control-allow-origin')).to.equal(origin)
       })
     }
 
-    it('answers the question of a browser beforehand', async () => {
+    it('answers a preflight request', async () => {
       const headers = {
         origin: 'https://app.example',
         'access-control-request-method': 'POST',

@@ -10,10 +10,10 @@ const chat = { model: 'own/house-1', messages: hello }
 const painted = { body: { created: 1, data: [{ b64_json: pixel.split(',')[1] }] } }
 
 let count = 0
-/** A key that no other test uses. */
+/** An idempotency key that no other test uses. */
 const newKey = () => `tool-${++count}`
 
-describe('a call of a tool with an idempotency key', () => {
+describe('a tool call with an idempotency key', () => {
   let own: OwnEndpoint
   before(async () => {
     own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
@@ -26,15 +26,15 @@ describe('a call of a tool with an idempotency key', () => {
     method: 'tools/call',
     params: { name, arguments: given, _meta: { idempotencyKey: key } },
   })
-  const call = async (...told: Parameters<typeof message>) => {
-    const { answer } = await postMessages(own.gateway, message(...told), {
+  const call = async (...given: Parameters<typeof message>) => {
+    const { answer } = await postMessages(own.gateway, message(...given), {
       key: own.gateway.liveKey,
     })
     return answer
   }
   const countRows = async () => (await own.gateway.usage()).length
 
-  it('is answered again with its result, at no cost, and says so', async () => {
+  it('is replayed with its result at no cost, and marked as replayed', async () => {
     for (const [name, given, answer] of [
       ['chat', chat, completion('Hi.')],
       ['generate-image', { model: 'own/painter', prompt: 'a fox' }, painted],
@@ -58,7 +58,7 @@ describe('a call of a tool with an idempotency key', () => {
     }
   })
 
-  it("is so for the SDK's client, which gets a result that it takes", async () => {
+  it("is replayed for the SDK's client, which accepts the result", async () => {
     own.upstream.answer(completion('Hi.'))
     const client = await connectClient(own.gateway, own.gateway.liveKey)
     const params = { name: 'chat', arguments: chat, _meta: { idempotencyKey: newKey() } }
@@ -67,14 +67,14 @@ describe('a call of a tool with an idempotency key', () => {
     expect(again.content).to.deep.equal(first.content)
     expect(again['_meta']).to.include({ idempotentReplayed: true })
     expect(own.upstream.requests).to.have.length(1)
-    // Tools that cost nothing take no notice.
+    // Tools without cost ignore the key.
     const listed = { name: 'list-image-models', _meta: { idempotencyKey: newKey() } }
     expect((await client.callTool(listed))['_meta']).to.have.all.keys('requestId')
     expect(textOf(await callTool(client, 'chat', chat))).to.contain('Hi.')
     await client.close()
   })
 
-  it('is told when the key was used for another call, or is in use', async () => {
+  it('fails if the key was used for another call, or is in use', async () => {
     const key = newKey()
     own.upstream.answer(completion('Hi.'))
     const { answers } = await postMessages(
@@ -93,14 +93,14 @@ describe('a call of a tool with an idempotency key', () => {
   })
 
   for (const key of ['', 'x'.repeat(300), 'a b', 'schlüssel', 7, ['a'], { a: 1 }]) {
-    it(`is malformed with the key ${JSON.stringify(key).slice(0, 20)}`, async () => {
+    it(`is refused with the malformed key ${JSON.stringify(key).slice(0, 20)}`, async () => {
       const { error } = await call(key)
       expect(error).to.include({ code: -32602 })
       expect(error!.message).to.contain('_meta.idempotencyKey')
     })
   }
 
-  it('goes on when its connection is closed, and when it is cancelled', async () => {
+  it('continues when its connection is closed, and when it is cancelled', async () => {
     for (const isCancelled of [false, true]) {
       const key = newKey()
       const gate = Promise.withResolvers<void>()
@@ -109,7 +109,7 @@ describe('a call of a tool with an idempotency key', () => {
       const leaving = new AbortController()
       const init = { key: own.gateway.liveKey, signal: leaving.signal }
       const sent = own.gateway.post('/mcp', message(key), init).catch(() => undefined)
-      await until('it is asked', () => own.upstream.requests.length === 1)
+      await until('the upstream call', () => own.upstream.requests.length === 1)
       const params = { requestId: 1 }
       const notification = { jsonrpc: '2.0', method: 'notifications/cancelled', params }
       if (isCancelled) await own.gateway.post('/mcp', notification, { key: own.gateway.liveKey })
@@ -118,7 +118,10 @@ describe('a call of a tool with an idempotency key', () => {
       gate.resolve()
       await sent
       expect(own.upstream.requests[0]!.aborted).to.equal(false)
-      await until('it has ended', async () => !JSON.stringify(await call(key)).includes('still'))
+      await until(
+        'the call has ended',
+        async () => !JSON.stringify(await call(key)).includes('still'),
+      )
       expect(own.upstream.requests).to.have.length(1)
     }
   })

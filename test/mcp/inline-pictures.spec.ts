@@ -20,7 +20,7 @@ async function painted(gateway: TestGateway, args: object, tool = 'generate-imag
   return { text: textOf(result!), pictures: picturesOf(result!), isError: result!.isError }
 }
 
-describe('a bound of the pictures in a result', () => {
+describe('the size limit of pictures in a result', () => {
   let uploading: UploadingGateway
   let gateway: TestGateway
   let folder: string
@@ -34,7 +34,7 @@ describe('a bound of the pictures in a result', () => {
   afterEach(() => uploading.stop())
 
   for (const tool of ['generate-image', 'chat'] as const) {
-    it(`shows a smaller one and saves the full one: ${tool}`, async () => {
+    it(`shows a preview and saves the full picture: ${tool}`, async () => {
       const model = 'zai/cogview-4'
       const messages = [{ role: 'user', content: 'a fox' }]
       const message = toolCall(
@@ -58,14 +58,14 @@ describe('a bound of the pictures in a result', () => {
     })
   }
 
-  it('saves each of several under a name of its own', async () => {
+  it('saves several pictures under different names', async () => {
     const { pictures, text } = await painted(gateway, { model: 'zai/cogview-4', n: 3 })
     expect(pictures).to.have.length(3)
     expect(readdirSync(folder)).to.have.length(3)
     expect(text.match(/Saved as/g)).to.have.length(3)
   })
 
-  it('saves a preview that is saved anyway once', async () => {
+  it('saves the picture of generate-image-preview only once', async () => {
     const { pictures, text } = await painted(gateway, {}, 'generate-image-preview')
     expect(pictures[0]!.bytes.toString('base64').length).to.be.at.most(bytesMax)
     expect(readdirSync(folder)).to.have.length(1)
@@ -73,7 +73,7 @@ describe('a bound of the pictures in a result', () => {
   })
 })
 
-describe('a bound of the pictures in a result, without a folder', () => {
+describe('the size limit of pictures in a result, without an upload folder', () => {
   const started = async (tool_inline_image_bytes_max?: number) =>
     startGateway({
       file: {
@@ -81,20 +81,20 @@ describe('a bound of the pictures in a result, without a folder', () => {
       },
     })
 
-  it('says that the full one is not kept', async () => {
+  it('reports that the full picture is not saved', async () => {
     const gateway = await started(bytesMax)
     try {
       const { text, pictures } = await painted(gateway, {})
       expect(pictures).to.have.length(1)
-      expect(text).to.contain('It is not kept: this server has no upload folder (UPLOAD_DIR).')
+      expect(text).to.contain('It is not saved: this server has no upload folder (UPLOAD_DIR).')
       const preview = await painted(gateway, {}, 'generate-image-preview')
-      expect(preview.text).to.contain('Shown as a preview').and.contain('It is not kept')
+      expect(preview.text).to.contain('Shown as a preview').and.contain('It is not saved')
     } finally {
       await gateway.stop()
     }
   })
 
-  it('shows nothing when it is below any picture, and the call is no failure', async () => {
+  it('shows no picture if no preview is small enough, and the call succeeds', async () => {
     const gateway = await started(100)
     try {
       const { text, pictures, isError } = await painted(gateway, {})
@@ -105,7 +105,7 @@ describe('a bound of the pictures in a result, without a folder', () => {
     }
   })
 
-  it('is none at first: the bytes are those of the HTTP API', async () => {
+  it('is off by default: the bytes are the same as in the HTTP API', async () => {
     const gateway = await started()
     try {
       const args = { prompt: 'a fox', model: 'zai/cogview-4', size: '1024x1024' }
@@ -133,7 +133,7 @@ describe('a smaller copy of a picture', () => {
     [3, 'jpeg'],
     [4, 'webp'],
   ] as const) {
-    it(`is ${format} with ${channels} channels, of the same shape, as large as the bytes allow`, async () => {
+    it(`is ${format} with ${channels} channels, of the same shape, close to the size limit`, async () => {
       const full = await noise(channels)
       const sides: number[] = []
       for (const most of [200_000, 50_000, 10_000]) {

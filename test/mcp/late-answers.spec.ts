@@ -10,7 +10,7 @@ import type { Upstream } from '../support/upstream.ts'
 
 const rounds = 40
 
-describe('an answer whose client has given up', () => {
+describe('the answer to a client that has left', () => {
   let own: OwnEndpoint
   let gateway: TestGateway
   let upstream: Upstream
@@ -23,11 +23,11 @@ describe('an answer whose client has given up', () => {
   const call = (content: string) =>
     toolCall('chat', { model: 'own/house-1', messages: [{ role: 'user', content }] })
   const waysToLeave: [how: string, leave: (id: string, leaving: AbortController) => unknown][] = [
-    ['and cancels', (id) => sessionCalls(gateway).cancel(1, id)],
-    ['and closes its connection', (_id, leaving) => leaving.abort()],
+    ['cancels', (id) => sessionCalls(gateway).cancel(1, id)],
+    ['closes its connection', (_id, leaving) => leaving.abort()],
   ]
   for (const [how, leave] of waysToLeave) {
-    it(`${how} is paid for once and remembered, whenever that is`, async () => {
+    it(`is charged once and cached, whenever the client ${how}`, async () => {
       const id = await sessionCalls(gateway).begin()
       for (let round = 0; round < rounds; round++) {
         const content = `${how} ${round}`
@@ -39,7 +39,7 @@ describe('an answer whose client has given up', () => {
         const init = { key: gateway.liveKey, headers, signal: leaving.signal }
         const answer = gateway.post('/mcp', call(content), init).catch(() => undefined)
         await until('the upstream call', () => upstream.requests.length === 1)
-        // One comes first, in every other round the other, by more turns from round to round.
+        // Answer and departure alternate in order, with a growing distance in event-loop turns.
         const acts = [() => leave(id, leaving), () => answered.resolve()]
         const [first, second] = round % 2 === 0 ? acts : acts.toReversed()
         const done = first!()

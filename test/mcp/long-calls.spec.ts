@@ -22,7 +22,7 @@ const chatArgs = (content: string, model = 'gpt-5.2') => ({
   messages: [{ role: 'user', content }],
 })
 
-describe('a long call of a tool', () => {
+describe('a long tool call', () => {
   let own: OwnEndpoint
   let gateway: TestGateway
   let upstream: Upstream
@@ -44,7 +44,7 @@ describe('a long call of a tool', () => {
     openMessageStream((signal) =>
       gateway.post('/mcp', message, { headers: { accept }, signal, key }),
     )
-  /** The vendor answers when the returned function is called. */
+  /** The vendor answers after the returned function is called. */
   const answerLater = () => {
     const gate = Promise.withResolvers<void>()
     upstream.answer({ ...completion('late'), after: gate.promise })
@@ -81,7 +81,7 @@ describe('a long call of a tool', () => {
     })
   }
 
-  it('tells its progress at once and at every interval, and nothing after the answer', async () => {
+  it('reports progress at once and at every interval, and never after the answer', async () => {
     const message = withToken(toolCall('chat', chatArgs('sandbox:delay=450')), 'token-7')
     const stream = await open(message)
     await stream.untilMessages(1)
@@ -110,7 +110,7 @@ describe('a long call of a tool', () => {
     )
   })
 
-  it('lets the batch come message by message', async () => {
+  it('streams the answers of a batch one by one', async () => {
     const slow = withToken(toolCall('chat', chatArgs('sandbox:delay=200'), 1), 't')
     const stream = await openMessageStream((signal) =>
       gateway.post('/mcp', [slow, toolCall('list-image-models', {}, 2)], {
@@ -124,7 +124,7 @@ describe('a long call of a tool', () => {
   })
 
   describe('with the SDK', () => {
-    it('is kept alive by its progress, beyond the client’s own limit', async () => {
+    it('outlasts the timeout of the client by progress notifications', async () => {
       const heard: number[] = []
       const answer = await callTool(client, 'chat', chatArgs('sandbox:delay=900'), {
         timeout: 400,
@@ -135,7 +135,7 @@ describe('a long call of a tool', () => {
       expect(heard.length).to.be.greaterThan(4)
     })
 
-    it('many calls at once each get their own answer', async () => {
+    it('gets its own answer among many concurrent calls', async () => {
       const words = Array.from({ length: 30 }, (_, index) => `word-${index}-end`)
       const answers = await Promise.all(
         words.map((word) =>
@@ -147,7 +147,7 @@ describe('a long call of a tool', () => {
       }
     })
 
-    it('a cancelled call goes on to its end and is recorded', async () => {
+    it('continues to its end when cancelled, and is recorded', async () => {
       const left = await countLeft(gateway)
       const release = answerLater()
       const live = await connectClient(gateway, gateway.liveKey)
@@ -202,7 +202,7 @@ describe('a long call of a tool', () => {
       expect(await left.count()).to.equal(1)
     })
 
-    it('goes on when another key, or another kind of id, cancels', async () => {
+    it('continues when another key cancels, or an id of another type', async () => {
       const waiting = start(41)
       await until('the upstream call', () => upstream.requests.length === 1)
       await cancel('41')
@@ -215,7 +215,7 @@ describe('a long call of a tool', () => {
       await waiting
     })
 
-    it('is the youngest of those with one id, and each is still answered', async () => {
+    it('is the latest of the calls with one id, and each other call is answered', async () => {
       const first = open(
         toolCall('chat', chatArgs('first', 'own/house'), 5),
         '*/*',
@@ -243,7 +243,7 @@ describe('a long call of a tool', () => {
       ['while it is JSON', undefined],
       ['while it streams', 'token'],
     ] as const) {
-      it(`goes on to its end and is recorded, ${how}`, async () => {
+      it(`continues to its end and is recorded, ${how}`, async () => {
         const left = await countLeft(gateway)
         const release = answerLater()
         const before = (await gateway.usage()).length
@@ -269,7 +269,7 @@ describe('a long call of a tool', () => {
       })
     }
 
-    it('leaves each call of a batch that was asked for to its end, and starts no further one', async () => {
+    it('continues the running calls of its batch, and starts no queued ones', async () => {
       const left = await countLeft(gateway)
       const before = (await gateway.usage()).length
       const release = answerLater()

@@ -22,16 +22,16 @@ describe('messages to /mcp', () => {
     }
     const known = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
     for (const version of known) {
-      it(`answers ${version} when it is asked for`, async () => {
+      it(`agrees on ${version} when requested`, async () => {
         expect(await ask(version)).to.equal(version)
       })
-      it(`takes ${version} in the header, whatever was agreed on`, async () => {
+      it(`accepts ${version} in the header, whatever was agreed on`, async () => {
         const headers = { 'mcp-protocol-version': version }
         expect((await postMessages(gateway, list, { headers })).response.status).to.equal(200)
       })
     }
     for (const version of ['2026-07-28', '1999-01-01', '', undefined, 7]) {
-      it(`answers its own when asked for ${version}`, async () => {
+      it(`answers with its own revision when ${version} is requested`, async () => {
         expect(await ask(version)).to.equal('2024-11-05')
       })
     }
@@ -105,12 +105,12 @@ describe('messages to /mcp', () => {
       })
     }
 
-    it('takes members of a request that it does not know', async () => {
+    it('ignores unknown members of a request', async () => {
       const { answer } = await postMessages(gateway, { ...list, more: 1 })
       expect(answer.result).to.have.property('tools')
     })
 
-    it('answers whatever the SDK would swallow', async () => {
+    it('answers messages that the SDK ignores', async () => {
       const related = { 'io.modelcontextprotocol/related-task': 7 }
       const { answer } = await postMessages(
         gateway,
@@ -119,7 +119,7 @@ describe('messages to /mcp', () => {
       expect(answer.error!.code).to.equal(-32602)
     })
 
-    it('wants the body to be JSON', async () => {
+    it('requires a JSON content type', async () => {
       for (const type of ['text/html', 'application/x-www-form-urlencoded']) {
         const headers = { 'content-type': type }
         const response = await call('POST', { body: Buffer.from(JSON.stringify(list)), headers })
@@ -129,7 +129,7 @@ describe('messages to /mcp', () => {
       }
     })
 
-    it('refuses a body of 60 MB without keeping it', async () => {
+    it('refuses a body of 60 MB without buffering it', async () => {
       const headers = { 'content-type': 'application/json' }
       const response = await call('POST', { body: Buffer.alloc(60_000_000, 0x20), headers })
       expect(response.status).to.equal(413)
@@ -222,7 +222,7 @@ describe('messages to /mcp', () => {
       ])
     })
 
-    it('gives each call of a batch a row of its own', async () => {
+    it('records each call of a batch in a separate row', async () => {
       const before = (await gateway.usage()).length
       const chat = { model: 'gpt-5.2', messages: [{ role: 'user', content: 'hi' }] }
       const batch = Array.from({ length: 20 }, (_, id) => toolCall('chat', chat, id))
@@ -233,7 +233,7 @@ describe('messages to /mcp', () => {
       expect(rows.every(({ face }) => face === 'mcp')).to.equal(true)
     })
 
-    it('keeps to the contract', async () => {
+    it('complies with the contract', async () => {
       for (const body of [
         list,
         toolCall('list-image-models'),

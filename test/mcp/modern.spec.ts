@@ -50,7 +50,7 @@ describe('revision 2026-07-28 of /mcp', () => {
       .filter(({ method }) => method === 'notifications/message')
       .map(({ params }) => (params!['data'] as { state: string }).state)
 
-  describe('by the client of the SDK', () => {
+  describe('with the client of the SDK', () => {
     const connect = async (mode: 'auto' | 'legacy' | { pin: string }, key = gateway.testKey) => {
       const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } })
       const headers = { authorization: `Bearer ${key}` }
@@ -64,21 +64,21 @@ describe('revision 2026-07-28 of /mcp', () => {
       [{ pin: modern }, modern],
       ['legacy', '2025-11-25'],
     ] as const) {
-      it(`lists and calls, asked for ${JSON.stringify(mode)}`, async () => {
+      it(`lists and calls tools in the mode ${JSON.stringify(mode)}`, async () => {
         const client = await connect(mode)
         expect(client.getNegotiatedProtocolVersion()).to.equal(agreed)
         expect((await client.listTools()).tools).to.have.length(5)
-        const told: number[] = []
+        const reported: number[] = []
         const result = await client.callTool(saying('sandbox:delay=250'), {
-          onprogress: ({ progress }) => told.push(progress),
+          onprogress: ({ progress }) => reported.push(progress),
         })
         expect(result.isError).to.equal(undefined)
-        expect(told.slice(0, 3)).to.deep.equal([0, 1, 2])
+        expect(reported.slice(0, 3)).to.deep.equal([0, 1, 2])
         await client.close()
       })
     }
 
-    it('a time-out of one ends its own call, and leaves that of another with the same ids', async () => {
+    it('ends only the call of the client that times out, not a call with the same id of another', async () => {
       const left = await countLeft(gateway)
       const gate = Promise.withResolvers<void>()
       upstream.answer({ ...completion('at last'), after: gate.promise })
@@ -103,7 +103,7 @@ describe('revision 2026-07-28 of /mcp', () => {
     ['resources/list', 'resources'],
     ['resources/templates/list', 'resourceTemplates'],
   ] as const) {
-    it(`${method}: nothing, though it is not offered`, async () => {
+    it(`${method}: an empty list, although the server has none`, async () => {
       const { result } = await ask(method)
       expect(result).to.deep.include({ [member]: [], resultType: 'complete', cacheScope: 'public' })
       expect((await ask(method, { cursor: 'x' })).error).to.include({ code: -32602 })
@@ -111,7 +111,7 @@ describe('revision 2026-07-28 of /mcp', () => {
   }
 
   describe('cancellation', () => {
-    it('is the end of the connection, and no notification of any era', async () => {
+    it('happens by closing the connection, not by notifications/cancelled', async () => {
       const left = await countLeft(gateway)
       const gate = Promise.withResolvers<void>()
       upstream.answer({ ...completion('late'), after: gate.promise })
@@ -134,7 +134,7 @@ describe('revision 2026-07-28 of /mcp', () => {
   })
 
   describe('results', () => {
-    it('of discovery name the revision and the server, and may be kept', async () => {
+    it('of discovery name the revision and the server, and may be cached', async () => {
       const { result } = await ask('server/discover')
       const said = ['supportedVersions', 'capabilities', 'instructions']
       const always = ['resultType', '_meta', 'ttlMs', 'cacheScope']
@@ -152,14 +152,14 @@ describe('revision 2026-07-28 of /mcp', () => {
       })
     })
 
-    it('of the list are those of the older era, and may be kept', async () => {
+    it('of lists are the same as in the older era, and may be cached', async () => {
       const { result } = await ask('tools/list')
       const older = await postMessages(gateway, { jsonrpc: '2.0', id: 1, method: 'tools/list' })
       expect(result!['tools']).to.deep.equal(older.answer.result!['tools'])
       expect(result).to.include({ resultType: 'complete', ttlMs: 300_000, cacheScope: 'public' })
     })
 
-    it('of a call name it, also one that is replayed', async () => {
+    it('of a call contain its request id, also when replayed', async () => {
       const params = { ...saying('once'), _meta: {} }
       const meta = { idempotencyKey: 'once-only' }
       const messages: Record<string, unknown>[] = []
@@ -175,7 +175,7 @@ describe('revision 2026-07-28 of /mcp', () => {
   })
 
   describe('log messages', () => {
-    it('come in the answer to a call that asks for them', async () => {
+    it('are in the answer to a call that requests them', async () => {
       const meta = { 'io.modelcontextprotocol/logLevel': 'info' }
       const stream = await open('tools/call', saying('sandbox:delay=250'), { meta })
       await stream.ended
@@ -184,14 +184,14 @@ describe('revision 2026-07-28 of /mcp', () => {
     })
 
     for (const meta of [{}, { 'io.modelcontextprotocol/logLevel': 'warning' }]) {
-      it(`do not come with ${JSON.stringify(meta)}`, async () => {
+      it(`are not sent with ${JSON.stringify(meta)}`, async () => {
         const stream = await open('tools/call', saying('sandbox:delay=250'), { meta })
         await stream.ended
         expect(statesIn(stream)).to.deep.equal([])
       })
     }
 
-    it('of its calls go to clients of the older era, and to no subscription', async () => {
+    it('of its calls go to event streams of the older era, and to no subscription', async () => {
       const older = await openMessageStream((signal) =>
         gateway.fetch('/mcp', { headers: { accept: both }, signal }),
       )
@@ -206,7 +206,7 @@ describe('revision 2026-07-28 of /mcp', () => {
   })
 
   describe('a subscription', () => {
-    it('is acknowledged, then hears that the tools have changed', async () => {
+    it('is acknowledged, then receives changes of the tools', async () => {
       const stream = await listen({ toolsListChanged: true, promptsListChanged: true })
       await stream.untilMessages(1)
       gateway.announceToolsChanged()
@@ -239,7 +239,7 @@ describe('revision 2026-07-28 of /mcp', () => {
       })
     }
 
-    it('is refused without a filter, or with one that is none', async () => {
+    it('is refused without a filter, or with an invalid one', async () => {
       for (const params of [
         {},
         { notifications: [] },
@@ -251,15 +251,17 @@ describe('revision 2026-07-28 of /mcp', () => {
       }
     })
 
-    it('counts with the event streams of its account, and makes room when it is left', async () => {
+    it('counts as an event stream of its account until it is closed', async () => {
       const streams = [await listen(), await listen()]
       const refused = await listen()
       await refused.ended
       expect(refused.response.status).to.equal(429)
       expect(refused.response.headers.get('retry-after')).to.equal('60')
-      expect((JSON.parse(refused.text()) as RpcAnswer).error!.message).to.contain('2 event streams')
+      expect((JSON.parse(refused.text()) as RpcAnswer).error!.message).to.contain(
+        '2 open event streams',
+      )
       streams[0]!.leave()
-      await until('a free place', async () => {
+      await until('a stream may be opened', async () => {
         const next = await listen()
         if (next.response.status === 200) streams.push(next)
         return next.response.status === 200

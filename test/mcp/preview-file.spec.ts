@@ -34,7 +34,7 @@ describe('the file of generate-image-preview', () => {
     return answer.result!
   }
 
-  it('is written with the name that was asked for, and the answer says where', async () => {
+  it('is written with the requested name, and the answer contains its path', async () => {
     const answer = await preview({ filename: 'fox.png' })
     expect(textOf(answer)).to.contain(`Saved as ${join(folder, 'fox.png')}.`)
     expect(readdirSync(folder)).to.deep.equal(['fox.png'])
@@ -43,13 +43,13 @@ describe('the file of generate-image-preview', () => {
     expect(saved.subarray(0, 4).equals(pngStart)).to.equal(true)
   })
 
-  it('is named by the moment when no name is given', async () => {
+  it('is named by the time if no name is given', async () => {
     await preview()
-    // The model of today makes JPEGs, which are saved as they are.
+    // The default model returns JPEGs, which are saved unchanged.
     expect(readdirSync(folder)).to.deep.equal(['image-preview-1763640000000.jpg'])
   })
 
-  it('never takes the place of another', async () => {
+  it('never replaces another file', async () => {
     await preview({ filename: 'fox.png', prompt: 'one' })
     await preview({ filename: 'fox.png', prompt: 'two' })
     const three = await preview({ filename: 'fox.png', prompt: 'three' })
@@ -57,7 +57,7 @@ describe('the file of generate-image-preview', () => {
     expect(textOf(three)).to.contain('fox-3.png')
   })
 
-  it('gets a name of its own when many are made at once', async () => {
+  it('gets a unique name when many are generated at once', async () => {
     const prompts = Array.from({ length: 6 }, (_, index) => `fox ${index}`)
     await Promise.all(prompts.map((prompt) => preview({ filename: 'fox.png', prompt })))
     expect(readdirSync(folder)).to.have.length(6)
@@ -67,14 +67,14 @@ describe('the file of generate-image-preview', () => {
     ['fox.PNG', 'fox.PNG'],
     ['fox.jpeg', 'fox.jpeg'],
     ['fox.webp', 'fox.webp'],
-    // The model of today makes JPEGs.
+    // The default model returns JPEGs.
     ['fox', 'fox.jpg'],
     ['fox.php', 'fox.jpg'],
     ['fox v1.2', 'fox v1.2.jpg'],
     ['狐狸.png', '狐狸.png'],
     ['CONSOLE.png', 'CONSOLE.png'],
   ] as const) {
-    it(`is called ${saved} when ${name} is asked for`, async () => {
+    it(`is named ${saved} when ${name} is requested`, async () => {
       const answer = await preview({ filename: name })
       expect(readdirSync(folder)).to.deep.equal([saved])
       const { format } = await sharp(join(folder, saved)).metadata()
@@ -119,7 +119,7 @@ describe('the file of generate-image-preview', () => {
     'fox.png ',
     '\uff23\uff2f\uff2e',
   ]
-  it('is refused before anything is generated when its name is none', async () => {
+  it('is refused before the generation if its name is invalid', async () => {
     for (const filename of badNames) {
       const answer = await preview({ filename })
       expect(answer.isError, JSON.stringify(filename)).to.equal(true)
@@ -130,7 +130,7 @@ describe('the file of generate-image-preview', () => {
     expect(readdirSync(outer)).to.deep.equal(['uploads'])
   })
 
-  it('does not follow a link of its name', async () => {
+  it('does not follow a link with its name', async () => {
     const target = join(outer, 'precious')
     writeFileSync(target, 'precious')
     symlinkSync(target, join(folder, 'fox.png'))
@@ -142,7 +142,7 @@ describe('the file of generate-image-preview', () => {
     expect(readdirSync(outer)).to.have.members(['precious', 'uploads'])
   })
 
-  it('is not paid for when the folder is gone', async () => {
+  it('is not generated when the folder is missing', async () => {
     rmSync(folder, { recursive: true })
     const answer = await preview({ filename: 'fox.png' })
     expect(answer.isError).to.equal(true)
@@ -150,7 +150,7 @@ describe('the file of generate-image-preview', () => {
     expect(await gateway.usage()).to.have.length(0)
   })
 
-  it('is not written where a link leads that took the folder’s place', async () => {
+  it('is not written through a link that replaced the folder', async () => {
     const elsewhere = join(outer, 'elsewhere')
     mkdirSync(elsewhere)
     renameSync(folder, `${folder}-old`)
@@ -161,16 +161,16 @@ describe('the file of generate-image-preview', () => {
   })
 })
 
-describe('an upload folder that nobody can write', () => {
-  it('costs no picture that is paid for', async () => {
-    // Not even root can make a file there.
+describe('an upload folder without write permission', () => {
+  it('causes no paid generation', async () => {
+    // Not even root can create a file in this folder.
     const gateway = await startGateway({ variables: { UPLOAD_DIR: '/proc' } })
     try {
       const message = toolCall('generate-image-preview', { prompt: 'x', filename: 'fox.png' })
       const { answer } = await postMessages(gateway, message)
       const refused = answer.result!.isError === true
       const pictures = picturesOf(answer.result!).length
-      // The system tells beforehand, or only when the file is made.
+      // Depending on the system, the check before the call fails, or only the creation of the file.
       expect(refused || pictures === 1).to.equal(true)
       expect(textOf(answer.result!)).to.match(/upload folder .*cannot be written/)
     } finally {
@@ -178,7 +178,7 @@ describe('an upload folder that nobody can write', () => {
     }
   })
 
-  it('may be a link of the operator’s own', async () => {
+  it('may be a link that the operator configured', async () => {
     const outer = makeFolder()
     mkdirSync(join(outer.path, 'real'))
     symlinkSync(join(outer.path, 'real'), join(outer.path, 'link'))

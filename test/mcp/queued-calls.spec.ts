@@ -14,7 +14,7 @@ const cancelled = (requestId: unknown) => ({
   params: { requestId },
 })
 
-describe('calls of tools of one key', () => {
+describe('tool calls of one key', () => {
   let own: OwnEndpoint
   let release: () => void
   beforeEach(async () => {
@@ -32,7 +32,7 @@ describe('calls of tools of one key', () => {
   const asked = (count: number) =>
     until(`${count} calls are with the provider`, () => own.upstream.requests.length === count)
 
-  it('are cancelled while they wait for their turn', async () => {
+  it('can be cancelled while they are queued', async () => {
     const batch = post([chat('a'), chat('b'), chat('c')])
     await asked(1)
     await post(cancelled('b'))
@@ -42,7 +42,7 @@ describe('calls of tools of one key', () => {
     expect(own.upstream.requests).to.have.length(2)
   })
 
-  it('are cancelled by a later message of their own batch', async () => {
+  it('can be cancelled by a later message of their own batch', async () => {
     const { response } = await post([chat(1), cancelled(1)])
     expect(response.status).to.equal(202)
     expect(own.upstream.requests).to.have.length(0)
@@ -60,8 +60,8 @@ describe('calls of tools of one key', () => {
     leaving.abort()
     await left.until(1)
     release()
-    // There is room again for as many.
-    await until('the others are given up', async () => {
+    // The limit is free again for as many calls.
+    await until('the other calls are cancelled', async () => {
       const { response } = await post([chat(4), chat(5), chat(6)])
       return response.status === 200
     })
@@ -69,13 +69,13 @@ describe('calls of tools of one key', () => {
     expect(said.filter((text) => /call [23]/.test(text))).to.deep.equal([])
   })
 
-  it('are so many at once, and those of other keys as many', async () => {
+  it('are limited for each key separately', async () => {
     const first = post([chat(1), chat(2)])
     await asked(1)
     const { response, answer } = await post([chat(3), chat(4)])
     expect(response.status).to.equal(429)
     expect(response.headers.get('retry-after')).to.equal('1')
-    expect(answer.error!.message).to.contain('3 calls of tools')
+    expect(answer.error!.message).to.contain('3 queued and running tool calls')
     const other = post([chat(5), chat(6), chat(7)], await own.gateway.createKey('live'))
     await asked(2)
     release()
@@ -84,7 +84,7 @@ describe('calls of tools of one key', () => {
     expect((await post([chat(8), chat(9), chat(10)])).response.status).to.equal(200)
   })
 
-  it('are beside so many event streams of the key', async () => {
+  it('have a limit besides the limit of event streams of the key', async () => {
     const hold = (key: string) =>
       openMessageStream((signal) =>
         own.gateway.fetch('/mcp', { headers: { accept: 'text/event-stream' }, signal, key }),
@@ -93,7 +93,7 @@ describe('calls of tools of one key', () => {
     const streams = [await hold(key), await hold(key), await hold(key)]
     expect(streams.map(({ response }) => response.status)).to.deep.equal([200, 200, 429])
     await streams[2]!.ended
-    expect(streams[2]!.text()).to.contain('This key holds 2 event streams open.')
+    expect(streams[2]!.text()).to.contain('This key has 2 open event streams, its limit.')
     const other = await hold(own.gateway.testKey)
     expect(other.response.status).to.equal(200)
     for (const stream of [...streams, other]) stream.leave()

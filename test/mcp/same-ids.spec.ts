@@ -6,7 +6,7 @@ import { countLeft } from '../support/metric.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import type { Upstream } from '../support/upstream.ts'
 
-describe('two clients of version 2 of the SDK with one key, which count from 0', () => {
+describe('two clients of version 2 of the SDK with one key and equal message ids', () => {
   let own: OwnEndpoint
   let gateway: TestGateway
   let upstream: Upstream
@@ -26,7 +26,7 @@ describe('two clients of version 2 of the SDK with one key, which count from 0',
     )
 
   for (const mode of ['legacy', 'auto', { pin: '2026-07-28' }] as const) {
-    it(`one gives up after its time, and the other is answered: ${JSON.stringify(mode)}`, async () => {
+    it(`are independent: one times out, and the other is answered, in the mode ${JSON.stringify(mode)}`, async () => {
       const connect = async () => {
         const client = new Client({ name: 'x', version: '1' }, { versionNegotiation: { mode } })
         const headers = { authorization: `Bearer ${gateway.liveKey}` }
@@ -37,7 +37,7 @@ describe('two clients of version 2 of the SDK with one key, which count from 0',
         return { client, transport }
       }
       const [hasty, patient] = [await connect(), await connect()]
-      // The newest revision has no sessions, and its calls are ended by closing their answers.
+      // The newest revision has no sessions; closing the connection ends a call.
       const hasSession = typeof hasty.transport.sessionId === 'string'
       expect(hasSession).to.equal(mode === 'legacy')
       const left = await countLeft(gateway)

@@ -8,7 +8,7 @@ import { startUploading, type UploadingGateway } from '../support/upload-folder.
 
 const editor = 'bytedance/seedream-4-5'
 
-describe('a saved picture, given to a tool again', () => {
+describe('a saved picture as input of a tool', () => {
   let uploading: UploadingGateway
   let gateway: TestGateway
   let outer: string
@@ -26,7 +26,7 @@ describe('a saved picture, given to a tool again', () => {
   }
   const saved = async (filename = 'fox.png', by = gateway, key?: string) => {
     const result = await called('generate-image-preview', { prompt: 'a fox', filename }, by, key)
-    const [, handle] = /A tool takes it as the picture '(.+)'\./.exec(textOf(result))!
+    const [, handle] = /Pass '(.+)' to a tool to use this picture\./.exec(textOf(result))!
     return { handle: handle!, path: join(folder, handle!.split(':')[2]!) }
   }
   const edited = (handle: string, by?: TestGateway, key?: string) =>
@@ -35,11 +35,11 @@ describe('a saved picture, given to a tool again', () => {
     const result = await edited(handle, gateway, key)
     expect(result.isError, textOf(result)).to.equal(true)
     expect(textOf(result)).to.match(
-      /^'images\[0\]': No such picture is saved here for this account/,
+      /^'images\[0\]': No picture of this account is saved under this handle/,
     )
   }
 
-  it('is edited by generate-image and by chat, in every form', async () => {
+  it('is edited by generate-image and chat, in every form of a picture argument', async () => {
     const { handle } = await saved()
     const result = await edited(handle)
     expect(picturesOf(result), textOf(result)).to.have.length(1)
@@ -54,13 +54,13 @@ describe('a saved picture, given to a tool again', () => {
     }
   })
 
-  it('has a handle of its own, also with the counter in its name', async () => {
+  it('has a unique handle, also with a counter in its name', async () => {
     const handles = [await saved(), await saved('fox.png')].map(({ handle }) => handle)
     expect(handles.map((one) => one.split(':')[2])).to.deep.equal(['fox.png', 'fox-2.png'])
     for (const handle of handles) expect(picturesOf(await edited(handle))).to.have.length(1)
   })
 
-  it('is known to another process of the gateway', async () => {
+  it('is accepted by another process of the gateway', async () => {
     const { handle } = await saved()
     const other = await startGateway({ beside: gateway, variables: { UPLOAD_DIR: folder } })
     try {
@@ -71,7 +71,7 @@ describe('a saved picture, given to a tool again', () => {
     }
   })
 
-  it('is no picture of another account', async () => {
+  it('is not accepted from another account', async () => {
     const key = await gateway.createKey('test', { accountId: await gateway.createAccount() })
     const { handle } = await saved()
     await expectRefused(handle, key)
@@ -79,7 +79,7 @@ describe('a saved picture, given to a tool again', () => {
     await expectRefused(own)
   })
 
-  it('is not taken by its bare name, by a made up seal, or from elsewhere', async () => {
+  it('is refused by its bare name, with a made-up seal, or outside of the folder', async () => {
     const { handle } = await saved()
     const [, seal] = handle.split(':')
     writeFileSync(join(outer, 'secret.png'), 'x')
@@ -102,7 +102,7 @@ describe('a saved picture, given to a tool again', () => {
     expect(textOf(bare)).to.contain('no https address')
   })
 
-  it('is not taken once something else has its name', async () => {
+  it('is refused after another file got its name', async () => {
     const { handle, path } = await saved()
     writeFileSync(path, 'changed')
     await expectRefused(handle)
@@ -112,7 +112,7 @@ describe('a saved picture, given to a tool again', () => {
     await expectRefused(handle)
   })
 
-  it('is not taken through a link', async () => {
+  it('is refused through a link', async () => {
     const { handle, path } = await saved()
     const moved = join(outer, 'moved.png')
     renameSync(path, moved)
@@ -120,12 +120,12 @@ describe('a saved picture, given to a tool again', () => {
     await expectRefused(handle)
   })
 
-  it('is closed again where the system does not tell what it is', async () => {
+  it('is closed again if stat fails', async () => {
     const { handle, path } = await saved()
     const file = await open(path)
     const prototype = Object.getPrototypeOf(file) as FileHandle
     await file.close()
-    const tell = prototype.stat
+    const { stat } = prototype
     const opened: FileHandle[] = []
     prototype.stat = async function fail(this: FileHandle) {
       opened.push(this)
@@ -134,12 +134,12 @@ describe('a saved picture, given to a tool again', () => {
     try {
       await expectRefused(handle)
     } finally {
-      prototype.stat = tell
+      prototype.stat = stat
     }
     expect(opened.map(({ fd }) => fd)).to.deep.equal([-1])
   })
 
-  it('is told to be unknown where there is no folder', async () => {
+  it('is refused without an upload folder', async () => {
     const { handle } = await saved()
     const other = await startGateway()
     try {

@@ -40,7 +40,7 @@ describe('a session of the tool server', () => {
 
   let left: Awaited<ReturnType<typeof countLeft>>
   beforeEach(async () => void (left = await countLeft(gateway)))
-  /** Starts a call that waits upstream. */
+  /** Starts a call whose upstream answer is pending. */
   const start = async (content: string, id: string | undefined, rpcId: unknown = 1) => {
     const gate = Promise.withResolvers<void>()
     upstream.answer({ ...completion('late'), after: gate.promise })
@@ -49,8 +49,8 @@ describe('a session of the tool server', () => {
     return { answer, release: gate.resolve }
   }
 
-  describe('is given by initialize', () => {
-    it('as visible ASCII, another one each time, whatever was sent', async () => {
+  describe('is started by initialize', () => {
+    it('with a new id of visible ASCII each time, whatever id was sent', async () => {
       const ids = [
         await calls.begin(),
         await calls.begin(),
@@ -60,13 +60,13 @@ describe('a session of the tool server', () => {
       for (const id of ids) expect(id).to.match(/^[\x21-\x7e]{32,128}$/)
     })
 
-    it('and by nothing else', async () => {
+    it('and by no other method', async () => {
       for (const message of [request('ping'), request('tools/list'), [initialize]]) {
         expect((await calls.post(message, undefined)).response.headers.get(header)).to.equal(null)
       }
     })
 
-    it('where pages of other origins can read it, and send it', async () => {
+    it('with CORS headers, so that pages of other origins can read and send the id', async () => {
       const origin = 'https://app.example'
       const { response } = await postMessages(gateway, initialize, { headers: { origin } })
       const exposed = response.headers.get('access-control-expose-headers')!.toLowerCase()
@@ -80,7 +80,7 @@ describe('a session of the tool server', () => {
       expect(allowed.split(', ')).to.include(header)
     })
 
-    it('to clients of the SDK, who send it with what they ask', async () => {
+    it('for clients of the SDK, which send the id with each request', async () => {
       const { client, transport } = await connectSession(gateway, gateway.testKey)
       expect(transport.sessionId).to.match(/^[\x21-\x7e]{32,128}$/)
       expect((await client.listTools()).tools).to.have.length(5)
@@ -91,14 +91,14 @@ describe('a session of the tool server', () => {
     })
   })
 
-  describe('that is none is 404, as clients read it who then begin another', () => {
+  describe('with an unknown id is 404, after which clients start a new one:', () => {
     const rows: [name: string, id: () => Promise<string>][] = [
       ['an invented id', async () => 'session-1'],
-      ['bytes at random', async () => Buffer.alloc(32, 7).toString('base64url')],
+      ['random bytes', async () => Buffer.alloc(32, 7).toString('base64url')],
       ['an id with a letter changed', async () => changed(await calls.begin(), 3)],
-      ['an id with its proof changed', async () => changed(await calls.begin(), 40)],
-      ['an id that is cut', async () => (await calls.begin()).slice(0, -1)],
-      ['an id with more behind it', async () => `${await calls.begin()}=`],
+      ['an id with a changed signature', async () => changed(await calls.begin(), 40)],
+      ['a truncated id', async () => (await calls.begin()).slice(0, -1)],
+      ['an id with a suffix', async () => `${await calls.begin()}=`],
       ['an id of 4000 characters', async () => 'x'.repeat(4000)],
       [
         'an id of another account',
@@ -122,21 +122,21 @@ describe('a session of the tool server', () => {
       })
     }
 
-    it('but not for a GET that only asks whether the server is there', async () => {
+    it('but not for a GET without an event stream', async () => {
       const response = await gateway.fetch('/mcp', { headers: { [header]: 'session-1' } })
       expect(response.status).to.equal(200)
     })
   })
 
-  describe('has its ids to itself', () => {
-    it('with two clients of the SDK, one key and the same ids, a hundred times', async () => {
+  describe('has its own message ids', () => {
+    it('for two clients of the SDK with one key and the same ids, a hundred times', async () => {
       const connect = () => connectSession(gateway, gateway.liveKey)
       const two: [ClientSession, ClientSession] = [await connect(), await connect()]
       for (let round = 0; round < 100; round++) await cancelInTurn(two, { left, upstream, round })
       for (const { client } of two) await client.close()
     })
 
-    it('when a client gives up after its time, and the other is answered', async () => {
+    it('when one client times out, and the other is answered', async () => {
       const [hasty, patient] = [
         await connectSession(gateway, gateway.liveKey),
         await connectSession(gateway, gateway.liveKey),
@@ -149,7 +149,7 @@ describe('a session of the tool server', () => {
         () => expect.fail('It was answered.'),
         (error: Error) => expect(error.message).to.contain('timed out'),
       )
-      await until('both are asked', () => upstream.requests.length === 2)
+      await until('both upstream calls', () => upstream.requests.length === 2)
       await leftBy
       await left.until(1)
       answered.resolve()
@@ -157,7 +157,7 @@ describe('a session of the tool server', () => {
       for (const { client } of [hasty, patient]) await client.close()
     })
 
-    it('beside clients of the same key that have none', async () => {
+    it('beside clients of the same key without a session', async () => {
       const id = await calls.begin()
       const [within, without] = [await start('within', id), await start('without', undefined)]
       await calls.cancel(1)
@@ -173,7 +173,7 @@ describe('a session of the tool server', () => {
       expect((await within.answer).response.status).to.equal(202)
     })
 
-    it('beside other keys of the account that send its id', async () => {
+    it('beside other keys of the account that send the same session id', async () => {
       const id = await calls.begin()
       const { answer, release } = await start('mine', id)
       const other = await gateway.createKey('live')
@@ -184,7 +184,7 @@ describe('a session of the tool server', () => {
       expect(textOf((await answer).answer.result!)).to.contain('late')
     })
 
-    it('of which one that is used twice at once names both, each answered by itself', async () => {
+    it('and a cancellation ends all concurrent calls with one id, which are answered separately', async () => {
       const id = await calls.begin()
       const one = await start('twice one', id, 'same')
       const two = await start('twice two', id, 'same')
@@ -217,7 +217,7 @@ describe('a session of the tool server', () => {
     for (const stream of streams) stream.leave()
   })
 
-  it('ends its oldest event stream when it opens more than it may, and no other’s', async () => {
+  it('ends its own oldest event stream at its limit', async () => {
     const [id, other] = [await calls.begin(), await calls.begin()]
     const others = [await calls.listen(other), await calls.listen(undefined)]
     const first = await calls.listen(id)
@@ -234,8 +234,8 @@ describe('a session of the tool server', () => {
     }
   })
 
-  describe('that is ended with DELETE', () => {
-    it('has no event streams, calls or level any more; others keep theirs', async () => {
+  describe('after DELETE', () => {
+    it('has no event streams, calls and log level, but other sessions keep theirs', async () => {
       const [id, other] = [await calls.begin(), await calls.begin()]
       const [stream, kept] = [await calls.listen(id), await calls.listen(other)]
       const own = await start('its call', id)
@@ -252,7 +252,7 @@ describe('a session of the tool server', () => {
       expect(textOf((await foreign.answer).answer.result!)).to.contain('late')
     })
 
-    it('is 404 from then on', async () => {
+    it('is 404', async () => {
       const id = await calls.begin()
       expect((await calls.end(id)).status).to.equal(204)
       const { response, answer } = await calls.post(request('ping'), id)
@@ -261,7 +261,7 @@ describe('a session of the tool server', () => {
       expect((await calls.post(request('ping'), undefined)).response.status).to.equal(200)
     })
 
-    it('is remembered as long as so many others have not ended', async () => {
+    it('stays ended until too many other sessions have ended', async () => {
       await using other = await startGateway({ bounds: { toolSessionsRememberedMax: 2 } })
       const { begin, end, post } = sessionCalls(other)
       const statusOf = async (id: string) => (await post(request('ping'), id)).response.status
@@ -272,7 +272,7 @@ describe('a session of the tool server', () => {
       expect([await statusOf(first), await statusOf(third)]).to.deep.equal([200, 404])
     })
 
-    it('is nothing where none is named', async () => {
+    it('is unaffected by a DELETE without a session id', async () => {
       const { answer, release } = await start('goes on', undefined)
       expect((await calls.end(undefined)).status).to.equal(204)
       release()
@@ -280,7 +280,7 @@ describe('a session of the tool server', () => {
     })
   })
 
-  it('leaves a row of each call that it gave up, with what it cost, and no failure in the log', async () => {
+  it('records its cancelled calls with their costs, and logs no failure', async () => {
     const id = await calls.begin()
     const before = (await gateway.usage()).length
     const { answer, release } = await start('given up', id)
@@ -292,7 +292,7 @@ describe('a session of the tool server', () => {
   })
 })
 
-/** An id with another letter at this place. */
+/** The id with another letter at this position. */
 function changed(id: string, index: number): string {
   const letter = id[index] === 'A' ? 'B' : 'A'
   return id.slice(0, index) + letter + id.slice(index + 1)

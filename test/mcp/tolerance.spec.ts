@@ -5,7 +5,7 @@ import { sendRaw } from '../support/raw-connection.ts'
 
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
 
-describe('what real clients send to /mcp', () => {
+describe('requests of real clients to /mcp are accepted:', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway()
@@ -28,13 +28,13 @@ describe('what real clients send to /mcp', () => {
     ['resources/templates/list', 'resourceTemplates'],
   ]
   for (const [method, member] of lists) {
-    it(`${method}: nothing, though it is not offered`, async () => {
+    it(`${method}, with an empty list`, async () => {
       const { answer } = await post(`{"jsonrpc":"2.0","id":1,"method":"${method}"}`)
       expect(answer).to.deep.equal({ jsonrpc: '2.0', id: 1, result: { [member]: [] } })
     })
   }
 
-  it('the SDK knows what is not offered, and is told so', async () => {
+  it('the SDK reports missing capabilities', async () => {
     const client = await connectClient(gateway)
     expect(client.getServerCapabilities()).to.have.all.keys('tools', 'logging')
     expect(await client.listPrompts()).to.deep.equal({ prompts: [] })
@@ -55,15 +55,15 @@ describe('what real clients send to /mcp', () => {
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":null,"capabilities":null,"clientInfo":null}}',
   ]
   for (const body of nulls) {
-    it(`null for what is absent: ${body.slice(24)}`, async () => {
+    it(`null for absent members: ${body.slice(24)}`, async () => {
       const { status, answer } = await post(body)
       expect([status, answer.error]).to.deep.equal([200, undefined])
     })
   }
 
   it('a notification with an id of null, which gets no answer', async () => {
-    const told = '{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}'
-    const { status, text } = await post(told)
+    const notification = '{"jsonrpc":"2.0","id":null,"method":"notifications/initialized"}'
+    const { status, text } = await post(notification)
     expect([status, text]).to.deep.equal([202, ''])
   })
 
@@ -111,7 +111,7 @@ describe('what real clients send to /mcp', () => {
       ]
       return sendRaw(gateway.url, `${lines.join('\r\n')}\r\n\r\n${ping}`)
     }
-    it('counts once if it says the same, the version as well as the session', async () => {
+    it('counts once if both values are equal, for the version and the session', async () => {
       const version = 'mcp-protocol-version: 2025-11-25'
       expect(await send(version, version)).to.match(/^HTTP\/1.1 200 /)
       const begun = await gateway.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'initialize' })
@@ -119,7 +119,7 @@ describe('what real clients send to /mcp', () => {
       expect(await send(version, session, session)).to.match(/^HTTP\/1.1 200 /)
     })
 
-    it('is refused if it does not', async () => {
+    it('is refused with two versions', async () => {
       const answer = await send(
         'mcp-protocol-version: 2025-11-25',
         'mcp-protocol-version: 2024-11-05',
@@ -128,7 +128,7 @@ describe('what real clients send to /mcp', () => {
       expect(answer).to.contain("'mcp-protocol-version' must name one revision")
     })
 
-    it('is refused if another session is named too', async () => {
+    it('is refused with two sessions', async () => {
       const ids = await Promise.all(
         [1, 2].map(async (id) => {
           const begun = await gateway.post('/mcp', { jsonrpc: '2.0', id, method: 'initialize' })
@@ -151,13 +151,13 @@ describe('what real clients send to /mcp', () => {
       `"${'x'.repeat(256)}"`,
     ]
     for (const id of ids) {
-      it(`${id.slice(0, 40)} comes back as it was sent`, async () => {
+      it(`${id.slice(0, 40)} is returned unchanged`, async () => {
         const { answer } = await post(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)
         expect(answer).to.deep.equal({ jsonrpc: '2.0', id: JSON.parse(id) as unknown, result: {} })
       })
     }
 
-    const refused: [id: string, told: string][] = [
+    const refused: [id: string, says: string][] = [
       ['9007199254740993', 'at most 9007199254740991'],
       ['-9007199254740993', 'at least -9007199254740991'],
       ['1e400', 'out of range'],
@@ -167,11 +167,11 @@ describe('what real clients send to /mcp', () => {
       ['null', 'a string or an integer'],
       [`"${'x'.repeat(10_000)}"`, 'at most 256 characters'],
     ]
-    for (const [id, told] of refused) {
-      it(`${id.slice(0, 40)} is refused, since it could not come back`, async () => {
+    for (const [id, says] of refused) {
+      it(`${id.slice(0, 40)} is refused, since it could not be returned unchanged`, async () => {
         const { status, answer } = await post(`{"jsonrpc":"2.0","id":${id},"method":"ping"}`)
         expect([status, answer.id, answer.error!.code]).to.deep.equal([400, null, -32600])
-        expect(answer.error!.message).to.contain(told)
+        expect(answer.error!.message).to.contain(says)
       })
     }
   })

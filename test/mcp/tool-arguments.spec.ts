@@ -15,7 +15,7 @@ const words: Words = {
   images: pixel,
 }
 
-describe('each enum value and bound of the arguments', () => {
+describe('each enum value and limit of the arguments', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway({
@@ -25,7 +25,7 @@ describe('each enum value and bound of the arguments', () => {
   after(() => gateway.stop())
 
   for (const { name, inputSchema } of tools) {
-    it(`is met by ${name}, which names what it refuses`, async () => {
+    it(`is enforced by ${name}, with the name of the refused argument`, async () => {
       const base = sample(inputSchema, words) as object
       const wrong: string[] = []
       for (const { value, allowed, at } of memberProbes(inputSchema, base, words)) {
@@ -33,7 +33,7 @@ describe('each enum value and bound of the arguments', () => {
         const text = answer.result === undefined ? answer.error!.message : textOf(answer.result)
         const isRefused = answer.result?.isError === true
         const isTold = text.includes(at.slice(1)) && /[.?]$/.test(text)
-        // What the schema allows, a model may still refuse, in words of its own.
+        // A model may refuse a value that the schema allows, with its own message.
         const isWell = allowed ? !text.includes('The gateway failed') : isRefused && isTold
         if (!isWell) wrong.push(`${JSON.stringify(value).slice(0, 200)}: ${text}`)
       }

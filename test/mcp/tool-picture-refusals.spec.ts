@@ -12,7 +12,7 @@ const base64 = picture.toString('base64')
 const dataUrl = `data:image/png;base64,${base64}`
 const editor = 'bytedance/seedream-4-5'
 
-describe('pictures that a tool refuses, before anything is paid for', () => {
+describe('pictures that a tool refuses before a paid call', () => {
   let vendors: ImageVendors
   let host: PublicHost
   let client: Client
@@ -35,10 +35,10 @@ describe('pictures that a tool refuses, before anything is paid for', () => {
   const text = Buffer.from('I am a picture, says who sends me').toString('base64')
   const broken = picture.subarray(0, 40).toString('base64')
   const rows: [string, unknown, RegExp][] = [
-    ['text that says it is a PNG', part(text), /not a PNG/],
+    ['text with the type PNG', part(text), /not a PNG/],
     ['text in a data URL', url(`data:image/png;base64,${text}`), /not a PNG/],
     ['an SVG', part(Buffer.from('<svg/>').toString('base64'), 'image/svg+xml'), /not a PNG/],
-    ['a picture that breaks off', part(broken), /broken|not a PNG/],
+    ['a truncated picture', part(broken), /broken|not a PNG/],
     ['wrong base64', part('§§§ this is no base64 at all §§§'), /not in base64/],
     ['nothing', part(''), /empty/],
     ['a private address', url('https://10.0.0.1:PORT/a.png'), /not public/],
@@ -48,7 +48,7 @@ describe('pictures that a tool refuses, before anything is paid for', () => {
     ['a file', url('file:///etc/passwd'), /no https address/],
     ['a bare path', url('/etc/passwd'), /no https address/],
   ]
-  it('chat: a JPEG that is a PNG is taken, and called what it is', async () => {
+  it('chat: a PNG with the type JPEG is accepted with its correct type', async () => {
     const content = [{ type: 'text', text: 'A hat' }, part(base64, 'image/jpeg')]
     const answer = await call('chat', { model: editor, messages: [{ role: 'user', content }] })
     expect(answer.isError, textOf(answer)).to.not.equal(true)
@@ -67,7 +67,7 @@ describe('pictures that a tool refuses, before anything is paid for', () => {
         const answer = await call(tool, args)
         expect(answer.isError).to.equal(true)
         expect(textOf(answer), textOf(answer)).to.match(says)
-        // A model has to know which one of them it is.
+        // The message must name the picture among several.
         const at = tool === 'chat' ? 'messages[0].content[1]' : 'images[1]'
         expect(textOf(answer)).to.contain(`'${at}.`)
         expect(vendors.doubles.bytedance.calls).to.deep.equal([])
@@ -123,7 +123,7 @@ describe('pictures that a tool refuses, before anything is paid for', () => {
     })
   }
 
-  it('a picture whose copies take more memory than there is', async () => {
+  it('a picture whose copies need more memory than the limit', async () => {
     const noise = { type: 'gaussian', mean: 128, sigma: 60 } as const
     const create = { width: 600, height: 500, channels: 3, background: '#888', noise } as const
     const large = (await sharp({ create }).png().toBuffer()).toString('base64')
@@ -137,19 +137,19 @@ describe('pictures that a tool refuses, before anything is paid for', () => {
         await gateway.stop()
       }
     }
-    // The body, what is parsed of it, and a text for a provider.
+    // Memory for the body, its parsed form, and the request to a provider.
     const held = 3 * large.length
     expect(await paints(Math.ceil(held + large.length))).to.contain('more memory than one may have')
     expect(await paints(64 * 1024 * 1024)).to.contain('1 picture by')
   })
 
-  it('a picture of more bytes than one may have, without reading it', async () => {
+  it('a picture above the size limit, without decoding it', async () => {
     const data = 'A'.repeat(15 * 1024 * 1024)
     const answer = await call('generate-image', {
       prompt: 'x',
       model: editor,
       images: [part(data)],
     })
-    expect(textOf(answer)).to.match(/An image may have \d+ bytes/)
+    expect(textOf(answer)).to.match(/An image may have (at most )?\d+ bytes/)
   })
 })

@@ -11,7 +11,7 @@ const base64 = picture.toString('base64')
 const dataUrl = `data:image/png;base64,${base64}`
 const editor = 'bytedance/seedream-4-5'
 
-/** One picture in every form that clients and models write. */
+/** One picture in every form that clients and models send. */
 const forms: [string, object][] = [
   ["OpenAI's part", { type: 'image_url', image_url: { url: dataUrl, detail: 'auto' } }],
   ["OpenAI's part with a bare address", { type: 'image_url', image_url: dataUrl }],
@@ -25,7 +25,7 @@ const forms: [string, object][] = [
   ['a data URL in the block', { type: 'image', data: dataUrl, mimeType: 'image/png' }],
 ]
 
-describe('pictures given to the tool chat', () => {
+describe('pictures in the arguments of the tool chat', () => {
   let house: VendorHouse
   let client: Client
   before(async () => {
@@ -58,7 +58,7 @@ describe('pictures given to the tool chat', () => {
     }
 
     for (const texts of [[{ type: 'text', text: 'Here it is.' }], []]) {
-      it(`reach ${id} as what the user shows, when the assistant made them${texts.length > 0 ? ' and spoke' : ''}`, async () => {
+      it(`reach ${id} in a user message if the assistant made them${texts.length > 0 ? ' with text' : ''}`, async () => {
         let sent: unknown
         house.upstreams[id].answer(
           double((body) => {
@@ -73,9 +73,9 @@ describe('pictures given to the tool chat', () => {
         ]
         const answer = await callTool(client, 'chat', { model, messages })
         expect(textOf(answer)).to.match(/^A dot\./)
-        const { messages: told, contents } = sent as Record<string, object[] | undefined>
-        // The last message is the user's, in each vendor's words.
-        expect(JSON.stringify((told ?? contents)!.at(-1)))
+        const { messages: sentMessages, contents } = sent as Record<string, object[] | undefined>
+        // The last message has the role of the user in each vendor's format.
+        expect(JSON.stringify((sentMessages ?? contents)!.at(-1)))
           .to.contain(base64)
           .and.contain('What is it?')
         expect(JSON.stringify(sent).split(base64)).to.have.length(2)
@@ -127,7 +127,7 @@ describe('pictures that a tool edits', () => {
     })
   }
 
-  it('are edited when a model made them earlier in the conversation', async () => {
+  it('are edited if a model made them earlier in the conversation', async () => {
     const messages: object[] = [
       { role: 'user', content: 'Draw a boat' },
       { role: 'assistant', content: [{ type: 'image', data: base64, mimeType: 'image/png' }] },
@@ -153,7 +153,7 @@ describe('pictures that a tool edits', () => {
     expect(lastCall()['image']).to.deep.equal([dataUrl, dataUrl])
   })
 
-  it('go, as a result gave them, into the next call', async () => {
+  it('can be copied from a result into the next call', async () => {
     const first = await client.callTool({
       name: 'generate-image',
       arguments: { prompt: 'First', model: editor, size: '2048x2048' },
@@ -163,13 +163,13 @@ describe('pictures that a tool edits', () => {
     expect(String(lastCall()['image'])).to.contain(`base64,${block.data}`)
   })
 
-  it('have a model that edits, and its own size, where none is named', async () => {
+  it('get an editing model and its default size if none is given', async () => {
     const answer = await call('generate-image', { prompt: 'A hat', images: [dataUrl] })
     expect(textOf(answer)).to.contain('1 picture by gemini-3-pro-image-preview')
     expect(textOf(answer)).to.not.contain('Note on size')
   })
 
-  it('are taken by no model that makes pictures from texts alone', async () => {
+  it('are refused by a model without image input', async () => {
     const args = { prompt: 'A hat', model: 'zai/cogview-4', images: [dataUrl] }
     const answer = await call('generate-image', args)
     expect(answer.isError).to.equal(true)
@@ -181,7 +181,7 @@ describe('pictures that a tool edits', () => {
     ['chat', { model: 'zai/cogview-4', messages: [{ role: 'user', content: 'again in a chat' }] }],
     ['generate-image-preview', { prompt: 'again' }],
   ] as const) {
-    it(`${tool} makes another one when it has to be fresh, and remembers that`, async () => {
+    it(`${tool} ignores the cache with fresh, and caches the new picture`, async () => {
       const data = async (more: object) => {
         const answer = await call(tool, { ...args, ...more })
         return { text: textOf(answer), bytes: picturesOf(answer)[0]!.bytes.toString('base64') }

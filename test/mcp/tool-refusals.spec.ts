@@ -105,7 +105,7 @@ describe('the tools', () => {
       ['generate-image', 'qwen-image-pluss', 'qwen-image-plus'],
       ['generate-image', 'seedream-45', 'seedream-4-5'],
     ] as const) {
-      it(`${model} as a model of ${tool}, with the name that is meant and tools as hints`, async () => {
+      it(`${model} as a model of ${tool}, with the similar name and tools as hints`, async () => {
         const args = tool === 'chat' ? { model, messages: hello } : { model, prompt: 'x' }
         const { answer } = await postMessages(gateway, toolCall(tool, args))
         const text = textOf(answer.result!)
@@ -114,7 +114,7 @@ describe('the tools', () => {
       })
     }
 
-    it('a language model for pictures, with the tool that lists others', async () => {
+    it('a language model for pictures, with the tool that lists image models', async () => {
       const args = { model: 'gpt-5-mini', prompt: 'x' }
       const { answer } = await postMessages(gateway, toolCall('generate-image', args))
       expect(textOf(answer.result!)).to.contain('list-image-models lists them')
@@ -130,7 +130,7 @@ describe('the tools', () => {
       expect(textOf(answer.result!)).to.contain('may not use the model')
     })
 
-    it('what would be adjusted, when the caller is strict', async () => {
+    it('parameters that would be adjusted, in strict mode', async () => {
       const headers = { 'x-gateway-strict': 'true' }
       const chat = { model: 'zai/glm-image', messages: hello, temperature: 0.5 }
       for (const message of [toolCall('generate-image', { prompt: 'x' }), toolCall('chat', chat)]) {
@@ -141,8 +141,8 @@ describe('the tools', () => {
   })
 })
 
-describe('the tools under the settings of an operator', () => {
-  it('show deactivated models when asked, and leave deprecated ones out when asked', async () => {
+describe('the tools with settings of the operator', () => {
+  it('show deactivated models and omit deprecated ones on request', async () => {
     const gateway = await startGateway({ clock: () => Date.parse('2027-01-01') })
     try {
       const client = await connectClient(gateway)
@@ -158,7 +158,7 @@ describe('the tools under the settings of an operator', () => {
     }
   })
 
-  it('use and show the default image model of the operator', async () => {
+  it('use and document the configured default image model', async () => {
     const gateway = await startGateway({
       file: { default_tool_image_model: 'zai/glm-image', default_image_model: 'zai/cogview-4' },
     })
@@ -179,7 +179,7 @@ describe('the tools under the settings of an operator', () => {
     }
   })
 
-  it('keep to the rate limit of the account, on both faces together', async () => {
+  it('share the rate limit of the account with the HTTP API', async () => {
     const gateway = await startGateway({ file: { limits: { requests_per_minute: 2 } } })
     try {
       const args = { model: 'gpt-5-mini', messages: hello }

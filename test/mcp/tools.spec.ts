@@ -1,7 +1,7 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { expect } from 'chai'
 import sharp from 'sharp'
-import { tools as told } from '../../generated/tools.ts'
+import { tools as documented } from '../../generated/tools.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import {
   callTool,
@@ -31,7 +31,7 @@ describe('the tools, through the SDK of the protocol', () => {
 
   it('are listed with titles, hints and icons, in few bytes', async () => {
     const { tools } = await client.listTools()
-    expect(tools).to.deep.equal(told)
+    expect(tools).to.deep.equal(documented)
     expect(JSON.stringify(tools).length).to.be.lessThan(12_000)
     for (const { title, annotations, icons } of tools) {
       expect(title).to.be.a('string')
@@ -49,7 +49,7 @@ describe('the tools, through the SDK of the protocol', () => {
   })
 
   describe('chat', () => {
-    it('answers with the words, then model, tokens and cost', async () => {
+    it('answers with the text, then model, tokens and cost', async () => {
       const answer = await call('chat', { model: 'gpt-5-mini', messages: hello })
       expect(answer.isError).to.equal(undefined)
       expect(answer.content).to.have.length(1)
@@ -63,7 +63,7 @@ describe('the tools, through the SDK of the protocol', () => {
       )
     })
 
-    it('notes the call in the ledger, with its face', async () => {
+    it('records the call in the ledger with the face mcp', async () => {
       await call('chat', { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'ledger' }] })
       const row = await lastRow()
       expect(row).to.include({ face: 'mcp', modality: 'chat', outcome: 'ok', model: 'gpt-5-mini' })
@@ -83,7 +83,7 @@ describe('the tools, through the SDK of the protocol', () => {
       expect(textOf(answer)).to.contain('cut at max_tokens')
     })
 
-    it('answers with pictures when the model makes them', async () => {
+    it('answers with pictures of an image model', async () => {
       const args = { model: 'zai/cogview-4', messages: hello, temperature: 0.5 }
       const answer = await call('chat', args)
       expect(picturesOf(answer)).to.have.length(1)
@@ -93,19 +93,19 @@ describe('the tools, through the SDK of the protocol', () => {
   })
 
   describe('generate-image', () => {
-    it('uses the model of the document when none is named', async () => {
+    it('uses the documented default model', async () => {
       const answer = await call('generate-image', { prompt: 'a fox' })
       expect(textOf(answer)).to.match(
         /^1 picture by alibaba\/qwen-image-plus, 1024x1024 PNG, for \$0\.03/,
       )
     })
 
-    it('says what was not done as it was asked for', async () => {
+    it('adds a note for each adjusted parameter', async () => {
       const answer = await call('generate-image', { prompt: 'a fox', size: '1024x1024' })
       expect(textOf(answer)).to.contain('Note on size: alibaba/qwen-image-plus does not make')
     })
 
-    it('makes four pictures, each of the size and kind that it says', async () => {
+    it('generates four pictures with the reported size and format', async () => {
       const answer = await call('generate-image', {
         prompt: 'four foxes',
         model: 'zai/glm-image',
@@ -156,14 +156,14 @@ describe('the tools, through the SDK of the protocol', () => {
       })
     }
 
-    it('tells that a name is of no use without a folder', async () => {
+    it('reports that a filename has no effect without an upload folder', async () => {
       const answer = await call('generate-image-preview', { prompt: 'x', filename: 'fox.png' })
       expect(textOf(answer)).to.contain('Not saved: this server has no upload folder')
     })
   })
 
   describe('list-models', () => {
-    it('lists twenty language models by family, and how many there are', async () => {
+    it('lists twenty language models by family, with their total', async () => {
       const text = textOf(await call('list-models'))
       expect(text).to.match(/^# Language Models\n\n20 of \d+ models/)
       const rows = text.split('\n').filter((line) => line.startsWith('- **'))
@@ -175,12 +175,12 @@ describe('the tools, through the SDK of the protocol', () => {
       expect(text).to.not.contain('qwen-image')
     })
 
-    it('keeps to the limit', async () => {
+    it('applies the limit', async () => {
       const text = textOf(await call('list-models', { limit: 3 }))
       expect(text.match(/^- \*\*/gm)).to.have.length(3)
     })
 
-    it('keeps to the family, or the provider', async () => {
+    it('filters by family or provider', async () => {
       for (const [family, own] of [
         ['claude', /^- \*\*claude/],
         ['mistral', /^- \*\*mistral\//],
@@ -192,20 +192,22 @@ describe('the tools, through the SDK of the protocol', () => {
       }
     })
 
-    it('takes a family in any case, and one that is nearly there', async () => {
+    it('accepts a family in any case, and a similar name', async () => {
       const rowsOf = (text: string) => text.split('\n').filter((line) => line.startsWith('- **'))
       const rows = rowsOf(textOf(await call('list-models', { family: 'claude', limit: 500 })))
       for (const family of ['Claude', ' CLAUDE ', 'claud', 'cluade']) {
         const text = textOf(await call('list-models', { family, limit: 500 }))
         expect(rowsOf(text), family).to.deep.equal(rows)
-        const isTold = text.includes(`There is no family '${family}'; this is 'claude'.`)
-        expect(isTold, family).to.equal(family.startsWith('cl'))
+        const isReported = text.includes(
+          `There is no family '${family}'; these are models of 'claude'.`,
+        )
+        expect(isReported, family).to.equal(family.startsWith('cl'))
       }
     })
 
-    it('names the families of what it does not show', async () => {
+    it('names the other families', async () => {
       const text = textOf(await call('list-models'))
-      const [, listed = ''] = /^Families: (.+)\. Give one as 'family'/m.exec(text) ?? []
+      const [, listed = ''] = /^Families: (.+)\. Set 'family' to one/m.exec(text) ?? []
       const families = listed.split(', ').map((one) => /^(\S+) \((\d+)\)$/.exec(one)!)
       const [, total] = /20 of (\d+) models/.exec(text)!
       expect(families.reduce((sum, [, , count]) => sum + Number(count), 0)).to.equal(Number(total))
@@ -225,7 +227,7 @@ describe('the tools, through the SDK of the protocol', () => {
   })
 
   describe('list-image-models', () => {
-    it('has the form of the document', async () => {
+    it('has the documented form', async () => {
       const [heading, ...entries] = textOf(await call('list-image-models')).split('\n\n')
       expect(heading).to.equal('# Image Generation Models')
       expect(entries).to.not.have.length(0)
@@ -236,7 +238,7 @@ describe('the tools, through the SDK of the protocol', () => {
       }
     })
 
-    it('has the models and prices of the document, the default one included', async () => {
+    it('has the documented models and prices, including the default model', async () => {
       const text = textOf(await call('list-image-models'))
       const price = (id: string) =>
         new RegExp(`\\*\\* ${id}\\n.*\\n- \\*\\*Price:\\*\\* \\$(\\S+) per request`).exec(text)?.[1]
@@ -250,7 +252,7 @@ describe('the tools, through the SDK of the protocol', () => {
       expect(price('gemini-3-pro-image-preview')).to.equal('0.134')
     })
 
-    it('tells how many pictures a model edits, when it ends, and a price that depends', async () => {
+    it('lists the number of input pictures, the end of a model, and a range of prices', async () => {
       const text = textOf(await call('list-image-models'))
       const entry = (id: string) => text.split('\n\n').find((one) => one.includes(`** ${id}\n`))!
       expect(entry('bytedance/seedream-4-5')).to.contain('; edits up to 14 pictures\n')
@@ -266,13 +268,13 @@ describe('the tools, through the SDK of the protocol', () => {
       )
     })
 
-    it('shows a key only what it may use', async () => {
+    it('lists only the models that a key may use', async () => {
       const key = await gateway.createKey('test', { models: ['zai/glm-image'] })
       const { answer } = await postMessages(gateway, toolCall('list-image-models'), { key })
       expect(textOf(answer.result!).match(/^## /gm)).to.have.length(1)
     })
 
-    it('shows a live key nothing that no provider is configured for', async () => {
+    it('lists no models without a configured provider for a live key', async () => {
       const init = { key: gateway.liveKey }
       const { answer } = await postMessages(gateway, toolCall('list-image-models'), init)
       expect(textOf(answer.result!)).to.equal('# Image Generation Models')

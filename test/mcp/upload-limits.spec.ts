@@ -6,7 +6,7 @@ import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { picturesOf, postMessages, textOf, toolCall } from '../support/mcp-client.ts'
 
-describe('the room of the upload folder', () => {
+describe('the limits of the upload folder', () => {
   let folder: TemporaryFolder
   let gateway: TestGateway
   let passed: number
@@ -23,7 +23,7 @@ describe('the room of the upload folder', () => {
     const variables = { UPLOAD_DIR: folder.path }
     gateway = await startGateway({ variables, file: { limits }, bounds, monotonic: () => passed })
   }
-  /** What the tool says of a picture, which it delivers in any case. */
+  /** The text of a tool result, which contains the picture in any case. */
   const preview = async (prompt: string) => {
     const message = toolCall('generate-image-preview', { prompt, filename: 'fox.png' })
     const { answer } = await postMessages(gateway, message)
@@ -33,21 +33,21 @@ describe('the room of the upload folder', () => {
   }
   const files = () => readdirSync(folder.path)
 
-  it('ends with so many files, which no picture at the same time overshoots', async () => {
+  it('hold for the number of files, also for concurrent pictures', async () => {
     await start({ uploadFilesMax: 3 })
     const prompts = Array.from({ length: 8 }, (_, index) => `fox ${index}`)
-    const told = await Promise.all(prompts.map(preview))
+    const texts = await Promise.all(prompts.map(preview))
     expect(files()).to.have.members(['fox.png', 'fox-2.png', 'fox-3.png'])
-    const refused = told.filter((text) => !text.includes('Saved as'))
+    const refused = texts.filter((text) => !text.includes('Saved as'))
     expect(refused).to.have.length(5)
     for (const text of refused) {
       expect(text).to.contain(
-        'Not saved: the upload folder is full: it may hold 3 files. Its operator has to make room.',
+        'Not saved: the upload folder is full: it may have at most 3 files. Its operator has to remove files.',
       )
     }
   })
 
-  it('counts what was there, and sees that its operator has made room', async () => {
+  it('count existing files, and notice that the operator removed files', async () => {
     for (const name of ['one', 'two']) writeFileSync(join(folder.path, name), name)
     await start({ uploadFilesMax: 2 })
     expect(await preview('one')).to.contain('Not saved: the upload folder is full')
@@ -57,22 +57,22 @@ describe('the room of the upload folder', () => {
     expect(files()).to.have.members(['one', 'fox.png'])
   })
 
-  it('ends with so many bytes', async () => {
+  it('hold for the number of bytes', async () => {
     writeFileSync(join(folder.path, 'large'), Buffer.alloc(900_000))
     await start({}, { upload_bytes_max: 4_000_000 })
     expect(await preview('one')).to.contain('Saved as')
     const one = statSync(join(folder.path, 'fox.png')).size
-    const told = []
+    const texts = []
     for (let count = 900_000 + one; count < 4_000_000; count += one) {
-      told.push(await preview(`fox ${count}`))
+      texts.push(await preview(`fox ${count}`))
     }
-    const full = 'the upload folder is full: it may hold 4000000 bytes (upload_bytes_max)'
-    expect(told.at(-1)! + (await preview('more'))).to.contain(full)
+    const full = 'the upload folder is full: it may have at most 4000000 bytes (upload_bytes_max)'
+    expect(texts.at(-1)! + (await preview('more'))).to.contain(full)
     const sizes = files().map((name) => statSync(join(folder.path, name)).size)
     expect(sizes.reduce((sum, size) => sum + size, 0)).to.be.within(900_001, 4_000_000)
   })
 
-  it('shows no file before it is whole', async () => {
+  it('apply to complete files: none has its name before it is completely written', async () => {
     await start()
     const over = new AbortController()
     const look = async () => {
@@ -81,7 +81,7 @@ describe('the room of the upload folder', () => {
         for (const name of files()) {
           if (name.endsWith('.tmp')) continue
           const picture = readFileSync(join(folder.path, name))
-          // The last chunk of a PNG.
+          // A complete PNG ends with the chunk IEND.
           if (picture.subarray(-8, -4).toString() !== 'IEND') cut.push(name)
         }
         await new Promise(setImmediate)
@@ -95,7 +95,7 @@ describe('the room of the upload folder', () => {
     expect(files()).to.have.length(8)
   })
 
-  it('is cleared of what a crash has left half written', async () => {
+  it('do not count temporary files of a crash, which are removed', async () => {
     const left = '.0b5b0d53-3e4a-4b0e-9f0e-0d2e5c1a7f11.tmp'
     for (const name of [left, '.mine.tmp', 'a.png']) writeFileSync(join(folder.path, name), 'half')
     await start()

@@ -72,8 +72,8 @@ describe('an authorization request', () => {
       expect(page.headers['content-type']).to.include('text/html')
       expect(page.headers['content-security-policy']).to.include("frame-ancestors 'none'")
       expect(page.text).to.include('invalid_client').and.to.not.include('evil.example')
-      const told = await getAs(url, { accept: 'application/json' })
-      expect(JSON.parse(told.text)).to.include({ error: 'invalid_client' })
+      const json = await getAs(url, { accept: 'application/json' })
+      expect(JSON.parse(json.text)).to.include({ error: 'invalid_client' })
     })
   })
 
@@ -169,12 +169,12 @@ describe('an authorization request', () => {
     })
 
     it('with an https BASE_URL, with secure cookies, whatever the request headers say', async () => {
-      await using behind = await startGateway({
+      await using secured = await startGateway({
         variables: { BASE_URL: 'https://gateway.example' },
       })
-      const { client_id: id } = await registered(behind)
+      const { client_id: id } = await registered(secured)
       const query = queryOf(id)
-      const { status, headers } = await getAs(`${behind.url}/oauth/authorize?${query}`, {
+      const { status, headers } = await getAs(`${secured.url}/oauth/authorize?${query}`, {
         host: 'evil.example',
         'x-forwarded-proto': 'http',
         'x-forwarded-host': 'evil.example',
@@ -186,7 +186,7 @@ describe('an authorization request', () => {
           .to.match(/; secure; httponly$/)
           .and.to.not.include('evil')
       }
-      const refused = await getAs(`${behind.url}/oauth/authorize?${query}&prompt=none`, {})
+      const refused = await getAs(`${secured.url}/oauth/authorize?${query}&prompt=none`, {})
       const { searchParams } = new URL(refused.headers['location']!)
       expect(searchParams.get('iss')).to.equal('https://gateway.example')
     })
@@ -212,8 +212,8 @@ describe('an authorization request', () => {
     for (const answer of [asked, await postForm(broken, '/oauth/token', fields)]) {
       const text = await answer.text()
       expect(answer.status).to.be.oneOf([303, 500])
-      const told = answer.headers.get('location') ?? text
-      expect(told).to.include('server_error').and.to.not.include('oauth_artifacts')
+      const reported = answer.headers.get('location') ?? text
+      expect(reported).to.include('server_error').and.to.not.include('oauth_artifacts')
     }
     expect(broken.logText()).to.include('oauth_artifacts')
   })
@@ -271,9 +271,9 @@ describe('an authorization request', () => {
           client_id: client.client_id,
           ...fields,
         })
-        const told = (await answer.json()) as Record<string, string>
-        expect(answer.status, JSON.stringify(told)).to.equal(status)
-        expect(told['error']).to.equal(error)
+        const refusal = (await answer.json()) as Record<string, string>
+        expect(answer.status, JSON.stringify(refusal)).to.equal(status)
+        expect(refusal['error']).to.equal(error)
         expect(answer.headers.get('cache-control')).to.equal('no-store')
       })
     }

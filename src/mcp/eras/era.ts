@@ -16,7 +16,7 @@ import type { PrintedResult } from '../tool.ts'
 
 type Call = OperationCall<'postMcp'>
 
-/** Answers a request at once: its whole result as JSON. Throws a JsonRpcError. */
+/** Answers a request synchronously with its result as JSON. Throws a JsonRpcError. */
 export type Method = (params: Params, client: Client) => string
 
 /** The messages of one POST. */
@@ -25,7 +25,7 @@ export type Post = { isBatch: boolean; messages: readonly Message[] }
 /** The differences between the two eras of the protocol (docs/tool-protocol.md#eras). */
 export type Era = {
   /**
-   * Throws a JsonRpcError or GatewayError if the messages or their headers are not of this era, and
+   * Throws a JsonRpcError or GatewayError if the messages or their headers are not valid in this era, and
    * `not_found` for an unknown session.
    */
   assertAllowed(post: Post, call: Call): void
@@ -38,15 +38,15 @@ export type Era = {
   streams: ReadonlyMap<string, (request: RequestMessage, call: Call) => Answer>
   /** The HTTP status of an error that answers one request. */
   statusOf(code: number): number
-  /** The result of a call, with the members that each result of this era has. */
+  /** The result of a call, with the members that all results of this era have. */
   print(result: PrintedResult): PrintedJson
-  /** Whether `notifications/cancelled` ends a call; if not, only closing its answer does. */
+  /** Whether `notifications/cancelled` cancels a call; if not, only closing its connection does. */
   takesCancellation: boolean
-  /** Whether a call of a tool has log messages in its answer, as its `_meta` asks. */
+  /** Whether the answer to a tool call contains log messages if its `_meta` requests them. */
   logsInAnswer: boolean
 }
 
-/** Answers a POST of one request, of any method but `tools/call`. */
+/** Answers a POST with one request of a method other than `tools/call`. */
 export function answerRequest(request: RequestMessage, era: Era, call: Call): Answer {
   const open = era.streams.get(request.method)
   if (open === undefined) {
@@ -60,7 +60,7 @@ export function answerRequest(request: RequestMessage, era: Era, call: Call): An
   }
 }
 
-/** The response, with its HTTP status, to any method but `tools/call` and those with streams. */
+/** The response and its HTTP status, for methods other than `tools/call` and those with streams. */
 export function respond(
   { id, method, params }: RequestMessage,
   client: Client,
@@ -80,7 +80,7 @@ export function respond(
   }
 }
 
-/** Empty lists by method: clients that ask for prompts and resources unasked would fail at an error. */
+/** Empty lists by method: some clients request prompts and resources in any case, and fail on an error. */
 export const emptyLists: ReadonlyMap<string, string> = new Map([
   ['prompts/list', '{"prompts":[]}'],
   ['resources/list', '{"resources":[]}'],
@@ -88,20 +88,20 @@ export const emptyLists: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Each list has one page, so every cursor is invalid; some clients ask for the first with an empty
- * one. Throws a JsonRpcError.
+ * Each list has one page, so every cursor is invalid; some clients request the first page with an empty
+ * cursor. Throws a JsonRpcError.
  */
 export function onlyPage({ cursor }: Params, page: string): string {
   if (cursor === undefined || cursor === '') return page
   throw new JsonRpcError(
     rpcCodes.invalidParams,
-    "There is no such 'cursor'; the list has one page.",
+    "The 'cursor' is unknown. Omit it: the list has one page.",
   )
 }
 
 function noMethod(name: string, { methods, streams }: Era): JsonRpcError {
   if (/^(prompts|resources|completion)\//.test(name)) {
-    const text = `There is no method '${name.slice(0, 200)}': no prompts and no resources are offered here, only tools.`
+    const text = `There is no method '${name.slice(0, 200)}': this server has only tools, no prompts and no resources.`
     return new JsonRpcError(rpcCodes.methodNotFound, text)
   }
   const near = nearName(name, ['tools/call', ...methods.keys(), ...streams.keys()])

@@ -32,14 +32,14 @@ type Options = {
 }
 
 const ttlMs = 300_000
-/** All clients get the same lists. */
+/** Results may be cached for all clients, which get the same lists. */
 const caching = { ttlMs, cacheScope: 'public' }
-/** Members of each result. */
+/** Members of all results. */
 const always = { resultType: 'complete', _meta: serverInfoMember }
 
 /** Revision 2026-07-28: no handshake and no sessions. */
 export function createModernEra({ inForce, streams }: Options): Era {
-  // A list that is answered has its capability in this revision, though it is empty.
+  // This revision requires a capability for each list, even for an empty one.
   const declared = { ...capabilities, prompts: {}, resources: {} }
   const about = {
     supportedVersions: [modernRevision],
@@ -49,7 +49,7 @@ export function createModernEra({ inForce, streams }: Options): Era {
   }
   const discovered = JSON.stringify({ ...always, ...about })
   const asResult = (list: string) => withMembers([list], { ...always, ...caching }).join('')
-  // Printed once for each list that a reload makes.
+  // The serialized result is cached until a reload changes the list.
   let listed = { list: '', result: '' }
   const resultOf = (list: string): string => {
     if (listed.list !== list) {
@@ -67,7 +67,7 @@ export function createModernEra({ inForce, streams }: Options): Era {
   ])
   return {
     assertAllowed: (post, { request }) => assertModern(post, request.headers),
-    // No other request can cancel it: other clients of the key may use the same id.
+    // The request id as session: other clients of the key may use the same message ids.
     clientOf: ({ caller, requestId }) => ({ keyId: caller.keyId, sessionId: requestId }),
     headersOf: () => undefined,
     methods,
@@ -87,7 +87,7 @@ const shownLengthMax = 200
 /** Throws a JsonRpcError unless a POST and its headers comply with revision 2026-07-28. */
 function assertModern({ isBatch, messages }: Post, headers: IncomingHttpHeaders): void {
   if (isBatch) {
-    const text = `Revision ${modernRevision} has no batches. Send each message by itself.`
+    const text = `Revision ${modernRevision} has no batches. Send each message in a separate POST.`
     throw new JsonRpcError(rpcCodes.invalidRequest, text)
   }
   const [message] = messages
@@ -99,7 +99,7 @@ function assertModern({ isBatch, messages }: Post, headers: IncomingHttpHeaders)
 
 type Named = Extract<Message, { method: string }>
 
-/** The header may name an older revision: clients send that of an earlier handshake. */
+/** Throws unless the revision is supported. The header may name an older one, of an earlier handshake. */
 function assertSpoken(message: Named, headers: IncomingHttpHeaders): void {
   const claim = claimOf(message)
   if (typeof claim !== 'string') return
@@ -110,8 +110,8 @@ function assertSpoken(message: Named, headers: IncomingHttpHeaders): void {
   const requested = shortened(claim, shownLengthMax)
   throw new JsonRpcError(
     rpcCodes.unsupportedRevision,
-    `Requests of revision '${requested}' are not taken here; those of ${modernRevision} are. ` +
-      "Older revisions begin with 'initialize'.",
+    `Revision '${requested}' is not supported. Send requests of revision ${modernRevision}. ` +
+      "Older revisions start with 'initialize'.",
     { supported: [modernRevision], requested },
   )
 }
@@ -124,13 +124,13 @@ function assertWholeMeta({ params }: RequestMessage): void {
   const { _meta: meta = {} } = params
   if (schemaChecks.ModernMeta(meta)) return
   const { message } = complaintOf(schemaChecks.ModernMeta, { prefix: '_meta' })
-  const text = `A request of revision ${modernRevision} describes itself in '_meta'. ${message}`
+  const text = `A request of revision ${modernRevision} needs '_meta'. ${message}`
   throw new JsonRpcError(rpcCodes.invalidParams, text)
 }
 
 /**
- * Headers must equal the message. They may be missing from a notification, and from a request whose
- * version header names an older revision, which has no other headers.
+ * Headers must match the message. They may be missing from a notification, and from a request whose
+ * version header names an older revision, which does not define the other headers.
  */
 function assertHeaders(message: Named, headers: IncomingHttpHeaders): void {
   const { kind, method, params } = message
@@ -163,21 +163,21 @@ function decoded(value: string): string | undefined {
 }
 
 function missing(header: string, meant: string): JsonRpcError {
-  const text = `The header '${header}' is required: send it with '${shortened(meant, shownLengthMax)}'.`
+  const text = `The header '${header}' is required. Send it with the value '${shortened(meant, shownLengthMax)}'.`
   return new JsonRpcError(rpcCodes.headerMismatch, text)
 }
 
 function mismatch(header: string, value: string, meant: string, place = 'message'): JsonRpcError {
   const [sent, right] = [value, meant].map((one) => shortened(one, shownLengthMax))
-  const text = `The header '${header}' says '${sent}', and the ${place} '${right}'. Send the same in both.`
+  const text = `The header '${header}' is '${sent}', but the ${place} has '${right}'. Send the same value in both.`
   return new JsonRpcError(rpcCodes.headerMismatch, text)
 }
 
 const subscriptionMember = 'io.modelcontextprotocol/subscriptionId'
 
 /**
- * `subscriptions/listen`: a stream that begins with the accepted subscription, and ends with the
- * result when the gateway ends it. Only changes of the list of tools can be subscribed to here. Throws
+ * `subscriptions/listen`: a stream that starts with the accepted subscription, and ends with the
+ * result when the gateway ends it. Only changes of the list of tools can be subscribed to. Throws
  * a JsonRpcError for a malformed filter, a GatewayError at the limits of event streams.
  */
 function listen(
@@ -209,6 +209,6 @@ function listen(
   const changed = eventOf({ ...toolsChanged, params: { _meta: mine } })
   return streams.open(caller, client, {
     signal: ending.signal,
-    news: { opening, toolsChanged: changed, hearsCalls: false, closing },
+    events: { opening, toolsChanged: changed, receivesCalls: false, closing },
   })
 }

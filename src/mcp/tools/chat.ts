@@ -26,7 +26,7 @@ type Options = {
   receiptText: ReceiptText
 }
 
-/** The tool `chat`: text of a language model, or pictures of an image model. */
+/** The tool `chat`: returns text of a language model, or pictures of an image model. */
 export function chat(options: Options): ToolHandler<'chat'> {
   const { routes } = options
   return async (input, { context }) => {
@@ -65,7 +65,7 @@ async function answer(
   return show(await gateway.image(chatToImage(request, {}), context, inputs), context)
 }
 
-/** The answer, then a line with model, tokens and cost. */
+/** The answer, followed by a line with model, tokens and cost. */
 function textOf(
   { result, usage = noUsage, receipt }: Answered<ChatResult>,
   { cost, notes }: ReceiptText,

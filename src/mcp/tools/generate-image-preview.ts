@@ -10,21 +10,21 @@ import type { ShowPictures } from './results.ts'
 type Options = {
   gateway: Gateway
   routes: Pick<RouteTable, 'peek'>
-  /** Where pictures are saved; undefined when UPLOAD_DIR is not set. */
+  /** The upload folder; undefined if UPLOAD_DIR is not set. */
   uploads: Uploads | undefined
   show: ShowPictures
   clock: () => number
 }
 
-/** The tool `generate-image-preview`: one picture, also saved if there is an upload folder. */
+/** The tool `generate-image-preview`: generates one picture, and saves it if UPLOAD_DIR is set. */
 export function generateImagePreview(options: Options): ToolHandler<'generate-image-preview'> {
   const { gateway, routes, uploads, show, clock } = options
   return async ({ prompt, filename, aspect_ratio: ratio }, { context }) => {
-    // A call whose picture could not be saved must fail before the picture is paid for.
+    // Fail before the picture is paid for if it cannot be saved.
     if (filename !== undefined) checkFileName(filename)
     await uploads?.checkWritable()
     const name = filename ?? `image-preview-${clock()}.png`
-    // Without a name the vendor's bytes are saved as they are, and their extension is corrected.
+    // Without a name the vendor's bytes are saved unchanged, with the extension of their format.
     const isNamed = uploads !== undefined && filename !== undefined
     const outputFormat = isNamed ? formatOf(filename) : undefined
     const request: AskedImage = {

@@ -11,19 +11,19 @@ import type { ShowPictures } from './results.ts'
 type Options = {
   gateway: Gateway
   routes: Pick<RouteTable, 'peek'>
-  /** The model for pictures that are made from a text alone. */
+  /** The model for calls without input pictures. */
   defaultImageModel: string
   open: OpenPicture
   show: ShowPictures
 }
 type Input = Parameters<ToolHandler<'generate-image'>>[0]
 
-/** The tool `generate-image`: one to four pictures from a prompt, and from pictures if given. */
+/** The tool `generate-image`: generates one to four pictures from a prompt and optional input pictures. */
 export function generateImage(options: Options): ToolHandler<'generate-image'> {
   const { gateway, routes, defaultImageModel, open, show } = options
   return async (input, { context }) => {
     const { prompt, n, images = [], quality, seed, output_format: outputFormat } = input
-    // The default model of this tool need not edit pictures; that of the images API does.
+    // The default model of this tool may not edit pictures; `auto` does.
     const model = input.model ?? (images.length > 0 ? 'auto' : defaultImageModel)
     const { shape, warnings } = shapeOf(input, routes.peek(model, context.caller))
     const request: AskedImage = {
@@ -43,7 +43,7 @@ export function generateImage(options: Options): ToolHandler<'generate-image'> {
   }
 }
 
-/** The gateway derives the size from a ratio: errors name the caller's parameter. */
+/** Errors name `aspect_ratio`, the caller's parameter, from which the gateway derives `size`. */
 function ratioName(param: string): string {
   return param === 'size' ? 'aspect_ratio' : param
 }
@@ -55,10 +55,10 @@ function shapeOf({ size, aspect_ratio: ratio, images }: Input, model: Model | un
     return { shape: shapeOfRatio(ratio, model), warnings: [] }
   }
   if (size !== undefined) {
-    const told = dropped('aspect_ratio', ratio, `The size ${size} decides the shape.`)
-    return { shape: { size }, warnings: ratio === undefined ? [] : [told] }
+    const warning = dropped('aspect_ratio', ratio, `The size ${size} decides the shape.`)
+    return { shape: { size }, warnings: ratio === undefined ? [] : [warning] }
   }
-  // An edited picture keeps the shape that its model gives it.
+  // The model decides the shape of an edited picture.
   return {
     shape: images === undefined ? { size: toolDefaults['generate-image'].size } : {},
     warnings: [],

@@ -23,7 +23,7 @@ type Options = {
   checkPicture: CheckPicture
   shrink: ShrinkPicture
   limits: { toolInlineImageBytesMax: number }
-  /** Tools beside those of mcp-tools.json. */
+  /** Tools in addition to those of mcp-tools.json. */
   moreTools: readonly BoundTool[]
   clock: () => number
 }
@@ -35,7 +35,7 @@ export function createTools(options: Options): Pick<ToolsInForce, 'tools' | 'lis
   return { tools: new Map(all.map((tool) => [tool.description.name, tool])), list }
 }
 
-/** Binds each tool of mcp-tools.json to its handler; a missing handler does not compile. */
+/** Binds each tool of mcp-tools.json to its handler; TypeScript reports a missing handler. */
 function bindTools(options: Options): BoundTool[] {
   const receiptText = createReceiptText(options.catalog)
   const inlineBytesMax = options.limits.toolInlineImageBytesMax
@@ -54,13 +54,13 @@ function bindTools(options: Options): BoundTool[] {
       description: withDefault(description, options.defaultImageModel),
       check: toolChecks[name],
       isGeneration: !name.startsWith('list-'),
-      // `check` and `handle` are of the same tool, which the type of `name` cannot express here.
+      // `check` and `handle` belong to the same tool, which the type of `name` cannot express.
       handle: freshly(handlers[name] as BoundTool['handle']),
     }
   })
 }
 
-/** With the argument `fresh` a call skips the cached answer, and its own answer is cached. */
+/** With the argument `fresh` a call ignores a cached answer and caches its new one. */
 function freshly(handle: BoundTool['handle']): BoundTool['handle'] {
   return (input, { context, report }) => {
     const isFresh = 'fresh' in input && input.fresh === true
@@ -69,7 +69,7 @@ function freshly(handle: BoundTool['handle']): BoundTool['handle'] {
   }
 }
 
-/** The description of `generate-image` with the operator's default model in its words. */
+/** Names the operator's default model in the description of `generate-image`. */
 function withDefault(
   description: (typeof tools)[number],
   defaultImageModel: string,
@@ -78,7 +78,7 @@ function withDefault(
   const { inputSchema } = description
   const { properties } = inputSchema
   const documented = `: ${toolDefaults['generate-image'].model}.`
-  const told = properties.model.description.replace(documented, `: ${defaultImageModel}.`)
-  const model = { ...properties.model, description: told }
+  const configured = properties.model.description.replace(documented, `: ${defaultImageModel}.`)
+  const model = { ...properties.model, description: configured }
   return { ...description, inputSchema: { ...inputSchema, properties: { ...properties, model } } }
 }

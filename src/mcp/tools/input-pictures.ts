@@ -10,18 +10,18 @@ type Schemas = components['schemas']
 type Message = Schemas['chat']['messages'][number]
 type Part = Exclude<Message['content'], string>[number]
 type TextPart = Extract<Part, { type: 'text' }>
-/** A picture among the arguments of a tool, in any of the forms that clients and models write. */
+/** A picture in the arguments of a tool, in any of the forms that clients and models send. */
 type PicturePart = NonNullable<Schemas['generate-image']['images']>[number]
 
-/** A conversation, and the caller's name of each parameter that the core names otherwise. */
+/** A conversation; `nameOf` maps parameters of the chat request to those of the caller. */
 type Conversation = {
   messages: ChatRequest['messages']
   nameOf: (param: string) => string
 }
 
 /**
- * The messages of a tool call as those of a chat request: pictures become addresses, and those in a
- * message of the assistant pictures that it made. Throws a GatewayError.
+ * Converts the messages of a tool call to those of a chat request: pictures become addresses, and pictures in
+ * a message of the assistant become its `images`. Throws a GatewayError.
  */
 export async function conversationOf(
   messages: readonly Message[],
@@ -57,7 +57,7 @@ export async function conversationOf(
   return { messages: converted, nameOf: (param) => names.get(param) ?? param }
 }
 
-/** The address of a picture, and the argument that holds it. */
+/** The address of a picture, and the argument that contains it. Throws `missing_required_parameter`. */
 export function addressOf(picture: PicturePart, param: string): NamedAddress {
   if (typeof picture === 'string') return { address: picture, param }
   const { type, image_url: given, data, mimeType } = picture
@@ -71,7 +71,7 @@ export function addressOf(picture: PicturePart, param: string): NamedAddress {
     : { address: given.url, param: `${param}.image_url.url` }
 }
 
-/** Checked here because one schema describes both types: LangChain merges alternatives of objects. */
+/** The schema cannot require it: one schema describes both types, since LangChain merges alternatives. */
 function missing(member: string, { type, param }: { type: string; param: string }): GatewayError {
   const path = `${param}.${member}`
   const text = `'${path}' is required for a picture of type '${type}'.`
@@ -83,7 +83,7 @@ function detailOf(part: Exclude<Part, TextPart>) {
   return part.image_url.detail
 }
 
-/** Without a valid media type the format is detected from the bytes. */
+/** A data URL; without a valid media type the format is detected from the bytes. */
 function dataUrl(data: string, mimeType = ''): string {
   if (/^data:/i.test(data)) return data
   const type = /^image\/[\w.+-]+$/i.test(mimeType) ? mimeType : 'application/octet-stream'
@@ -91,8 +91,8 @@ function dataUrl(data: string, mimeType = ''): string {
 }
 
 /**
- * Returns a data URL of the picture for the handle of a saved one, and any other address unchanged.
- * Throws a GatewayError, also when there is no memory for copies of a picture in the arguments.
+ * Returns a data URL for the handle of a saved picture, and any other address unchanged.
+ * Throws a GatewayError, also if memory for copies of the picture is exhausted.
  */
 export type OpenPicture = (named: NamedAddress, context: CallContext) => Promise<NamedAddress>
 
@@ -104,19 +104,19 @@ export function createOpenPicture(uploads: Uploads | undefined): OpenPicture {
       return named
     }
     if (uploads === undefined) {
-      const text = 'This server has no upload folder (UPLOAD_DIR), and so no saved pictures.'
+      const text = 'This server has no upload folder (UPLOAD_DIR), so it has no saved pictures.'
       throw new GatewayError('invalid_value', text, { param })
     }
     const bytes = await uploads.read(named, context)
-    // Checked as any other picture: files of the folder are not trusted.
+    // Validated later like any picture: files of the folder are not trusted.
     return { address: `data:application/octet-stream;base64,${bytes.toString('base64')}`, param }
   }
 }
 
-/** Copies of shorter addresses are not counted. */
+/** Addresses below this length are not counted as memory. */
 const copiedCharactersMin = 16_384
 
-/** A data URL is copied twice: as the bytes that are checked, and as their base64. */
+/** Reserves memory for two copies of a data URL: the decoded bytes, and their base64. */
 function holdCopies(address: string, hold: Hold): void {
   if (address.length < copiedCharactersMin) return
   const refusal = hold.takeMore(2 * address.length)

@@ -28,24 +28,24 @@ function entry(model: Model): string {
   ].join('\n')
 }
 
-/** Some descriptions already contain the number of input pictures. */
-const saysInputs = /\d reference/
+/** Matches descriptions that already contain the number of input pictures. */
+const mentionsInputs = /\d reference/
 
-/** Description, number of pictures that it edits at once, and end of the model. */
+/** The description, the number of input pictures, and the end of a model that is not active. */
 function descriptionOf(model: Model): string {
   const { description = 'Text to image', image } = model.row
   const inputs = image?.reference_images_max ?? 0
   const end = endText(model)
   return [
     description.replace(/\.$/, ''),
-    ...(inputs === 0 || saysInputs.test(description)
+    ...(inputs === 0 || mentionsInputs.test(description)
       ? []
       : [`edits up to ${inputs} picture${inputs === 1 ? '' : 's'}`]),
     ...(end === undefined ? [] : [end]),
   ].join('; ')
 }
 
-/** The first row is the price of a request without size or quality. */
+/** The price of a request without size and quality, which is the first row, and the highest price. */
 function priceText({
   perImage,
   perImageIsEstimate,
@@ -61,7 +61,7 @@ function priceText({
   return `$${usdText(first.nanoUsd)} per request${upTo}${inputs}${estimated}`
 }
 
-/** The properties that the price of a picture depends on. */
+/** The parameters that the price of a picture depends on. */
 function traitsOf(rows: Prices['perImage']): string {
   const isBySize = rows.some(({ sizeClass, size, pixelsMax }) => sizeClass ?? size ?? pixelsMax)
   const isByQuality = rows.some(({ quality }) => quality)

@@ -24,10 +24,10 @@ export function listModels({ catalog, routes }: Options): ToolHandler<'list-mode
     const parts = [...families].map(
       ([name, members]) => `## ${name}\n${members.map(modelLine).join('\n')}`,
     )
-    // A caller that named a known family does not look for others.
+    // A caller that named an existing family needs no list of families.
     const isAnswered = shown.length === all.length || (family !== undefined && found.length > 0)
     const head = [
-      ...(isNear ? [`There is no family '${input.family}'; this is '${family}'.`] : []),
+      ...(isNear ? [`There is no family '${input.family}'; these are models of '${family}'.`] : []),
       countLine(shown.length, found.length),
       ...(isAnswered ? [] : [familiesLine(all)]),
     ]
@@ -43,7 +43,7 @@ function isOf({ row }: Model, plain: string): boolean {
   return row.family.toLowerCase() === plain || row.provider.toLowerCase() === plain
 }
 
-/** The family or provider that is meant, in lower case; `isNear` if none has the name to the letter. */
+/** The best match for a family or provider, in lower case; `isNear` if the name is only similar. */
 function familyIn(
   models: readonly Model[],
   asked: string | undefined,
@@ -59,18 +59,18 @@ function familyIn(
 function countLine(shown: number, total: number): string {
   if (total === 0)
     return (
-      'No model matches. Leave out a filter, or ask the operator for a provider key. ' +
+      'No model matches. Omit a filter, or ask the operator for a provider key. ' +
       'list-image-models lists the models that make pictures.'
     )
   if (shown === total) return `All ${total} models that match.`
   return `${shown} of ${total} models that match; raise 'limit' to see more.`
 }
 
-/** All families, by the names that the argument `family` takes. */
+/** A line with all families, by the names that the argument `family` accepts. */
 function familiesLine(models: readonly Model[]): string {
   const families = Map.groupBy(models, ({ row }) => row.family)
   const counts = [...families].map(([name, members]) => `${name} (${members.length})`)
-  return `Families: ${counts.join(', ')}. Give one as 'family' to see its models.`
+  return `Families: ${counts.join(', ')}. Set 'family' to one of them to see its models.`
 }
 
 function modelLine(model: Model): string {
@@ -88,7 +88,7 @@ function modelLine(model: Model): string {
   return `- **${row.id}** (${name}): ${facts.join('; ')}`
 }
 
-/** Members of `capabilities` that do not help to choose a language model. */
+/** Members of `capabilities` that are irrelevant to the choice of a language model. */
 const unlisted = new Set(['accepts_temperature', 'image_generation'])
 
 function priceText({ pricing, price_changes: changes = [] }: Model['row']): string {

@@ -9,11 +9,11 @@ import type { Receipt } from '../../core/receipt.ts'
 import type { ToolContent } from '../tool.ts'
 import type { Uploads } from '../uploads.ts'
 
-/** A receipt in words for the model that called the tool. */
+/** A receipt as text for the model that called the tool. */
 export type ReceiptText = {
   /** The cost of a call, such as `for $0.04 (estimated)`. */
   cost(receipt: Receipt): string
-  /** One line for each parameter that was adjusted or ignored, and for a model that will end. */
+  /** One line for each adjusted or ignored parameter, and for a deprecated model. */
   notes(receipt: Receipt): string[]
 }
 
@@ -48,7 +48,7 @@ export function endText({ row }: Model): string | undefined {
 type Options = {
   receiptText: ReceiptText
   shrink: ShrinkPicture
-  /** The most bytes of base64 of a picture in a result; 0 for no limit. */
+  /** The limit for the base64 of a picture in a result, in bytes; 0 for no limit. */
   inlineBytesMax: number
   uploads: Uploads | undefined
   clock: () => number
@@ -58,7 +58,7 @@ type Options = {
 export type ShowPictures = (
   answered: Answered<ImageResult>,
   context: CallContext,
-  /** Sentences that say where the pictures are saved already. */
+  /** Sentences about pictures that are already saved. */
   saved?: readonly string[],
 ) => Promise<readonly ToolContent[]>
 
@@ -98,24 +98,24 @@ function blockOf({ base64, format }: Picture): ToolContent {
 
 type Inline = { picture: Picture | undefined; lines: string[] }
 
-/** A picture as the result shows it: smaller above the limit, and then saved in full for an account. */
+/** The picture for the result. Above the limit it is shrunk, and saved in full for the account. */
 async function inline(
   full: Picture,
   accountId: string | undefined,
   { shrink, inlineBytesMax: bytesMax, uploads, clock }: Options,
 ): Promise<Inline> {
   if (bytesMax === 0 || piecesLength(full.base64) <= bytesMax) return { picture: full, lines: [] }
-  // It is paid for: without memory to make it smaller, it is delivered unchanged.
+  // The picture is paid for, so it is delivered unchanged if memory for shrinking is exhausted.
   const preview = await shrink(full, bytesMax).catch(() => full)
   if (preview === full) return { picture: full, lines: [] }
   const what =
     preview === undefined
-      ? 'Not shown: it is larger than this server shows.'
-      : `Shown as a preview of ${kindText(preview)}: the picture is larger than this server shows.`
+      ? 'Not shown: the picture exceeds the size limit of this server.'
+      : `Shown as a preview of ${kindText(preview)}: the picture exceeds the size limit of this server.`
   if (accountId === undefined) return { picture: preview, lines: [what] }
   const where =
     uploads === undefined
-      ? 'It is not kept: this server has no upload folder (UPLOAD_DIR).'
+      ? 'It is not saved: this server has no upload folder (UPLOAD_DIR).'
       : await uploads.save(`image-${clock()}.${full.format}`, full, accountId)
   return { picture: preview, lines: [`${what} ${where}`] }
 }
