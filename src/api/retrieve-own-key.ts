@@ -7,9 +7,7 @@ import type { Operation } from '../http/operation.ts'
 type Schemas = components['schemas']
 
 /** The limits of a caller with their present state. */
-export type LookAtLimits = (
-  caller: Caller,
-) => readonly LimitState[] | Promise<readonly LimitState[]>
+type LookAtLimits = (caller: Caller) => readonly LimitState[] | Promise<readonly LimitState[]>
 
 /** What describing a caller's own key needs. */
 export type OwnKeyParts = { budgets: Pick<Budgets, 'statesFor'>; lookAtLimits: LookAtLimits }

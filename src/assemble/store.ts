@@ -14,8 +14,13 @@ import type { FailoverPolicy } from '../core/failover.ts'
 import { attemptOf, type Refused } from '../http/refused-attempt.ts'
 import { toolScope } from '../oauth/metadata.ts'
 import type { Announce } from '../peers/announcement.ts'
-import { aloneChannel, createHearing, type Channel, type Listeners } from '../peers/channel.ts'
-import { createRedisChannel } from '../peers/redis-channel.ts'
+import {
+  aloneChannel,
+  createHearing,
+  type Channel,
+  type Listeners,
+  createRedisChannel,
+} from '../peers/channel.ts'
 import { openRedis, type Redis } from '../peers/redis.ts'
 import type { PublicNet } from '../pictures/guarded-fetch.ts'
 import { readGatewaySecret, type GatewaySecret } from '../storage/gateway-secret.ts'
@@ -68,7 +73,7 @@ export type StoreParts = OpenStore & {
 export type OpenStore = { store: GuardedStore; secret: GatewaySecret }
 
 /** Records an answered error, for people who can remove its cause. */
-export type NoteRefusal = (error: GatewayError, refused: Refused) => void
+type NoteRefusal = (error: GatewayError, refused: Refused) => void
 
 type PeersOptions = {
   config: Pick<Config, 'redisKeyPrefix'>

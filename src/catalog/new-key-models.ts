@@ -2,8 +2,7 @@ import { GatewayError } from '../core/error.ts'
 import { ModelNotFound } from '../core/words/model-not-found.ts'
 import type { Catalog } from '../core/model.ts'
 import { nearName } from '../core/words/near-name.ts'
-import { plainName, type NamePrefixes } from './names.ts'
-import { nearModel } from './near-model.ts'
+import { plainName, type NamePrefixes, nearModel } from './names.ts'
 
 type Known = {
   catalog: Pick<Catalog, 'find' | 'list'>

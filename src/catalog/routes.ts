@@ -3,8 +3,7 @@ import { GatewayError } from '../core/error.ts'
 import { AmbiguousModel, ModelNotFound } from '../core/words/model-not-found.ts'
 import type { Catalog, Model, Warning } from '../core/model.ts'
 import type { FoundRoutes, Provider, Route, RouteTable, Ways } from '../core/route.ts'
-import { createKeyModels } from './key-models.ts'
-import { nearModel } from './near-model.ts'
+import { nearModel } from './names.ts'
 import type { VendorModels } from './vendor-models.ts'
 
 type Options = {
@@ -171,4 +170,38 @@ function notConfigured(
     `No provider of the model '${row.id}' is configured. ${remedy}`,
     { param: 'model', retryAfterSeconds: 60, progress: { model: row } },
   )
+}
+
+/** Which models a key may call. */
+type KeyModels = {
+  mayUse(model: Model, caller: Caller): boolean
+  /** Throws `model_not_allowed`. */
+  check(model: Model, caller: Caller): void
+}
+
+/**
+ * Judges by the id of the model, by whatever name it is asked for and listed; `idOf` gives the id of
+ * a name, or the name itself.
+ */
+function createKeyModels(idOf: (name: string) => string): KeyModels {
+  // A list lives as long as its caller.
+  const known = new WeakMap<readonly string[], ReadonlySet<string>>()
+  const idsOf = (models: readonly string[]) => {
+    let ids = known.get(models)
+    if (ids === undefined) known.set(models, (ids = new Set(models.map(idOf))))
+    return ids
+  }
+  const mayUse = ({ row }: Model, { models }: Caller): boolean =>
+    models === null || models.includes(row.id) || idsOf(models).has(row.id)
+  return {
+    mayUse,
+    check: (model, caller) => {
+      if (mayUse(model, caller)) return
+      throw new GatewayError(
+        'model_not_allowed',
+        `This API key may not use the model '${model.row.id}'. Choose another model or another key.`,
+        { param: 'model', progress: { model: model.row } },
+      )
+    },
+  }
 }

@@ -19,9 +19,7 @@ export type Registered = Pick<OpenAPIBackend, 'handlers' | 'securityHandlers'>
  * Who sends a request, if they may use the operation; undefined where nobody has to be known. Throws
  * or rejects with a GatewayError.
  */
-export type Authorize = (
-  request: IncomingMessage,
-) => Promise<Caller | undefined> | Caller | undefined
+type Authorize = (request: IncomingMessage) => Promise<Caller | undefined> | Caller | undefined
 
 /** openapi-backend's own context, which no handler here reads. */
 export const noContext = {} as BackendContext
@@ -102,7 +100,7 @@ function accountAsked({ url = '' }: IncomingMessage): string | undefined {
 }
 
 /** The query parameter that names the account to act for. */
-export const accountParameter = 'account_id'
+const accountParameter = 'account_id'
 
 type Needed = { scopes: readonly Scope[]; forOperators: boolean }
 

@@ -1,7 +1,6 @@
 import type { createClient } from '@redis/client'
-import { RedisDown } from './redis-trouble.ts'
+import { RedisDown, within } from './redis-trouble.ts'
 import type { RedisAddress } from './redis-url.ts'
-import { within } from './within.ts'
 
 type Driver = { createClient: typeof createClient }
 

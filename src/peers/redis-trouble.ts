@@ -116,3 +116,16 @@ function plainReason(error: unknown, code: string): string {
   if (code !== '') return systemReason(error)
   return 'the connection broke'
 }
+
+/**
+ * What the work gives, or a RedisDown when it takes longer. An answer that has arrived while this
+ * process was busy counts: it is read before the time is called up.
+ */
+export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const late = () => reject(new RedisDown('It does not answer in time.'))
+    const timer = setTimeout(() => setImmediate(late), timeoutMs)
+    const end = () => clearTimeout(timer)
+    work.finally(end).then(resolve, reject)
+  })
+}

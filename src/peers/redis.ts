@@ -1,8 +1,14 @@
 import type { ErrorReply } from '@redis/client'
 import { connectRedis, isNotThere, ping, type RedisCommands, type RedisLink } from './redis-link.ts'
-import { limpOf, RedisDown, RedisRefusal, troubleOf, type RedisTrouble } from './redis-trouble.ts'
+import {
+  limpOf,
+  RedisDown,
+  RedisRefusal,
+  troubleOf,
+  type RedisTrouble,
+  within,
+} from './redis-trouble.ts'
 import { readRedisUrl, redisPlace } from './redis-url.ts'
-import { within } from './within.ts'
 
 /** What is asked of Redis by several processes, all of which may be lost. */
 export type Redis = {
@@ -41,7 +47,7 @@ export type RedisOptions = {
 }
 
 /** What the operator is told. */
-export type RedisEvents = {
+type RedisEvents = {
   redisLost(place: string, trouble: RedisTrouble): void
   redisBack(place: string, awayMs: number): void
   redisRefused(place: string, trouble: Omit<RedisTrouble, 'isRefusal'>): void

@@ -1,9 +1,8 @@
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import type { Budget } from '../bytes/budget.ts'
 import { ProviderFailure } from '../core/failure.ts'
-import type { Darkroom } from '../core/image/darkroom.ts'
+import { type Darkroom, readPicture } from '../core/image/picture.ts'
 import type { FinishedPicture, FinishPicture, ImagePlan, Picture } from '../core/image/image.ts'
-import { readPicture } from '../core/image/picture.ts'
 import { createQueue } from '../core/resilience/queue.ts'
 import { hasContentCredentials } from './content-credentials.ts'
 

@@ -1,8 +1,7 @@
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import { piecesLength } from '../bytes/pieces.ts'
-import type { Darkroom } from '../core/image/darkroom.ts'
+import { type Darkroom, readPicture } from '../core/image/picture.ts'
 import type { Picture, ShrinkPicture } from '../core/image/image.ts'
-import { readPicture } from '../core/image/picture.ts'
 
 /** Each try has so much of the sides of the one before. */
 const step = 0.7

@@ -8,8 +8,12 @@ import type { Claim, Claimed, ClaimKey, KeyedRequest } from '../core/recall/idem
 import { hasEnded, processName } from '../storage/process-name.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { IdempotentAnswersTable } from '../storage/tables.ts'
-import { createAnswerShelf, type AnswerShelf } from './answer-shelf.ts'
-import { createShelfRoom, type ShelfRoom } from './shelf-room.ts'
+import {
+  createAnswerShelf,
+  type AnswerShelf,
+  createShelfRoom,
+  type ShelfRoom,
+} from './answer-shelf.ts'
 
 type Row = IdempotentAnswersTable
 

@@ -10,7 +10,7 @@ import type { Events } from '../telemetry/events.ts'
 import { createLog } from '../telemetry/log.ts'
 import { welcome } from './welcome.ts'
 
-type Options = {
+export type ServeOptions = {
   settings: Loaded
   /** Reads all settings again. Throws a ConfigError. */
   readSettings: () => Loaded
@@ -23,7 +23,7 @@ type Options = {
 }
 
 /** Answers on the port until it is stopped: the whole gateway, or a worker of it. */
-export async function serve(options: Options): Promise<void> {
+export async function serve(options: ServeOptions): Promise<void> {
   const { settings, worker, obey, exit, print } = options
   const { config, secrets } = settings
   setFontConfiguration(fontConfigurationFile)
@@ -66,7 +66,7 @@ export async function serve(options: Options): Promise<void> {
 type Greeting = Pick<Assembled, 'accounts' | 'keys' | 'people' | 'providerIds' | 'store'> & {
   settings: Loaded
   baseUrl: string
-  print: Options['print']
+  print: ServeOptions['print']
 }
 
 /** Makes what the first start makes, and prints where the gateway is. */

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import { GatewayError } from '../core/error.ts'
-import { serve } from './serve.ts'
+import { serve, type ServeOptions } from './serve.ts'
 import { obeySignals } from './signals.ts'
 import { StartError } from './start-failure.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
@@ -22,7 +22,7 @@ export type ToPrimary =
   | { kind: 'ask_metrics' }
   | { kind: 'metrics'; reading: Reading }
 
-type Options = Pick<Parameters<typeof serve>[0], 'settings' | 'readSettings' | 'exit' | 'print'> & {
+type Options = Pick<ServeOptions, 'settings' | 'readSettings' | 'exit' | 'print'> & {
   id: number
   isFirst: boolean
   /** Ends the process at its start. */

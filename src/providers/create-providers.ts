@@ -1,4 +1,4 @@
-import type { Darkroom } from '../core/image/darkroom.ts'
+import type { Darkroom } from '../core/image/picture.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import type { ReadSources } from '../core/image/image.ts'
 import type { Target } from '../core/model.ts'

@@ -1,8 +1,7 @@
 import { expect } from 'chai'
 import { setImmediate as turn } from 'node:timers/promises'
 import { readAnnouncement, type Announcement } from '../../src/peers/announcement.ts'
-import type { Channel } from '../../src/peers/channel.ts'
-import { createRedisChannel } from '../../src/peers/redis-channel.ts'
+import { type Channel, createRedisChannel } from '../../src/peers/channel.ts'
 import { RedisDown } from '../../src/peers/redis-trouble.ts'
 
 const announcements: Announcement[] = [

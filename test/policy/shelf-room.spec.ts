@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createShelfRoom } from '../../src/policy/shelf-room.ts'
+import { createShelfRoom } from '../../src/policy/answer-shelf.ts'
 
 describe('the room for answers by idempotency keys', () => {
   const room = () => createShelfRoom(() => 100_000)

@@ -1,6 +1,5 @@
-import { addUsage } from '../money/add-usage.ts'
+import { addUsage, noUsage, type Usage } from '../money/price.ts'
 import { afterSpending, ProviderFailure } from '../failure.ts'
-import { noUsage, type Usage } from '../money/price.ts'
 import { splitCalls, type ImageAdapter, type ImageCall, type ImageResult } from './image.ts'
 
 /** Splits the call again for a route that makes fewer pictures per call than the first one. */

@@ -16,8 +16,7 @@ import type {
 } from './image.ts'
 import { planImage } from './plan.ts'
 import { runImage, type ImageParts } from './run.ts'
-import { sureImageUsage } from './sure-usage.ts'
-import { upperImageUsage } from './upper-usage.ts'
+import { sureImageUsage, upperImageUsage } from './usage.ts'
 
 /** What accompanies an image request. */
 export type ImageInputs = {

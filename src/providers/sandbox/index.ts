@@ -1,5 +1,5 @@
 import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat/chat.ts'
-import type { Darkroom } from '../../core/image/darkroom.ts'
+import type { Darkroom } from '../../core/image/picture.ts'
 import type { ImagePlan } from '../../core/image/image.ts'
 import type { Target } from '../../core/model.ts'
 import type { Prices } from '../../core/money/price.ts'
