@@ -13,7 +13,7 @@ type KeySettings = Pick<
 > & { budget: BudgetForm | null }
 
 /** What is not in the row of a key. */
-export type KeyNews = {
+type KeyNews = {
   /** Unix time in milliseconds. */
   nowMs: number
   /** When it was last used, where that is not written yet. */

@@ -18,7 +18,7 @@ import { rangeText } from './usage/report.ts'
 type Schemas = components['schemas']
 
 /** Which refusals are asked for; the texts are those of the contract's parameters. */
-export type RefusalsAsked = {
+type RefusalsAsked = {
   caller: Pick<Caller, 'accountId' | 'isOperator'>
   mode: Schemas['Mode']
   from?: string | undefined

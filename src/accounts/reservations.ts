@@ -10,7 +10,7 @@ export type ReservingStore = Pick<
 >
 
 /** What a call wants to hold, and of whose budgets. */
-export type AskedReservation = {
+type AskedReservation = {
   requestId: string
   accountId: string
   keyId: string
@@ -24,7 +24,7 @@ export type AskedReservation = {
 }
 
 /** Reservations in groups; both throw a GatewayError when the store fails. */
-export type Reservations = {
+type Reservations = {
   /** Which of them are made: those whose windows are there and have enough left. */
   grant(asked: readonly AskedReservation[]): Promise<readonly boolean[]>
   /** Ends reservations of requests. */

@@ -124,7 +124,7 @@ export function stateOf(spending: Spending): BudgetState {
 }
 
 /** From when to when a budget counts, Unix times in milliseconds; the end is not in it. */
-export type BudgetWindow = { startsAt: number; endsAt: number }
+type BudgetWindow = { startsAt: number; endsAt: number }
 
 /** The last time that a Date can hold. */
 const endOfTime = 8_640_000_000_000_000
@@ -148,6 +148,6 @@ export function windowAt(period: SpendingLimit['period'], at: number): BudgetWin
 }
 
 /** When a budget is whole again, Unix time in milliseconds; null for never. */
-export function renewalOf({ endsAt }: BudgetWindow): number | null {
+function renewalOf({ endsAt }: BudgetWindow): number | null {
   return endsAt === endOfTime ? null : endsAt
 }

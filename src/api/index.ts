@@ -12,7 +12,7 @@ import { settingOperations, type SettingParts } from './settings.ts'
 import { usageOperations, type UsageParts } from './usage.ts'
 
 /** What the operations below /api need. */
-export type ApiParts = AccountParts &
+type ApiParts = AccountParts &
   EntranceParts &
   KeyParts &
   OwnKeyParts &

@@ -11,7 +11,7 @@ import type { Events } from '../telemetry/events.ts'
 import type { Generation } from './generation.ts'
 
 /** The current generation, and those before it whose calls have not ended yet. */
-export type Generations = {
+type Generations = {
   /** Throws before the first. */
   current(): Generation
   /** The limits in force; before the first generation, those at the start. */

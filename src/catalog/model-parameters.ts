@@ -14,7 +14,7 @@ import {
 type Parameter = components['schemas']['ModelParameter']
 
 /** What the vendors know of parameters. */
-export type ParameterRules = {
+type ParameterRules = {
   imageConfigOf(providerId: string): ImageConfigSchema
   /** What a chat request becomes at a route: the warnings of what is not sent, and the problems. */
   writeChat(

@@ -81,7 +81,7 @@ export const exportRows: Command = async (words, context) => {
 }
 
 /** How many rows each table has, but for those that have none. */
-export function tablesText(rows: Readonly<Record<string, number>>): string {
+function tablesText(rows: Readonly<Record<string, number>>): string {
   const tables = Object.entries(rows).filter(([, count]) => count > 0)
   return tables.map(([table, count]) => `  ${table}  ${count}`).join('\n')
 }
@@ -113,7 +113,7 @@ async function imports(file: string, context: CommandContext): Promise<Imported>
 }
 
 /** What a copy of a store holds, in one line. */
-export function contentsText({ accounts, keys, calls, newestCallAt, ...rest }: Contents): string {
+function contentsText({ accounts, keys, calls, newestCallAt, ...rest }: Contents): string {
   const newest = newestCallAt === null ? '' : `, the newest of ${dateText(newestCallAt)}`
   const cost = `$${usdText(BigInt(rest.costNanoUsd))}`
   const of = [`${rest.bytes} bytes`, counted(accounts, 'account'), counted(keys, 'key')]
@@ -121,7 +121,7 @@ export function contentsText({ accounts, keys, calls, newestCallAt, ...rest }: C
 }
 
 /** The same for `--json`. */
-export function contentsJson({ newestCallAt, costNanoUsd, ...rest }: Contents): object {
+function contentsJson({ newestCallAt, costNanoUsd, ...rest }: Contents): object {
   return {
     bytes: rest.bytes,
     schema: rest.schema,
@@ -146,7 +146,7 @@ function dateText(at: number): string {
  * The settings of a gateway whose store is a file. Throws a UsageError where it is a database, with
  * what does the same there.
  */
-export function embeddedConfig(
+function embeddedConfig(
   { readVariables }: CommandContext,
   instead: (database: string) => string,
 ): Config {

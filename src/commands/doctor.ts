@@ -80,7 +80,7 @@ type Diagnosis = {
 type Examined = { config: Config; secrets: Secrets; doubts: readonly string[] }
 
 /** Checks the store and all configured providers. */
-export async function diagnose({ config, secrets, doubts }: Examined): Promise<Diagnosis> {
+async function diagnose({ config, secrets, doubts }: Examined): Promise<Diagnosis> {
   const { endpoints, baseUrl, uploadDir } = config
   const [store, redis] = await Promise.all([
     checkStore(config, secrets),
@@ -107,7 +107,7 @@ export async function diagnose({ config, secrets, doubts }: Examined): Promise<D
 }
 
 /** The diagnosis as text, with the variables of the vendors that are not configured. */
-export function diagnosisText(found: Diagnosis): string {
+function diagnosisText(found: Diagnosis): string {
   const {
     node,
     address,

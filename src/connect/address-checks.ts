@@ -10,7 +10,7 @@ import { readObject } from './step.ts'
 import { wellKnown, type Target } from './target.ts'
 
 /** A check for all clients; `works` is reported when it passes. */
-export type AddressCheck = {
+type AddressCheck = {
   works: string
   /** The clients that a fault breaks; all if undefined. */
   whom?: readonly string[]

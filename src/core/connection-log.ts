@@ -54,7 +54,7 @@ export function clientOfUserAgent(userAgent: string | undefined): HeardClient | 
 }
 
 /** A text of which nothing is kept that may be a key, a token, or a part of one. */
-export function withoutSecrets(text: string): string {
+function withoutSecrets(text: string): string {
   return shortened(text, 10 * messageLengthMax)
     .replaceAll(/\b(?:mag|sk|pk|gsk|xai|key|ghp|AIza)[-_][\w-]{6,}/gi, '…')
     .replaceAll(/[\w+=-]{24,}/g, '…')

@@ -83,7 +83,7 @@ export type TracedExchange = {
 export type RequestTrace = Trace & { ended?(exchange: TracedExchange): void }
 
 /** Follows a call of a tool. */
-export type ToolTrace = Trace & { ended?(errorCode: string | undefined): void }
+type ToolTrace = Trace & { ended?(errorCode: string | undefined): void }
 
 /** Follows requests and the calls of tools; undefined for those that nobody follows. */
 export type Tracing = {

@@ -22,7 +22,7 @@ import { contextOf, type Operation, type OperationCall } from './operation.ts'
 /** The header of a request that names it for good, in lower case. */
 export const keyHeader = 'idempotency-key'
 /** The header of an answer that was given before. */
-export const replayedHeader = 'idempotent-replayed'
+const replayedHeader = 'idempotent-replayed'
 
 /** Answers a request that has an idempotency key. */
 type AnswerOnce = (

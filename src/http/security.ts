@@ -11,7 +11,7 @@ import type { SessionCookie } from './session-cookie.ts'
  * Identifies the caller by one security scheme of the contract; undefined when the request has no
  * credentials of that scheme. Throws a GatewayError for invalid credentials.
  */
-export type SecurityHandler = (request: IncomingMessage) => Promise<Caller> | Caller | undefined
+type SecurityHandler = (request: IncomingMessage) => Promise<Caller> | Caller | undefined
 
 /** A handler for each scheme; a missing one is a compile error. */
 export type SecurityHandlers = Record<SecurityScheme, SecurityHandler> & {
@@ -23,7 +23,7 @@ export type SecurityHandlers = Record<SecurityScheme, SecurityHandler> & {
 }
 
 /** Who has this session; rejects with `invalid_session` when it is over. */
-export type IdentifySession = (token: string) => Promise<PersonCaller>
+type IdentifySession = (token: string) => Promise<PersonCaller>
 
 type Options = {
   identify: Identify

@@ -74,7 +74,7 @@ export function startReports(options: Options): CallReports {
 }
 
 /** The log levels that clients have set (MCP specification, logging). */
-export type LogLevels = {
+type LogLevels = {
   /** Returns false for an unknown level. */
   set(client: Client, level: unknown): level is string
   wantsInfo(client: Client): boolean

@@ -24,7 +24,7 @@ export type Announce = (announcement: Announcement) => void
 type ToolClient = { keyId: string; sessionId?: string | undefined }
 
 /** A tool call, as those who listen hear of it. */
-export type CallTold = { tool: string; requestId: string; state: string; elapsedMs: number }
+type CallTold = { tool: string; requestId: string; state: string; elapsedMs: number }
 
 /** Announcements of one kind. */
 export type AnnouncementOf<Kind extends Announcement['kind']> = Extract<

@@ -2,7 +2,7 @@ import { RedisRefusal } from './redis-trouble.ts'
 import { openRedis, type Redis, type RedisOptions } from './redis.ts'
 
 /** What a look at a Redis has found; it holds no secret. */
-export type RedisFinding = { finding: string; healthy: boolean }
+type RedisFinding = { finding: string; healthy: boolean }
 
 const usedFor = 'limits, answers and announcements of all processes'
 

@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 
-export type ScriptWords = { keys: string[]; arguments: (string | Buffer)[] }
+type ScriptWords = { keys: string[]; arguments: (string | Buffer)[] }
 /** What is needed of the driver's commands. */
 export type ScriptRunner = {
   evalSha(sha1: string, words: ScriptWords): Promise<unknown>

@@ -14,7 +14,7 @@ type Entry<Operation, Answer> = {
 }
 
 /** Operations of one turn of the event loop, which are one message. */
-export type TurnGroups<Operation, Answer> = {
+type TurnGroups<Operation, Answer> = {
   /**
    * Resolves with the answer, or with undefined when there is none in time. `onLate` then hears what
    * has become of it: the answer, or undefined where nobody knows.

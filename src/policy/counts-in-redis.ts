@@ -80,7 +80,7 @@ type Options = {
   onJoint: () => void
 }
 
-export type CountsInRedis = Counts & {
+type CountsInRedis = Counts & {
   /** The number of processes at the last answer. */
   processes(): number
 }

@@ -1,12 +1,12 @@
 import { LRUCache } from 'lru-cache'
 
 /** What a call takes of a window: `points`; 0 takes nothing and reads the window. */
-export type WindowNeed = {
+type WindowNeed = {
   readonly of: { readonly key: string; readonly limit: number }
   readonly points: number
 }
 /** A limit of the calls that an owner has at once. */
-export type CallsNeed = { readonly ownerId: string; readonly limit: number }
+type CallsNeed = { readonly ownerId: string; readonly limit: number }
 
 /** The limits that are read. */
 export type Looked = {
@@ -61,7 +61,7 @@ export type Counts = {
   close(): Promise<void>
 }
 
-export type CountsInMemory = Counts & {
+type CountsInMemory = Counts & {
   take(needs: Needs): Taken
   look(needs: Looked): Counted
   /** The number of windows, and of owners of running calls. */

@@ -1,5 +1,5 @@
 /** A worker's process, as whoever supervises it sees it. */
-export type Supervised = {
+type Supervised = {
   readonly id: number
   readonly pid: number
   kill(signal: NodeJS.Signals): void
@@ -21,7 +21,7 @@ type Options = {
 }
 
 /** How a process ended. */
-export type HowEnded = { code: number | null; signal: NodeJS.Signals | null; signalNumber: number }
+type HowEnded = { code: number | null; signal: NodeJS.Signals | null; signalNumber: number }
 
 export type Supervisor = {
   /** Starts one worker, and the others when it has started. */

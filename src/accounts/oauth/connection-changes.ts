@@ -26,7 +26,7 @@ export function endConnection({ db, audit, clock }: Options, id: string, by: Act
 export type Ending = { by: Actor; audit: Pick<Audit, 'write'>; now: number }
 
 /** Ends connections in the transaction of what ends them, and writes each down. */
-export async function endConnections(
+async function endConnections(
   transaction: Transaction<Tables>,
   rows: readonly Pick<ApiKeysTable, 'id' | 'account_id'>[],
   { by, audit, now }: Ending,
@@ -45,7 +45,7 @@ export async function endConnections(
 }
 
 /** Removes what clients have of connections or of keys of their own. */
-export async function removeTokens(
+async function removeTokens(
   transaction: Transaction<Tables>,
   keyIds: readonly string[],
 ): Promise<void> {

@@ -17,7 +17,7 @@ type Options = {
   onSwept: (error?: unknown) => void
 }
 
-export type SweepLimits = {
+type SweepLimits = {
   oauthSweepMs?: number
   oauthSweepRowsMax?: number
   oauthUnusedClientTtlSeconds?: number

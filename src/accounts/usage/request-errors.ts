@@ -9,7 +9,7 @@ import { madeBy } from './sums.ts'
 type Schemas = components['schemas']
 
 /** Which failed calls are asked for; the texts are those of the contract's parameters. */
-export type ErrorsAsked = {
+type ErrorsAsked = {
   accountId: string
   mode: Schemas['Mode']
   from?: string | undefined

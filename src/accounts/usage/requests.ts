@@ -16,7 +16,7 @@ type Schemas = components['schemas']
 type RequestRecord = Schemas['RequestRecord']
 
 /** What calls are asked for; the texts are those of the contract's parameters. */
-export type RequestFilter = {
+type RequestFilter = {
   accountId: string
   from?: string | undefined
   to?: string | undefined

@@ -44,7 +44,7 @@ type Asked = {
 }
 
 /** The most that a call may cost on the routes that were checked. */
-export type UpperCosts = {
+type UpperCosts = {
   /** As asked, and whether it is known what the route may cost at most. */
   check(route: Route): Readiness
   /** In nano-dollars, on the dearest of these routes. */

@@ -36,7 +36,7 @@ const tokensBesidePicture = 1024
 const estimateFactor = 2
 
 /** What it is made from, as in a cost; `nanoUsd` is rounded up. */
-export type UpperCost = { nanoUsd: number; lines: readonly CostLine[]; multiplier: bigint }
+type UpperCost = { nanoUsd: number; lines: readonly CostLine[]; multiplier: bigint }
 
 /**
  * The most that such a call costs: no cost that `costOf` gives for less is above it. Undefined when no

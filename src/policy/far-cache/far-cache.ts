@@ -10,7 +10,7 @@ export type FarCache = {
   /** Whether it is there now; never rejects. Undefined when it is not taken. */
   set(key: string, answer: Remembered, ttlMs: number): Promise<boolean> | undefined
 }
-export type FarEntry = {
+type FarEntry = {
   answer: Remembered
   /** How long it is still kept there, by the clock there: those of the processes may differ. */
   leftMs: number
@@ -23,10 +23,10 @@ export type FarBytes = {
   write(name: string, bytes: Buffer, ttlMs: number): Promise<void>
 }
 /** What lies under a name: `strange` is no bytes at all, or more of them than were asked for. */
-export type FarRead = { bytes: Buffer; leftMs: number } | 'strange' | undefined
+type FarRead = { bytes: Buffer; leftMs: number } | 'strange' | undefined
 
 /** What became of a question or of an answer to be kept there. */
-export type FarOutcome =
+type FarOutcome =
   | 'hit'
   | 'miss'
   /** It did not answer in time, or with an error. */

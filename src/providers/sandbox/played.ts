@@ -3,7 +3,7 @@ import type { Target, Warning } from '../../core/model.ts'
 import { functionsOnly } from '../wire/function-tools.ts'
 
 /** What the sandbox has to know of the model that it plays. */
-export type Played = {
+type Played = {
   contextWindow?: number
   reasons: boolean
   /** Its answers hold its reasoning as `reasoning_content`. */

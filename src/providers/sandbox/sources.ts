@@ -2,7 +2,7 @@ import type { PictureSize } from './scene/svg.ts'
 
 type Frame = PictureSize & { left: number; top: number }
 /** An input picture at its place, as pixels. */
-export type SourceLayer = {
+type SourceLayer = {
   input: Buffer
   raw: { width: number; height: number; channels: 4 }
   left: number

@@ -4,7 +4,7 @@ import { noMemory } from '../transport/drawing.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 
 /** An answer as the events that it is made of; it rests until somebody listens. */
-export type EventSource = {
+type EventSource = {
   answer: OpenAnswer
   /** Hands over whole events, several at once where they came so. */
   listen(onEvents: (events: Buffer) => void): void
@@ -205,7 +205,7 @@ const carriageReturn = 0x0d
 const emptyLine = Buffer.from('\n\n')
 
 /** Where the last whole event ends: after an empty line. */
-export function endOfEvents(bytes: Buffer): number {
+function endOfEvents(bytes: Buffer): number {
   const at = bytes.lastIndexOf(emptyLine)
   return at < 0 ? 0 : at + emptyLine.length
 }

@@ -39,7 +39,7 @@ export type Around = {
 }
 
 /** A call in a span, which ends when both are over. */
-export type FollowedCall = Trace & { end(finish: (endTime: number) => void): void }
+type FollowedCall = Trace & { end(finish: (endTime: number) => void): void }
 
 /** A try that has not ended, or whose stream goes on. */
 type OpenTry = { span: Span; labels: Attributes; startedAt: number; firstChunkSeconds?: number }

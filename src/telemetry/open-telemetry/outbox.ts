@@ -7,7 +7,7 @@ export type Losses = {
   /** An export is over, with an error or without. */
   exported(signal: Signal, error?: Error): void
 }
-export type Signal = 'traces' | 'metrics'
+type Signal = 'traces' | 'metrics'
 
 type Watched = {
   exporter: SpanExporter

@@ -49,7 +49,7 @@ export type Time = keyof typeof timeWords
 export type Thing = { name: ThingName; colour: string | undefined; count: number }
 
 /** What a prompt asks for. */
-export type Idea = {
+type Idea = {
   things: Thing[]
   places: Set<PlaceName>
   time: Time | undefined
