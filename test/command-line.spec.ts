@@ -72,7 +72,9 @@ describe('the commands', () => {
     expect(made.code, made.stderr).to.equal(0)
     const refused = await create('mine', 'own/House-2')
     expect(refused).to.include({ code: 2, stdout: '' })
-    expect(refused.stderr).to.contain("no model 'own/House-2'. Did you mean 'own/House-1'?")
+    expect(refused.stderr).to.contain(
+      "model 'own/House-2' does not exist. Did you mean 'own/House-1'?",
+    )
     const { db } = await store()
     const rows = await db.selectFrom('api_keys').select(['name', 'allowed_models']).execute()
     expect(rows).to.deep.equal([

@@ -15,7 +15,7 @@ const wrong: Wrong[] = [
   { words: 'keys create --mode test --name mine --expires-in-days 0', says: /above 0/ },
   {
     words: 'keys create --mode test --name mine --models gpt5.2',
-    says: /no model 'gpt5\.2'\. Did you mean 'gpt-5\.2'\?/,
+    says: /model 'gpt5\.2' does not exist\. Did you mean 'gpt-5\.2'\?/,
   },
   {
     words: 'keys create --mode test --name mine --models gpt-5.2,,gpt-5.5',
@@ -23,7 +23,7 @@ const wrong: Wrong[] = [
   },
   {
     words: 'keys create --mode test --name mine --models nobody/gpt-5.2-turbo',
-    says: /no model 'nobody\/gpt-5\.2-turbo'/,
+    says: /model 'nobody\/gpt-5\.2-turbo' does not exist/,
   },
   ...['Infinity', '1e3', '36501', '-1'].map((days) => ({
     words: `keys create --mode test --name mine --expires-in-days=${days}`,

@@ -11,12 +11,12 @@ import { undescribedModel } from './undescribed.ts'
 
 export type CatalogOptions = {
   rows: readonly CatalogModel[]
-  /** Ids of rows that say nothing of what a model can do. */
+  /** Ids of rows that do not state the model's capabilities. */
   undescribedIds?: ReadonlySet<string>
   /** Endpoints whose models are not in the catalog; `*` accepts any model name. */
   undescribed: readonly { provider: string; models: '*' | readonly string[] }[]
   aliases: Readonly<Record<string, string>>
-  /** Names of the providers in front of their models' names, besides their ids. */
+  /** Further prefixes of model names by provider id, such as `qwen` for `alibaba`. */
   prefixes: NamePrefixes
   defaultImageModel: string
   clock: () => number
@@ -39,7 +39,7 @@ type Configured = Pick<
   CatalogOptions,
   'rows' | 'aliases' | 'prefixes' | 'defaultImageModel' | 'clock'
 > & {
-  /** The operator's own prices and models, which were checked. */
+  /** The operator's prices and models, already validated. */
   catalog: OwnEntries
   endpoints: readonly { id: string; models: '*' | readonly string[] | 'catalog' }[]
 }
@@ -58,7 +58,7 @@ export function configuredCatalog({ endpoints, catalog, ...options }: Configured
   })
 }
 
-/** The rows of the catalog as the operator's settings change them. */
+/** The catalog's rows with the operator's changes applied. */
 export function configuredRows({
   rows,
   catalog: entries,
@@ -70,7 +70,7 @@ export function configuredRows({
 
 type Defaults = { defaultImageModel: string; defaultToolImageModel: string }
 
-/** One sentence for each default model that retires or is not there. */
+/** One warning per default model that is deprecated, deactivated or not in the catalog. */
 export function retiringDefaults(catalog: Catalog, defaults: Defaults): string[] {
   const names = {
     default_image_model: defaults.defaultImageModel,
@@ -78,11 +78,11 @@ export function retiringDefaults(catalog: Catalog, defaults: Defaults): string[]
   }
   return Object.entries(names).flatMap(([setting, name]) => {
     const model = catalog.get(name)
-    if (model === undefined) return `${setting}: there is no model '${name}'.`
+    if (model === undefined) return `${setting}: the model '${name}' does not exist.`
     const { id, status, deactivated_at: end, successor } = catalog.describe(model).row
     if (status === 'active') return []
-    const until = end === undefined ? '' : `, its end is ${end}`
-    const next = successor === undefined ? '' : `, its successor ${successor}`
+    const until = end === undefined ? '' : `, end date ${end}`
+    const next = successor === undefined ? '' : `, successor ${successor}`
     return `${setting}: ${id} is ${status}${until}${next}.`
   })
 }
@@ -107,13 +107,13 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const recent = new LRUCache<string, Model>({ max: recentModelsMax })
 
   const lookUp = (name: string): Model | undefined => {
-    const known = names.exact.get(name) ?? recent.get(name)
-    if (known !== undefined) return known
+    const found = names.exact.get(name) ?? recent.get(name)
+    if (found !== undefined) return found
     const model = openModel(name) ?? names.read(name)
     if (model !== undefined) recent.set(name, model)
     return model
   }
-  /** A model of an endpoint that takes any name. */
+  /** A model of an endpoint that accepts any model name. */
   const openModel = (name: string): Model | undefined => {
     if (plainName(name) === undefined) return undefined
     const [provider = '', ...rest] = name.split('/')
@@ -132,7 +132,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
     if (successor === undefined) {
       throw new GatewayError(
         'model_deactivated',
-        `The model '${model.row.id}' was deactivated${date ? ` on ${date}` : ''}. Choose another one.`,
+        `The model '${model.row.id}' was deactivated${date ? ` on ${date}` : ''}. Choose another model.`,
         { param: 'model', progress: { model: model.row } },
       )
     }
@@ -160,19 +160,19 @@ export function createCatalog(options: CatalogOptions): Catalog {
   }
 }
 
-/** Whether a name in lower case is that of the row's family or provider. */
+/** Whether a lower-case name is the row's family or provider. */
 function isOf({ family, provider }: CatalogModel, plain: string): boolean {
   return family.toLowerCase() === plain || provider.toLowerCase() === plain
 }
 
-/** The status of a row at a Unix time in milliseconds: announced dates take effect on their own. */
+/** Status of a row at a Unix time in milliseconds; announced dates take effect by themselves. */
 export function statusAt(row: CatalogModel, nowMs: number): CatalogModel['status'] {
   const past = (date: string | undefined) => date !== undefined && Date.parse(date) <= nowMs
   if (row.status === 'deactivated' || past(row.deactivated_at)) return 'deactivated'
   return row.status === 'deprecated' || past(row.deprecated_at) ? 'deprecated' : 'active'
 }
 
-/** When a row's model ends, Unix time in milliseconds: each call asks for it. */
+/** When a model is deactivated, Unix time in milliseconds. Cached, since every call reads it. */
 function endOf(row: CatalogModel): number {
   let end = ends.get(row)
   if (end === undefined) {
@@ -185,7 +185,7 @@ function endOf(row: CatalogModel): number {
 
 const ends = new WeakMap<CatalogModel, number>()
 
-/** A model as it is at a Unix time in milliseconds: its status, its prices and those to come. */
+/** A model at a Unix time in milliseconds: its status, its prices and future price changes. */
 function modelAt(model: Model, nowMs: number): Model {
   const { row, prices } = model
   const { price_changes: changes = [], ...rest } = row

@@ -16,31 +16,31 @@ type Parameter = components['schemas']['ModelParameter']
 /** What the vendors know of parameters. */
 type ParameterRules = {
   imageConfigOf(providerId: string): ImageConfigSchema
-  /** What a chat request becomes at a route: the warnings of what is not sent, and the problems. */
+  /** Translates a chat request for a route: warnings of dropped parameters, and problems. */
   writeChat(
     request: ChatRequest,
     target: Target,
   ): { warnings: readonly Warning[]; problems: readonly unknown[] }
 }
 
-/** The parameters that a model takes by its first way, with their values and bounds. */
+/** The parameters that a model accepts on its first route, with their values and bounds. */
 export type ParametersOf = (target: Target) => Parameter[]
 
-/** They depend on the settings and the catalog alone, and are found out once. */
+/** The result depends only on the settings and the catalog, so it is cached per model. */
 export function createParameters(rules: ParameterRules): ParametersOf {
-  const known = new Map<string, Parameter[]>()
+  const cached = new Map<string, Parameter[]>()
   const find = (target: Target): Parameter[] =>
     makesImages(target.model) ? imageParameters(target.model, rules) : chatParameters(target, rules)
   return (target) => {
     const { row, undescribed } = target.model
     if (undescribed) return []
-    const parameters = known.get(row.id) ?? find(target)
-    known.set(row.id, parameters)
+    const parameters = cached.get(row.id) ?? find(target)
+    cached.set(row.id, parameters)
     return parameters
   }
 }
 
-/** What each parameter is tried with: a vendor that would leave it out does not take it. */
+/** A sample value per parameter; a vendor that drops the sample does not support the parameter. */
 const samples: Readonly<Partial<Record<keyof ChatRequest, unknown>>> = {
   temperature: 0.7,
   top_p: 0.5,
@@ -81,7 +81,7 @@ function chatParameters(target: Target, { writeChat }: ParameterRules): Paramete
     .map(([name]) => ({ name, ...requestParameters.chat[name], ...ownBounds(row, name) }))
 }
 
-/** What the catalog itself knows. */
+/** Whether the model has the capability that a parameter needs. */
 function isAble({ capabilities }: CatalogModel, name: string): boolean {
   if (name === 'tools') return capabilities.tools
   if (name === 'stream') return capabilities.streaming
@@ -90,14 +90,14 @@ function isAble({ capabilities }: CatalogModel, name: string): boolean {
 }
 
 function ownBounds(row: CatalogModel, name: string): RequestParameter {
-  if (name === 'temperature') return known({ maximum: row.temperature_max })
-  if (name === 'max_completion_tokens') return known({ maximum: row.max_output_tokens })
-  return name === 'reasoning_effort' ? known({ values: row.chat?.efforts }) : {}
+  if (name === 'temperature') return defined({ maximum: row.temperature_max })
+  if (name === 'max_completion_tokens') return defined({ maximum: row.max_output_tokens })
+  return name === 'reasoning_effort' ? defined({ values: row.chat?.efforts }) : {}
 }
 
 type Given = { [Name in keyof RequestParameter]: RequestParameter[Name] | undefined }
 
-function known(given: Given): RequestParameter {
+function defined(given: Given): RequestParameter {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
 }
 
@@ -106,11 +106,11 @@ function imageParameters({ row }: Model, { imageConfigOf }: ParameterRules): Par
   if (image === undefined) return []
   const { size, reference_images_min: least, reference_images_max: most } = image
   const listed = (values: string[] | undefined) => values !== undefined && { values }
-  // False for a parameter that the model does not take.
+  // False for a parameter that the model does not support.
   const own: Record<string, RequestParameter | false> = {
     n: {},
     images: most > 0 && { minimum: least, maximum: most },
-    size: size.kind !== 'none' && (size.kind === 'list' ? known({ values: size.sizes }) : {}),
+    size: size.kind !== 'none' && (size.kind === 'list' ? defined({ values: size.sizes }) : {}),
     quality: listed(image.qualities),
     output_format: {},
     output_compression: {},
@@ -125,13 +125,13 @@ function imageParameters({ row }: Model, { imageConfigOf }: ParameterRules): Par
     image_size: 'image_size' in config && size.kind !== 'none' && sizesIn(size),
     seed: 'seed' in config && capabilities['seed'] === true && {},
   }
-  const tell = (bounds: Readonly<Record<string, RequestParameter>>, prefix = '') => {
-    return ([name, told]: [string, RequestParameter | false]): Parameter[] =>
-      told === false ? [] : [{ name: prefix + name, ...bounds[name], ...told }]
+  const describe = (bounds: Readonly<Record<string, RequestParameter>>, prefix = '') => {
+    return ([name, given]: [string, RequestParameter | false]): Parameter[] =>
+      given === false ? [] : [{ name: prefix + name, ...bounds[name], ...given }]
   }
   return [
-    ...Object.entries(own).flatMap(tell(requestParameters.image)),
-    ...Object.entries(ownConfig).flatMap(tell(config, 'image_config.')),
+    ...Object.entries(own).flatMap(describe(requestParameters.image)),
+    ...Object.entries(ownConfig).flatMap(describe(config, 'image_config.')),
   ]
 }
 
@@ -140,5 +140,5 @@ function sizesIn({
   sizes,
   kind,
 }: NonNullable<CatalogModel['image']>['size']) {
-  return known({ values: kind === 'classes' ? classes : kind === 'list' ? sizes : undefined })
+  return defined({ values: kind === 'classes' ? classes : kind === 'list' ? sizes : undefined })
 }

@@ -3,18 +3,18 @@ import type { Model } from '../core/model.ts'
 import { readPrices } from '../core/money/price.ts'
 import { nearName } from '../core/words/near-name.ts'
 
-/** Other names of a provider in front of a model's name, by the provider's id. */
+/** Further prefixes of model names by provider id, such as `qwen` for `alibaba`. */
 export type NamePrefixes = Readonly<Record<string, readonly string[]>>
 
-/** The models of the catalog by name. */
+/** Finds the catalog's models by name. */
 export type Names = {
   /** By id, alias or snapshot, or by id without its provider where that is unambiguous. */
   exact: ReadonlyMap<string, Model>
-  /** By a name as people write it elsewhere (docs/behaviour.md#names-and-defaults). */
+  /** By a name in another spelling (docs/behaviour.md#names-and-defaults). */
   read(name: string): Model | undefined
 }
 
-/** A name in lower case and without the spaces around it; undefined for what can be none. */
+/** A name trimmed and in lower case; undefined if it cannot be the name of a model. */
 export function plainName(name: string): string | undefined {
   if (!schemaChecks.ModelName(name)) return undefined
   const plain = name.trim().toLowerCase()
@@ -27,13 +27,13 @@ export function createNames(
   ownIds: ReadonlySet<string> = new Set(),
 ): Names {
   const exact = exactNames(models)
-  // The names of an operator's own endpoint are its own, to the letter.
+  // Names at the operator's own endpoints must match exactly.
   const loose = looseNames(models.filter(({ row }) => !ownIds.has(row.provider)))
   const providers = new Map(
     Object.entries(prefixes).flatMap(([id, others]) => [id, ...others].map((one) => [one, id])),
   )
 
-  /** A model by its name without a prefix, at one provider or anywhere. */
+  /** A model by its name without prefix, at one provider or at any. */
   const find = (plain: string, provider?: string): Model | undefined => {
     const scope = provider === undefined ? '' : `${provider}/`
     return loose.get(scope + looseKey(plain))
@@ -51,7 +51,7 @@ export function createNames(
       let plain = plainName(name)
       if (plain === undefined) return undefined
       let found = readPlain(plain)
-      // `google/models/…` has two prefixes, and no name has more.
+      // A name has at most two prefixes, as in `google/models/…`.
       for (let step = 0; step < 2 && found === undefined; step++) {
         const slash = plain.indexOf('/')
         const provider = providers.get(plain.slice(0, slash))
@@ -64,11 +64,11 @@ export function createNames(
   }
 }
 
-/** What vendors write behind a name: `-2025-08-07`, `-20250929`, `-0709`, `-001`, `-latest`. */
+/** Date and version suffixes of vendors: `-2025-08-07`, `-20250929`, `-0709`, `-001`, `-latest`. */
 const dated =
   /^(.+?)[-@](latest|(?:preview-)?(?:\d{4}-\d{2}-\d{2}|\d{2}-\d{2}|\d{8}|\d{6}|\d{4}|\d{3}))$/
 
-/** Other spellings of one name: letter case, and dots, spaces or underscores for dashes. */
+/** One key for all spellings of a name: lower case; dots, spaces and underscores are dashes. */
 function looseKey(name: string): string {
   return name.toLowerCase().replaceAll(/[._ ]/g, '-')
 }
@@ -89,7 +89,7 @@ function exactNames(models: readonly Model[]): Map<string, Model> {
   return names
 }
 
-/** Models by loose key, alone and with their provider; a name that means several means none. */
+/** Models by loose key, with and without provider; undefined for an ambiguous key. */
 function looseNames(models: readonly Model[]): Map<string, Model | undefined> {
   const names = new Map<string, Model | undefined>()
   const strong = new Set<string>()
@@ -98,7 +98,7 @@ function looseNames(models: readonly Model[]): Map<string, Model | undefined> {
     if (known?.row.id === model.row.id && known.row.upstream_model === model.row.upstream_model) {
       return
     }
-    // A model's own names win over the names that vendors have for it.
+    // The catalog's names of a model take precedence over its names at the vendor.
     if (strong.has(key) && !isOwn) return
     names.set(key, names.has(key) && strong.has(key) === isOwn ? undefined : model)
     if (isOwn) strong.add(key)
@@ -124,8 +124,8 @@ function tailOf(id: string): string {
 }
 
 /**
- * A dated version of a model, which is asked for by its own name. It can do what the model can; its
- * price is that of the model for sure only where the catalog lists it.
+ * A dated version of a model, requested from the vendor by its dated name. It has the model's
+ * capabilities; its price is doubtful unless the catalog lists the version.
  */
 function snapshotOf({ row, undescribed }: Model, upstreamModel: string, isListed: boolean): Model {
   const doubtful = isListed ? row.doubtful : [...(row.doubtful ?? []), 'pricing' as const]

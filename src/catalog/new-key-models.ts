@@ -7,14 +7,14 @@ import { plainName, type NamePrefixes, nearModel } from './names.ts'
 type Known = {
   catalog: Pick<Catalog, 'find' | 'list'>
   endpoints: readonly { id: string; models: string | readonly string[] }[]
-  /** The vendors, with the other names that they have in front of a model's. */
+  /** Vendors with the further prefixes of their model names. */
   prefixes: NamePrefixes
 }
 
 /**
- * The ids of the models that a new key may call, each asked for in any way that a call may name it.
- * What only a vendor's own list knows is taken as it is written, behind the vendor: `openai/<name>`.
- * Throws `invalid_value` for what is no model, with one that is probably meant.
+ * The ids of the models that a new key may call, each given by any name that a call may use. A name
+ * outside the catalog is accepted as `vendor/name`, since the vendor may offer the model. Throws
+ * `invalid_value` for an unknown model, with the closest name.
  */
 export function keyModelIds(names: readonly string[], known: Known): string[] {
   return [...new Set(names.map((name, index) => idOf(name, `models[${index}]`, known)))]
@@ -36,7 +36,7 @@ function idOf(asked: string, param: string, { catalog, endpoints, prefixes }: Kn
   const near = nearModel(asked, known) ?? nearName(asked, listed)
   const meant = near === undefined ? '' : ` Did you mean '${near}'?`
   throw noKeyModel(
-    `There is no model '${asked.slice(0, 100)}'.${meant} One that only its vendor knows is named as provider/model.`,
+    `The model '${asked.slice(0, 100)}' does not exist.${meant} Write a model outside the catalog as provider/model.`,
     param,
   )
 }
@@ -45,7 +45,7 @@ function noKeyModel(message: string, param: string): GatewayError {
   return new GatewayError('invalid_value', message, { param })
 }
 
-/** `openai/<name>` of a vendor, by any of its names; an operator's endpoint says itself what it has. */
+/** `openai/<name>` for any prefix of a vendor; own endpoints list their models themselves. */
 function vendorsOwn(asked: string, prefixes: NamePrefixes): string | undefined {
   const slash = asked.indexOf('/')
   if (slash < 0) return undefined

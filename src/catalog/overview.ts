@@ -18,7 +18,7 @@ type Options = {
   clock: () => number
 }
 
-/** The models that a caller may use, or the one that is named, with their routes. Throws `model_not_found`. */
+/** The models that a caller may use, or the named one, with routes. Throws `model_not_found`. */
 export function describeCatalog(
   options: Options,
   caller: Caller,
@@ -29,12 +29,12 @@ export function describeCatalog(
     name === undefined
       ? catalog.list({ includeDeactivated: true }, (model) => routes.mayUse(model, caller)).models
       : [catalog.describe(findModel(options, caller, name))]
-  const attempts = Map.groupBy(recent?.attempts ?? [], placeOf)
+  const attempts = Map.groupBy(recent?.attempts ?? [], routeKeyOf)
   const data = models.map((model) => entryOf(model, attempts, options))
   return { object: 'list', measured: recent?.measured ?? null, data }
 }
 
-/** One that has ended is found too. Throws `model_not_found`. */
+/** Also finds deactivated models. Throws `model_not_found`. */
 function findModel({ catalog, routes }: Options, caller: Caller, name: string): Model {
   const model = catalog.get(name) ?? routes.peek(name, caller)
   if (model === undefined || !routes.mayUse(model, caller)) throw new ModelNotFound(name)
@@ -66,11 +66,17 @@ function routeOf(way: Way, attempts: ByRoute, options: Options): Schemas['Catalo
     circuit: state,
     circuit_until: state === 'open' ? new Date(options.clock() + leftMs).toISOString() : null,
     health: measuresOf(
-      attempts.get(placeOf({ provider: id, upstreamModel: way.upstreamModel })) ?? [],
+      attempts.get(routeKeyOf({ provider: id, upstreamModel: way.upstreamModel })) ?? [],
     ),
   }
 }
 
-function placeOf({ provider, upstreamModel }: { provider: string; upstreamModel: string }): string {
+function routeKeyOf({
+  provider,
+  upstreamModel,
+}: {
+  provider: string
+  upstreamModel: string
+}): string {
   return `${provider}/${upstreamModel}`
 }

@@ -6,33 +6,33 @@ import { createNames, type NamePrefixes } from './names.ts'
 import { complaintsAboutRow } from './row-complaints.ts'
 import { undescribedModel } from './undescribed.ts'
 
-/** What an operator says of models, by their names: members of a catalog row; null is to have none. */
+/** The operator's changes by model name: members of a catalog row; null removes a member. */
 export type OwnEntries = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 type Members = Readonly<Record<string, unknown>>
 type SchemaError = NonNullable<typeof catalogModelCheck.errors>[number]
 
 type OwnRows = {
-  /** The catalog's rows as the operator has them, and then the operator's own. */
+  /** The catalog's rows with the operator's changes, followed by the operator's own models. */
   rows: CatalogModel[]
-  /** Ids of own models of which nobody says what they can do. */
+  /** Ids of the operator's models without capabilities. */
   undescribed: ReadonlySet<string>
-  /** What is against the schema, by the path in gateway.yaml. */
+  /** Schema violations; `instancePath` is the path in gateway.yaml. */
   errors: readonly SchemaError[]
-  /** What is wrong besides. */
+  /** Other errors, one sentence each. */
   complaints: readonly string[]
 }
 
 type Options = {
   rows: readonly CatalogModel[]
   entries: OwnEntries
-  /** The vendors, with the names that stand before their models'. */
+  /** Vendors with the further prefixes of their model names. */
   prefixes: NamePrefixes
   /** The ids of the operator's endpoints. */
   endpointIds: readonly string[]
 }
 
-/** The rows of the catalog with what an operator's settings say of models. */
+/** Applies the operator's settings to the catalog's rows. */
 export function ownRows({ rows, entries, prefixes, endpointIds }: Options): OwnRows {
   const models = rows.map((row) => ({ row, prices: readPrices(row), undescribed: false }))
   const names = createNames(models, prefixes)
@@ -68,7 +68,7 @@ export function ownRows({ rows, entries, prefixes, endpointIds }: Options): OwnR
   return { rows: [...changed, ...added], undescribed, errors, complaints }
 }
 
-/** The row of a model that the catalog lacks, as far as its name and its entry say which one it is. */
+/** A row for a new model; undefined if neither its name nor its entry names a provider. */
 function newRow(name: string, entry: Members, providerIds: readonly string[]) {
   const slash = name.indexOf('/')
   const { provider = name.slice(0, Math.max(0, slash)), upstream_model: upstream } = entry
@@ -79,7 +79,7 @@ function newRow(name: string, entry: Members, providerIds: readonly string[]) {
   return { ...row, id: name, name: upstreamModel, ...modalitiesOf(entry) }
 }
 
-/** What a model takes and gives, unless its entry says it itself. */
+/** Input and output modalities derived from an entry's capabilities. */
 function modalitiesOf({ capabilities }: Members): Partial<CatalogModel> {
   if (typeof capabilities !== 'object' || capabilities === null) return {}
   const can = (what: string) => (capabilities as Members)[what] === true
@@ -91,12 +91,12 @@ function modalitiesOf({ capabilities }: Members): Partial<CatalogModel> {
   }
 }
 
-/** A row with the members of an entry; those of `pricing` and `capabilities` one by one. */
+/** A row with an entry's members; `pricing` and `capabilities` are merged member by member. */
 function merged(base: CatalogModel, entry: Members): Members {
   const { pricing, capabilities, ...more } = entry
   return withoutNulls({
     ...base,
-    // An announced change is of the vendor's price.
+    // Announced price changes apply to the vendor's prices, not to the operator's.
     ...('pricing' in entry ? { price_changes: undefined } : {}),
     doubtful: base.doubtful?.filter((what) => !(what in entry)),
     ...more,
@@ -106,12 +106,12 @@ function merged(base: CatalogModel, entry: Members): Members {
   })
 }
 
-/** The catalog's prices beside own ones. */
+/** The catalog's prices that still apply next to the operator's. */
 function besideOwn(base: CatalogModel['pricing'], own: unknown): Members {
   if (typeof own !== 'object' || own === null) return base
   const { input_per_million_tokens: input } = own as Members
   const prices: Record<string, unknown> = { ...base }
-  // Own prices of pictures are those that are paid.
+  // The operator's picture prices are exact.
   if ('per_image' in own) delete prices['per_image_is_estimate']
   for (const name of ['image_input_per_million_tokens', 'audio_input_per_million_tokens']) {
     const isText = name in prices && prices[name] === base.input_per_million_tokens
@@ -120,7 +120,7 @@ function besideOwn(base: CatalogModel['pricing'], own: unknown): Members {
   return prices
 }
 
-/** What is no table stays as it is, for the check to complain about. */
+/** Returns a value that is not an object unchanged; the schema check reports it. */
 function membersOf(base: object, own: unknown): unknown {
   if (own === undefined) return base
   const isTable = typeof own === 'object' && own !== null && !Array.isArray(own)
@@ -140,7 +140,7 @@ function placed(error: SchemaError, name: string): SchemaError {
 function nothingSuch(meant: string | undefined): string {
   const near = meant === undefined ? '' : ` Did you mean '${meant}'?`
   return (
-    `there is no such model in the catalog.${near} ` +
-    "One that it lacks is named '<provider>/<upstream model>', with a vendor or an id in providers."
+    `this model is not in the catalog.${near} ` +
+    "Name a new model '<provider>/<upstream model>'; the provider is a vendor or an id in providers."
   )
 }

@@ -2,8 +2,8 @@ import type { CatalogModel, Target } from '../core/model.ts'
 import { pricesAt, readPrices } from '../core/money/price.ts'
 
 /**
- * Prices to compare routes by: nano-dollars for a million input plus a million output tokens of the
- * route's upstream model today, which need not be the model that the caller asked for.
+ * Prices for comparing routes: nano-dollars for a million input plus a million output tokens of the
+ * route's upstream model today, which may differ from the requested model.
  */
 export function createPriceOf(
   rows: readonly CatalogModel[],

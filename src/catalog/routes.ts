@@ -8,13 +8,13 @@ import type { VendorModels } from './vendor-models.ts'
 
 type Options = {
   catalog: Catalog
-  /** What the configured vendors have beyond the catalog. */
+  /** Models of the configured vendors outside the catalog. */
   vendorModels: VendorModels
   /** The configured providers by id. */
   providers: ReadonlyMap<string, Provider>
-  /** The providers of test keys: one for each route of a model, and a second for a single one. */
+  /** Sandbox providers for test keys: one per route, and a standby for models with one route. */
   sandbox: { routes: readonly Provider[]; standby: Provider }
-  /** The operator's routes by a name of the model, each as `provider` or `provider/upstream model`. */
+  /** The operator's routes by model name, each as `provider` or `provider/upstream model`. */
   routes: Readonly<Record<string, readonly string[]>>
   /** The setting that would enable a provider. */
   settingFor: (providerId: string) => string | undefined
@@ -24,10 +24,10 @@ type Options = {
 type Target = { provider: string; upstreamModel: string }
 type Found = { model: Model; warnings: Warning[] }
 
-/** Routes by the operator's settings, else by the catalog; only configured providers count. */
+/** Routes from the operator's settings or else the catalog, through configured providers only. */
 export function createRouteTable(options: Options): RouteTable & Ways {
   const { catalog, vendorModels, providers, sandbox } = options
-  const idOf = (name: string) => known(() => catalog.find(name).model.row.id) ?? name
+  const idOf = (name: string) => foundOrUndefined(() => catalog.find(name).model.row.id) ?? name
   const targets = createTargets(options, idOf)
   const keyModels = createKeyModels(idOf)
 
@@ -41,7 +41,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
   const usable = (model: Model, caller: Caller) =>
     keyModels.mayUse(model, caller) && routesOf(model, caller).length > 0
 
-  /** Test keys know the catalog alone: what they are answered must not depend on what others ask. */
+  /** Test keys see the catalog only: their answers must not depend on lists that others loaded. */
   const find = (name: string, caller: Caller): Found => {
     try {
       return catalog.find(name)
@@ -69,7 +69,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
     const { models } = catalog.list({}, (model) => usable(model, caller))
     return new ModelNotFound(error.asked, nearModel(error.asked, models), error.param!)
   }
-  /** Looks again once the vendors' lists are read, where a name is not known. */
+  /** Repeats the look-up of an unknown name after the vendors' lists have been loaded. */
   const learned = <T>(caller: Caller, look: () => T): T | Promise<T> => {
     try {
       return look()
@@ -85,7 +85,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
   return {
     routes: (names, caller) => learned(caller, () => findRoutes(names, caller)),
     model: (name, caller) => learned(caller, () => find(name, caller).model),
-    peek: (name, caller) => known(() => find(name, caller).model),
+    peek: (name, caller) => foundOrUndefined(() => find(name, caller).model),
     usable,
     mayUse: keyModels.mayUse,
     ways: (model) =>
@@ -96,7 +96,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
   }
 }
 
-/** Which providers there are is no business of a key that may not use them. */
+/** Omits candidates that the key may not use. */
 function narrowed(
   { asked, candidates, param }: AmbiguousModel,
   isUsable: (model: Model) => boolean,
@@ -107,14 +107,14 @@ function narrowed(
     : new ModelNotFound(asked, own[0]?.row.id, param!)
 }
 
-/** What a look-up gives; an error says where the name stands: `model`, then `models`. */
+/** Runs a look-up; its errors name the parameter, `model` or `models[n]`. */
 function placed<T>(place: number, look: () => T): T {
   try {
     return look()
   } catch (error) {
     if (place === 0 || !(error instanceof GatewayError)) throw error
     const param = `models[${place - 1}]`
-    // Suggestions come later, and need the name that was asked for.
+    // Suggestions are added later and need the requested name.
     if (error instanceof ModelNotFound) throw new ModelNotFound(error.asked, undefined, param)
     if (error instanceof AmbiguousModel)
       throw new AmbiguousModel(error.asked, error.candidates, param)
@@ -122,8 +122,8 @@ function placed<T>(place: number, look: () => T): T {
   }
 }
 
-/** What a look-up gives; undefined when it throws a GatewayError. */
-function known<T>(look: () => T): T | undefined {
+/** The result of a look-up; undefined when it throws a GatewayError. */
+function foundOrUndefined<T>(look: () => T): T | undefined {
   try {
     return look()
   } catch (error) {
@@ -132,7 +132,7 @@ function known<T>(look: () => T): T | undefined {
   }
 }
 
-/** The ways to each model: the operator's, else the provider of its row. */
+/** The targets of each model: the operator's routes, or else the provider of its row. */
 function createTargets(
   { routes }: Pick<Options, 'routes'>,
   idOf: (name: string) => string,

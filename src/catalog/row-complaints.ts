@@ -1,7 +1,7 @@
 import type { CatalogModel } from '../core/model.ts'
 import { nearName } from '../core/words/near-name.ts'
 
-/** What is wrong with a row that keeps to its schema, one sentence each. */
+/** Errors in a row that the schema cannot express, one sentence each. */
 export function complaintsAboutRow(
   row: CatalogModel,
   all: readonly CatalogModel[],
@@ -36,7 +36,9 @@ function aboutNames(
       .map((alias) => `.aliases: '${alias}' is another model's name. Leave it out.`),
     ...(successor === undefined || (next !== undefined && next.status !== 'deactivated')
       ? []
-      : [`.successor: there is no model '${successor}' that answers. Name another one.`]),
+      : [
+          `.successor: the model '${successor}' does not exist or is deactivated. Name another model.`,
+        ]),
   ]
 }
 
@@ -55,10 +57,10 @@ function aboutAbilities({ capabilities, image }: CatalogModel, all: readonly Cat
         name,
         known.filter((one) => others.has(one)),
       )
-      return `.capabilities: there is no '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`}`
+      return `.capabilities: unknown capability '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`}`
     }),
     ...(draws && image === undefined
-      ? ['.image: a model that makes pictures needs its sizes, as in src/catalog/models.']
+      ? ['.image: an image model needs its sizes, as in src/catalog/models.']
       : []),
     ...(!draws && image !== undefined
       ? ['.image: set image_generation or image_edit in capabilities, or leave image out.']
@@ -77,15 +79,15 @@ function aboutDates(row: CatalogModel): string[] {
   }))
   const unreal = [...life, ...changes].filter(({ date }) => !isDay(date))
   return [
-    ...unreal.map(({ name, date }) => `.${name}: ${date} is no day. Write it as 2026-11-22.`),
+    ...unreal.map(({ name, date }) => `.${name}: '${date}' is not a date. Write it as 2026-11-22.`),
     ...(isRising(life.map(({ date }) => date))
       ? []
-      : [': released_at, deprecated_at and deactivated_at come in this order.']),
+      : [': released_at, deprecated_at and deactivated_at must be in this order.']),
     ...(isRising(changes.map(({ date }) => date))
       ? []
       : ['.price_changes: put the earliest first.']),
     ...(row.status === 'deprecated' && row.deprecated_at === undefined
-      ? ['.deprecated_at: say since when it is deprecated.']
+      ? ['.deprecated_at: set the date since when it is deprecated.']
       : []),
   ]
 }
@@ -103,7 +105,7 @@ function aboutPrices({
   return [
     ...((input === undefined) === hasOutput
       ? [
-          `.pricing.${missing}: prices of input and output belong together. Set it too, 0 for nothing.`,
+          `.pricing.${missing}: input and output prices must be set together. Set it too; 0 means free.`,
         ]
       : []),
     ...(isRising(tiers.map((tier) => String(tier.input_tokens_above).padStart(16, '0')))

@@ -1,7 +1,7 @@
 import type { CatalogModel, Model } from '../core/model.ts'
 import { readPrices } from '../core/money/price.ts'
 
-/** A model that is not in the catalog: any chat feature may work, and no price is known. */
+/** A model outside the catalog: it may support any chat feature, and its price is unknown. */
 export function undescribedModel(provider: string, name: string): Model {
   const capabilities = {
     chat: true,

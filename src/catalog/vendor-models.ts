@@ -4,36 +4,36 @@ import type { Model } from '../core/model.ts'
 import { plainName, type NamePrefixes } from './names.ts'
 import { undescribedModel } from './undescribed.ts'
 
-/** The models of the vendors' own lists, beyond the catalog. */
+/** Models from the vendors' own lists that are not in the catalog. */
 export type VendorModels = {
   /**
-   * The model of a name in the lists that are known, undescribed and without a price. Throws
-   * an AmbiguousModel for a name that several vendors have.
+   * Finds a name in the loaded lists; the model has no capabilities or prices. Throws
+   * AmbiguousModel if several vendors list the name.
    */
   find(name: string): Model | undefined
-  /** Reads the lists that are missing or old; undefined when there are none. Never rejects. */
+  /** Loads missing and expired lists; undefined if all are fresh. Never rejects. */
   learn(): Promise<void> | undefined
 }
 
 type Options = {
-  /** Gives the names of a vendor's own list; rejects when it cannot be had. */
+  /** Fetches the model names of a vendor; rejects on failure. */
   lists: ReadonlyMap<string, (signal: AbortSignal) => Promise<readonly string[]>>
   prefixes: NamePrefixes
   limits: { modelListTtlSeconds: number; modelListTimeoutMs?: number }
   monotonic: () => number
 }
 
-/** A vendor's names by their lower case, and until when nobody asks for them again. */
+/** A vendor's names by lower-case name; its list is not fetched again before `until`. */
 type Known = { names: ReadonlyMap<string, string>; until: number; reading?: Promise<void> }
 
 /** Callers may name any model: only the most recently used ones are kept. */
 const modelsMax = 1000
-/** How long a vendor whose list cannot be had is left alone. */
+/** Delay before a list that failed is fetched again. */
 const retryMs = 30_000
-/** A call waits for the list; without it the name is unknown. */
+/** Calls wait for the list; without it the name counts as unknown. */
 const listTimeoutMs = 3000
 
-/** Asks each vendor at most once in a while, and only after a name that nobody knows. */
+/** Fetches each list at most once per `modelListTtlSeconds`, and only for an unknown name. */
 export function createVendorModels({ lists, prefixes, limits, monotonic }: Options): VendorModels {
   const { modelListTtlSeconds, modelListTimeoutMs = listTimeoutMs } = limits
   const known = new Map<string, Known>()
@@ -45,14 +45,14 @@ export function createVendorModels({ lists, prefixes, limits, monotonic }: Optio
   const read = async (id: string, list: (signal: AbortSignal) => Promise<readonly string[]>) => {
     const before = known.get(id)?.names ?? new Map<string, string>()
     try {
-      const told = await list(AbortSignal.timeout(modelListTimeoutMs))
-      const names = told.filter((name) => plainName(name) !== undefined)
+      const listed = await list(AbortSignal.timeout(modelListTimeoutMs))
+      const names = listed.filter((name) => plainName(name) !== undefined)
       known.set(id, {
         names: new Map(names.map((one) => [plainName(one)!, one])),
         until: monotonic() + modelListTtlSeconds * 1000,
       })
     } catch {
-      // The names of an earlier list still count; the failure itself concerns no caller.
+      // The earlier names stay valid; callers do not see the failure.
       known.set(id, { names: before, until: monotonic() + retryMs })
     }
   }

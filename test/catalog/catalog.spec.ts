@@ -87,22 +87,22 @@ describe('finding a model', () => {
     })
   }
 
-  it('repeats only the start of a name that is not found', () => {
+  it('quotes only the start of an unknown name', () => {
     const error = refusal(() => create(rows).find('x'.repeat(100_000)))
     expect(error.message).to.have.length.below(300)
   })
 
-  it("takes an operator's alias before a model of that name", () => {
+  it("prefers an operator's alias to a model of that name", () => {
     const aliases = { alone: 'acme/twin' }
     expect(create(rows, { aliases }).find('alone').model.row.id).to.equal('acme/twin')
   })
 
-  it('takes a name of a model before the short name of another', () => {
+  it('prefers the name of a model to the short name of another model', () => {
     const both = [row('acme/painter'), row('painter')]
     expect(create(both).find('painter').model.row.id).to.equal('painter')
   })
 
-  it('finds any model of an endpoint that takes any, and says that nobody has described it', () => {
+  it('finds any model of an endpoint that accepts any name, as undescribed', () => {
     const catalog = create(rows, { undescribed: [{ provider: 'own', models: '*' }] })
     const { model } = catalog.find('own/meta/llama:8b')
     expect(model).to.include({ undescribed: true })
@@ -150,7 +150,7 @@ describe('a model at the end of its life', () => {
     expect(error.message).to.include("'old' was deactivated on 2027-01-01")
   })
 
-  it('is followed by its successor, with a warning', () => {
+  it('is replaced by its successor, with a warning', () => {
     const replaced = { ...old, successor: 'next', aliases: ['ancient'] }
     const { model, warnings } = at('2027-01-01', [replaced, next]).find('ancient')
     expect(model.row.id).to.equal('next')
@@ -164,7 +164,7 @@ describe('a model at the end of its life', () => {
     ])
   })
 
-  it('is followed through a chain of successors, with a warning for each', () => {
+  it('is replaced along a chain of successors, with a warning for each', () => {
     const first = { ...old, successor: 'middle' }
     const middle = row('middle', { status: 'deactivated', successor: 'next' })
     const { model, warnings } = at('2027-01-01', [first, middle, next]).find('old')
@@ -199,17 +199,17 @@ describe('listing models', () => {
     })
   }
 
-  it('cuts the list at the limit, and tells how many there are', () => {
+  it('truncates the list at the limit and returns the total', () => {
     const { models, total } = create(rows).list({ limit: 2 }, all)
     expect({ ids: ids(models), total }).to.deep.equal({ ids: ['a', 'b'], total: 3 })
   })
 
-  it('leaves out what the caller cannot use', () => {
+  it('omits models that the caller cannot use', () => {
     const { models, total } = create(rows).list({}, (model) => model.row.id !== 'a')
     expect({ ids: ids(models), total }).to.deep.equal({ ids: ['b', 'd'], total: 2 })
   })
 
-  it('shows the listed models of endpoints, and not those that nobody listed', () => {
+  it('shows the models that endpoints list, and no others', () => {
     const undescribed = [
       { provider: 'own', models: ['x'] },
       { provider: 'open', models: '*' as const },
@@ -219,7 +219,7 @@ describe('listing models', () => {
   })
 })
 
-describe('names that people use elsewhere', () => {
+describe('model names in other spellings', () => {
   const rows = [
     row('gpt-9.1-mini', { upstream_model: 'gpt-9.1-mini', snapshots: ['gpt-9.1-mini-2026-08-07'] }),
     row('acme/painter', { upstream_model: 'painter-251128', aliases: ['artist'] }),
@@ -259,7 +259,7 @@ describe('names that people use elsewhere', () => {
     })
   }
 
-  it('cost little, however long and strange they are', () => {
+  it('take little CPU time, however long they are', () => {
     for (const name of ['x'.repeat(1_000_000), '/'.repeat(1_000_000), '-2026'.repeat(200_000)]) {
       const find = () => refusal(() => catalog.find(name))
       expect(cpuMs(() => expect(find().code).to.equal('model_not_found'))).to.be.below(50)
@@ -286,7 +286,7 @@ describe('a model whose price will change', () => {
     { date: '2027-01-01', usd: '2', ahead: ['2027-02-01'] },
     { date: '2027-02-01', usd: '3', ahead: [] },
   ]) {
-    it(`is listed at $${usd} on ${date}, with what follows`, () => {
+    it(`is listed at $${usd} on ${date}, with later changes`, () => {
       const catalog = create(rows, { clock: () => day(date) })
       const { models } = catalog.list({}, () => true)
       for (const { row } of [models[0]!, catalog.describe(catalog.find('sale').model)]) {

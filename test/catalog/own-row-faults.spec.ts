@@ -28,7 +28,7 @@ describe('an entry of the setting catalog', () => {
   const faults: { entry: object; says: RegExp }[] = [
     { entry: { 'gpt-5.4-mni': {} }, says: /^catalog\.gpt-5\.4-mni: .* mean 'gpt-5\.4-mini'\?/ },
     { entry: { 'GPT-4.1': {} }, says: /^catalog\.GPT-4\.1: .* mean 'gpt-4\.1'\?/ },
-    { entry: { 'none/m': {} }, says: /^catalog\.none\/m: there is no such model/ },
+    { entry: { 'none/m': {} }, says: /^catalog\.none\/m: this model is not in the catalog/ },
     {
       entry: { m: { provider: 'none', upstream_model: 'm' } },
       says: /^catalog\.m\.provider: 'none' is neither a vendor nor an id in providers/,
@@ -47,11 +47,11 @@ describe('an entry of the setting catalog', () => {
     },
     {
       entry: { 'own/m': { capabilities: { vison: true } } },
-      says: /^catalog\.own\/m\.capabilities: there is no 'vison'\. Did you mean 'vision'\?/,
+      says: /^catalog\.own\/m\.capabilities: unknown capability 'vison'\. Did you mean 'vision'\?/,
     },
     {
       entry: { 'own/m': { capabilities: { image_generation: true } } },
-      says: /^catalog\.own\/m\.image: a model that makes pictures needs its sizes/,
+      says: /^catalog\.own\/m\.image: an image model needs its sizes/,
     },
     { entry: { 'own/m': { context_window: 0 } }, says: /context_window must be at least 1/ },
     { entry: { 'own/m': { colour: 'red' } }, says: /^catalog\.own\/m: .*'colour'/ },
@@ -61,10 +61,10 @@ describe('an entry of the setting catalog', () => {
     { entry: { 'own/m': { successor: 'own/m' } }, says: /^catalog\.own\/m\.successor/ },
     { entry: { 'own/m': { aliases: ['gpt-4.1'] } }, says: /^catalog\.own\/m\.aliases: 'gpt-4\.1'/ },
     { entry: { 'own/m': { status: 'deprecated' } }, says: /^catalog\.own\/m\.deprecated_at/ },
-    { entry: { 'own/m': { released_at: '2026-02-30' } }, says: /2026-02-30 is no day/ },
+    { entry: { 'own/m': { released_at: '2026-02-30' } }, says: /'2026-02-30' is not a date/ },
     {
       entry: { 'own/m': { released_at: '2026-02-03', deactivated_at: '2026-02-01' } },
-      says: /come in this order/,
+      says: /must be in this order/,
     },
     {
       entry: { 'qwen-image-plus': {}, 'alibaba/qwen-image-plus': {} },
@@ -72,14 +72,14 @@ describe('an entry of the setting catalog', () => {
     },
   ]
   for (const { entry, says } of faults) {
-    it(`is refused: ${JSON.stringify(entry)}`, () => {
-      const told = complaints(entry)
-      expect(told).to.have.length(1)
-      expect(told[0]).to.match(says)
+    it(`is rejected: ${JSON.stringify(entry)}`, () => {
+      const messages = complaints(entry)
+      expect(messages).to.have.length(1)
+      expect(messages[0]).to.match(says)
     })
   }
 
-  it('may say anything that a row of the catalog says, with prices as numbers or texts', () => {
+  it('may set any member of a catalog row, with prices as numbers or strings', () => {
     const entry = {
       'own/m': {
         name: 'M',

@@ -9,7 +9,7 @@ import { startUpstream, type Upstream } from '../support/upstream.ts'
 
 const free = { input_per_million_tokens: 0, output_per_million_tokens: 0 }
 
-describe('the prices and models of an operator', () => {
+describe('the operator’s prices and models', () => {
   let upstream: Upstream
   let gateway: TestGateway
   before(async () => {
@@ -58,7 +58,7 @@ describe('the prices and models of an operator', () => {
     return headers.get('x-gateway-cost-usd')
   }
 
-  it('are what an answer costs', async () => {
+  it('determine the cost of an answer', async () => {
     // Nine tokens of input, four of output.
     expect(await costOf('own/seer')).to.equal('0.017002')
     expect(await costOf('own/free')).to.equal('0')
@@ -67,7 +67,7 @@ describe('the prices and models of an operator', () => {
     expect(row).to.include({ cost_nano_usd: 17_002_000, cost_status: 'exact' })
   })
 
-  it('take the place of members alone: the price of output is still the catalog’s', async () => {
+  it('replace single members: the price of output is still the catalog’s', async () => {
     const answer = await gateway.fetch('/v1/models/gpt-4.1')
     const model = (await answer.json()) as { name: string; pricing: object }
     expect(model.name).to.equal('Ours')
@@ -78,18 +78,18 @@ describe('the prices and models of an operator', () => {
     expect(await costOf('gpt-4.1')).to.equal('0.000095')
   })
 
-  it('of text are those of pictures and sound that cost what text does', async () => {
+  it('also apply to images and audio that cost the same as text', async () => {
     const answer = await gateway.fetch('/v1/models/gemini-2.5-flash-lite')
     const { pricing } = (await answer.json()) as { pricing: object }
     expect(pricing).to.include({
       input_per_million_tokens: '7',
       image_input_per_million_tokens: '7',
-      // The catalog's is another than that of text.
+      // The catalog's price of audio differs from that of text.
       audio_input_per_million_tokens: '0.3',
     })
   })
 
-  it('are listed, by the HTTP API and by the tool', async () => {
+  it('are listed by the HTTP API and by the MCP tool', async () => {
     const answer = await gateway.fetch('/v1/models', { key: gateway.liveKey })
     const { data } = (await answer.json()) as { data: { id: string; context_window?: number }[] }
     expect(data.map(({ id }) => id)).to.include.members(['own/free', 'own/seer', 'openai/gpt-new'])
@@ -102,7 +102,7 @@ describe('the prices and models of an operator', () => {
     expect(text).to.contain('$1000 input, $2000.5 output')
   })
 
-  it('say what a model can do, which is checked then; without that nothing is', async () => {
+  it('are checked against the capabilities of a model, if it has any', async () => {
     const tools = [{ type: 'function', function: { name: 'f', parameters: { type: 'object' } } }]
     const refused = await ask('own/seer', { tools })
     await expectError(refused, { status: 400, code: 'model_capability_mismatch', param: 'tools' })
@@ -115,12 +115,12 @@ describe('the prices and models of an operator', () => {
     expect((await ask('own/seer', { messages: [{ role: 'user', content }] })).status).to.equal(200)
   })
 
-  it('retire a model in favour of another', async () => {
+  it('replace a deactivated model by its successor', async () => {
     const answer = await ask('own/old')
     expect(answer.headers.get('x-gateway-model')).to.equal('own/seer')
   })
 
-  it('change by a reload, from the next call on; what was answered is remembered', async () => {
+  it('change with a reload from the next call on; cached answers stay', async () => {
     const settings = (usd: number, more: object = {}) => ({
       limits: quickLimits,
       providers: [ownProvider('own', upstream)],
@@ -130,7 +130,7 @@ describe('the prices and models of an operator', () => {
       variables: { OWN_API_KEY: 'sk-own-0123456789abcdef' },
       file: settings(1),
     })
-    const told = async (content = 'hello') => {
+    const cacheAndCost = async (content = 'hello') => {
       const { headers } = await other.post(
         '/v1/chat/completions',
         { model: 'own/free', messages: [{ role: 'user', content }] },
@@ -138,12 +138,12 @@ describe('the prices and models of an operator', () => {
       )
       return [headers.get('x-gateway-cache'), headers.get('x-gateway-cost-usd')]
     }
-    expect(await told()).to.deep.equal(['miss', '0.000009'])
+    expect(await cacheAndCost()).to.deep.equal(['miss', '0.000009'])
     const answer = await other.reload(settings(2))
     expect(await answer.json()).to.deep.include({ changed: ['catalog'] })
-    expect(await told()).to.deep.equal(['hit', '0'])
-    expect(await told('anew')).to.deep.equal(['miss', '0.000018'])
+    expect(await cacheAndCost()).to.deep.equal(['hit', '0'])
+    expect(await cacheAndCost('anew')).to.deep.equal(['miss', '0.000018'])
     await other.reload(settings(2, { capabilities: { tools: false } }))
-    expect(await told()).to.deep.equal(['miss', '0.000018'])
+    expect(await cacheAndCost()).to.deep.equal(['miss', '0.000018'])
   })
 })

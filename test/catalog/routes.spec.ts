@@ -32,9 +32,9 @@ function tableOf(providerIds: string[], routes: Record<string, string[]> = {}) {
   return { table, catalog, ways }
 }
 
-/** What is known is found at once. */
+/** Models in the catalog are found synchronously. */
 function found<T>(looked: T | Promise<T>): T {
-  if (looked instanceof Promise) throw new Error('It was looked for elsewhere.')
+  if (looked instanceof Promise) throw new Error('The look-up was asynchronous.')
   return looked
 }
 
@@ -49,7 +49,7 @@ function refusal(run: () => unknown): GatewayError {
 }
 
 describe('the routes to a model', () => {
-  it('lead to the provider of its row, by the name that it has there', () => {
+  it('lead to the provider of its row, with its name at the provider', () => {
     const { ways } = tableOf(['google'])
     expect(ways(['gemini-3-pro-image-preview'])).to.deep.equal([
       { provider: 'google', upstreamModel: 'gemini-3-pro-image' },
@@ -65,14 +65,14 @@ describe('the routes to a model', () => {
     ])
   })
 
-  it("are the operator's by whatever name of the model he wrote", () => {
+  it("are the operator's for any name of the model", () => {
     const { ways } = tableOf(['own'], { 'openai/GPT-5.2': ['own/gpt-five'] })
     for (const name of ['gpt-5.2', 'openai/gpt-5.2', 'gpt-5.2-2025-12-11']) {
       expect(ways([name])).to.deep.equal([{ provider: 'own', upstreamModel: 'gpt-five' }])
     }
   })
 
-  it('of several models follow each other', () => {
+  it('of several models are tried in their order', () => {
     const { ways } = tableOf(['openai', 'mistral'])
     const [first, second] = ways(['gpt-5.2', 'gpt-5.5'])
     expect([first?.upstreamModel, second?.upstreamModel]).to.deep.equal(['gpt-5.2', 'gpt-5.5'])
@@ -87,7 +87,7 @@ describe('the routes to a model', () => {
     expect(providersOf(ways(['gpt-5.5'], test))).to.deep.equal(['sandbox', 'standby'])
   })
 
-  it('are missing when no provider is configured: 503, with the setting that would help', () => {
+  it('are missing when no provider is configured: 503 names the setting', () => {
     const { ways, table, catalog } = tableOf([])
     const error = refusal(() => ways(['gemini-3-pro-image-preview']))
     expect(error).to.include({ code: 'no_provider_configured', status: 503, param: 'model' })
@@ -98,7 +98,7 @@ describe('the routes to a model', () => {
     expect(table.usable(model, test)).to.equal(true)
   })
 
-  it('name the model to fall back on that nobody knows', () => {
+  it('name an unknown fallback model', () => {
     const { table } = tableOf(['openai'])
     for (const [names, param] of [
       [['gpt-9'], 'model'],
@@ -109,7 +109,7 @@ describe('the routes to a model', () => {
     }
   })
 
-  it('are closed to a key for other models: 403, also as a second choice', () => {
+  it('are refused to a key for other models: 403, also as a fallback', () => {
     const { ways, table, catalog } = tableOf(['openai'])
     const limited = { ...live, models: ['gpt-5.2'] }
     expect(ways(['gpt-5.2'], limited)).to.have.length(1)

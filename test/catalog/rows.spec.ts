@@ -13,7 +13,7 @@ const duplicates = (names: readonly string[]) =>
   names.filter((name, index) => names.indexOf(name) !== index)
 
 describe('the rows of the catalog', () => {
-  it('all keep to their schema, in files named after their provider', () => {
+  it('match their schema, in files named after their provider', () => {
     const files = readdirSync(join(projectFolder, 'src/catalog/models'))
     expect(rows).to.have.length.above(100)
     expect(files.every((name) => name.endsWith('.json'))).to.equal(true)
@@ -25,7 +25,7 @@ describe('the rows of the catalog', () => {
     expect(names).to.not.include('auto')
   })
 
-  it('are found by id, by alias and, where it names one model alone, without the provider', () => {
+  it('are found by id, by alias and, if unambiguous, without the provider', () => {
     const live = rows.filter(({ status }) => status !== 'deactivated')
     const catalog = createCatalog({
       rows,
@@ -49,13 +49,13 @@ describe('the rows of the catalog', () => {
     expect(without).to.deep.equal([])
   })
 
-  it('say since when a model is deprecated, since the header tells the day', () => {
+  it('have the date of a deprecation, which a header reports', () => {
     for (const { id, status, deprecated_at: old } of rows) {
       if (status === 'deprecated') expect(old, id).to.be.a('string')
     }
   })
 
-  it('say why something is doubtful', () => {
+  it('have a note that explains doubtful members', () => {
     for (const row of rows.filter(({ doubtful }) => doubtful !== undefined)) {
       expect(row.note, row.id).to.be.a('string')
       for (const limit of ['context_window', 'max_output_tokens'] as const) {
@@ -64,7 +64,7 @@ describe('the rows of the catalog', () => {
     }
   })
 
-  it('have snapshots that bear the name of their model, and a date', () => {
+  it('have snapshots with the name of their model and a date', () => {
     for (const { id, upstream_model: name, snapshots = [] } of rows) {
       for (const one of snapshots) {
         expect(one.startsWith(`${name}-`), `${id} ${one}`).to.equal(true)
@@ -73,7 +73,7 @@ describe('the rows of the catalog', () => {
     }
   })
 
-  it('have successors that answer themselves', () => {
+  it('have successors that are not deactivated', () => {
     const byId = new Map(rows.map((row) => [row.id, row]))
     for (const { id, successor } of rows.filter((row) => row.successor !== undefined)) {
       expect(byId.get(successor!), `${id} -> ${successor}`).to.not.equal(undefined)
@@ -81,7 +81,7 @@ describe('the rows of the catalog', () => {
     }
   })
 
-  it('have real dates, in the order of a life', () => {
+  it('have valid dates in chronological order', () => {
     for (const { id, released_at: born, deprecated_at: old, deactivated_at: gone } of rows) {
       const dates = [born, old, gone].filter((date) => date !== undefined)
       for (const date of dates) expect(Date.parse(date), `${id} ${date}`).to.be.above(0)
@@ -89,7 +89,7 @@ describe('the rows of the catalog', () => {
     }
   })
 
-  it('make images where they say how, and the other way round', () => {
+  it('have image settings exactly if they make images', () => {
     for (const { id, capabilities, image, output_modalities: makes } of rows) {
       const able = capabilities.image_generation || capabilities.image_edit
       expect(image !== undefined, id).to.equal(able)
@@ -97,7 +97,7 @@ describe('the rows of the catalog', () => {
     }
   })
 
-  it('give image models sizes, classes and pictures in numbers that fit each other', () => {
+  it('have consistent sizes, size classes and limits for image models', () => {
     for (const { id, image } of images) {
       const { size, images_per_call_max: most, reference_images_min: least } = image!
       expect(most, id).to.be.at.least(1)
@@ -122,18 +122,18 @@ describe('the rows of the catalog', () => {
   })
 })
 
-/** The prices of today and those to come. */
+/** Today's and announced prices. */
 function eachPricing() {
   return rows.flatMap(({ id, pricing, price_changes: changes = [] }) =>
     [pricing, ...changes.map((change) => change.pricing)].map((one) => ({ id, pricing: one })),
   )
 }
 
-/** Their vendor gives them away. */
+/** Free models of a vendor. */
 const free = new Set(['zai/glm-4.7-flash'])
 
 describe('the prices of the catalog', () => {
-  it('are decimals of dollars that nothing is lost of', () => {
+  it('are decimal dollars that convert to nano-dollars exactly', () => {
     for (const { id, pricing } of eachPricing()) {
       const texts = [pricing, ...(pricing.tiers ?? [])].flatMap((prices) =>
         Object.values(prices).filter((value) => typeof value === 'string'),
@@ -143,7 +143,7 @@ describe('the prices of the catalog', () => {
     }
   })
 
-  it('change on real days, one after the other', () => {
+  it('change on valid dates in ascending order', () => {
     for (const { id, price_changes: changes = [] } of rows) {
       const days = changes.map(({ from }) => from)
       for (const day of days) expect(Date.parse(day), id).to.be.above(0)
@@ -151,14 +151,14 @@ describe('the prices of the catalog', () => {
     }
   })
 
-  it('have a date on which they end where the note says that they do', () => {
+  it('have an end date if the note mentions one', () => {
     const ending = rows.filter(({ note = '' }) => /introductory|promotion|until/i.test(note))
     expect(ending.map(({ id }) => id)).to.include('gemini-4-argon')
     const without = ending.filter(({ price_changes: changes = [] }) => changes.length === 0)
     expect(without.map(({ id }) => id)).to.deep.equal([])
   })
 
-  it('are multiplied for tiers by something, each once', () => {
+  it('have one multiplier per service tier', () => {
     for (const { id, pricing } of eachPricing()) {
       const tiers = pricing.service_tiers ?? []
       expect(duplicates(tiers.map((tier) => tier.service_tier)), id).to.deep.equal([])
@@ -166,14 +166,14 @@ describe('the prices of the catalog', () => {
     }
   })
 
-  it('of pictures end with one that fits any picture of the kind', () => {
+  it('of pictures end with an unbounded price', () => {
     for (const { id, pricing } of eachPricing()) {
       const bounds = (pricing.per_image ?? []).map((row) => row.pixels_max)
       if (bounds.some((most) => most !== undefined)) expect(bounds.at(-1), id).to.equal(undefined)
     }
   })
 
-  it('rise by tiers in the order of their thresholds', () => {
+  it('have tiers in ascending order of thresholds', () => {
     for (const { id, pricing } of rows) {
       const thresholds = (pricing.tiers ?? []).map((tier) => tier.input_tokens_above)
       expect(
@@ -184,7 +184,7 @@ describe('the prices of the catalog', () => {
     }
   })
 
-  it('of Gemini’s pictures are those of tokens, which the price of a picture estimates', () => {
+  it('of Gemini’s pictures are per token, with an estimate per picture', () => {
     const drawn = images.filter(({ provider }) => provider === 'google')
     expect(drawn).to.have.length.above(5)
     for (const { id, pricing } of drawn) {
@@ -194,7 +194,7 @@ describe('the prices of the catalog', () => {
     }
   })
 
-  it('are doubtful where the note says that they are of a reseller, or not known', () => {
+  it('are doubtful if the note says that they are unknown or a reseller’s', () => {
     const unsure = rows.filter(
       ({ note = '', pricing }) =>
         Object.keys(pricing).length > 0 && /price[^;.]*(?:resell|not known)/i.test(note),
@@ -204,7 +204,7 @@ describe('the prices of the catalog', () => {
     expect(sure.map(({ id }) => id)).to.deep.equal([])
   })
 
-  it('have in each tier what they have below it', () => {
+  it('have the same members in each tier', () => {
     for (const { id, pricing } of eachPricing()) {
       const names = Object.keys(pricing).filter((name) => /(?:input|write|output)_per/.test(name))
       for (const tier of pricing.tiers ?? []) expect(tier, id).to.include.all.keys(names)
@@ -217,7 +217,7 @@ describe('the prices of the catalog', () => {
     expect(without.map(({ id }) => id)).to.deep.equal([])
   })
 
-  it('ask no more for a cached token than for a plain one', () => {
+  it('are not higher for cached tokens than for others', () => {
     for (const { id, pricing } of rows) {
       for (const price of [pricing, ...(pricing.tiers ?? [])]) {
         const { input_per_million_tokens: plain, cached_input_per_million_tokens: cached } = price
@@ -227,7 +227,7 @@ describe('the prices of the catalog', () => {
     }
   })
 
-  it('are list prices, not off by a factor: a million tokens cost cents to hundreds of dollars', () => {
+  it('are plausible: a million tokens cost cents to hundreds of dollars', () => {
     for (const row of rows) {
       const { id } = row
       const used = { ...noUsage, outputTokens: 1_000_000 }
