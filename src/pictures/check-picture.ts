@@ -4,13 +4,13 @@ import type { CheckPicture, NamedAddress, Picture } from '../core/image/image.ts
 import type { Warning } from '../core/model.ts'
 import { pictureBytesMax, pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
-import { isInsideHost } from './public-address.ts'
+import { isPrivateHost } from './public-address.ts'
 import { isWhole } from './whole.ts'
 
-/** A conversion decodes the whole picture, at four bytes a pixel: 200 MB. */
+/** A conversion decodes the picture at four bytes per pixel: 200 MB. */
 const pixelsMax = 50_000_000
 
-/** No vendor that says what it reads takes less (docs/vendors.md#input-pictures). */
+/** The smallest side that vendors document (docs/vendors.md#input-pictures). */
 const sideMin = 8
 
 /** A PNG, JPEG or WebP that is complete and within the limits. Throws a GatewayError. */
@@ -21,7 +21,7 @@ export function checkPicture(base64: Pieces, param: string): Picture {
   }
   checkSize(picture, param)
   if (isWhole(picture)) return picture
-  // Vendors would refuse it too, each with another message.
+  // Vendors would refuse it too, each with a different message.
   throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
 }
 
@@ -29,12 +29,12 @@ type Size = { width: number; height: number }
 
 function checkSize({ width, height }: Size, param: string): void {
   if (width * height > pixelsMax || width * height === 0) {
-    const told = `The image has ${width}x${height} pixels; ${pixelsMax} in all are allowed.`
-    throw refusal('invalid_value', told, param)
+    const message = `The image has ${width}x${height} pixels; at most ${pixelsMax} are allowed.`
+    throw refusal('invalid_value', message, param)
   }
   if (Math.min(width, height) < sideMin) {
-    const told = `The image has ${width}x${height} pixels, and models read none with a side below ${sideMin}.`
-    throw refusal('invalid_value', told, param)
+    const message = `The image has ${width}x${height} pixels; each side must have at least ${sideMin}.`
+    throw refusal('invalid_value', message, param)
   }
 }
 
@@ -54,13 +54,13 @@ export const checkNamedPicture: CheckPicture = (named, texts, warnings) => {
 }
 
 /**
- * The address as it was read, since other programs read some spellings as another host. Throws a
- * GatewayError when its host leads inside: a vendor or an own endpoint may fetch it by itself.
+ * The normalised address, since other programs parse some spellings as a different host. Throws a
+ * GatewayError for a host in a private network: a vendor or own endpoint may fetch the address.
  */
 function publicAddress({ address, param }: NamedAddress): string {
   const url = URL.parse(address)
-  if (url === null) throw refusal('invalid_value', 'This is no https address.', param)
-  if (!isInsideHost(url)) return url.href
+  if (url === null) throw refusal('invalid_value', 'This is not an https address.', param)
+  if (!isPrivateHost(url)) return url.href
   throw refusal('invalid_value', 'The image was not fetched: The address is not public.', param)
 }
 
@@ -72,7 +72,7 @@ function gifSize(base64: Pieces): Size {
 }
 
 const readByAll = new Set(['png', 'jpeg', 'webp'])
-/** Other names of a kind. */
+/** Synonyms of media types. */
 const synonyms: Readonly<Record<string, string>> = {
   'image/jpg': 'image/jpeg',
   'image/pjpeg': 'image/jpeg',
@@ -80,11 +80,11 @@ const synonyms: Readonly<Record<string, string>> = {
   'image/x-ms-bmp': 'image/bmp',
   'image/heif': 'image/heic',
 }
-/** Media types that contradict a picture's bytes, unless they are its own; others say nothing. */
-const telling = new Set([...[...pictureKinds].map((kind) => `image/${kind}`), 'image/svg+xml'])
+/** Image types that are recognised by their bytes, so that a wrong media type is noticed. */
+const recognisable = new Set([...[...pictureKinds].map((kind) => `image/${kind}`), 'image/svg+xml'])
 const unspecific = new Set(['', 'application/octet-stream', 'binary/octet-stream'])
 
-/** The address with the true media type; a warning says when it named another kind. */
+/** The data URL with its true media type; warns if it named a different one. */
 function labelled(
   { address, param }: { address: string; param: string },
   kind: string,
@@ -95,7 +95,7 @@ function labelled(
   const truth = `image/${kind}`
   if (mediaType === truth) return address
   const named = synonyms[mediaType] ?? mediaType
-  const isOther = named.startsWith('image/') ? telling.has(named) : !unspecific.has(named)
+  const isOther = named.startsWith('image/') ? recognisable.has(named) : !unspecific.has(named)
   if (isOther && named !== (synonyms[truth] ?? truth)) {
     const reason = `The data URL says ${mediaType}, but its ${bytes} bytes are ${truth}. Write data:${truth};base64,…`
     warnings.push({ param, requested: mediaType, applied: truth, reason })

@@ -4,8 +4,8 @@ import type { ImageFormat, Picture } from '../core/image/image.ts'
 type File = { read: (start: number, length: number) => Buffer; bytes: number }
 
 /**
- * Whether a picture's file carries content credentials: a C2PA manifest, by which its vendor signs
- * it (C2PA specification 2.2, appendix A.3). The manifest is found, not checked.
+ * Whether a picture's file carries content credentials: a C2PA manifest, signed by its vendor
+ * (C2PA specification 2.2, appendix A.3). The signature is not verified.
  */
 export function hasContentCredentials({ format, base64 }: Picture): boolean {
   return finders[format]({ read: base64Bytes(base64), bytes: decodedLength(base64) })
@@ -17,10 +17,10 @@ const finders: Record<ImageFormat, (file: File) => boolean> = {
   webp: inWebp,
 }
 
-/** More than stand before the pixels of real files; it bounds the work for others. */
+/** More parts than real files have before their pixels; bounds the work on malicious files. */
 const partsMax = 1000
 
-/** A chunk `caBX`. */
+/** Looks for a chunk `caBX`. */
 function inPng({ read, bytes }: File): boolean {
   for (let at = 8, part = 0; at + 12 <= bytes && part < partsMax; part++) {
     const head = read(at, 8)
@@ -32,7 +32,7 @@ function inPng({ read, bytes }: File): boolean {
 
 const [startOfScan, applicationSegment11] = [0xda, 0xeb]
 
-/** JUMBF boxes in segments APP11, which begin with `JP`. */
+/** Looks for JUMBF boxes: segments APP11 that begin with `JP`. */
 function inJpeg({ read, bytes }: File): boolean {
   for (let at = 2, part = 0; at + 6 <= bytes && part < partsMax; part++) {
     const segment = read(at, 6)
@@ -43,7 +43,7 @@ function inJpeg({ read, bytes }: File): boolean {
   return false
 }
 
-/** A chunk `C2PA`. */
+/** Looks for a chunk `C2PA`. */
 function inWebp({ read, bytes }: File): boolean {
   for (let at = 12, part = 0; at + 8 <= bytes && part < partsMax; part++) {
     const head = read(at, 8)

@@ -4,7 +4,6 @@ import { GatewayError, type ErrorCode } from '../core/error.ts'
 import type { LeftTexts, NamedAddress } from '../core/image/image.ts'
 import { pictureKind } from '../core/image/picture.ts'
 
-/** Whether an address holds its picture itself. */
 export function isDataUrl(address: string): boolean {
   return /^data:/i.test(address)
 }
@@ -18,20 +17,21 @@ export function decodeDataUrl(
   const text = readDataUrl(address)?.base64
   if (text === undefined) {
     const isEmpty = /^data:[^,]{0,200};base64,$/i.test(address)
-    const told = isEmpty ? 'The data URL is empty.' : "The data URL has no ';base64,'."
-    throw refusal('invalid_value', told, param)
+    const message = isEmpty ? 'The data URL is empty.' : "The data URL has no ';base64,'."
+    throw refusal('invalid_value', message, param)
   }
   const left = texts.get(text)
   const characters = left === undefined ? text.length : piecesLength(left)
   const announced = Math.floor((characters * 3) / 4)
-  if (announced > bytesMax + 2) throw tooLarge(`An image may have ${bytesMax} bytes.`, param)
+  if (announced > bytesMax + 2)
+    throw tooLarge(`An image may have at most ${bytesMax} bytes.`, param)
   const base64 = left ?? encodeBase64([Buffer.from(text, 'base64')])
   const bytes = decodedLength(base64)
   // The decoder skips invalid characters, so bytes are missing.
   if (announced - bytes > 2) {
     throw refusal('invalid_value', 'The data URL is not in base64.', param)
   }
-  if (bytes > bytesMax) throw tooLarge(`An image may have ${bytesMax} bytes.`, param)
+  if (bytes > bytesMax) throw tooLarge(`An image may have at most ${bytesMax} bytes.`, param)
   return base64
 }
 
@@ -45,15 +45,15 @@ export function checkScheme({ address, param }: NamedAddress): void {
   const kind = pictureKind([Buffer.from(beginning)])
   if (kind !== undefined || /^[A-Za-z0-9+/]{64}$/.test(beginning)) {
     const head = `data:image/${kind ?? 'png'};base64,`
-    const told = `This is base64 without its head. Send a data URL: ${head}${beginning.slice(0, 8)}…`
-    throw refusal('invalid_value', told, param)
+    const message = `The base64 text has no data URL prefix. Send ${head}${beginning.slice(0, 8)}…`
+    throw refusal('invalid_value', message, param)
   }
-  throw refusal('invalid_value', 'This is no https address.', param)
+  throw refusal('invalid_value', 'This is not an https address.', param)
 }
 
 const remedy = 'Give an https address or a base64 data URL of a PNG, JPEG or WebP.'
 
-/** A refusal with the remedy. */
+/** An error with the remedy appended. */
 export function refusal(
   code: ErrorCode,
   message: string,

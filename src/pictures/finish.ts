@@ -8,13 +8,13 @@ import { hasContentCredentials } from './content-credentials.ts'
 
 type Limits = { rendersConcurrentMax?: number; rendersQueuedMax?: number }
 
-/** Each takes one of libuv's four threads, which files and name look-ups share. */
+/** Each conversion takes one of libuv's four threads, which file access and DNS look-ups share. */
 const concurrentMax = 2
-/** More than finish within the deadline of a call. */
+/** More than can finish before the deadline of a call. */
 const queuedMax = 256
 
 const bytesPerPixel = 4
-/** No vendor makes pictures of a quarter of it. A file of a few bytes may claim any size. */
+/** Over four times the largest picture of any vendor; a small file may claim any size. */
 const pixelsMax = 8192 * 8192
 
 /** One limit for all CPU-heavy work on pixels: conversions and the sandbox's rendering. */
@@ -26,13 +26,13 @@ export function createDarkroom(
     concurrentMax: rendersConcurrentMax,
     waitingMax: rendersQueuedMax,
     full: () =>
-      new ProviderFailure('busy', 'Too many pictures are in work. Try again in a moment.'),
+      new ProviderFailure('busy', 'Too many pictures are being processed. Try again in a moment.'),
   })
   const held = async <T>(pixels: number, work: () => Promise<T>): Promise<T> => {
     const hold = budget.open()
     try {
       if (hold.takeMore(pixels * bytesPerPixel) === undefined) return await work()
-      throw new ProviderFailure('no_memory', 'There is no memory left for the picture.')
+      throw new ProviderFailure('no_memory', 'Not enough memory for the picture.')
     } finally {
       hold.release()
     }
@@ -41,10 +41,10 @@ export function createDarkroom(
 }
 
 /**
- * Converts a vendor's picture as planned: turned upright, scaled to the size, cropped at the centre
- * where the ratios differ, and in the format. A picture that matches already is not touched. What
- * its format can hold of metadata stays; content credentials do not survive. Throws a
- * ProviderFailure if it is broken.
+ * Converts a vendor's picture as planned: rotates it upright, scales it, crops it at the centre
+ * where the ratios differ, and changes the format. A matching picture stays unchanged. Metadata
+ * stays where the format supports it; content credentials are lost. Throws a ProviderFailure for a
+ * broken picture.
  */
 export function createFinish(darkroom: Darkroom): FinishPicture {
   return async (picture, plan) => {
@@ -69,7 +69,7 @@ export function createFinish(darkroom: Darkroom): FinishPicture {
   }
 }
 
-/** The setting that a picture does not match yet; undefined when it matches all of them. */
+/** The first setting that a picture does not match; undefined if it matches all. */
 function changeOf(picture: Picture, plan: ImagePlan): FinishedPicture['credentialsLostFor'] {
   const { targetFormat, compression, vendorCompresses } = plan
   const pixels = plan.targetPixels ?? plan.askedPixels

@@ -22,7 +22,7 @@ type Lookup = (
   options: LookupAllOptions,
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void
-/** Overridden only in tests: name resolution, the public addresses, the port, the trusted CA and the bounds. */
+/** For tests: name resolution, public addresses, port, trusted CA and timeouts. */
 export type PublicNet = {
   lookup?: Lookup
   isPublic?: (address: string) => boolean
@@ -37,20 +37,20 @@ type Options = PublicNet & {
   connectionsMax: number
 }
 
-/** A caller waits for the picture; a host that is slower than this counts as unreachable. */
+/** The caller waits for the picture, so a slower host counts as unreachable. */
 const connectStandardMs = 3000
 const idleStandardMs = 5000
 /** Enough for the largest picture over a slow connection. */
 const totalStandardMs = 30_000
 
-/** Takes the bytes as they arrive. */
+/** Receives the bytes in pieces as they arrive. */
 type ByteSink = { push(piece: Buffer): void }
 export type GuardedFetch = {
   /**
    * Fetches an untrusted HTTPS address, up to `bytesMax` bytes. Throws a FetchRefusal. Addresses
    * are checked at each connection, so that no spelling, redirect or DNS rebinding reaches a
-   * private network (docs/behaviour.md#promises, promise 5). `accept` says what is wanted; pictures
-   * without it.
+   * private network (docs/behaviour.md#promises, promise 5). `accept` is the Accept header,
+   * `image/*` by default.
    */
   fetch(
     address: string,
@@ -84,12 +84,13 @@ export function createGuardedFetch(options: Options): GuardedFetch {
 function readAddress(address: string, port: number, base?: URL): URL {
   const url = URL.parse(address, base?.href)
   if (url?.protocol !== 'https:') throw refused('Only https addresses are fetched.')
-  if (url.username !== '' || url.password !== '') throw refused('The address holds credentials.')
-  if (Number(url.port || 443) !== port) throw refused('Only the port 443 is fetched from.')
+  if (url.username !== '' || url.password !== '')
+    throw refused('The address contains a user name or password.')
+  if (Number(url.port || 443) !== port) throw refused('Only port 443 is allowed.')
   return url
 }
 
-/** The address that it redirects to; undefined when the body was delivered. */
+/** Follows no redirect: returns its address, or undefined when the body was delivered. */
 async function fetchOnce(
   agent: Agent,
   url: URL,
@@ -126,7 +127,7 @@ async function fetchOnce(
     return undefined
   } catch (error) {
     if (error instanceof FetchRefusal || error instanceof GatewayError) throw error
-    // What the sink threw: there is no memory left.
+    // Thrown by the sink when memory runs out.
     if (error instanceof ProviderFailure) throw error
     // A refusal in `connect` or `lookup` arrives as the cause of a failed connection.
     if (error instanceof Error && error.cause instanceof FetchRefusal) throw error.cause
@@ -150,7 +151,8 @@ function guardedAgent(options: Options): Agent {
       lookup(host, { ...lookupOptions, all: true }, (error, addresses) => {
         if (error !== null) return callback(error, [])
         const inside = addresses.length === 0 || !addresses.every((one) => isPublic(one.address))
-        if (inside) return callback(refused('The name leads to an address that is not public.'), [])
+        if (inside)
+          return callback(refused('The host name resolves to an address that is not public.'), [])
         if (lookupOptions.all === true) return callback(null, addresses)
         return callback(null, addresses[0]!.address, addresses[0]!.family)
       })
@@ -172,7 +174,7 @@ function guardedAgent(options: Options): Agent {
 }
 
 function tooMany(bytesMax: number): FetchRefusal {
-  return new FetchRefusal('size', `There are more than ${bytesMax} bytes.`)
+  return new FetchRefusal('size', `The file has more than ${bytesMax} bytes.`)
 }
 
 function refused(message: string): FetchRefusal {

@@ -12,20 +12,20 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * The last labels of names that private networks use (RFC 6761, RFC 6762 with appendix G, RFC 8375),
- * and those of usual routers and clusters.
+ * Top-level labels of private networks (RFC 6761, RFC 6762 with appendix G, RFC 8375), and names
+ * that routers and clusters commonly use.
  */
-const insideLabels = new Set(
+const privateLabels = new Set(
   'localhost localdomain local internal intranet private corp home lan svc home.arpa'.split(' '),
 )
 
-/** Whether a host leads inside by what it says, without asking a name server. */
-export function isInsideHost({ hostname }: URL): boolean {
+/** Whether a host name or address is private, decided without a DNS look-up. */
+export function isPrivateHost({ hostname }: URL): boolean {
   const host = hostname.replaceAll(/^\[|\]$/g, '')
   if (ipaddr.isValid(host)) return !isPublicAddress(host)
   const labels = host.replace(/\.$/, '').split('.')
   const isSingle = labels.length === 1
   return (
-    isSingle || insideLabels.has(labels.at(-1)!) || insideLabels.has(labels.slice(-2).join('.'))
+    isSingle || privateLabels.has(labels.at(-1)!) || privateLabels.has(labels.slice(-2).join('.'))
   )
 }

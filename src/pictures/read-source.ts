@@ -12,7 +12,7 @@ import { checkPicture } from './check-picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal, tooLarge } from './data-url.ts'
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
 
-/** All input pictures of a call are in memory until it ends. */
+/** All input pictures of a call stay in memory until it ends. */
 const allBytesMax = 32 * 1024 * 1024
 
 /** Reads input pictures and checks that each is complete and within the limits. */
@@ -22,7 +22,10 @@ export function createReadSources({ fetch }: Pick<GuardedFetch, 'fetch'>): ReadS
     const spend = (bytes: number, param: string) => {
       left -= bytes
       if (left < 0) {
-        throw tooLarge(`The images of one request may have ${allBytesMax} bytes together.`, param)
+        throw tooLarge(
+          `The images of one request may have at most ${allBytesMax} bytes in total.`,
+          param,
+        )
       }
     }
     const siblings = new AbortController()
@@ -54,7 +57,7 @@ export function createReadSources({ fetch }: Pick<GuardedFetch, 'fetch'>): ReadS
     try {
       return await Promise.all(addresses.map(read))
     } finally {
-      // After one refusal the other fetches are useless.
+      // After one error the other fetches are useless.
       siblings.abort()
     }
   }

@@ -3,13 +3,13 @@ import { piecesLength } from '../bytes/pieces.ts'
 import { type Darkroom, readPicture } from '../core/image/picture.ts'
 import type { Picture, ShrinkPicture } from '../core/image/image.ts'
 
-/** Each try has so much of the sides of the one before. */
+/** Each attempt scales the sides by this factor. */
 const step = 0.7
-/** Below it nothing can be seen. */
+/** Smaller previews are useless. */
 const sideMin = 64
 const quality = 80
 
-/** Makes previews: JPEG, or WebP where the picture is transparent, each as large as the bytes allow. */
+/** Makes previews: JPEG, or WebP for transparent pictures, as large as the byte limit allows. */
 export function createShrink(darkroom: Darkroom): ShrinkPicture {
   return (picture, bytesMax) =>
     darkroom(2 * picture.width * picture.height, () => shrunk(picture, bytesMax))

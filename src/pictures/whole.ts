@@ -9,9 +9,9 @@ type File = {
 }
 
 /**
- * Whether a picture's file is complete: its parts follow one another to its end, and a PNG has
+ * Whether a picture's file is complete: its parts follow one another to the end, and a PNG has
  * enough data for its size. Pixels are not decoded, since that costs a hundred times as much
- * (docs/performance.md#large-base64-texts) and damaged ones do no further harm.
+ * (docs/performance.md#large-base64-texts) and damaged pixels are harmless.
  */
 export function isWhole({ format, base64, width, height }: Picture): boolean {
   const [read, bytes] = [base64Bytes(base64), decodedLength(base64)]
@@ -24,7 +24,7 @@ const checks: Record<Picture['format'], (file: File) => boolean> = {
   webp: isWholeWebp,
 }
 
-/** More than in any real file; it bounds the work for a malicious one. */
+/** More parts than any real file has; bounds the work on malicious files. */
 const partsMax = 100_000
 
 /** Chunks up to the last one (PNG, third edition, section 5.3). */

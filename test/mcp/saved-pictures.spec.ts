@@ -99,7 +99,7 @@ describe('a saved picture as input of a tool', () => {
       await expectRefused(forged)
     }
     const bare = await edited('fox.png')
-    expect(textOf(bare)).to.contain('no https address')
+    expect(textOf(bare)).to.contain('not an https address')
   })
 
   it('is refused after another file got its name', async () => {

@@ -45,8 +45,8 @@ describe('pictures that a tool refuses before a paid call', () => {
     ['this machine', url('https://localhost:PORT/a.png'), /not public/],
     ['the metadata of a cloud', url('https://169.254.169.254:PORT/latest/meta-data'), /not public/],
     ['http', url('http://example.com/a.png'), /Only https/],
-    ['a file', url('file:///etc/passwd'), /no https address/],
-    ['a bare path', url('/etc/passwd'), /no https address/],
+    ['a file', url('file:///etc/passwd'), /not an https address/],
+    ['a bare path', url('/etc/passwd'), /not an https address/],
   ]
   it('chat: a PNG with the type JPEG is accepted with its correct type', async () => {
     const content = [{ type: 'text', text: 'A hat' }, part(base64, 'image/jpeg')]

@@ -15,22 +15,22 @@ const gif = await sharp(png).gif().toBuffer()
 const url = (bytes: Buffer | string, type = 'image/png') =>
   `data:${type};base64,${Buffer.from(bytes).toString('base64')}`
 
-/** What people send by mistake, and what they have to read of it. */
+/** Pictures that users send by mistake, and the expected message. */
 const careless: { name: string; address: string; says: RegExp }[] = [
-  { name: 'a dot', address: url(dot), says: /has 1x1 pixels, .* none with a side below 8/ },
+  { name: 'a dot', address: url(dot), says: /has 1x1 pixels; each side must have at least 8/ },
   { name: 'a thin line', address: url(line, 'image/jpeg'), says: /has 400x7 pixels/ },
   {
-    name: 'base64 of a PNG without its head',
+    name: 'base64 of a PNG without a data URL prefix',
     address: png.toString('base64'),
-    says: /Send a data URL: data:image\/png;base64,iVBORw0K/,
+    says: /prefix\. Send data:image\/png;base64,iVBORw0K/,
   },
   {
-    name: 'base64 of a JPEG without its head',
+    name: 'base64 of a JPEG without a data URL prefix',
     address: jpeg.toString('base64'),
-    says: /Send a data URL: data:image\/jpeg;base64,\/9j\//,
+    says: /prefix\. Send data:image\/jpeg;base64,\/9j\//,
   },
   { name: 'plain HTTP', address: 'http://example.com/a.png', says: /Only https addresses/ },
-  { name: 'a path', address: '/home/me/a.png', says: /no https address/ },
+  { name: 'a path', address: '/home/me/a.png', says: /not an https address/ },
   { name: 'an empty data URL', address: 'data:image/png;base64,', says: /is empty/ },
   {
     name: 'a data URL that is not in base64',
@@ -38,7 +38,7 @@ const careless: { name: string; address: string; says: RegExp }[] = [
     says: /has no ';base64,'/,
   },
   {
-    name: 'a data URL of other letters',
+    name: 'a data URL with invalid characters',
     address: 'data:image/png;base64,!!!!',
     says: /not in base64/,
   },
@@ -54,7 +54,7 @@ const careless: { name: string; address: string; says: RegExp }[] = [
   { name: 'half a WebP', address: url(webp.subarray(0, -20), 'image/webp'), says: /broken/ },
 ]
 
-describe('pictures that are no pictures', () => {
+describe('invalid pictures', () => {
   let gateway: TestGateway
   before(async () => (gateway = await startGateway()))
   after(() => gateway.stop())
@@ -102,9 +102,9 @@ describe('pictures that are no pictures', () => {
   ]
   for (const [says, truth, bytes] of mislabelled) {
     for (const model of ['gpt-image-2', 'claude-sonnet-4-5']) {
-      // A model of pictures reads no GIF, whatever it is called.
+      // Image models do not accept GIF, whatever its media type says.
       if (truth === 'image/gif' && model === 'gpt-image-2') continue
-      it(`are called what they are in a chat with ${model}: ${truth} that is called ${says}`, async () => {
+      it(`get their true media type in a chat with ${model}: ${truth} instead of ${says}`, async () => {
         const param = 'messages[0].content[1].image_url.url'
         const response = await chat(model, url(bytes, says))
         const text = await response.text()
@@ -113,7 +113,7 @@ describe('pictures that are no pictures', () => {
         const warning = warnings.find((one) => one.param === param)
         expect(warning).to.deep.include({ requested: says, applied: truth })
         expect(warning!.reason).to.include(`Write data:${truth};base64,`)
-        // Neither is the answer to the one that is called rightly remembered for it, nor the other way.
+        // Neither answer is served from the cache for the other request.
         const right = await (await chat(model, url(bytes, truth))).json()
         expect(JSON.stringify(right)).to.not.include('The data URL says')
         const strict = await chat(model, url(bytes, says), { 'x-gateway-strict': 'true' })
@@ -138,17 +138,17 @@ describe('pictures that are no pictures', () => {
         param: 'messages[0].content[1].image_url.url',
       },
     )
-    expect(message).to.contain('has 65535x65535 pixels; 50000000 in all are allowed.')
+    expect(message).to.contain('has 65535x65535 pixels; at most 50000000 are allowed.')
     expect((await chat('claude-sonnet-4-5', url(gif, 'image/gif'))).status).to.equal(200)
   })
 
-  it('are not those that the images API gets, whatever they are called', async () => {
+  it('are accepted by the images API with a wrong media type', async () => {
     const images = [{ image_url: url(jpeg, 'image/png') }]
     const body = { model: 'gpt-image-2', images, prompt: 'a hat' }
     expect((await gateway.post('/v1/images/edits', body)).status).to.equal(200)
   })
 
-  it('are those that one vendor alone cannot read, for its models', async () => {
+  it('include those that one vendor cannot read, for its models only', async () => {
     const small = await paint({ width: 12, height: 12, format: 'png', number: 1 })
     const smaller = await paint({ width: 10, height: 40, format: 'png', number: 1 })
     const edit = (model: string, bytes: Buffer, models: string[] = []) => {
@@ -175,7 +175,7 @@ describe('pictures that are no pictures', () => {
     expect((await chat(qwen, url(small))).status).to.equal(200)
   })
 
-  it('are refused in a form by the name of its field', async () => {
+  it('are refused in a form with the name of the field', async () => {
     const body = new FormData()
     body.append('image', new File([dot], 'a.png'))
     body.append('prompt', 'a hat')

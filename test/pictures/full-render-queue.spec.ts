@@ -4,11 +4,11 @@ import { paint } from '../support/image-doubles/paint.ts'
 import { postMessages, textOf, toolCall } from '../support/mcp-client.ts'
 import { pixel } from '../support/pixel.ts'
 
-/** More at once than are rendered and wait. */
+/** More than the concurrent and waiting pictures together. */
 const burst = 8
 const model = 'gpt-image-2'
 
-describe('more pictures at once than are rendered and wait', () => {
+describe('more concurrent pictures than the render queue holds', () => {
   let own: OwnEndpoint
   before(async () => {
     own = await startOwnEndpoint({ bounds: { rendersConcurrentMax: 1, rendersQueuedMax: 0 } })
@@ -18,7 +18,7 @@ describe('more pictures at once than are rendered and wait', () => {
   })
   after(() => own.stop())
 
-  /** Some are answered, and those that are not are told when to come back. */
+  /** Some calls succeed; the others are refused with Retry-After. */
   const expectSome = async (send: (turn: number) => Promise<Response>) => {
     const answers = await Promise.all(Array.from({ length: burst }, (_, turn) => send(turn)))
     const refused = answers.filter(({ status }) => status !== 200)
@@ -27,35 +27,35 @@ describe('more pictures at once than are rendered and wait', () => {
       const { error } = (await response.json()) as { error: { code: string; message: string } }
       expect({ status: response.status, ...error }).to.include({ status: 503, code: 'overloaded' })
       expect(response.headers.get('retry-after')).to.match(/^[1-9]\d?$/)
-      expect(error.message).to.contain('Too many pictures are in work.')
+      expect(error.message).to.contain('Too many pictures are being processed.')
     }
   }
 
-  it('are refused where the sandbox draws', () =>
+  it('are refused when the sandbox generates', () =>
     expectSome((turn) =>
       own.gateway.post('/v1/images/generations', { model, prompt: `f ${turn}` }),
     ))
 
-  it('are refused where the sandbox edits', () =>
+  it('are refused when the sandbox edits', () =>
     expectSome((turn) => {
       const images = [{ image_url: pixel }]
       return own.gateway.post('/v1/images/edits', { model, prompt: `fox ${turn}`, images })
     }))
 
-  it('are refused where a chat draws', () =>
+  it('are refused when a chat generates', () =>
     expectSome((turn) => {
       const messages = [{ role: 'user', content: `a fox ${turn}` }]
       return own.gateway.post('/v1/chat/completions', { model, messages })
     }))
 
-  it("are refused where a vendor's picture is converted", () =>
+  it("are refused when a vendor's picture is converted", () =>
     expectSome((turn) => {
       const body = { model: 'own/painter', prompt: `fox ${turn}`, output_format: 'webp' }
       return own.gateway.post('/v1/images/generations', body, { key: own.gateway.liveKey })
     }))
 
   for (const tool of ['generate-image', 'generate-image-preview']) {
-    it(`are refused where the tool ${tool} draws`, async () => {
+    it(`are refused when the tool ${tool} generates`, async () => {
       const calls = Array.from({ length: burst }, (_, turn) =>
         postMessages(own.gateway, toolCall(tool, { prompt: `a fox ${turn}` })),
       )
@@ -63,7 +63,9 @@ describe('more pictures at once than are rendered and wait', () => {
       const refused = results.filter(({ isError }) => isError)
       expect(refused.length).to.be.within(1, burst - 1)
       for (const result of refused) {
-        expect(textOf(result)).to.equal('Too many pictures are in work. Try again in a moment.')
+        expect(textOf(result)).to.equal(
+          'Too many pictures are being processed. Try again in a moment.',
+        )
       }
     })
   }

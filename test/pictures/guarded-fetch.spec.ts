@@ -9,12 +9,12 @@ import { startPublicHost, type PublicHost } from '../support/public-host.ts'
 const bytesMax = 10_000
 const ten = Buffer.from('0123456789')
 
-describe('the door to addresses that strangers name', () => {
+describe('the guarded fetch of untrusted URLs', () => {
   let host: PublicHost
-  let door: GuardedFetch
+  let guarded: GuardedFetch
   before(async () => {
     host = await startPublicHost()
-    door = createGuardedFetch({
+    guarded = createGuardedFetch({
       ...host.net,
       connectTimeoutMs: 500,
       idleTimeoutMs: 200,
@@ -25,13 +25,13 @@ describe('the door to addresses that strangers name', () => {
   })
   beforeEach(() => host.reset())
   after(async () => {
-    await door.close()
+    await guarded.close()
     await host.stop()
   })
 
   const get = async (address: string, signal = new AbortController().signal): Promise<Buffer> => {
     const pieces: Buffer[] = []
-    await door.fetch(address, { bytesMax, signal }, { push: (piece) => pieces.push(piece) })
+    await guarded.fetch(address, { bytesMax, signal }, { push: (piece) => pieces.push(piece) })
     return Buffer.concat(pieces)
   }
   const refusal = async (address: string): Promise<FetchRefusal> => {
@@ -45,7 +45,7 @@ describe('the door to addresses that strangers name', () => {
     return error as FetchRefusal
   }
 
-  it('brings what is public, asked for without a name of ours', async () => {
+  it('fetches a public URL without identifying headers', async () => {
     host.serve('/a.png?x=1&y=%2F', ten)
     expect(await get(host.address('/a.png?x=1&y=%2F'))).to.deep.equal(ten)
     const [{ headers }] = host.requests as [(typeof host.requests)[0]]
@@ -99,7 +99,7 @@ describe('the door to addresses that strangers name', () => {
     'https://gateway',
   ]
   for (const origin of spellings) {
-    it(`does not open to ${origin}`, async () => {
+    it(`does not connect to ${origin}`, async () => {
       const { reason } = await refusal(`${origin}:${host.port}/`)
       expect(reason).to.equal('address')
       expect(host.insideConnections()).to.equal(0)
@@ -122,14 +122,14 @@ describe('the door to addresses that strangers name', () => {
     'https://pictures.public.example/a.png',
   ]
   for (const address of strange) {
-    it(`does not open to '${address}'`, async () => {
+    it(`does not connect to '${address}'`, async () => {
       const { reason } = await refusal(address)
       expect(reason).to.equal('address')
       expect(host.publicConnections()).to.equal(0)
     })
   }
 
-  it('does not carry credentials', async () => {
+  it('refuses URLs with credentials', async () => {
     const address = host.address('/a').replace('https://', 'https://user:secret@')
     const { reason, message } = await refusal(address)
     expect(reason).to.equal('address')
@@ -137,15 +137,15 @@ describe('the door to addresses that strangers name', () => {
   })
 
   const names = [
-    { name: 'leads inside', answers: [['127.0.0.1']] },
-    { name: 'leads inside by IPv6', answers: [['::1']] },
-    { name: 'leads to the cloud', answers: [['169.254.169.254']] },
-    { name: 'leads outside and inside', answers: [['127.0.0.2', '127.0.0.1']] },
-    { name: 'leads inside and outside', answers: [['127.0.0.1', '127.0.0.2']] },
-    { name: 'leads nowhere', answers: [[]] },
+    { name: 'resolves to loopback', answers: [['127.0.0.1']] },
+    { name: 'resolves to loopback in IPv6', answers: [['::1']] },
+    { name: 'resolves to a metadata address', answers: [['169.254.169.254']] },
+    { name: 'resolves to public and private addresses', answers: [['127.0.0.2', '127.0.0.1']] },
+    { name: 'resolves to private and public addresses', answers: [['127.0.0.1', '127.0.0.2']] },
+    { name: 'resolves to no address', answers: [[]] },
   ]
   for (const { name, answers } of names) {
-    it(`does not open to a name that ${name}`, async () => {
+    it(`does not connect to a name that ${name}`, async () => {
       host.resolve('trick.public.example', ...answers)
       const { reason } = await refusal(host.address('/', 'trick.public.example'))
       expect(reason).to.equal('address')
@@ -153,7 +153,7 @@ describe('the door to addresses that strangers name', () => {
     })
   }
 
-  it('looks a name up but once, so that a second answer changes nothing', async () => {
+  it('resolves a name once, so that DNS rebinding has no effect', async () => {
     host.serve('/a', (response) => response.writeHead(200, { connection: 'close' }).end(ten))
     host.resolve('rebinding.public.example', ['127.0.0.2'], ['127.0.0.1'])
     expect(await get(host.address('/a', 'rebinding.public.example'))).to.deep.equal(ten)
@@ -164,8 +164,11 @@ describe('the door to addresses that strangers name', () => {
 
   const redirects = [
     { name: 'to loopback', location: (port: number) => `https://127.0.0.1:${port}/` },
-    { name: 'to a name inside', location: (port: number) => `https://localhost:${port}/` },
-    { name: 'to the cloud', location: (port: number) => `https://169.254.169.254:${port}/` },
+    { name: 'to a private name', location: (port: number) => `https://localhost:${port}/` },
+    {
+      name: 'to a metadata address',
+      location: (port: number) => `https://169.254.169.254:${port}/`,
+    },
     { name: 'to plain HTTP', location: () => 'http://pictures.public.example/' },
     { name: 'to a file', location: () => 'file:///etc/passwd' },
     { name: 'to another port', location: () => 'https://pictures.public.example:22/' },
@@ -183,7 +186,7 @@ describe('the door to addresses that strangers name', () => {
     }
   }
 
-  it('does not run in circles', async () => {
+  it('stops at a redirect loop', async () => {
     host.serve('/a', (response) => response.writeHead(302, { location: '/a' }).end())
     expect((await refusal(host.address('/a'))).reason).to.equal('unreachable')
     expect(host.requests).to.have.length(4)
@@ -191,28 +194,28 @@ describe('the door to addresses that strangers name', () => {
 
   const bodies: { name: string; reason: FetchRefusal['reason']; path: string }[] = [
     { name: 'never ends', reason: 'size', path: '/endless' },
-    { name: 'announces too much', reason: 'size', path: '/announced' },
-    { name: 'announces more than comes', reason: 'unreachable', path: '/short' },
+    { name: 'announces too many bytes', reason: 'size', path: '/announced' },
+    { name: 'is shorter than announced', reason: 'unreachable', path: '/short' },
     { name: 'drips', reason: 'unreachable', path: '/dripping' },
     { name: 'pauses', reason: 'unreachable', path: '/pausing' },
     { name: 'never begins', reason: 'unreachable', path: '/silent' },
     { name: 'breaks off', reason: 'unreachable', path: '/cut' },
-    { name: 'is not there', reason: 'unreachable', path: '/missing' },
-    { name: 'tells why there is none', reason: 'unreachable', path: '/forbidden' },
+    { name: 'is missing', reason: 'unreachable', path: '/missing' },
+    { name: 'is forbidden', reason: 'unreachable', path: '/forbidden' },
   ]
   for (const { name, reason, path } of bodies) {
-    it(`closes when a body ${name}, in time`, async () => {
+    it(`fails in time when a body ${name}`, async () => {
       serveBadBodies(host)
       expect((await refusal(host.address(path))).reason).to.equal(reason)
     })
   }
 
-  it('takes no more than what is announced', async () => {
+  it('reads no more bytes than announced', async () => {
     serveBadBodies(host)
     expect(await get(host.address('/lying'))).to.deep.equal(ten.subarray(0, 4))
   })
 
-  it('closes at once when the caller leaves', async () => {
+  it('closes at once when the caller disconnects', async () => {
     serveBadBodies(host)
     const leaving = new AbortController()
     const fetching = get(host.address('/silent'), leaving.signal)

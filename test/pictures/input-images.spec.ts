@@ -27,7 +27,7 @@ const webp = await sharp(photo).webp().toBuffer()
 const dataUrl = (bytes: Buffer, type = 'image/png') =>
   `data:${type};base64,${bytes.toString('base64')}`
 
-/** A PNG that says it is as large, with nothing behind that. */
+/** A small PNG whose header declares large dimensions. */
 function hugePng(width: number, height: number): Buffer {
   const bytes = Buffer.from(picture)
   bytes.writeUInt32BE(width, 16)
@@ -42,11 +42,11 @@ const gif = await sharp(picture).gif().toBuffer()
 const bmpHeader = Buffer.concat([Buffer.from('BM'), Buffer.alloc(60, 1)])
 const heicHeader = Buffer.from('000000186674797068656963', 'hex')
 
-/** What is no picture to take, wherever it comes from. */
+/** Bytes that are refused as data URL and by URL. */
 const wrong: { name: string; bytes: Buffer; status?: number; says?: RegExp }[] = [
   { name: 'a text called PNG', bytes: Buffer.from('hello, I am a picture'), says: /not a PNG/ },
   { name: 'an SVG', bytes: svg, says: /not a PNG/ },
-  { name: 'an SVG behind a byte order mark', bytes: Buffer.from(`\ufeff${String(svg)}`) },
+  { name: 'an SVG after a byte order mark', bytes: Buffer.from(`\ufeff${String(svg)}`) },
   { name: 'a GIF', bytes: gif, says: /not a PNG|are image\/gif/ },
   { name: 'a BMP', bytes: bmpHeader },
   { name: 'a HEIC', bytes: heicHeader },
@@ -54,7 +54,7 @@ const wrong: { name: string; bytes: Buffer; status?: number; says?: RegExp }[] =
   { name: 'a PNG within gzip', bytes: gzipSync(picture) },
   { name: 'a PNG of 60,000 by 60,000', bytes: hugePng(60_000, 60_000), says: /60000x60000/ },
   { name: 'a PNG without pixels', bytes: hugePng(0, 10) },
-  { name: 'a PNG of more than it holds', bytes: hugePng(6000, 6000), says: /broken/ },
+  { name: 'a PNG with too little data for its size', bytes: hugePng(6000, 6000), says: /broken/ },
   { name: 'a PNG that breaks off', bytes: noise.subarray(0, noise.length / 2), says: /broken/ },
   { name: 'a JPEG that breaks off', bytes: photo.subarray(0, photo.length - 200), says: /broken/ },
   { name: 'a WebP that breaks off', bytes: webp.subarray(0, webp.length - 20), says: /broken/ },
@@ -110,7 +110,7 @@ describe('input pictures', () => {
   ]
 
   for (const { name: face, ask, param } of faces) {
-    /** The second of three is the one at fault. */
+    /** The second of three pictures is the invalid one. */
     const expectRefusal = async (url: string, status: number, code: string, through = gateway) => {
       const response = await ask([pixel, url, pixel], through)
       const error = await expectError(response, { status, code, param: param(1) })
@@ -119,11 +119,11 @@ describe('input pictures', () => {
 
     for (const { name, bytes, status = 400, says = /./ } of wrong) {
       const code = status === 413 ? 'request_too_large' : 'invalid_value'
-      it(`${face} are refused by name: ${name}, as a data URL`, async () => {
+      it(`${face} are refused with their parameter: ${name}, as a data URL`, async () => {
         expect(await expectRefusal(dataUrl(bytes), status, code)).to.match(says)
       })
 
-      it(`${face} are refused by name: ${name}, at an address`, async () => {
+      it(`${face} are refused with their parameter: ${name}, by URL`, async () => {
         host.serve('/a.png', (response) => {
           response.writeHead(200, { 'content-type': 'image/png' }).end(bytes)
         })
@@ -148,7 +148,7 @@ describe('input pictures', () => {
       },
     ]
     for (const { name, url, status } of noPictures) {
-      it(`${face} are refused by name: ${name}`, async () => {
+      it(`${face} are refused with their parameter: ${name}`, async () => {
         const code = status === 413 ? 'request_too_large' : 'invalid_value'
         await expectRefusal(url, status, code)
       })
@@ -163,7 +163,7 @@ describe('input pictures', () => {
       (port: number) => `https://both.public.example:${port}/`,
       (port: number) => `https://pictures.public.example:${port}/redirect`,
     ]
-    it(`${face} are fetched from nowhere inside`, async () => {
+    it(`${face} are not fetched from private addresses`, async () => {
       for (const address of inside) {
         host.resolve('inside.public.example', ['127.0.0.1'])
         host.resolve('both.public.example', ['127.0.0.2', '127.0.0.1'])
@@ -211,7 +211,7 @@ describe('input pictures', () => {
       })
     }
 
-    it(`${face} are taken from data URLs and addresses alike, in their order`, async () => {
+    it(`${face} are accepted as data URLs and by URL, in their order`, async () => {
       host.serve('/a.jpg', photo)
       // Edits and chats of the same pictures share the cache.
       const ours = face === 'of a chat' ? pixel : dataUrl(picture)
@@ -228,24 +228,24 @@ describe('input pictures', () => {
       expect(turned.headers.get('x-gateway-cache')).to.equal('miss')
     })
 
-    it(`${face} may be 16, and no more`, async () => {
+    it(`${face} may be at most 16`, async () => {
       const response = await ask(Array.from({ length: 16 }, () => pixel))
       expect(response.status, await response.clone().text()).to.equal(200)
       const refused = await ask(Array.from({ length: 17 }, () => pixel))
       expect(refused.status).to.equal(400)
     })
 
-    it(`${face} may have 32 MiB together, and no more`, async () => {
+    it(`${face} may have at most 32 MiB in total`, async () => {
       const large = Buffer.concat([picture, Buffer.alloc(9 * 2 ** 20)])
       host.serve('/large.png', large)
       const urls = Array.from({ length: 4 }, () => host.address('/large.png'))
       const response = await ask(urls)
       const { message } = await expectError(response, { status: 413, code: 'request_too_large' })
-      expect(message).to.include('together')
+      expect(message).to.include('in total')
     })
   }
 
-  it('of few bytes and many pixels take little memory', async () => {
+  it('with few bytes and many pixels take little memory', async () => {
     const side = 7000
     const row = Buffer.alloc(1 + side * 3)
     const pixels = deflateSync(Buffer.concat(Array.from({ length: side }, () => row)), { level: 9 })
@@ -269,7 +269,7 @@ describe('input pictures', () => {
   })
 })
 
-/** A square PNG of these compressed pixels. */
+/** A square PNG with these compressed pixels. */
 function pngOf(side: number, pixels: Buffer): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(side, 0)

@@ -40,13 +40,13 @@ function passes(bytes: Buffer): boolean {
 
 describe('the file of a picture', () => {
   for (const [name, bytes] of Object.entries(files)) {
-    it(`is whole: ${name}`, () => {
+    it(`is complete: ${name}`, () => {
       expect(passes(bytes)).to.equal(true)
-      // Some tools leave something behind it, which decoders pass over.
+      // Some tools append bytes, which decoders ignore.
       expect(passes(Buffer.concat([bytes, Buffer.alloc(10_000)]))).to.equal(true)
     })
 
-    it(`is not whole wherever it breaks off: ${name}`, () => {
+    it(`is incomplete wherever it is truncated: ${name}`, () => {
       fc.assert(
         fc.property(fc.integer({ min: 1, max: bytes.length }), (missing) => {
           expect(passes(bytes.subarray(0, bytes.length - missing))).to.equal(false)
@@ -55,7 +55,7 @@ describe('the file of a picture', () => {
       )
     })
 
-    it(`never breaks the check, whatever is changed in it: ${name}`, () => {
+    it(`never crashes the check, whatever bytes change: ${name}`, () => {
       const change = fc.tuple(fc.nat(bytes.length - 1), fc.nat(255))
       fc.assert(
         fc.property(fc.array(change, { minLength: 1, maxLength: 20 }), (changes) => {
@@ -67,25 +67,25 @@ describe('the file of a picture', () => {
     })
   }
 
-  const fillers: { of: string; behind: number; filler: Buffer }[] = [
-    { of: 'a PNG', behind: 33, filler: Buffer.from('0000000062654e6300000000', 'hex') },
-    { of: 'a JPEG', behind: 2, filler: Buffer.from('ffe00002', 'hex') },
+  const fillers: { of: string; after: number; filler: Buffer }[] = [
+    { of: 'a PNG', after: 33, filler: Buffer.from('0000000062654e6300000000', 'hex') },
+    { of: 'a JPEG', after: 2, filler: Buffer.from('ffe00002', 'hex') },
   ]
-  for (const { of, behind, filler } of fillers) {
-    it(`is not walked through to its end when it has too many parts: ${of}, ${filler.toString('hex')}`, () => {
+  for (const { of, after, filler } of fillers) {
+    it(`is refused if it has too many parts: ${of}, ${filler.toString('hex')}`, () => {
       const file = files[of]!
       const filledWith = (parts: number) =>
         Buffer.concat([
-          file.subarray(0, behind),
+          file.subarray(0, after),
           Buffer.alloc(parts * filler.length, filler),
-          file.subarray(behind),
+          file.subarray(after),
         ])
       expect(passes(filledWith(1000))).to.equal(true)
       expect(passes(filledWith(800_000))).to.equal(false)
     })
   }
 
-  it('is looked through once for its end', () => {
+  it('is searched once for its end marker', () => {
     const endless = Buffer.alloc(10 * 2 ** 20, 0xff)
     expect(passes(Buffer.concat([files['a JPEG']!.subarray(0, 300), endless]))).to.equal(false)
   })
