@@ -21,9 +21,9 @@ import { createVendorTexts, type VendorTexts } from './transport/vendor-texts.ts
 export type EndpointConfig = {
   id: string
   baseUrl: string
-  /** `*` takes any model, a list the named ones, `catalog` (vendors) those of the catalog. */
+  /** `*` accepts any model, a list only its models, `catalog` (vendors) the catalog's models. */
   models: '*' | readonly string[] | 'catalog'
-  /** Whether it fetches the image URLs of a conversation itself, as vendors do; true when absent. */
+  /** Whether it fetches image URLs of conversations itself, as vendors do; true when absent. */
   fetchesImages?: boolean
 }
 /** API keys by provider id; several keys of one provider are used in rotation. */
@@ -41,7 +41,7 @@ type ProviderLimits = {
   streamCoalescingStreamsMin?: number
 }
 
-/** Applies after the end mark of a stream and to the body of an error: the answer is complete without either. */
+/** Applies after the end mark of a stream and to error bodies; the answer needs neither. */
 const endTimeoutMs = 2000
 /** Fits ten large pictures as base64, and bounds an endpoint that never ends its answer. */
 const answerBytesMax = 128 * 1024 * 1024
@@ -66,7 +66,7 @@ type Options = {
   lines: Lines
 }
 
-/** Builds the configured providers and those of the sandbox; `close` gives their lines back. */
+/** Builds the configured providers and those of the sandbox; `close` releases their connections. */
 export function createProviders(options: Options): Providers {
   const { endpoints, limits } = options
   const upstreamLimits: UpstreamLimits = {
@@ -81,7 +81,7 @@ export function createProviders(options: Options): Providers {
     bytesMax: limits.streamCoalescingBytesMax,
     streamsMin: limits.streamCoalescingStreamsMin,
   })
-  // A vendor may tell the key of another one: both may stand behind the same proxy.
+  // Every text is redacted for all keys: a proxy shared by vendors may echo another vendor's key.
   const texts = createVendorTexts(Object.values(options.keys).flat())
   const context = { ...options, upstreamLimits, coalescing, texts }
   const built = endpoints.map((config) => build(config, context))
@@ -144,7 +144,7 @@ function build(config: EndpointConfig, context: BuildContext) {
   return { provider, close }
 }
 
-/** Who answers there, for traces. */
+/** The server's name and address for traces. */
 function peerOf(name: string, baseUrl: string): Peer {
   const { hostname: host, port, protocol } = new URL(baseUrl)
   const standard = protocol === 'https:' ? 443 : 80
@@ -162,7 +162,7 @@ function buildProvider({ id, fetchesImages = true }: EndpointConfig, endpoint: E
   })
 }
 
-/** Writes a request of the sandbox as the vendor that it plays, which refuses and adjusts it. */
+/** Translates a sandbox request as the simulated vendor's adapter would. */
 const playChat: PlayChat = (request, target) => {
   const { provider: id } = target.model.row
   // Problems and warnings must name the vendor, not the sandbox.
@@ -170,7 +170,7 @@ const playChat: PlayChat = (request, target) => {
   return { ...written, thoughtsShown: vendorOf(id)?.thoughtsShown ?? 'always' }
 }
 
-/** A chat request in the format of the target's provider, with what that cannot express. */
+/** Translates a chat request to the format of the target's provider, with problems and warnings. */
 export function writeChatOf(request: ChatRequest, target: Target): WrittenChat<object> {
   const vendor = vendorOf(target.provider.id)
   return vendor?.writeChat(request, target) ?? writeChat(request, target, plainDialect)

@@ -45,12 +45,12 @@ export function imageConfigOf(providerId: string): ImageConfigSchema {
   return vendorOf(providerId)?.imageConfig ?? 'ImageConfigOpenai'
 }
 
-/** What others write in front of a provider's models, by the id of the provider. */
+/** Further prefixes of model names by provider id, such as `qwen` for `alibaba`. */
 export const namePrefixes: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   vendors.map((vendor) => [vendor.id, vendor.namePrefixes ?? []]),
 )
 
-/** The variable that enables a provider; undefined when none does. */
+/** The variable that enables a provider; undefined for an endpoint of the operator. */
 export function settingFor(providerId: string): string | undefined {
   return vendorOf(providerId)?.keyVariables[0]
 }

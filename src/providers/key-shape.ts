@@ -1,17 +1,17 @@
 import type { Vendor } from './vendor.ts'
 
-/** What is wrong with keys of a vendor, without the keys: `wrong` is sure, `doubtful` is not. */
+/** Errors and doubts about the keys of a vendor, one sentence each, without the keys. */
 type KeyFindings = { wrong: readonly string[]; doubtful: readonly string[] }
 type Asked = {
   vendor: Vendor
   /** The variable that holds the keys. */
   variable: string
   keys: readonly string[]
-  /** Whether they go to the vendor's own address; another one may take anything. */
+  /** Whether the keys are sent to the vendor's own address; another address may accept any key. */
   isOwnAddress: boolean
 }
 
-/** Looks at keys before they are used, by what the vendors' keys begin with. */
+/** Checks keys before their first use by the known prefixes of the vendors' keys. */
 export function checkKeys(asked: Asked, vendors: readonly Vendor[]): KeyFindings {
   const { vendor, variable, keys, isOwnAddress } = asked
   const wrong: string[] = []
@@ -25,7 +25,7 @@ export function checkKeys(asked: Asked, vendors: readonly Vendor[]): KeyFindings
       wrong.push(`${variable} holds a key of ${names}. Set it to a key of ${vendor.name}.`)
     } else if (isOwnAddress && !isUsual(key, vendor)) {
       const begins = `keys of ${vendor.name} usually begin with ${vendor.keyPrefixes!.join(' or ')}`
-      doubtful.push(`${variable}: ${begins}. Check it, should ${vendor.name} refuse it.`)
+      doubtful.push(`${variable}: ${begins}. Check it if ${vendor.name} rejects it.`)
     }
   }
   return { wrong, doubtful }
@@ -37,25 +37,25 @@ const placeholders =
 
 function reasonAgainst(key: string, isOwnAddress: boolean): string | undefined {
   if (/^["'`\u2018-\u201d]|["'`\u2018-\u201d]$/.test(key)) {
-    return 'the key stands in quotes. Remove them.'
+    return 'the key is in quotes. Remove them.'
   }
   if (/[^\x21-\x7e]/.test(key) && !key.includes('\u2026')) {
-    return 'the key has a blank, a line break or another character inside that no key has. Copy it again.'
+    return 'the key contains a blank, a line break or another invalid character. Copy it again.'
   }
   if (!isOwnAddress) return undefined
   if (placeholders.test(key)) {
-    return 'this is a placeholder, not a key. Put the key there, or unset the variable.'
+    return 'this is a placeholder, not a key. Set the key, or unset the variable.'
   }
-  if (key.length < lengthMin) return 'this is too short for a key. Copy it again.'
+  if (key.length < lengthMin) return 'the key is too short. Copy it again.'
   return undefined
 }
 
-/** The vendors whose keys begin so: those with the longest beginning that fits. */
+/** The vendors with the longest key prefix that matches. */
 function ownerOf(key: string, vendors: readonly Vendor[]): readonly Vendor[] | undefined {
   const longest = (vendor: Vendor) =>
     Math.max(0, ...(vendor.keyPrefixes ?? []).map((one) => (key.startsWith(one) ? one.length : 0)))
   const most = Math.max(0, ...vendors.map(longest))
-  // What fits several vendors says little.
+  // A prefix of several vendors does not show whose key it is.
   return most === 0 ? undefined : vendors.filter((vendor) => longest(vendor) === most)
 }
 

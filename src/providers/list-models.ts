@@ -8,13 +8,13 @@ import type { Vendor } from './vendor.ts'
 type Listed = Pick<Vendor, 'modelsPath' | 'modelsHeaders' | 'modelNames'>
 type Upstream = { dispatch: Dispatch; texts: VendorTexts }
 
-/** A call waits for the list; without it the name is unknown. */
+/** Calls wait for the list; without it the name counts as unknown. */
 const timeoutMs = 3000
-/** Far above the largest list of a vendor; it bounds what a broken one takes. */
+/** Far above the largest list of a vendor; bounds the memory for a broken one. */
 const bytesMax = 4 * 1024 * 1024
 const namesMax = 10_000
 
-/** Reads the names of a vendor's own list of models. Rejects with a ProviderFailure. */
+/** Returns a function that fetches a vendor's model names. It rejects with a ProviderFailure. */
 export function modelLister(
   { modelsPath, modelsHeaders = {}, modelNames = openAiNames }: Listed,
   { dispatch, texts }: Upstream,
@@ -32,7 +32,8 @@ export function modelLister(
     receive({ dispatch, request, signal, ...unheld, bytesMax }, ({ status }) => {
       const whole = wholeReader()
       const finish = () => {
-        if (status !== 200) throw new ProviderFailure('malformed', 'There is no list of models.')
+        if (status !== 200)
+          throw new ProviderFailure('malformed', 'The provider returned no list of models.')
         // Not validated: `receive` reports a wrong shape as `malformed`.
         return plainNames(modelNames(parseJson(whole.finish()) as object), texts)
       }
@@ -40,20 +41,20 @@ export function modelLister(
     })
 }
 
-/** The first names that callers can be told; a list may be long. */
+/** The first names that are safe to show to callers; a list may be long. */
 function plainNames(names: readonly unknown[], texts: VendorTexts): string[] {
   const plain: string[] = []
   for (const name of names.slice(0, namesMax)) {
-    const told = texts.name(name)
-    if (told !== undefined && !strange.test(told)) plain.push(told)
+    const clean = texts.name(name)
+    if (clean !== undefined && !unsafe.test(clean)) plain.push(clean)
   }
   return plain
 }
 
-/** What no vendor has in a name, and pages and shells do not take as it is. */
-const strange = /[\s<>"'`\\]/
+/** Characters that model names do not contain and that HTML pages and shells interpret. */
+const unsafe = /[\s<>"'`\\]/
 
-/** Some vendors of OpenAI's protocol answer with the bare list. */
+/** Some vendors of OpenAI's protocol return the list without an object around it. */
 function openAiNames(list: { data?: { id?: unknown }[] }): unknown[] {
   return (Array.isArray(list) ? (list as { id?: unknown }[]) : (list.data ?? [])).map(
     ({ id }) => id,

@@ -15,20 +15,20 @@ type Troubled = { upstreamModel: string; state: Schemas['CircuitState']; leftMs:
 
 type Options = {
   endpoints: readonly Configured[]
-  /** The provider of each way to a model of the catalog. */
+  /** The number of catalog models with a route through the provider. */
   models: (providerId: string) => number
   troubled: (providerId: string) => readonly Troubled[]
   recent: RecentAttempts | undefined
   nowMs: number
 }
 
-/** The vendors and the endpoints of the settings: the configured ones, then the others. */
+/** The vendors and the operator's endpoints; the configured ones come first. */
 export function describeProviders(options: Options): Schemas['ProviderList'] {
   const { endpoints, recent } = options
   const ids = new Set(endpoints.map(({ id }) => id))
   const others = vendors.filter(({ id }) => !ids.has(id))
   const attempts = Map.groupBy(recent?.attempts ?? [], ({ provider }) => provider)
-  const tell = (id: string, configured?: Configured): Provider => {
+  const describe = (id: string, configured?: Configured): Provider => {
     return {
       id,
       object: 'provider',
@@ -42,7 +42,10 @@ export function describeProviders(options: Options): Schemas['ProviderList'] {
       })),
     }
   }
-  const data = [...endpoints.map((one) => tell(one.id, one)), ...others.map(({ id }) => tell(id))]
+  const data = [
+    ...endpoints.map((one) => describe(one.id, one)),
+    ...others.map(({ id }) => describe(id)),
+  ]
   return { object: 'list', measured: recent?.measured ?? null, data }
 }
 
@@ -55,7 +58,7 @@ type Settings =
   | 'base_url_setting'
   | 'takes_any_model'
 
-/** What configures a provider, never with a value that is secret. */
+/** The settings of a provider, without secret values. */
 function settingsOf(id: string, configured: Configured | undefined): Pick<Provider, Settings> {
   const vendor = vendorOf(id)
   const [setting = 'providers', ...others] = vendor?.keyVariables ?? []

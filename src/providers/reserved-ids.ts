@@ -1,8 +1,8 @@
 import { vendors } from './index.ts'
 
 /**
- * What is wrong with the ids of an operator's own endpoints. One with the id of a vendor would have the
- * vendor's adapters in part, and two of one id would be one.
+ * Errors in the ids of the operator's endpoints. An endpoint with a vendor's id would use parts of
+ * the vendor's adapters, and ids must be unique.
  */
 export function complaintsAboutIds(ids: readonly string[]): string[] {
   return ids.flatMap((id, place) => {
@@ -11,7 +11,10 @@ export function complaintsAboutIds(ids: readonly string[]): string[] {
       const [key] = vendor.keyVariables
       return `providers: '${id}' is the id of ${vendor.name}. Set ${key} and ${vendor.baseUrlVariable}, or choose another id.`
     }
-    if (/^sandbox(-\d+)?$/.test(id)) return `providers: '${id}' is of test keys. Choose another id.`
-    return ids.indexOf(id) === place ? [] : `providers: there are two of the id '${id}'.`
+    if (/^sandbox(-\d+)?$/.test(id))
+      return `providers: '${id}' is reserved for test keys. Choose another id.`
+    return ids.indexOf(id) === place
+      ? []
+      : `providers: the id '${id}' is used twice. Choose another id.`
   })
 }

@@ -10,9 +10,9 @@ import type { WrittenChat } from './wire/fields.ts'
 export type Vendor = {
   id: string
   name: string
-  /** The first one that is set holds the key, or several separated by commas. */
+  /** The first variable that is set holds the key, or several keys separated by commas. */
   keyVariables: readonly string[]
-  /** What its keys begin with, as far as is known. */
+  /** Prefixes of its keys, if known. */
   keyPrefixes?: readonly string[]
   baseUrlVariable: string
   baseUrl: string
@@ -20,25 +20,25 @@ export type Vendor = {
   keyHeader?: string
   /** Text in the body of a 400 that means that the key is invalid. */
   badKeyMark?: string
-  /** Lists the models: a free request that shows whether the key is valid. */
+  /** Lists the models: a free request that also shows whether the key is valid. */
   modelsPath: string
-  /** Headers that asking for it needs besides the key. */
+  /** Further headers of that request. */
   modelsHeaders?: Readonly<Record<string, string>>
-  /** The names in that list; those of OpenAI's form when absent. */
+  /** Reads the names in the list; OpenAI's form when absent. */
   modelNames?: (list: object) => readonly unknown[]
-  /** What others write in front of its models' names, besides its id. */
+  /** Further prefixes of its model names. */
   namePrefixes?: readonly string[]
   /** Its name in the semantic conventions of OpenTelemetry; its id when absent. */
   traceName?: string
-  /** When its answers show how a model reasoned; always when absent. */
+  /** When its answers show the model's reasoning; always when absent. */
   thoughtsShown?: 'asked' | 'never'
-  /** Its models are not in the catalog: any name is passed on. */
+  /** Whether any model name is forwarded, since the catalog does not list its models. */
   anyModel?: true
   /** The contract schema of `image_config` for its models. */
   imageConfig: ImageConfigSchema
-  /** How its chat differs from OpenAI's; absent for a vendor with a protocol of its own. */
+  /** How its chat differs from OpenAI's; absent for a vendor with its own protocol. */
   dialect?: ChatDialect
-  /** The request in the vendor's format, and what that format cannot express. */
+  /** Translates a request to the vendor's format, with problems and warnings. */
   writeChat(request: ChatRequest, target: Target): WrittenChat<object>
   build(endpoint: Endpoint): Provider
 }

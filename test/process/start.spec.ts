@@ -139,7 +139,7 @@ describe('a start that cannot be', () => {
       [{ HOST: '192.0.2.1' }, 1, /listen on 192\.0\.2\.1, port 0: it is no address of this mach/],
       [{ UPLOAD_DIR: file }, 78, /UPLOAD_DIR: .*a-file is not a folder\. Set UPLOAD_DIR/],
       [{ CONFIG_FILE: folder.path }, 78, /CONFIG_FILE: .* cannot be read: it is a folder\.$/],
-      [{ OPENAI_API_KEY: 'hello' }, 78, /OPENAI_API_KEY: this is too short for a key\./],
+      [{ OPENAI_API_KEY: 'hello' }, 78, /OPENAI_API_KEY: the key is too short\./],
     ]
     for (const [variables, code, line] of rows) {
       const ended = await start(variables)

@@ -19,7 +19,7 @@ const content = (part: fc.Arbitrary<object>) =>
   fc.oneof(words, fc.array(part, { minLength: 1, maxLength: 3 }))
 
 const thought = { type: 'thinking', thinking: 'Hm.', signature: 'EqQB' }
-/** What only answers have, as clients hand it back. */
+/** Members that clients send back although only answers have them. */
 const leftovers = fc.record(
   {
     refusal: fc.constantFrom(null, 'No.'),
@@ -70,7 +70,7 @@ const oldCall = words.map((result) => [
 const instructions = fc
   .tuple(fc.constantFrom('system', 'developer'), content(text))
   .map(([role, said]) => [{ role, content: said }])
-/** A conversation with these parts; the old calls of functions are among it. */
+/** A conversation with these parts, including deprecated function calls. */
 const conversationWith = (part: fc.Arbitrary<object>) =>
   fc
     .array(fc.oneof(userWith(part), answer, callingWith(part), oldCall, instructions), {
@@ -124,7 +124,7 @@ const options = fc
     },
     { requiredKeys: [] },
   )
-  // What is forced has to be there.
+  // A forced tool must exist.
   .map(({ tool_choice: choice, ...rest }) =>
     rest.tools === undefined || choice === undefined ? rest : { ...rest, tool_choice: choice },
   )
@@ -156,16 +156,16 @@ const models = [
   'together/any',
   'openrouter/any',
 ]
-/** What a model can be shown. */
+/** The parts that a model accepts. */
 function partsOf(model: string): fc.Arbitrary<object> {
   const { input_modalities: modalities } = modelOf(model).row
   if (!modalities.includes('image')) return text
   return modalities.includes('pdf') ? fc.oneof(text, image, file) : fc.oneof(text, image)
 }
 
-describe('any conversation that the contract allows', () => {
+describe('any conversation that the contract permits', () => {
   for (const model of models) {
-    it(`is put to ${model} so that its vendor takes it, and nothing is lost in silence`, () => {
+    it(`is translated for ${model} so that its vendor accepts it, with a warning for each loss`, () => {
       fc.assert(
         fc.property(conversationWith(partsOf(model)), options, (messages, rest) => {
           const told = tell(model, { ...rest, messages })

@@ -13,34 +13,34 @@ import {
 import type { ScriptedAnswer } from '../support/upstream.ts'
 import { transportFaults } from './transport-faults.ts'
 
-/** What is particular about a vendor; the suite says the rest. */
+/** The properties of a vendor that the suite needs. */
 export type ImageVendorCase = {
   vendor: VendorName
   /** A model of the vendor, by its public id. */
   model: string
-  /** Where the plain request goes, and its body in the vendor's words. */
+  /** The path and body of the plain request at the vendor. */
   path: string
   plain: object
-  /** The header that carries the key, and what it holds. */
+  /** The header that carries the key, and its value. */
   keyHeader: { name: string; value: string }
   options: OptionRow[]
   failures: FailureRow[]
-  /** A refusal that is the caller's fault, whose message the caller gets to read. */
+  /** The fixture of an error that the caller caused, whose message the caller reads. */
   refusal: string
-  /** Whether the vendor takes seeds; then pictures can be told apart by them. */
+  /** Whether the vendor accepts seeds, which identify pictures in these tests. */
   seeds: boolean
-  /** How many pictures one call makes. */
+  /** The number of pictures per call. */
   picturesPerCall?: number
-  /** An answer that holds this picture; absent where pictures come as addresses. */
+  /** An answer with this picture; absent if the vendor answers with URLs. */
   answerWith?: (base64: string) => ScriptedAnswer
 }
 type OptionRow = {
   name: string
   model?: string
   body: object
-  /** What the vendor is asked beyond `plain`, or instead of it; undefined for nothing. */
+  /** Changes of `plain` in the vendor's request; undefined removes a member. */
   wire?: Record<string, unknown>
-  /** The parameters that warnings name. */
+  /** The parameters of the expected warnings. */
   warnings?: string[]
   refused?: { code: string; param: string }
 }
@@ -49,8 +49,8 @@ type FailureRow = { name: string; kind: FailureKind; retryAfter?: string }
 export const prompt = 'A red kite over dunes'
 const generations = '/v1/images/generations'
 
-/** What the caller is told of each kind of failure. */
-const told: Record<FailureKind, { status: number; code: string }> = {
+/** The caller's error for each kind of failure. */
+const errors: Record<FailureKind, { status: number; code: string }> = {
   unreachable: { status: 502, code: 'provider_error' },
   timeout: { status: 504, code: 'timeout' },
   overloaded: { status: 502, code: 'provider_error' },
@@ -69,10 +69,10 @@ const told: Record<FailureKind, { status: number; code: string }> = {
   cancelled: { status: 504, code: 'timeout' },
 }
 
-/** The kinds by which a provider says that it has made nothing. */
+/** Failures where the provider made no picture and charges nothing. */
 const refused = /^(overloaded|rate_limited|credentials|out_of_credit|not_found|rejected)$/
 
-/** What every vendor of pictures has to pass. */
+/** Tests that every image vendor must pass. */
 export function imageSuite(vendorCase: ImageVendorCase): void {
   const { vendor, model, path, plain, keyHeader, options, failures, seeds } = vendorCase
   const key = vendorKeys[vendor]
@@ -90,14 +90,14 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
   const ask = (body: object = {}, headers = {}) =>
     vendors.post(generations, { model, prompt, ...body }, { headers })
 
-  /** Asks, and checks how it ends: in the answer, and in the ledger. */
+  /** Sends a request and checks the failure in the answer and in the ledger. */
   async function expectFailure(
     kind: FailureKind,
     ended: object = { outcome: 'failed', ...(refused.test(kind) && { cost_nano_usd: 0 }) },
   ): Promise<Response> {
     const response = await ask()
     const copy = response.clone()
-    await expectError(response, told[kind])
+    await expectError(response, errors[kind])
     const rows = await vendors.gateway.usage()
     const row = rows.find(({ id }) => id === response.headers.get('x-request-id'))!
     expect(row).to.include(ended)
@@ -109,7 +109,7 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
   }
 
   describe('is asked', () => {
-    it('for a picture in its own words, with its key where it looks for it', async () => {
+    it('for a picture in its format, with the key in its header', async () => {
       const { data } = await vendors.images({ model, prompt })
       expect(data).to.have.length(1)
       expect(double.calls).to.have.length(1)
@@ -120,7 +120,7 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
       expect(body).to.deep.equal(plain)
     })
 
-    it('the same when asked the same twice', async () => {
+    it('with identical bytes for identical requests', async () => {
       await vendors.images({ model, prompt, n: 1 })
       await vendors.images({ model, prompt, n: 1 })
       const [first, second] = double.calls.map(({ bytes }) => bytes.toString())
@@ -170,27 +170,27 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
       })
     }
 
-    it('as malformed when its picture is something else', async () => {
+    it('as malformed when its picture is not a picture', async () => {
       playBytes(Buffer.from('this is no picture, whatever it is called'))
       await expectFailure('malformed')
     })
 
-    it('as malformed when its picture is broken and has to be converted', async () => {
+    it('as malformed when a broken picture must be converted', async () => {
       const whole = await paint({ width: 1024, height: 1024, format: 'jpeg', number: 1 })
       const noisy = await sharp(whole).blur(3).png().toBuffer()
       playBytes(noisy.subarray(0, noisy.length / 2))
       const response = await ask({ output_format: 'webp' })
-      await expectError(response, told.malformed)
+      await expectError(response, errors.malformed)
     })
 
-    it('without a word of its key, though it repeats it', async () => {
+    it('without its key in the message, even if the vendor repeats the key', async () => {
       const { body, ...answer } = fixture(`${vendor}/${vendorCase.refusal}`)
       const text = JSON.stringify(body).replace(
         /"(message|error)":"/,
         (start) => `${start}The key ${key} is here. `,
       )
       double.play({ ...answer, body: text })
-      const { message } = await expectError(await ask(), told.rejected)
+      const { message } = await expectError(await ask(), errors.rejected)
       expect(message).to.include('is here.').and.not.include(key)
     })
   })
@@ -216,7 +216,7 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
   describe('makes several pictures', () => {
     const perCall = vendorCase.picturesPerCall ?? 1
 
-    it('in the order of their seeds, of which each call has its own', async () => {
+    it('in the order of their seeds, different for each call', async () => {
       double.delayBy(({ body }) => Math.max(0, 40 - 10 * (seedIn(body) ?? 0)))
       const asked = seeds ? { image_config: { seed: 3 } } : {}
       const body = { model, messages: [{ role: 'user', content: prompt }], n: 5, ...asked }
@@ -231,7 +231,7 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
       expect(double.calls.map((call) => seedIn(call.body))).to.have.members(starts)
     })
 
-    it('with a bounded number of calls at once', async () => {
+    it('with a limited number of concurrent calls', async () => {
       let [open, most] = [0, 0]
       double.delayBy(({ closed }) => {
         most = Math.max(most, ++open)
@@ -280,7 +280,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Wherever a vendor has its seed. */
+/** The seed, wherever the vendor's request has it. */
 function seedIn(body: unknown): number | undefined {
   const found = /"seed":(\d+)/.exec(JSON.stringify(body))
   return found === null ? undefined : Number(found[1])

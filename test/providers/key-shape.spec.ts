@@ -19,7 +19,7 @@ describe('a key of a vendor, before it is used', () => {
     ['openai', `\u201csk-proj-${long}\u201d`, 'wrong', 'in quotes'],
     ['openai', `sk-proj ${long}`, 'wrong', 'a blank'],
     ['openai', `sk-proj-\n${long}`, 'wrong', 'a line break'],
-    ['openai', `sk-prój-${long}`, 'wrong', 'another character'],
+    ['openai', `sk-prój-${long}`, 'wrong', 'another invalid character'],
     ['openai', 'your-api-key-here', 'wrong', 'placeholder'],
     ['openai', 'YOUR_OPENAI_KEY', 'wrong', 'placeholder'],
     ['openai', 'sk-...', 'wrong', 'placeholder'],
@@ -47,14 +47,14 @@ describe('a key of a vendor, before it is used', () => {
       const { wrong, doubtful } = check(id, key)
       const found = wrong.length > 0 ? 'wrong' : doubtful.length > 0 ? 'doubtful' : 'good'
       expect(found).to.equal(finding)
-      const [told = ''] = [...wrong, ...doubtful]
-      expect(told).to.include(says)
-      if (told !== '') expect(told).to.include(vendorOf(id)!.keyVariables[0])
-      expect(told).to.not.include(long)
+      const [message = ''] = [...wrong, ...doubtful]
+      expect(message).to.include(says)
+      if (message !== '') expect(message).to.include(vendorOf(id)!.keyVariables[0])
+      expect(message).to.not.include(long)
     })
   }
 
-  it("is the business of who runs the address, when it is not the vendor's", () => {
+  it("is not checked when the address is not the vendor's", () => {
     for (const key of ['k', 'test', `gsk_${long}`, long]) {
       expect(check('openai', key, false)).to.deep.equal({ wrong: [], doubtful: [] })
     }

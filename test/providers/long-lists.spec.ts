@@ -4,17 +4,17 @@ import { writeMessages } from '../../src/providers/anthropic/messages.ts'
 import { writeContents } from '../../src/providers/google/contents.ts'
 import type { Notes } from '../../src/providers/wire/fields.ts'
 
-/** More than a function can be called with. */
+/** More than the maximum number of function arguments. */
 const count = 200_000
 const content = Array.from({ length: count }, () => ({ type: 'text' as const, text: 'a' }))
 const messages: Parameters<typeof writeContents>[0] = [
   { role: 'user', content: 'a' },
   { role: 'user', content },
 ]
-// What the writers read of a target, for conversations of texts.
+// The members of a target that the writers read for text conversations.
 const target = { model: { row: {} }, provider: { id: 'any' }, upstreamModel: 'any' } as Target
 
-describe('a message of very many parts behind another one of its role', () => {
+describe('a message of very many parts after a message of the same role', () => {
   const notes = (): Notes => ({ problems: [], warnings: [] })
 
   it('is one turn for Gemini', () => {

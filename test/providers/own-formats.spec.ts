@@ -21,8 +21,8 @@ const pairs = Object.entries(models).flatMap(([id, ids]) =>
   ids.map((model) => [id, model] as const),
 )
 
-/** What says nothing to these formats: it comes from the gateway itself, or is the vendor's own. */
-const unsaid = [
+/** Members that need no counterpart: they are the gateway's, or mean nothing in these formats. */
+const ignored = [
   /^model$/,
   /^stream$/,
   /^stream_options/,
@@ -30,21 +30,21 @@ const unsaid = [
   /\.(?:id|tool_call_id)$/,
   /\.(?:annotations|reasoning_content|refusal|audio\.id)/,
   /^cache_control/,
-  // Says the same as its call.
+  // Repeats the name of its call.
   /^messages\[\d+\]\.name$/,
   /\.json_schema\.(?:name|strict)$/,
 ]
 
-/** What a case says in vain, since the rest of it says the same or rules it out. */
-const inVain: Readonly<Record<string, RegExp>> = {
+/** Members of a case that have no effect, since the rest of it repeats or excludes them. */
+const withoutEffect: Readonly<Record<string, RegExp>> = {
   'both limits, alike': /^max_/,
   'tools, some of them': /^tools\[1\]/,
   'tools, one of some': /^tools\[1\]/,
 }
-/** Models that do not think unless they are asked to. */
+/** Models that think only on request. */
 const thinksWhenAsked = /^claude-(?:haiku-4-5|opus-4-6)$/
 
-/** The paths of all that a request says, with the request that does not say it. */
+/** The paths of all members of a request, each with the request without that member. */
 function* omissions(value: unknown, path = ''): Generator<{ path: string; without: unknown }> {
   if (typeof value !== 'object' || value === null) return
   for (const [name, inner] of Object.entries(value)) {
@@ -60,27 +60,27 @@ function* omissions(value: unknown, path = ''): Generator<{ path: string; withou
   }
 }
 
-/** What of a case is neither in the vendor's words nor in a warning or a problem. */
-function lostInSilence({ name, request }: ChatCase, model: string): string[] {
+/** Paths of a case that are neither in the vendor's request nor in a warning or a problem. */
+function lostWithoutWarning({ name, request }: ChatCase, model: string): string[] {
   const members = request as Partial<ChatRequest>
   const { body, warnings, problems } = write({ model, request: members })
   if (problems.length > 0) return []
-  const told = warnings.map(({ param }) => param)
+  const warned = warnings.map(({ param }) => param)
   const wire = JSON.stringify(body)
   return [...omissions(request)].flatMap(({ path, without }) => {
     const value = path
       .split(/[.[\]]+/)
       .filter(Boolean)
       .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], request)
-    if (value === '' || inVain[name]?.test(path) === true) return []
+    if (value === '' || withoutEffect[name]?.test(path) === true) return []
     if (value === 'none' && path === 'reasoning_effort' && thinksWhenAsked.test(model)) return []
-    if (isIdle(path, value) || unsaid.some((one) => one.test(path))) return []
-    if (told.some((param) => path.startsWith(param) || param.startsWith(path))) return []
+    if (isIdle(path, value) || ignored.some((one) => one.test(path))) return []
+    if (warned.some((param) => path.startsWith(param) || param.startsWith(path))) return []
     let rest: string
     try {
       rest = JSON.stringify(write({ model, request: without as Partial<ChatRequest> }).body)
     } catch {
-      // It cannot be said without.
+      // The request is invalid without the member.
       return []
     }
     return rest === wire ? [path] : []
@@ -93,7 +93,7 @@ describe("the chat requests of OpenAI's clients", () => {
   after(() => house.stop())
 
   for (const [id, model] of pairs) {
-    it(`reach ${model} as its vendor takes them, or are refused by name`, async () => {
+    it(`reach ${model} in a valid form, or are refused with the parameter`, async () => {
       const { double } = chatVendors.find((one) => one.id === id)!
       const violations: string[] = []
       for (const { name, request } of chatCases) {
@@ -115,9 +115,9 @@ describe("the chat requests of OpenAI's clients", () => {
       expect(violations).to.deep.equal([])
     })
 
-    it(`lose nothing in silence on their way to ${model}`, () => {
+    it(`lose nothing without a warning on their way to ${model}`, () => {
       const lost = chatCases.flatMap((one) =>
-        lostInSilence(one, model).map((path) => `${one.name}: ${path}`),
+        lostWithoutWarning(one, model).map((path) => `${one.name}: ${path}`),
       )
       expect(lost).to.deep.equal([])
     })

@@ -46,18 +46,18 @@ const base = { messages: [{ role: 'user', content: 'Hello' }] }
 
 type Outcome = 'sent' | 'mapped' | 'warned' | 'refused' | 'lost'
 
-/** What becomes of a property: what is told of it, else whether the wire has it. */
+/** The fate of a property: a problem or warning about it, or its form in the vendor's request. */
 function outcomeOf(model: string, name: string, { with: given, without = {} }: Probe): Outcome {
-  const told = tell(model, { ...base, ...given })
-  if (told.problems.length > 0) return 'refused'
+  const translated = tell(model, { ...base, ...given })
+  if (translated.problems.length > 0) return 'refused'
   const before = tell(model, { ...base, ...without })
-  const known = new Set(before.warnings.map(({ param }) => param))
-  if (told.warnings.some(({ param }) => !known.has(param))) return 'warned'
-  if (JSON.stringify(told.sent) === JSON.stringify(before.sent)) return 'lost'
-  return isSent(told, name) ? 'sent' : 'mapped'
+  const expected = new Set(before.warnings.map(({ param }) => param))
+  if (translated.warnings.some(({ param }) => !expected.has(param))) return 'warned'
+  if (JSON.stringify(translated.sent) === JSON.stringify(before.sent)) return 'lost'
+  return isSent(translated, name) ? 'sent' : 'mapped'
 }
 
-/** Whether the wire has what was asked, under its own name. */
+/** Whether the vendor's request has the property under its own name. */
 function isSent({ asked, sent }: Told, name: string): boolean {
   const names = name in asked ? [name] : ['messages', 'tools', 'tool_choice']
   return names.every((one) => isDeepStrictEqual(sent[one], asked[one]))
@@ -87,16 +87,16 @@ function tablesIn(text: string): string[][] {
 describe('the table of chat requests', () => {
   const expected = Object.entries(groups).flatMap(([name, all]) => tableOf(name, all))
 
-  it('says what becomes of each property at each vendor', () => {
+  it('lists the outcome of each property at each vendor', () => {
     const written = tablesIn(readFileSync(page, 'utf8'))
     expect(written.map((row) => row.join(' '))).to.deep.equal(expected.map((row) => row.join(' ')))
   })
 
-  it('has no cell in which a property is lost', () => {
+  it('has no lost property', () => {
     expect(expected.filter((row) => row.includes('lost'))).to.deep.equal([])
   })
 
-  it('has a column for each vendor, and names what it was made from', () => {
+  it('has a column for each vendor, and names its source', () => {
     const ids = new Set(Object.values(columns).map((model) => modelOf(model).row.provider))
     expect(vendors.map(({ id }) => id).filter((id) => !ids.has(id))).to.deep.equal([])
     const { package: name, version, date } = source
@@ -107,7 +107,7 @@ describe('the table of chat requests', () => {
     let gateway: TestGateway
     before(async () => {
       gateway = await startGateway({
-        // They take any model, once they are there.
+        // Vendors that accept any model, once they are configured.
         variables: {
           MOONSHOT_API_KEY: 'sk-0123456789abcdef',
           OPENROUTER_API_KEY: 'sk-or-0123456789abcdef',
@@ -120,7 +120,7 @@ describe('the table of chat requests', () => {
 
     for (const [column, model] of Object.entries(columns)) {
       if (column === 'own endpoint') continue
-      it(`refuses each warning of ${column} by name`, async () => {
+      it(`names each parameter that ${column} would warn of`, async () => {
         for (const [name, probe] of Object.values(groups).flatMap((all) => Object.entries(all))) {
           if (outcomeOf(model, name, probe) !== 'warned') continue
           const asked = { ...base, ...probe.with }

@@ -1,7 +1,7 @@
 import type { FailureKind } from '../../src/core/failure.ts'
 import type { ScriptedAnswer } from '../support/upstream.ts'
 
-/** JSON that is none of a vendor's answers. */
+/** JSON that does not match any vendor's answer. */
 const otherShapes = [
   null,
   5,
@@ -17,7 +17,7 @@ const otherShapes = [
   { output: { choices: [{ message: { content: [{ image: 5 }] } }] } },
 ]
 
-/** What any server may do instead of answering. */
+/** Transport failures that any server can cause. */
 export const transportFaults: { name: string; script: ScriptedAnswer; kind: FailureKind }[] = [
   { name: 'breaks the connection', script: { reset: 'before' }, kind: 'unreachable' },
   {
@@ -26,7 +26,7 @@ export const transportFaults: { name: string; script: ScriptedAnswer; kind: Fail
     kind: 'unreachable',
   },
   {
-    name: 'announces more than it sends',
+    name: 'announces more bytes than it sends',
     script: { headers: { 'content-length': '4096' }, body: '{"data":[', reset: 'after' },
     kind: 'unreachable',
   },

@@ -5,7 +5,7 @@ const path = '/v1/images/generations'
 const openai = { model: 'gpt-image-2', prompt: 'a fox' }
 const bytedance = { model: 'bytedance/seedream-4-0', prompt: 'a fox', size: '1024x1024' }
 
-describe('a vendor that takes idempotency keys', () => {
+describe('a vendor that accepts idempotency keys', () => {
   let vendors: ImageVendors
   before(async () => {
     vendors = await startImageVendors({
@@ -24,7 +24,7 @@ describe('a vendor that takes idempotency keys', () => {
   const keysSent = (vendor: 'openai' | 'bytedance') =>
     vendors.doubles[vendor].calls.map(({ headers }) => headers['idempotency-key'])
 
-  it('gets one for each try, which are no key of the caller', async () => {
+  it('gets a different key for each attempt, never the caller’s', async () => {
     vendors.doubles.openai.play({ status: 500 })
     expect(await ask(openai, 'order-7')).to.include({ status: 200 })
     const sent = keysSent('openai')
@@ -33,7 +33,7 @@ describe('a vendor that takes idempotency keys', () => {
     expect(new Set(sent).size).to.equal(2)
   })
 
-  it('gets others for another account with the same key', async () => {
+  it('gets different keys for different accounts with the same key', async () => {
     const { gateway } = vendors
     const other = await gateway.createKey('live', { accountId: await gateway.createAccount() })
     for (const key of [gateway.liveKey, other]) {
@@ -42,7 +42,7 @@ describe('a vendor that takes idempotency keys', () => {
     expect(new Set(keysSent('openai')).size).to.equal(2)
   })
 
-  it('gets none without one of the caller, and others get none at all', async () => {
+  it('gets no key without one of the caller; other vendors get none', async () => {
     await ask(openai, undefined)
     await ask(bytedance, 'order-9')
     expect([...keysSent('openai'), ...keysSent('bytedance')]).to.deep.equal([undefined, undefined])

@@ -168,12 +168,12 @@ describe('settings', () => {
     {
       name: 'a provider with an id of the sandbox',
       file: { providers: [{ ...keyless, id: 'sandbox-2' }] },
-      says: /^providers: 'sandbox-2' is of test keys/,
+      says: /^providers: 'sandbox-2' is reserved for test keys/,
     },
     {
       name: 'two providers of one id',
       file: { providers: [keyless, keyless] },
-      says: /^providers: there are two of the id 'own'\.$/,
+      says: /^providers: the id 'own' is used twice\. Choose another id\.$/,
     },
     {
       name: 'an alias of five million characters',

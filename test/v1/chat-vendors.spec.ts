@@ -187,7 +187,7 @@ describe("OpenAI's own client", () => {
           const answer = await client.chat.completions.create({ model, messages })
           expect(answer.choices[0]!.message.content).to.equal('A dot.')
           const { warnings = [] } = answer as { warnings?: { param: string }[] }
-          // Gemini is told no names of files.
+          // Gemini does not accept file names.
           const told =
             id === 'google' && url === pdf ? ['messages[0].content[1].file.filename'] : []
           expect(warnings.map(({ param }) => param)).to.deep.equal(told)

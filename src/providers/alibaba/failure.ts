@@ -15,7 +15,7 @@ const kinds: Readonly<Record<string, FailureKind>> = {
   'Throttling.AllocationQuota': 'out_of_credit',
 }
 
-/** The kind that a code means, in both of the vendor's protocols (docs/vendors.md#model-studio-errors). */
+/** Failure kind of an error code in both protocols (docs/vendors.md#model-studio-errors). */
 export function failureKind({ code = '' }: Complaint): FailureKind | undefined {
   return Object.hasOwn(kinds, code) ? kinds[code] : undefined
 }

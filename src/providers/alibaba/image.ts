@@ -23,7 +23,7 @@ type WireAnswer = {
 
 const path = '/api/v1/services/aigc/multimodal-generation/generation'
 
-/** Images over DashScope's synchronous call, as URLs (docs/vendors.md#model-studio-images). */
+/** Images through DashScope's synchronous call (docs/vendors.md#model-studio-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, texts, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
@@ -63,7 +63,7 @@ function wireRequest(call: ImageCall): object {
   }
 }
 
-/** An error may come with status 200: then there is a code and no output. */
+/** An error may have status 200: then the answer has `code` and no `output`. */
 function readAnswer(
   bytes: Buffer,
   { texts, count }: { texts: VendorTexts; count: number },

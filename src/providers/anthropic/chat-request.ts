@@ -7,7 +7,7 @@ import {
   maxTokensOf,
   schemaOf,
   stopsOf,
-  tellUncarried,
+  reportIgnored,
   type Notes,
   type WrittenChat,
 } from '../wire/fields.ts'
@@ -22,7 +22,7 @@ type Field = keyof ChatRequest
 type AskedTool = NonNullable<FunctionRequest['tools']>[number]
 
 /** Fields that are sent in some form; any other field is reported as ignored. */
-const known: ReadonlySet<string> = new Set<Field | 'safety_identifier'>([
+const sentFields: ReadonlySet<string> = new Set<Field | 'safety_identifier'>([
   'model',
   'models',
   'messages',
@@ -47,13 +47,13 @@ const toolName = /^[\w-]+$/
 const maxTokensUsual = 4096
 const temperatureMax = 1
 
-/** The canonical request for the Messages API (docs/vendors.md#anthropic-request). */
+/** Translates the canonical request to the Messages API (docs/vendors.md#anthropic-request). */
 export function writeChat(asked: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const { request, ...notes } = functionsOnly(asked, 'Anthropic')
-  tellUncarried(request, known, 'Anthropic', notes)
+  reportIgnored(request, sentFields, 'Anthropic', notes)
   const choiceParam = asked.function_call === undefined ? 'tool_choice' : 'function_call'
   if ((request.n ?? 1) > 1) {
-    notes.problems.push({ param: 'n', message: 'Anthropic gives one answer a call.' })
+    notes.problems.push({ param: 'n', message: 'Anthropic returns one answer per call.' })
   }
   const { system, messages } = writeMessages(request.messages, target, notes)
   const format = writeFormat(request, notes)
@@ -80,22 +80,22 @@ export function writeChat(asked: ChatRequest, target: Target): WrittenChat<WireR
 }
 
 function refusedStop(stop: string): string | undefined {
-  return stop.trim() === '' ? 'Anthropic stops at no text of white space alone.' : undefined
+  return stop.trim() === '' ? 'Anthropic accepts no stop sequence of white space alone.' : undefined
 }
 
-/** Whom the answer is for; OpenAI's newer name of it counts. */
+/** The end user's id; OpenAI's newer `safety_identifier` takes precedence over `user`. */
 function metadataOf(request: ChatRequest, { warnings }: Notes): Pick<WireRequest, 'metadata'> {
-  // The contract does not list it: any value is possible.
+  // The contract does not list it, so it may have any type.
   const { safety_identifier: newer } = request as { safety_identifier?: unknown }
   const { user } = request
   if (typeof newer !== 'string') {
     if (!isIdle('safety_identifier', newer)) {
-      warnings.push(dropped('safety_identifier', newer, 'It is a text.'))
+      warnings.push(dropped('safety_identifier', newer, 'It must be a string.'))
     }
     return user === undefined ? {} : { metadata: { user_id: user } }
   }
   if (user !== undefined && user !== newer) {
-    warnings.push(dropped('user', user, 'safety_identifier is given too, and counts.'))
+    warnings.push(dropped('user', user, 'safety_identifier takes precedence.'))
   }
   return { metadata: { user_id: newer } }
 }
@@ -122,7 +122,7 @@ function writeTools(
     }
   }
   if (forced) {
-    const reason = `${row.id} chooses by itself whether it calls a tool.`
+    const reason = `${row.id} cannot be forced to call a tool.`
     notes.warnings.push({ param: choiceParam, requested: choice, applied: 'auto', reason })
   }
   if (choice === undefined && parallel !== false) return { tools: written }
@@ -133,14 +133,14 @@ function writeTool(tool: AskedTool, path: string, notes: Notes): Tool {
   const { name, description, parameters, strict } = tool.function
   const param = `${path}.function`
   if (!toolName.test(name)) {
-    const message = "Anthropic takes names of letters, digits, '_' and '-'."
+    const message = "Anthropic accepts names of letters, digits, '_' and '-'."
     notes.problems.push({ param: `${param}.name`, message, code: 'invalid_value' })
   }
   const inputSchema = { type: 'object' as const, properties: {}, ...parameters }
   const narrow = strict === true ? narrowSchema(inputSchema) : undefined
-  if (narrow !== undefined) warnOfWords(narrow, `${param}.parameters`, notes)
+  if (narrow !== undefined) warnOfMoved(narrow, `${param}.parameters`, notes)
   else if (strict === true) {
-    notes.warnings.push(dropped(`${param}.strict`, true, 'Anthropic cannot hold calls to it.'))
+    notes.warnings.push(dropped(`${param}.strict`, true, 'Anthropic cannot enforce this schema.'))
   }
   return {
     name,
@@ -152,31 +152,31 @@ function writeTool(tool: AskedTool, path: string, notes: Notes): Tool {
   }
 }
 
-function warnOfWords({ told }: NarrowSchema, param: string, { warnings }: Notes): void {
-  if (told.length === 0) return
-  const reason = 'Anthropic reads them as part of the description; it does not enforce them.'
-  warnings.push({ param, requested: told.join(', '), applied: 'description', reason })
+function warnOfMoved({ moved }: NarrowSchema, param: string, { warnings }: Notes): void {
+  if (moved.length === 0) return
+  const reason = 'Anthropic does not enforce these keywords; they were moved to the description.'
+  warnings.push({ param, requested: moved.join(', '), applied: 'description', reason })
 }
 
 type Format =
   { schema: Record<string, unknown>; words?: never } | { words: string[]; schema?: never }
 
-/** A format that cannot be enforced is asked for in the instructions. */
+/** A format that Anthropic cannot enforce is described in the system prompt. */
 function writeFormat({ response_format: format }: ChatRequest, notes: Notes): Format | undefined {
   if (format === undefined || format.type === 'text') return undefined
   const schema = schemaOf(format)
   const narrow = schema === undefined ? undefined : narrowSchema(schema)
   if (narrow !== undefined) {
-    warnOfWords(narrow, 'response_format.json_schema.schema', notes)
+    warnOfMoved(narrow, 'response_format.json_schema.schema', notes)
     return { schema: narrow.schema }
   }
-  const reason = 'Anthropic is asked for JSON in words; it does not enforce it.'
+  const reason = 'Anthropic cannot enforce this format; the system prompt asks for it.'
   const param = 'response_format'
   notes.warnings.push({ param, requested: format.type, applied: 'system', reason })
   return { words: [jsonInWords(schema)] }
 }
 
-/** Sends one of the two, clamped, or none with thinking (docs/vendors.md#anthropic-versions). */
+/** Sends temperature or top_p; neither with thinking (docs/vendors.md#anthropic-versions). */
 function writeSampling(
   request: ChatRequest,
   { model }: Target,
@@ -187,9 +187,9 @@ function writeSampling(
   const { row } = model
   const refused =
     row.capabilities['accepts_temperature'] === false
-      ? `${row.id} does not take it.`
+      ? `${row.id} does not accept it.`
       : body.thinking?.type === 'enabled' || body.thinking?.type === 'adaptive'
-        ? 'It is not taken beside reasoning.'
+        ? 'Anthropic does not accept it together with reasoning.'
         : undefined
   if (temperature !== undefined && temperature !== null) {
     const applied = Math.min(temperature, row.temperature_max ?? temperatureMax)
@@ -207,4 +207,4 @@ function writeSampling(
   else warnings.push(dropped('top_p', topP, reason))
 }
 
-const besideTemperature = 'Anthropic takes the temperature or top_p, not both.'
+const besideTemperature = 'Anthropic accepts temperature or top_p, not both.'

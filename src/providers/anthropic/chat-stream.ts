@@ -35,7 +35,7 @@ const textDelta =
 
 type Options = {
   createdSeconds: number
-  /** Named where the vendor does not say which model answers. */
+  /** The model name to report if the vendor sends none. */
   upstreamModel: string
   texts: VendorTexts
   answerBytesMax: number
@@ -66,7 +66,7 @@ export function translator(options: Options): Translator {
       switch (event.type) {
         case 'message_start': {
           if (begun) return ''
-          // Compatible servers leave both out.
+          // Compatible servers omit both.
           const { id, model, usage: counted }: Partial<Message> = event.message
           identity = {
             id: answerId(id, texts),
@@ -112,11 +112,11 @@ function writeEnd(
   texts: VendorTexts,
 ): string {
   const { stop_reason: reason, stop_details: details } = delta
-  const told =
+  const refusal =
     reason === 'refusal'
       ? writer.delta(0, `{"refusal":${JSON.stringify(refusalOf(details, texts))}}`)
       : ''
-  return told + writer.finish(0, finishReasonOf(reason))
+  return refusal + writer.finish(0, finishReasonOf(reason))
 }
 
 type BlockOptions = { bytesMax: number; upstreamModel: string; texts: VendorTexts }
@@ -198,7 +198,7 @@ function toolDelta(call: object): string {
   return `{"tool_calls":[${JSON.stringify(call)}]}`
 }
 
-/** Drops null counts, so that the last event does not overwrite those of the first. */
+/** Drops null counts, so that the last event does not overwrite counts of the first. */
 function present(usage: unknown): WireUsage {
   return Object.fromEntries(Object.entries(membersOf(usage)).filter(([, count]) => count !== null))
 }

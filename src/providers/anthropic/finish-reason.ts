@@ -16,7 +16,7 @@ export function finishReasonOf(reason: string | null | undefined): string {
   return Object.hasOwn(reasons, reason ?? '') ? reasons[reason!]! : 'stop'
 }
 
-/** What a refusal says of itself. */
+/** The explanation of a refusal. */
 export function refusalOf(details: unknown, texts: VendorTexts): string {
   const { explanation, category } = membersOf(details)
   const why = texts.words(category)

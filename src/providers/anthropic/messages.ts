@@ -60,8 +60,8 @@ export function writeMessages(
     switch (message.role) {
       case 'system':
       case 'developer':
-        for (const said of saidIn(instructionsOf(message, path, notes.problems), notes))
-          system.push(said)
+        for (const block of textBlocksOf(instructionsOf(message, path, notes.problems), notes))
+          system.push(block)
         if (turns.length > 0) notes.warnings.push(hoisted(path, message.role))
         break
       case 'user':
@@ -86,21 +86,22 @@ export function writeMessages(
   return { system: [], messages: [{ role: 'user', content: system }] }
 }
 
-/** Anthropic refuses an answer to go on with that ends in white space. */
+/** Anthropic refuses a last assistant message that ends in white space. */
 function trimEnd(turn: Turn, messages: readonly Message[], { warnings }: Notes): void {
   const last = turn.content.at(-1)
   if (last?.type !== 'text') return
   const text = last.text.trimEnd()
   if (text === last.text) return
   const param = `messages[${messages.findLastIndex(({ role }) => role === 'assistant')}].content`
-  const reason = 'Anthropic goes on with no answer that ends in white space.'
+  const reason =
+    'Anthropic does not continue an answer that ends in white space; the white space was removed.'
   warnings.push({ param, requested: last.text.slice(-20), applied: text.slice(-20), reason })
   last.text = text
 }
 
 /** Anthropic refuses a conversation that starts with the assistant. */
 function opening(param: string, { warnings }: Notes): TextBlockParam[] {
-  const reason = "Anthropic requires the user to begin. A message '.' was put first."
+  const reason = "Anthropic requires a user message first. The message '.' was inserted."
   warnings.push({ param, requested: 'assistant', applied: 'user', reason })
   return [{ type: 'text', text: '.' }]
 }
@@ -110,8 +111,8 @@ function hoisted(param: string, role: string) {
   return { param, requested: role, applied: 'system', reason }
 }
 
-/** Leaves out texts of white space alone, which Anthropic refuses. */
-function saidIn(placed: readonly PlacedText[], notes: Notes): TextBlockParam[] {
+/** Omits texts of white space alone, which Anthropic refuses. */
+function textBlocksOf(placed: readonly PlacedText[], notes: Notes): TextBlockParam[] {
   return placed.flatMap(({ part, param }) => {
     if (part.text.trim() === '') return []
     return { type: 'text', text: part.text, ...cachedUpTo(part, param, notes) }
@@ -125,13 +126,16 @@ function blocksOf(message: Message, path: string, notes: Notes): ShownBlock[] {
 function blockOf({ part, param }: PlacedPart, notes: Notes): ShownBlock[] {
   switch (part.type) {
     case 'text':
-      return saidIn([{ part, param }], notes)
+      return textBlocksOf([{ part, param }], notes)
     case 'image_url':
       return marked(imageOf(part, param, notes), part, param, notes)
     case 'file':
       return marked(documentOf(part, param, notes), part, param, notes)
     case 'input_audio':
-      notes.problems.push({ param, message: 'Anthropic takes no audio. Choose another model.' })
+      notes.problems.push({
+        param,
+        message: 'Anthropic does not accept audio. Choose another model.',
+      })
       return []
   }
 }
@@ -152,13 +156,13 @@ function imageOf(
   notes: Notes,
 ): ImageBlockParam[] {
   if (detail === 'low' || detail === 'high') {
-    const reason = 'Anthropic has one detail for all images.'
+    const reason = 'Anthropic has no detail levels for images.'
     notes.warnings.push(dropped(`${param}.image_url.detail`, detail, reason))
   }
   if (!url.startsWith('data:')) return [{ type: 'image', source: { type: 'url', url } }]
   const data = readDataUrl(url)
   if (data === undefined || !imageTypes.has(data.mediaType)) {
-    const message = 'Anthropic takes a base64 data URL of a JPEG, PNG, GIF or WebP.'
+    const message = 'Anthropic accepts a base64 data URL of a JPEG, PNG, GIF or WebP.'
     notes.problems.push({ param: `${param}.image_url.url`, message, code: 'invalid_value' })
     return []
   }
@@ -174,7 +178,7 @@ function documentOf(
   { problems, warnings }: Notes,
 ): DocumentBlockParam[] {
   if (id !== undefined && url !== '') {
-    warnings.push(dropped(`${param}.file.file_id`, id, 'OpenAI alone knows this file.'))
+    warnings.push(dropped(`${param}.file.file_id`, id, 'Only OpenAI can read this file id.'))
   }
   const data = readDataUrl(url)
   const named = title === undefined ? {} : { title }
@@ -187,19 +191,19 @@ function documentOf(
     const source = { type: 'text', media_type: 'text/plain', data: text } as const
     return [{ type: 'document', source, ...named }]
   }
-  const message = 'Anthropic takes a base64 data URL of a PDF or a text.'
+  const message = 'Anthropic accepts a base64 data URL of a PDF or a text.'
   problems.push({ param: `${param}.file.file_data`, message, code: 'invalid_value' })
   return []
 }
 
-/** Thinking must come first: the blocks of the first call go before the text. */
+/** Thinking blocks must come first, so those of the first call go before the text. */
 function blocksOfAnswer(
   message: Answer,
   { path, upstreamModel }: { path: string; upstreamModel: string },
   notes: Notes,
 ): ContentBlockParam[] {
-  const remedy = 'Anthropic takes only text of the model. Move it to a message of the user.'
-  const said = saidIn(onlyTexts(message, path, notes.problems, remedy), notes)
+  const remedy = 'Anthropic accepts only text in assistant messages. Move it to a user message.'
+  const said = textBlocksOf(onlyTexts(message, path, notes.problems, remedy), notes)
   const [first = [], ...further] = (message.tool_calls ?? []).map((call, place) =>
     blocksOfCall(call, { path: `${path}.tool_calls[${place}]`, upstreamModel }, notes),
   )
@@ -218,7 +222,11 @@ function blocksOfCall(
   const refuse = (param: string, message: string) =>
     problems.push({ param: `${path}.${param}`, message, code: 'invalid_value' })
   if (input === undefined) refuse('function.arguments', 'The arguments are not a JSON object.')
-  if (thoughts === undefined) refuse(thoughtsPath, 'These are not the blocks that Anthropic gave.')
+  if (thoughts === undefined)
+    refuse(
+      thoughtsPath,
+      'The thinking blocks are malformed. Send them back as Anthropic returned them.',
+    )
   if (input === undefined || thoughts === undefined) return []
   return [...thoughts, { type: 'tool_use', id: callIdFor(callIds, call.id), name, input }]
 }

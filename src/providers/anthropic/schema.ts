@@ -2,8 +2,8 @@ import { schemaComplaint } from '../../core/chat/json-schema.ts'
 
 type Schema = Record<string, unknown>
 
-/** A schema in Anthropic's subset; `told` lists the keywords that moved into descriptions. */
-export type NarrowSchema = { schema: Schema; told: string[] }
+/** A schema in Anthropic's subset; `moved` lists the keywords that moved into descriptions. */
+export type NarrowSchema = { schema: Schema; moved: string[] }
 
 /**
  * A JSON Schema in the subset that Anthropic enforces (as its SDK's `transformJSONSchema` does it):
@@ -11,11 +11,12 @@ export type NarrowSchema = { schema: Schema; told: string[] }
  * cannot express: values of any kind, several schemas at once (`allOf`), and recursion.
  */
 export function narrowSchema(schema: object): NarrowSchema | undefined {
-  // Any object's members may be read as unknown.
-  if (schemaComplaint(schema) !== undefined || !comesToAnEnd(schema as Schema)) return undefined
-  const told = new Set<string>()
+  // Any object can be read as a record of unknown values.
+  if (schemaComplaint(schema) !== undefined || !hasFiniteReferences(schema as Schema))
+    return undefined
+  const moved = new Set<string>()
   try {
-    return { schema: narrow(schema, told), told: [...told] }
+    return { schema: narrow(schema, moved), moved: [...moved] }
   } catch (error) {
     if (error instanceof NotNarrow) return undefined
     throw error
@@ -33,7 +34,7 @@ const plain: ReadonlySet<string> = new Set([
   'default',
   '$ref',
 ])
-/** Keywords that validate nothing: left out. */
+/** Annotations, which are omitted. */
 const idle: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'examples'])
 /** At least one must remain: Anthropic takes no schema that allows any value. */
 const binding = ['type', 'enum', 'const', 'anyOf', 'allOf', '$ref']
@@ -50,7 +51,7 @@ const formats: ReadonlySet<unknown> = new Set([
   'uuid',
 ])
 
-function narrow(value: unknown, told: Set<string>): Schema {
+function narrow(value: unknown, moved: Set<string>): Schema {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new NotNarrow()
   // Checked above.
   const schema = value as Schema
@@ -59,11 +60,11 @@ function narrow(value: unknown, told: Set<string>): Schema {
   for (const [keyword, given] of Object.entries(schema)) {
     if (idle.has(keyword)) continue
     const isSecond = keyword === 'oneOf' && schema['anyOf'] !== undefined
-    const kept = isSecond ? undefined : keep(keyword, given, told)
+    const kept = isSecond ? undefined : keep(keyword, given, moved)
     if (kept !== undefined) {
       narrowed[keyword === 'oneOf' ? 'anyOf' : keyword] = kept
     } else {
-      told.add(keyword)
+      moved.add(keyword)
       words.push(`${keyword}: ${JSON.stringify(given)}`)
     }
   }
@@ -82,25 +83,25 @@ function narrow(value: unknown, told: Set<string>): Schema {
 }
 
 /** The value to send for a keyword; undefined when it moves into the description. */
-function keep(keyword: string, given: unknown, told: Set<string>): unknown {
-  // schemaComplaint has checked that these keywords hold an object, respectively a list.
+function keep(keyword: string, given: unknown, moved: Set<string>): unknown {
+  // schemaComplaint has checked that these keywords hold an object or a list.
   const [record, list] = [given as Schema, given as unknown[]]
   switch (keyword) {
     case 'properties':
     case '$defs':
     case 'definitions':
       return Object.fromEntries(
-        Object.entries(record).map(([name, one]) => [name, narrow(one, told)]),
+        Object.entries(record).map(([name, one]) => [name, narrow(one, moved)]),
       )
     case 'anyOf':
     case 'oneOf':
-      return list.map((one) => narrow(one, told))
+      return list.map((one) => narrow(one, moved))
     case 'allOf':
       // Several closed objects exclude each other: no value would match all of them.
       if (list.length > 1) throw new NotNarrow()
-      return list.map((one) => narrow(one, told))
+      return list.map((one) => narrow(one, moved))
     case 'items':
-      return narrow(given, told)
+      return narrow(given, moved)
     case 'enum':
       return list.every(isScalar) ? given : undefined
     case 'const':
@@ -121,7 +122,7 @@ function isScalar(value: unknown): boolean {
 }
 
 /** Whether every `$ref` points into the schema and none is recursive. */
-function comesToAnEnd(root: Schema): boolean {
+function hasFiniteReferences(root: Schema): boolean {
   const open = new Set<string>()
   const ended = new Set<string>()
   const ends = (node: unknown): boolean => {

@@ -7,7 +7,7 @@ import type { WireRequest } from './wire.ts'
 type WireEffort = 'low' | 'medium' | 'high' | 'xhigh' | 'max'
 type Budgeted = Exclude<ReasoningEffort, 'none'>
 
-/** Thoughts are left out of the answers of newer models unless they are asked for. */
+/** Newer models omit their thoughts unless requested. */
 const adaptive = { type: 'adaptive', display: 'summarized' } as const
 const budgets: Record<Budgeted, number> = {
   minimal: 1024,
@@ -17,7 +17,7 @@ const budgets: Record<Budgeted, number> = {
   xhigh: 32_768,
   max: 32_768,
 }
-/** For a row that says nothing: the efforts of the newest models. */
+/** Default for rows without efforts: those of the newest models. */
 const usual: readonly ReasoningEffort[] = ['none', 'low', 'medium', 'high', 'xhigh', 'max']
 
 /** Writes the reasoning effort into `body` (docs/vendors.md#anthropic-thinking). */
@@ -35,7 +35,7 @@ export function writeThinking(
   }
   const applied = nearestEffort(efforts, asked)
   if (applied !== asked) {
-    const reason = `${row.id} has the efforts ${efforts.join(', ')}.`
+    const reason = `${row.id} supports the efforts ${efforts.join(', ')}.`
     notes.warnings.push({ param: 'reasoning_effort', requested: asked, applied, reason })
   }
   if (applied === 'none') {
@@ -44,7 +44,7 @@ export function writeThinking(
   }
   const budgetMin = row.chat?.thinking_tokens_min
   if (budgetMin !== undefined) return writeBudget(applied, budgetMin, body, notes)
-  // Only models with a budget have an effort `minimal`.
+  // `minimal` exists only on models with a budget, handled above.
   body.output_config = { ...body.output_config, effort: applied as WireEffort }
   body.thinking = adaptive
 }
@@ -67,10 +67,10 @@ function writeBudget(
 }
 
 function obstacle(body: WireRequest, budgetMin: number): string | undefined {
-  if (body.max_tokens <= budgetMin) return `Reasoning takes more than ${budgetMin} tokens.`
-  if (isForced(body)) return 'Reasoning does not go with a forced tool call.'
+  if (body.max_tokens <= budgetMin) return `Reasoning needs a max_tokens above ${budgetMin}.`
+  if (isForced(body)) return 'Reasoning cannot be combined with a forced tool call.'
   if (!isThoughtless(body.messages)) return undefined
-  return 'After a tool call, reasoning requires that the thinking blocks of the call are sent back.'
+  return 'After a tool call, reasoning requires the thinking blocks of the call. Send them back.'
 }
 
 function isForced({ tool_choice: choice }: WireRequest): boolean {

@@ -23,8 +23,8 @@ export function thoughtIn(block: ContentBlock): Thought | undefined {
 }
 
 /**
- * Attaches thinking blocks to a call, so that the client sends them back with its result. They
- * belong to the model that thought them (docs/vendors.md#anthropic-thinking).
+ * Attaches thinking blocks to a call, so that the client sends them back with its result. Only the
+ * model that produced them accepts them (docs/vendors.md#anthropic-thinking).
  */
 export function withThoughts<Call extends object>(
   call: Call,
@@ -38,8 +38,8 @@ export function withThoughts<Call extends object>(
 export const thoughtsPath = 'extra_content.anthropic.thinking_blocks'
 
 /**
- * The thinking blocks that came back with a call, none when another model thought them; undefined
- * when they are malformed.
+ * The thinking blocks that the client sent back with a call: empty if another model produced them,
+ * undefined if they are malformed.
  */
 export function thoughtsBefore(
   { extra_content: extra }: ToolCall,
@@ -53,7 +53,7 @@ export function thoughtsBefore(
 
 function isThought(value: unknown): value is Thought {
   if (typeof value !== 'object' || value === null) return false
-  // Any object's members may be read as unknown.
+  // Any object can be read as a record of unknown values.
   const { type, thinking, signature, data, ...rest } = value as Record<string, unknown>
   if (Object.keys(rest).length > 0) return false
   if (type === 'redacted_thinking') return typeof data === 'string'

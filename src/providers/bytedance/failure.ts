@@ -8,7 +8,7 @@ const kinds: readonly (readonly [FailureKind, RegExp])[] = [
   ['overloaded', /^(?:ServerOverloaded|ModelLoadingError|InternalService|ServiceUnavailable)/],
 ]
 
-/** The kind that a code means (docs/vendors.md#modelark-errors). */
+/** Failure kind of an error code (docs/vendors.md#modelark-errors). */
 export function failureKind({ code = '' }: Complaint): FailureKind | undefined {
   return kinds.find(([, pattern]) => pattern.test(code))?.[0]
 }

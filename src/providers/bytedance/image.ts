@@ -23,13 +23,13 @@ type WireAnswer = {
   usage?: unknown
 }
 
-/** Images over Ark's one endpoint, edits included (docs/vendors.md#modelark-images). */
+/** Images through Ark's single endpoint, edits included (docs/vendors.md#modelark-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, texts, limits } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.answerBytesMax
   return {
-    // There is no `n`: in a sequence the model decides how many images it makes.
+    // The API has no `n`: in a sequence the model decides how many images it makes.
     picturesPerCall: () => 1,
     generate: (call) => {
       const request = requestTo('/images/generations', wireRequest(call))
@@ -75,7 +75,7 @@ function readAnswer(
     const pictures = picturesIn(answer, base64, texts)
     return counted === undefined ? { pictures } : { pictures, usage: counted }
   } catch (error) {
-    // A call makes one at most, whatever is counted.
+    // A call makes at most one image, whatever the vendor counts.
     throw countedFailure(error, counted && { ...counted, images: countIn(made) ? 1 : 0 })
   }
 }

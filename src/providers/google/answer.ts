@@ -38,24 +38,24 @@ export const blocked = new Set([
   'SPII',
   'RECITATION',
   'IMAGE_RECITATION',
-  // Vertex alone.
+  // Only on Vertex AI.
   'MODEL_ARMOR',
 ])
-/** Finish reasons of whole answers; any other one without content is a failure of the vendor. */
+/** Finish reasons of complete answers; with any other reason, an empty answer is a failure. */
 const ended: Readonly<Record<string, string>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
   CONTINUATION: 'length',
 }
 
-/** No model gives more answers to a request. */
+/** Upper bound of candidate indexes; no model returns as many answers. */
 const choicesMax = 128
 
-/** Which answer a candidate is; `place` where it does not say. Throws a ProviderFailure. */
+/** The index of a candidate, `place` if it has none. Throws a ProviderFailure. */
 export function choiceIndex(candidate: WireCandidate, place: number): number {
   const { index = place } = candidate
   if (Number.isSafeInteger(index) && index >= 0 && index < choicesMax) return index
-  throw new ProviderFailure('malformed', 'The answer has a choice that nobody asked for.')
+  throw new ProviderFailure('malformed', 'The answer has a choice with an invalid index.')
 }
 
 /** Throws a ProviderFailure `content_policy` when the prompt was blocked. */
@@ -66,8 +66,8 @@ export function refuseBlocked({ promptFeedback }: WireAnswer, texts: VendorTexts
 }
 
 /**
- * The OpenAI `finish_reason` of a candidate. Throws a ProviderFailure for one that ended for a reason
- * of the vendor's before it said or called anything: another route may do better.
+ * The OpenAI `finish_reason` of a candidate. Throws a ProviderFailure if the vendor ended it with
+ * no output: another route may succeed.
  */
 export function finishReasonOf(
   { finishReason = '' }: WireCandidate,
@@ -82,13 +82,13 @@ export function finishReasonOf(
   return said.calls > 0 ? 'tool_calls' : 'stop'
 }
 
-/** Why a candidate was blocked; undefined for one that was not. */
+/** Why a candidate was blocked; undefined if it was not. */
 export function refusalOf(
   { finishReason = '', finishMessage }: WireCandidate,
   texts: VendorTexts,
 ): string | undefined {
   if (!blocked.has(finishReason)) return undefined
-  return texts.words(finishMessage) || `The provider held the answer back (${finishReason}).`
+  return texts.words(finishMessage) || `The provider blocked the answer (${finishReason}).`
 }
 
 /** The failure of a request that is refused for its content; `reason` is in the vendor's words. */
@@ -107,7 +107,7 @@ export function toolCallOf(
   const { id, name, args = {} } = functionCall ?? {}
   if (!name) throw new ProviderFailure('malformed', 'The provider calls a tool without a name.')
   return {
-    // Without an id of its own: unlike that of any other call of a conversation.
+    // A generated id must be unique within the conversation.
     id: texts.name(id) ?? `call_${place.answer}_${place.choice}_${place.call}`,
     type: 'function' as const,
     function: { name, arguments: JSON.stringify(args) },
@@ -117,7 +117,7 @@ export function toolCallOf(
   }
 }
 
-/** Log probabilities in OpenAI's form; null when there are none. */
+/** Log probabilities in OpenAI's form; null if the vendor sent none. */
 export function logprobsOf(wire: WireLogprobs | undefined): Record<string, unknown> | null {
   if (wire?.chosenCandidates === undefined) return null
   const entry = ({ token = '', logProbability: logprob = 0 }: Token) => ({

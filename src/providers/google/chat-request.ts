@@ -7,7 +7,7 @@ import {
   maxTokensOf,
   schemaOf,
   stopsOf,
-  tellUncarried,
+  reportIgnored,
   type Notes,
   type WrittenChat,
 } from '../wire/fields.ts'
@@ -40,7 +40,7 @@ type WireRequest = {
 type Field = keyof ChatRequest
 
 /** Fields that are sent in some form; any other field is reported as ignored. */
-const known: ReadonlySet<string> = new Set<Field>([
+const sentFields: ReadonlySet<string> = new Set<Field>([
   'model',
   'models',
   'messages',
@@ -65,15 +65,15 @@ const known: ReadonlySet<string> = new Set<Field>([
 ])
 const choicesMax = 8
 
-/** The canonical request for `generateContent` (docs/vendors.md#gemini-request). */
+/** Translates the canonical request to `generateContent` (docs/vendors.md#gemini-request). */
 export function writeChat(given: ChatRequest, target: Target): WrittenChat<WireRequest> {
   const { request, ...notes } = functionsOnly(given, 'Gemini')
-  tellUncarried(request, known, 'Gemini', notes)
+  reportIgnored(request, sentFields, 'Gemini', notes)
   const { row } = target.model
   const most = row.capabilities['multiple_choices'] === false ? 1 : choicesMax
   if ((request.n ?? 1) > most) {
     const answers = most === 1 ? 'one answer' : `at most ${most} answers`
-    notes.problems.push({ param: 'n', message: `${row.id} gives ${answers} a call.` })
+    notes.problems.push({ param: 'n', message: `${row.id} returns ${answers} per call.` })
   }
   const { system, contents } = writeContents(request.messages, target, notes)
   const { words = [], ...asked } = format(request, target, notes)
@@ -103,7 +103,7 @@ function sampling(request: ChatRequest, { model: { row } }: Target, notes: Notes
     const refuses = row.chat?.without?.includes(field) === true
     if (!refuses && !(isSampling && row.capabilities['accepts_temperature'] === false)) return value
     if (!isIdle(field, value)) {
-      notes.warnings.push(dropped(field, value, `${row.id} does not take it.`))
+      notes.warnings.push(dropped(field, value, `${row.id} does not accept it.`))
     }
     return null
   }
@@ -127,7 +127,7 @@ function sampling(request: ChatRequest, { model: { row } }: Target, notes: Notes
 }
 
 function refusedStop(stop: string): string | undefined {
-  return stop === '' ? 'An empty text stops nothing.' : undefined
+  return stop === '' ? 'An empty stop sequence has no effect.' : undefined
 }
 
 function format(
@@ -138,7 +138,7 @@ function format(
   if (asked === undefined || asked.type === 'text') return {}
   const schema = schemaOf(asked)
   if (tools.length > 0 && !newer.test(upstreamModel)) {
-    const reason = `${upstreamModel} is asked for JSON in words: with tools it cannot enforce it.`
+    const reason = `${upstreamModel} cannot enforce a format together with tools; the system prompt asks for it.`
     const param = 'response_format'
     warnings.push({ param, requested: asked.type, applied: 'system', reason })
     return { words: [jsonInWords(schema)] }
@@ -155,11 +155,11 @@ function checkFunction(
 ): void {
   const path = `tools[${index}].function`
   if (!/^[a-z_]/i.test(name)) {
-    const message = "Gemini takes names that begin with a letter or '_'."
+    const message = "Gemini accepts names that begin with a letter or '_'."
     problems.push({ param: `${path}.name`, message, code: 'invalid_value' })
   }
   if (strict !== true) return
-  const reason = 'Gemini does not hold calls to their schema strictly.'
+  const reason = 'Gemini does not enforce the schema of a tool call.'
   warnings.push(dropped(`${path}.strict`, true, reason))
 }
 

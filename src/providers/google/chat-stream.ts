@@ -30,11 +30,11 @@ import { readUsage } from './usage.ts'
 const textEvent =
   /^\{"candidates":\s?\[\{"content":\s?\{"parts":\s?\[\{"text":\s?("[^"\\]+(?:\\.[^"\\]*)*")\}\],\s?"role":\s?"model"\},\s?"index":\s?0\}\],\s?"usageMetadata":/
 
-/** One choice so far: whether it has begun, whether it said or called anything, and how many calls. */
+/** State of one choice: whether it has begun, whether it has text or calls, and how many calls. */
 type Choice = { begun: boolean; anything: boolean; calls: number }
 type Options = {
   createdSeconds: number
-  /** Named where the vendor does not say which model answers. */
+  /** The model name to report if the vendor sends none. */
   upstreamModel: string
   texts: VendorTexts
   tokensMax: TokensMax
@@ -110,7 +110,7 @@ export function translator(options: Options): Translator {
   }
 }
 
-/** The delta of a part as JSON; undefined for a part that says nothing. */
+/** The delta of a part as JSON; undefined for an empty part. */
 function deltaOf(
   part: WirePart,
   said: Choice,

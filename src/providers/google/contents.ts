@@ -35,12 +35,12 @@ const audioTypes: Readonly<Record<string, string>> = {
 }
 const fileTypes = /^(?:application\/pdf|(?:text|image|audio|video)\/[\w.+-]+)$/
 /**
- * Gemini 3 and later: these refuse a returned call without its thought signature, tell calls of one
- * function apart by their ids, read the images of tool results, and enforce JSON together with tools
+ * Gemini 3 and later: they require the thought signature of a returned call, match calls of one
+ * function by their ids, read images in tool results, and enforce JSON together with tools
  * (docs/vendors.md#gemini-request).
  */
 export const newer = /^gemini-(?:[3-9]|\d\d)/
-/** What Gemini accepts in place of a lost thought signature. */
+/** Gemini accepts this value instead of a lost thought signature. */
 const noSignature = 'skip_thought_signature_validator'
 
 /** Splits a conversation into system texts and turns of user and model. */
@@ -111,24 +111,24 @@ function mediumOf(part: Medium, param: string, notes: Notes): Blob | undefined {
       const { format, data } = part.input_audio
       const mimeType = Object.hasOwn(audioTypes, format) ? audioTypes[format]! : undefined
       if (mimeType !== undefined) return { mimeType, data }
-      const message = `Gemini takes audio as ${Object.keys(audioTypes).join(', ')}.`
+      const message = `Gemini accepts audio as ${Object.keys(audioTypes).join(', ')}.`
       const problem = { param: `${param}.input_audio.format`, message }
       notes.problems.push({ ...problem, code: 'invalid_value' })
       return undefined
     }
     case 'file': {
       const { file_data: url = '', file_id: id, filename } = part.file
-      const tell = (name: string, lost: string | undefined, reason: string) => {
+      const warnIfLost = (name: string, lost: string | undefined, reason: string) => {
         if (lost === undefined || url === '') return
         notes.warnings.push(dropped(`${param}.file.${name}`, lost, reason))
       }
-      tell('file_id', id, 'OpenAI alone knows this file.')
-      tell('filename', filename, 'Gemini is told no names of files.')
+      warnIfLost('file_id', id, 'Only OpenAI can read this file id.')
+      warnIfLost('filename', filename, 'Gemini does not accept file names.')
       const data = readDataUrl(url)
       if (data !== undefined && fileTypes.test(data.mediaType)) {
         return { mimeType: data.mediaType, data: data.base64 }
       }
-      const message = 'Gemini takes a base64 data URL of a PDF, a text, an image, audio or video.'
+      const message = 'Gemini accepts a base64 data URL of a PDF, a text, an image, audio or video.'
       notes.problems.push({ param: `${param}.file.file_data`, message, code: 'invalid_value' })
       return undefined
     }
@@ -141,16 +141,16 @@ function imageOf(
   notes: Notes,
 ): Blob | undefined {
   if (detail === 'low' || detail === 'high') {
-    const reason = 'Gemini has one detail for all images.'
+    const reason = 'Gemini has no detail levels for images.'
     notes.warnings.push(dropped(`${param}.image_url.detail`, detail, reason))
   }
-  // The adapter downloads the image and writes the request again before it is sent.
+  // The adapter downloads the image and then translates the request again.
   if (!url.startsWith('data:')) return { mimeType: 'image/*', data: '' }
   const data = readDataUrl(url)
   if (data !== undefined && imageTypes.has(data.mediaType)) {
     return { mimeType: data.mediaType, data: data.base64 }
   }
-  const message = 'Gemini takes a base64 data URL of a PNG, JPEG, WebP, HEIC or HEIF.'
+  const message = 'Gemini accepts a base64 data URL of a PNG, JPEG, WebP, HEIC or HEIF.'
   notes.problems.push({ param: `${param}.image_url.url`, message, code: 'invalid_value' })
   return undefined
 }
@@ -168,13 +168,13 @@ function callOf(call: ToolCall, index: number, { path, upstreamModel, notes }: P
   const id = newer.test(upstreamModel) ? { id: call.id } : {}
   const part: Part = { functionCall: { ...id, name, args } }
   if (signature !== undefined) part.thoughtSignature = signature
-  // Of parallel calls only the first one is signed.
+  // Only the first of several parallel calls is signed.
   else if (index === 0 && newer.test(upstreamModel)) part.thoughtSignature = noSignature
   return [part]
 }
 
 function signatureOf({ extra_content: extra }: ToolCall): string | undefined {
-  // Free-form input of the caller: the member is checked below.
+  // Unvalidated input of the caller; the member is checked below.
   const google = (extra as { google?: { thought_signature?: unknown } } | undefined)?.google
   return typeof google?.thought_signature === 'string' ? google.thought_signature : undefined
 }
@@ -203,7 +203,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    // Any object's members may be read as unknown.
+    // Any object can be read as a record of unknown values.
     return value as Record<string, unknown>
   } catch {
     return undefined

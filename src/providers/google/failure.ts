@@ -10,7 +10,7 @@ export function readFailure(head: UpstreamHead, texts: VendorTexts): PieceReader
   return failureReader(head, complaintOf, kindOf, texts)
 }
 
-/** The failure that an event of a stream, or the body of a 200, reports in `error`. */
+/** The failure in the `error` of a stream event or of the body of a 200. */
 export function bodyFailure(body: unknown, texts: VendorTexts): ProviderFailure {
   const complaint = complaintOf(body)
   const code = Number(membersOf(errorIn(body))['code'])
@@ -18,7 +18,7 @@ export function bodyFailure(body: unknown, texts: VendorTexts): ProviderFailure 
   return failureOf(kindOf(status, complaint), complaint, { status, texts, inBand: true })
 }
 
-/** Some gateways in front of the vendor wrap the error in a list. */
+/** Some proxies of the vendor wrap the error in a list. */
 function errorIn(body: unknown): unknown {
   return membersOf(Array.isArray(body) ? body[0] : body)['error']
 }
@@ -45,7 +45,7 @@ function firstText(details: unknown, name: string): string | undefined {
 function kindOf(status: number, { code }: Complaint): FailureKind {
   // An invalid key is answered with 400, which is not the caller's fault.
   if (code === 'API_KEY_INVALID') return 'credentials'
-  // The operator's account is the cause here too: its country or its billing.
+  // Likewise caused by the operator's account: its country or its billing.
   if (code === 'FAILED_PRECONDITION') return 'credentials'
   return kindOfStatus(status)
 }

@@ -28,7 +28,7 @@ import { blocked, refusedFor } from './answer.ts'
 import { readFailure } from './failure.ts'
 import { readUsage } from './usage.ts'
 
-/** The members of an answer that are read. */
+/** The members of an answer that the adapter reads. */
 type WireAnswer = {
   candidates?: (Pick<Candidate, 'content' | 'finishMessage'> & { finishReason?: string })[]
   promptFeedback?: { blockReason?: string; blockReasonMessage?: string }
@@ -43,7 +43,7 @@ type WireRequest = {
   }
 }
 
-/** Images over `generateContent`, one a call (docs/vendors.md#gemini-images). */
+/** Images through `generateContent`, one per call (docs/vendors.md#gemini-images). */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, texts, limits } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
@@ -122,14 +122,14 @@ function madeIn(
   if (final === undefined) throw pictureless(candidate, text, texts)
   const picture = readPicture(base64[Number(final.inlineData!.data!.slice(1))] ?? [])
   if (picture === undefined) {
-    throw new ProviderFailure('malformed', 'The provider answered with no PNG, JPEG or WebP.')
+    throw new ProviderFailure('malformed', "The provider's picture is not a PNG, JPEG or WebP.")
   }
   return { pictures: [picture], ...(text === '' ? {} : { text }) }
 }
 
-/** Finish reasons of which the same request may well end otherwise (docs/vendors.md#gemini-images). */
-const again = new Set(['NO_IMAGE', 'IMAGE_OTHER', 'STOP', 'FINISH_REASON_UNSPECIFIED'])
-/** Too like to what was learned: another vendor's model was taught otherwise. */
+/** Finish reasons after which a repeated request may succeed (docs/vendors.md#gemini-images). */
+const retryable = new Set(['NO_IMAGE', 'IMAGE_OTHER', 'STOP', 'FINISH_REASON_UNSPECIFIED'])
+/** The answer resembles training data; a model of another vendor may not have this problem. */
 const recited = new Set(['RECITATION', 'IMAGE_RECITATION'])
 
 function pictureless(
@@ -143,8 +143,8 @@ function pictureless(
   const said = finishMessage ?? text
   const message =
     said === ''
-      ? `The model made no picture (${finishReason}). Try again, or say it in other words.`
+      ? `The model made no picture (${finishReason}). Try again, or rephrase the prompt.`
       : `The model made no picture and answered: ${said}`
-  const kind = again.has(finishReason) ? 'no_picture' : 'malformed'
+  const kind = retryable.has(finishReason) ? 'no_picture' : 'malformed'
   return failureOf(kind, { message }, { status: 200, texts })
 }

@@ -18,7 +18,7 @@ const budgets: Record<ReasoningEffort, number> = {
   xhigh: 24_576,
   max: 24_576,
 }
-/** For a row that says nothing: the levels that every newer model has. */
+/** Default for rows without levels: those of all newer models. */
 const usual: readonly ReasoningEffort[] = ['low', 'medium', 'high']
 
 /** The configuration for the requested effort; warns when the effort is adjusted. */
@@ -30,14 +30,14 @@ export function writeThinking(
   if (asked === undefined || asked === null) return {}
   if (!row.capabilities.reasoning) {
     if (asked === 'none') return {}
-    warnings.push(dropped('reasoning_effort', asked, `${row.id} does not reason.`))
+    warnings.push(dropped('reasoning_effort', asked, `${row.id} has no reasoning.`))
     return {}
   }
   const { efforts = usual, thinking_tokens_min: budgetMin } = row.chat ?? {}
   const effort = nearestEffort(efforts, asked)
   const includeThoughts = asked === 'none' ? {} : { includeThoughts: true as const }
   const adjusted = (applied: unknown) => {
-    const reason = `${row.id} has the efforts ${efforts.join(', ')}.`
+    const reason = `${row.id} supports the efforts ${efforts.join(', ')}.`
     warnings.push({ param: 'reasoning_effort', requested: asked, applied, reason })
   }
   if (budgetMin === undefined) {

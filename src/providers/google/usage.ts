@@ -2,34 +2,34 @@ import type { Usage } from '../../core/money/price.ts'
 import { itemsOf, membersOf, type Members } from '../wire/any-json.ts'
 import { countIn, usageOf, type TokensMax } from '../wire/token-count.ts'
 
-/** Gemini's token counts; in a stream they grow from event to event. Any member may be anything. */
+/** Gemini's token counts, not validated; in a stream they grow from event to event. */
 export type WireUsage = Members
 
-/** Canonical token counts (docs/vendors.md#gemini-answer); undefined when there are none that can be. */
+/** Canonical token counts (docs/vendors.md#gemini-answer); undefined if none are plausible. */
 export function readUsage(wire: object | undefined, most: TokensMax): Usage | undefined {
-  const told = membersOf(wire)
-  const { promptTokenCount, toolUsePromptTokenCount, thoughtsTokenCount } = told
+  const counts = membersOf(wire)
+  const { promptTokenCount, toolUsePromptTokenCount, thoughtsTokenCount } = counts
   return usageOf(
     {
       input: [promptTokenCount, toolUsePromptTokenCount],
-      output: [told['candidatesTokenCount'], thoughtsTokenCount],
-      cachedInputTokens: told['cachedContentTokenCount'],
+      output: [counts['candidatesTokenCount'], thoughtsTokenCount],
+      cachedInputTokens: counts['cachedContentTokenCount'],
       reasoningTokens: thoughtsTokenCount,
-      audioInputTokens: tokensOf('AUDIO', told['promptTokensDetails']),
-      imageInputTokens: tokensOf('IMAGE', told['promptTokensDetails']),
-      imageOutputTokens: tokensOf('IMAGE', told['candidatesTokensDetails']),
-      audioOutputTokens: tokensOf('AUDIO', told['candidatesTokensDetails']),
+      audioInputTokens: tokensOf('AUDIO', counts['promptTokensDetails']),
+      imageInputTokens: tokensOf('IMAGE', counts['promptTokensDetails']),
+      imageOutputTokens: tokensOf('IMAGE', counts['candidatesTokensDetails']),
+      audioOutputTokens: tokensOf('AUDIO', counts['candidatesTokensDetails']),
     },
     most,
   )
 }
 
-/** The tokens of a modality: what is no count is told, so that it is doubted. */
+/** The token count of a modality; an invalid count is returned unchanged, so that it is noticed. */
 function tokensOf(kind: string, details: unknown): unknown {
-  const told = itemsOf(details)
+  const listed = itemsOf(details)
     .map(membersOf)
     .filter(({ modality }) => modality === kind)
     .map(({ tokenCount }) => tokenCount)
-  const strange = told.find((count) => countIn(count) !== count)
-  return strange ?? told.reduce<number>((sum, count) => sum + (countIn(count) ?? 0), 0)
+  const invalid = listed.find((count) => countIn(count) !== count)
+  return invalid ?? listed.reduce<number>((sum, count) => sum + (countIn(count) ?? 0), 0)
 }

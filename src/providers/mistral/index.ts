@@ -52,7 +52,7 @@ export const mistral = protocolVendor({
   },
 })
 
-/** Sound and files have other forms here (docs/vendors.md#openai-compatible-endpoints). */
+/** Mistral has other forms of audio and files (docs/vendors.md#openai-compatible-endpoints). */
 function writePart(part: components['schemas']['ContentPart']): object {
   if (part.type === 'input_audio') return { ...part, input_audio: part.input_audio.data }
   if (part.type !== 'file') return part
@@ -65,8 +65,8 @@ function writePart(part: components['schemas']['ContentPart']): object {
 const bridge = 'OK.'
 
 /**
- * Mistral takes instructions neither after an answer nor after a result, and no message of the user directly after
- * a result; it goes on with an answer that is marked as the beginning of its own.
+ * Mistral rejects instructions after an answer or a tool result, and a user message directly after
+ * a tool result. It continues an answer only if the message has `prefix: true`.
  */
 function arrange(
   messages: readonly Message[],
@@ -80,14 +80,14 @@ function arrange(
     const param = `messages[${places[index]}]`
     if (message.role === 'system' && (before === 'assistant' || before === 'tool')) {
       const reason =
-        'Mistral takes instructions before an answer alone: they were moved to the first.'
+        'Mistral accepts instructions only before the first answer; they were moved there.'
       warnings.push({ param, requested: places[index], applied: instructions, reason })
       arranged.splice(instructions++, 0, message)
       continue
     }
     if (message.role === 'system' && instructions === arranged.length) instructions++
     if (message.role === 'user' && before === 'tool') {
-      const reason = `Mistral wants an answer after a result: '${bridge}' was put before the message.`
+      const reason = `Mistral requires an answer after a tool result; the answer '${bridge}' was inserted.`
       warnings.push({ param, requested: null, applied: bridge, reason })
       arranged.push({ role: 'assistant', content: bridge })
     }
@@ -95,6 +95,6 @@ function arrange(
   }
   const last = arranged.at(-1)
   if (last?.role !== 'assistant') return arranged
-  // A member of its own.
+  // `prefix` is a member that only Mistral has.
   return [...arranged.slice(0, -1), { ...last, prefix: true } as Message]
 }

@@ -1,7 +1,7 @@
 import { platformFieldsBut, thinkingSwitch, type Abilities } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
-/** Fields of which each Kimi takes one value, its own. */
+/** Fields for which each Kimi model accepts a single value, its own. */
 const fixed = ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty']
 const families: readonly (readonly [RegExp, Abilities])[] = [
   [

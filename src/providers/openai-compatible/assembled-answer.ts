@@ -5,17 +5,17 @@ import { parseEvent } from '../wire/translated-stream.ts'
 import { itemsOf, type Members } from '../wire/any-json.ts'
 import { isAbsent, readMembers } from './members.ts'
 
-/** Texts that come in pieces, and lists that grow. */
+/** Members whose text arrives in pieces, and lists that grow. */
 const texts: ReadonlySet<string> = new Set(['content', 'reasoning_content', 'refusal'])
 const lists: ReadonlySet<string> = new Set(['images', 'annotations'])
 
-/** What was told so far of a choice, and of a call of it. */
-type Choice = { told: Members; message: Members; calls: Map<unknown, Call> }
-type Call = { told: Members; said: Members; args: string }
+/** The members received so far of a choice, and of one of its calls. */
+type Choice = { members: Members; message: Members; calls: Map<unknown, Call> }
+type Call = { members: Members; functionMembers: Members; args: string }
 
 /**
- * Reads the whole answer of an upstream that streams though nobody asked for it; `lane` reads its events. The
- * answer is put together as it arrives, at a cost of its length alone. Throws a ProviderFailure when it breaks
+ * Assembles the answer of an upstream that streams without being asked to; `lane` reads its events.
+ * The cost is linear in the length of the answer. Throws a ProviderFailure when the stream breaks
  * off or reports an error.
  */
 export function assembledAnswer(lane: StreamReader): PieceReader<Members> {
@@ -45,61 +45,61 @@ export function assembledAnswer(lane: StreamReader): PieceReader<Members> {
 
 function add(choices: Map<unknown, Choice>, { delta, ...choice }: Members): void {
   const { index, finish_reason: reason, logprobs } = choice
-  const known = choices.get(index) ?? { told: {}, message: {}, calls: new Map<unknown, Call>() }
-  choices.set(index, known)
-  const { told } = known
-  const before = { finish_reason: told['finish_reason'] ?? null, logprobs: told['logprobs'] }
-  Object.assign(told, choice, {
+  const kept = choices.get(index) ?? { members: {}, message: {}, calls: new Map<unknown, Call>() }
+  choices.set(index, kept)
+  const { members } = kept
+  const before = { finish_reason: members['finish_reason'] ?? null, logprobs: members['logprobs'] }
+  Object.assign(members, choice, {
     finish_reason: reason ?? before.finish_reason,
     logprobs: joinedLogprobs(before.logprobs, logprobs),
   })
-  merge(known, readMembers(delta))
+  merge(kept, readMembers(delta))
 }
 
 function merge({ message, calls }: Choice, { tool_calls: pieces, ...delta }: Members): void {
   for (const [name, value] of Object.entries(delta)) {
     const before = message[name]
-    // Added and not joined: that would copy all that was said, for each piece.
+    // String concatenation is cheap; joining a list would copy the whole text for each piece.
     if (texts.has(name) && typeof before === 'string') message[name] = before + textOf(value)
     else if (lists.has(name) && Array.isArray(before)) pushAll(before, itemsOf(value))
     else if (lists.has(name) && Array.isArray(value)) message[name] = Array.from<unknown>(value)
     else message[name] = value
   }
   for (const given of itemsOf(pieces)) {
-    const { index, function: said, ...piece } = readMembers(given)
-    const call = calls.get(index) ?? { told: { index }, said: {}, args: '' }
+    const { index, function: called, ...piece } = readMembers(given)
+    const call = calls.get(index) ?? { members: { index }, functionMembers: {}, args: '' }
     calls.set(index, call)
-    const { arguments: args, ...more } = readMembers(said ?? {})
-    Object.assign(call.told, piece)
-    Object.assign(call.said, more)
+    const { arguments: args, ...more } = readMembers(called ?? {})
+    Object.assign(call.members, piece)
+    Object.assign(call.functionMembers, more)
     call.args += textOf(args)
   }
 }
 
-function whole({ told, message, calls }: Choice): Members {
-  const called = Array.from(calls.values(), ({ told: call, said, args }) => {
-    return { ...call, function: { ...said, arguments: args } }
+function whole({ members, message, calls }: Choice): Members {
+  const called = Array.from(calls.values(), ({ members: call, functionMembers, args }) => {
+    return { ...call, function: { ...functionMembers, arguments: args } }
   })
-  return { ...told, message: called.length === 0 ? message : { ...message, tool_calls: called } }
+  return { ...members, message: called.length === 0 ? message : { ...message, tool_calls: called } }
 }
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : ''
 }
 
-/** Probabilities are told token by token. */
-function joinedLogprobs(known: unknown, more: unknown): unknown {
-  if (isAbsent(known) || isAbsent(more)) return known ?? more ?? null
-  const [before, behind] = [readMembers(known), readMembers(more)]
+/** Joins log probabilities, which arrive token by token. */
+function joinedLogprobs(earlier: unknown, later: unknown): unknown {
+  if (isAbsent(earlier) || isAbsent(later)) return earlier ?? later ?? null
+  const [before, after] = [readMembers(earlier), readMembers(later)]
   const all = (name: string) => {
     const list = Array.isArray(before[name]) ? (before[name] as unknown[]) : []
-    pushAll(list, itemsOf(behind[name]))
+    pushAll(list, itemsOf(after[name]))
     return list
   }
-  return { ...behind, content: all('content'), refusal: all('refusal') }
+  return { ...after, content: all('content'), refusal: all('refusal') }
 }
 
-/** One by one: what is spread has to fit the stack. */
+/** Pushes items one by one, since spreading a long list would overflow the stack. */
 function pushAll(list: unknown[], more: readonly unknown[]): void {
   for (const item of more) list.push(item)
 }

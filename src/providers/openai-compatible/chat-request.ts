@@ -18,7 +18,7 @@ const sampling = [
   'top_logprobs',
 ] as const
 
-/** The canonical request in a vendor's dialect, without the gateway's own fields. */
+/** Translates the canonical request to a vendor's dialect, without the gateway's own fields. */
 export function writeChat(
   asked: ChatRequest,
   target: Target,
@@ -40,7 +40,7 @@ export function writeChat(
     body.stream_options = { ...request.stream_options, include_usage: true }
   }
   if (imageConfig !== undefined) {
-    warnings.push(dropped('image_config', imageConfig, 'Only image models have it.'))
+    warnings.push(dropped('image_config', imageConfig, 'Only image models support it.'))
   }
   adjustToModel(draft)
   if (!isOpen) {
@@ -54,21 +54,21 @@ export function writeChat(
 
 type WholeRequest = { request: ChatRequest } & Notes
 
-/** The catalog's word, else what the vendor's names tell. */
+/** From the catalog, or else from the name of the model. */
 function abilitiesOf({ model, upstreamModel }: Target, dialect: ChatDialect) {
   if (!model.undescribed && model.row.chat !== undefined) return model.row.chat
   return dialect.families?.find(([names]) => names.test(upstreamModel))?.[1]
 }
 
-/** Applies what is known about the model. */
+/** Applies the limits of the model. */
 function adjustToModel(draft: Draft): void {
   const { target, abilities, body, request, warnings } = draft
   const { row, undescribed } = target.model
-  for (const field of abilities?.without ?? []) drop(field, `${row.id} does not take it.`, draft)
+  for (const field of abilities?.without ?? []) drop(field, `${row.id} does not accept it.`, draft)
   adjustLimit(draft)
   if (undescribed) return
   if (row.capabilities['accepts_temperature'] === false && !samples(abilities, request)) {
-    for (const field of sampling) drop(field, `${row.id} does not take it.`, draft)
+    for (const field of sampling) drop(field, `${row.id} does not accept it.`, draft)
   }
   const most = row.temperature_max
   const temperature = body['temperature']
@@ -82,7 +82,7 @@ function samples(abilities: Abilities | undefined, { reasoning_effort: effort }:
   return effort === 'none' && abilities?.samples_without_thinking === true
 }
 
-/** Names the limit of the answer as the model does; vendors refuse two. */
+/** Sends one token limit, under the name that the model expects; vendors reject both together. */
 function adjustLimit({ request, target, dialect, body, warnings }: Draft): void {
   const { row, undescribed } = target.model
   const field = (undescribed ? undefined : row.max_tokens_field) ?? dialect.limit
@@ -93,7 +93,7 @@ function adjustLimit({ request, target, dialect, body, warnings }: Draft): void 
   if (applied === undefined || applied === null) return
   body[field] = applied
   if (old === undefined || old === null || old === applied) return
-  const reason = '`max_completion_tokens` is given too, and counts.'
+  const reason = 'max_completion_tokens takes precedence.'
   warnings.push({ param: 'max_tokens', requested: old, applied, reason })
 }
 
@@ -101,10 +101,10 @@ function adjustLimit({ request, target, dialect, body, warnings }: Draft): void 
 function adjustToDialect(draft: Draft): void {
   const { target, dialect, body } = draft
   const { id } = target.provider
-  const reason = `${id} does not take it.`
+  const reason = `${id} does not accept it.`
   if (dialect.withoutWhenReasoning && target.model.row.capabilities.reasoning) {
     for (const field of dialect.withoutWhenReasoning) {
-      drop(field, `Models of ${id} that reason do not take it.`, draft)
+      drop(field, `Reasoning models of ${id} do not accept it.`, draft)
     }
   }
   if (dialect.countedLogprobs) countLogprobs(draft)
@@ -112,7 +112,7 @@ function adjustToDialect(draft: Draft): void {
   for (const field in dialect.values) {
     const value = body[field]
     if (typeof value !== 'string' || dialect.values[field]!.includes(value)) continue
-    drop(field, `${id} takes ${dialect.values[field]!.join(', ')}.`, draft)
+    drop(field, `${id} accepts ${dialect.values[field]!.join(', ')}.`, draft)
   }
   for (const field in dialect.renamed) {
     if (body[field] === undefined) continue
@@ -126,21 +126,23 @@ function adjustToDialect(draft: Draft): void {
   for (const field in body) if (!dialect.only.has(field)) drop(field, reason, draft)
 }
 
-/** Leaves out empty stops, which vendors refuse, and those that are too many. */
+/** Removes empty stop sequences, which vendors reject, and surplus ones. */
 function adjustStops({ body, target, dialect, warnings }: Draft): void {
   // The contract's own type.
   const stop = body['stop'] as ChatRequest['stop']
   if (stop === undefined || stop === null) return
   const { listed = false, max = Infinity } = dialect.stops ?? {}
   const asked = typeof stop === 'string' ? [stop] : stop
-  const said = asked.filter((one) => one !== '')
-  const applied = said.slice(0, max)
+  const filled = asked.filter((one) => one !== '')
+  const applied = filled.slice(0, max)
   if (applied.length === 0) delete body['stop']
   else if (typeof stop !== 'string' || listed) body['stop'] = applied
   if (applied.length === asked.length) return
   const { id } = target.provider
   const reason =
-    said.length < asked.length ? `${id} takes no empty stop.` : `${id} takes ${max} stop.`
+    filled.length < asked.length
+      ? `${id} accepts no empty stop sequence.`
+      : `${id} takes ${max} stop.`
   const left = applied.length === 0 ? null : applied
   warnings.push({ param: 'stop', requested: stop, applied: left, reason })
 }
@@ -151,7 +153,7 @@ function countLogprobs({ request, body }: Draft): void {
   if (request.logprobs === true) body['logprobs'] = request.top_logprobs || 1
 }
 
-/** Asks for JSON in words where the vendor takes no schema, or no format without one. */
+/** Describes the schema in the prompt if the vendor cannot enforce one. */
 function adjustFormat({ request, target, dialect, body, warnings }: Draft): void {
   const format = request.response_format
   if (format?.type !== 'json_schema') return
@@ -161,7 +163,7 @@ function adjustFormat({ request, target, dialect, body, warnings }: Draft): void
   if (schema === undefined && !dialect.noJsonSchema) return
   const content = jsonInWords(schema ?? {})
   body.messages = [{ role: 'system', content }, ...body.messages]
-  const reason = `${target.provider.id} is asked for the schema in words; it does not enforce it.`
+  const reason = `${target.provider.id} cannot enforce the schema; the system prompt asks for it.`
   warnings.push({
     param: 'response_format',
     requested: 'json_schema',
@@ -172,7 +174,7 @@ function adjustFormat({ request, target, dialect, body, warnings }: Draft): void
 
 type Tool = components['schemas']['Tool']
 
-/** Writes the tools and the choice among them as the vendor takes them. */
+/** Writes the tools and the tool choice in the vendor's form. */
 function adjustTools(draft: Draft): void {
   const { request, dialect, body } = draft
   const { tools } = request
@@ -182,7 +184,7 @@ function adjustTools(draft: Draft): void {
   if (dialect.requiredToolChoice) adjustToolChoice(dialect.requiredToolChoice, draft)
 }
 
-/** A function without parameters takes none, which some vendors want to be told. */
+/** Adds an empty parameter schema, which some vendors require. */
 function withParameters(tool: Tool): Tool {
   if (tool.type !== 'function') return tool
   const { strict, ...rest } = tool.function
@@ -198,7 +200,7 @@ function adjustToolChoice(required: 'auto' | 'any', { target, body, warnings }: 
     return
   }
   if (choice === 'none') {
-    const reason = `${target.provider.id} cannot be kept from calling tools: they are not sent.`
+    const reason = `${target.provider.id} has no tool_choice none, so the tools were not sent.`
     warnings.push({ param: 'tool_choice', requested: choice, applied: null, reason })
     delete body['tools']
     delete body['tool_choice']
@@ -206,7 +208,7 @@ function adjustToolChoice(required: 'auto' | 'any', { target, body, warnings }: 
   }
   const isNamed = typeof choice === 'object' && choice !== null
   if (choice !== 'required' && !isNamed) return
-  const reason = `${target.provider.id} lets the model choose whether it calls a tool.`
+  const reason = `${target.provider.id} cannot force a tool call.`
   warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
   body['tool_choice'] = 'auto'
 }

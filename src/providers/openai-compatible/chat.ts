@@ -99,7 +99,7 @@ type Reading = {
   eventBytesMax: number
 }
 
-/** Some servers stream though nobody asked for it: then the first bytes tell. */
+/** Some servers stream without being asked to; the first bytes show it. */
 function completionReader(how: Reading): PieceReader<ChatAnswer> {
   const whole = wholeReader()
   let bytes = 0
@@ -128,7 +128,7 @@ function readCompletion(bytes: Buffer, how: Reading): ChatAnswer {
   try {
     return answerIn(parsed, bytes.length, how)
   } catch (error) {
-    throw countedFailure(error, usageTold(membersOf(parsed), how))
+    throw countedFailure(error, reportedUsage(membersOf(parsed), how))
   }
 }
 
@@ -144,13 +144,13 @@ function answerIn(parsed: unknown, bytes: number, how: Reading): ChatAnswer {
   const naming = { fallback, texts: reading.texts }
   const completion = repairAnswer(body, naming, dialect.finishReasons)
   const usage = {
-    ...(usageTold(body, how) ?? estimateUsage(request, completion)),
+    ...(reportedUsage(body, how) ?? estimateUsage(request, completion)),
     ...servedTier(body['service_tier'], reading.texts),
   }
   return { completion, usage, bytes }
 }
 
-function usageTold(body: Members, { dialect, tokensMax }: Reading): Usage | undefined {
+function reportedUsage(body: Members, { dialect, tokensMax }: Reading): Usage | undefined {
   return readUsage(usageIn(body, dialect.usageMember), tokensMax, dialect.readCost)
 }
 

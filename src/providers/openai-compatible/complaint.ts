@@ -1,17 +1,17 @@
 import type { Complaint } from '../transport/complaint.ts'
 
-/** Where a vendor puts its error, or the words of it; the first that is there counts. */
+/** Members where vendors put an error or its text; the first present one counts. */
 const places = ['error', 'detail', 'message', 'errors', 'msg', 'error_message', 'title']
 const depthMax = 6
 const listedMax = 3
 
-/** What those who check bodies with a schema call a refusal. */
+/** OpenAI's codes for error types of servers that validate bodies with Pydantic. */
 const schemaCodes: Readonly<Record<string, string>> = {
   extra_forbidden: 'unknown_parameter',
   missing: 'missing_required_parameter',
 }
 
-/** The error in a body, whatever its shape (docs/vendors.md#forms-of-errors). */
+/** The error in a body of any shape (docs/vendors.md#forms-of-errors). */
 export function complaintOf(body: unknown): Complaint {
   return find(body, 0)
 }
@@ -21,9 +21,9 @@ function find(value: unknown, depth: number): Complaint {
   if (typeof value === 'string') return fromText(value, depth)
   if (Array.isArray(value)) return fromList(value, depth)
   if (typeof value !== 'object' || value === null) return {}
-  // Any object's members may be read as unknown.
+  // Any object can be read as a record of unknown values.
   const record = value as Record<string, unknown>
-  const place = places.find((name) => isTold(record[name]))
+  const place = places.find((name) => isPresent(record[name]))
   const inner = place === undefined ? {} : find(record[place], depth + 1)
   const { loc, metadata } = record
   const outer: Complaint = {
@@ -36,14 +36,14 @@ function find(value: unknown, depth: number): Complaint {
   return withOrigin(found, metadata, depth)
 }
 
-/** A text may be JSON in itself, where a gateway in between quotes its upstream. */
+/** A text may itself be JSON, if a proxy quotes its upstream. */
 function fromText(value: string, depth: number): Complaint {
   if (/^\s*[{[]/.test(value)) {
     try {
       const inner = find(JSON.parse(value), depth + 1)
       if (inner.message !== undefined) return inner
     } catch {
-      // Words that begin with a bracket.
+      // Plain text that begins with a bracket.
     }
   }
   return value.trim() === '' ? {} : { message: value }
@@ -65,13 +65,13 @@ function fromSchema(found: Complaint): Complaint {
   }
 }
 
-/** What the vendor behind an aggregator said, beside the aggregator's own words. */
+/** Appends the message of the vendor that an aggregator called to the aggregator's message. */
 function withOrigin(found: Complaint, metadata: unknown, depth: number): Complaint {
   if (typeof metadata !== 'object' || metadata === null || !('raw' in metadata)) return found
   const { message, code } = find(metadata.raw, depth + 1)
   if (message === undefined || message === found.message) return found
-  const said = found.message === undefined ? message : `${found.message}: ${message}`
-  return { ...found, message: said, ...(code === undefined || /^\d+$/.test(code) ? {} : { code }) }
+  const both = found.message === undefined ? message : `${found.message}: ${message}`
+  return { ...found, message: both, ...(code === undefined || /^\d+$/.test(code) ? {} : { code }) }
 }
 
 /** A path as FastAPI writes it: `["body", "messages", 0, "content"]`. */
@@ -84,7 +84,7 @@ function pathOf(loc: readonly unknown[]): string {
     .join('')
 }
 
-function isTold(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null && value !== '' && typeof value !== 'boolean'
 }
 

@@ -43,58 +43,58 @@ const platformFields = [
   'web_search_options',
 ] as const
 
-/** Those fields of OpenAI's platform that a vendor does not take, by those that it does. */
+/** The fields of OpenAI's platform without those that the vendor accepts. */
 export function platformFieldsBut(...taken: (typeof platformFields)[number][]): readonly string[] {
   return platformFields.filter((field) => !taken.includes(field))
 }
 
 /**
- * How a vendor's chat differs from OpenAI's (docs/vendors.md#openai-compatible-endpoints). What is
- * absent does not differ. A vendor without `takesBack` is open: nothing is left out for it.
+ * How a vendor's chat differs from OpenAI's (docs/vendors.md#openai-compatible-endpoints). An
+ * absent member means no difference. Requests to a vendor without `takesBack` are not filtered.
  */
 export type ChatDialect = {
-  /** The header in which it takes an idempotency key. */
+  /** The header that carries an idempotency key. */
   idempotencyHeader?: string
-  // Which fields of the request it takes.
-  /** The only fields of its closed body, under its own names. */
+  // Fields of the request.
+  /** The only accepted fields, under the vendor's names; it rejects any other. */
   only?: ReadonlySet<string>
-  /** Fields that its open body ignores or refuses; `n` means one answer a call. */
+  /** Fields that it ignores or rejects; `n` means one answer per call. */
   without?: readonly string[]
-  /** Fields that its reasoning models refuse. */
+  /** Fields that its reasoning models reject. */
   withoutWhenReasoning?: readonly string[]
-  /** Fields that it takes under another name. */
+  /** The vendor's names of fields. */
   renamed?: Readonly<Record<string, string>>
-  /** The only values that it takes of a field. */
+  /** The accepted values of a field. */
   values?: Readonly<Record<string, readonly string[]>>
-  /** How it names the limit of the answer, for models that the catalog does not describe. */
+  /** Its name of the token limit, for models that the catalog does not describe. */
   limit?: 'max_tokens' | 'max_completion_tokens'
-  /** Stops are a list, or as few as this. */
+  /** Stop sequences must be a list, or at most `max`. */
   stops?: { listed?: true; max?: number }
-  /** `logprobs` is the number of tokens to tell. */
+  /** `logprobs` is the number of tokens to return. */
   countedLogprobs?: true
   /** It counts the tokens of every stream and refuses `stream_options`. */
   alwaysCounts?: true
-  /** It takes `json_object`, but no `json_schema`. */
+  /** It accepts `json_object`, but not `json_schema`. */
   noJsonSchema?: true
-  /** A `json_schema` has to have a schema. */
+  /** A `json_schema` must contain a schema. */
   wantsSchema?: true
 
   // Tools.
-  /** It takes custom tools, allowed tools and the old functions. */
+  /** It accepts custom tools, allowed tools and deprecated functions. */
   customTools?: true
-  /** What it takes instead of `required`: only `auto`, or the synonym `any`. */
+  /** Its value for `required`: only `auto`, or the synonym `any`. */
   requiredToolChoice?: 'auto' | 'any'
-  /** A function has to have parameters. */
+  /** A function must have parameters. */
   wantsParameters?: true
   /** The ids of tool calls that it accepts. */
   callIds?: CallIds
 
   // Thinking.
-  /** The members that switch it on or off; else the effort does. */
+  /** The members that switch thinking on or off; without it the effort does. */
   thinking?: (enabled: boolean) => object
-  /** The efforts of its models, in rising order, unless they have others. */
+  /** The efforts of its models in ascending order; a model's own take precedence. */
   efforts?: readonly ReasoningEffort[]
-  /** What models can do by their names, for those whose catalog row does not say. */
+  /** Abilities by model name, for models that the catalog does not describe. */
   families?: readonly (readonly [RegExp, Abilities])[]
 
   // The conversation.
@@ -102,48 +102,48 @@ export type ChatDialect = {
   noDeveloper?: true
   /** Messages have no `name`. */
   noNames?: true
-  /** Writes a content part in its own words. */
+  /** Writes a content part in the vendor's form. */
   part?: (part: Part) => object
-  /** Puts messages in an order of roles that it accepts; `places` are those that they had. */
+  /** Orders messages so that the vendor accepts their roles; `places` are the original indexes. */
   arrange?: (messages: Message[], places: readonly number[], warnings: Warning[]) => Message[]
   /** Members of earlier answers that it accepts; all of them when absent. */
   takesBack?: readonly (AnswerField | 'audio')[]
-  /** The member of a part that marks what it may keep of the prompt. */
+  /** The member of a part that marks the end of a cached prompt prefix. */
   partMark?: string
-  /** It takes `cache_control`; else those marks are removed, unless `takesBack` is absent. */
+  /** It accepts `cache_control`; otherwise the marks are removed, unless `takesBack` is absent. */
   takesCacheControl?: true
-  /** It refuses a returned tool call without `reasoning_content`. */
+  /** It rejects a returned tool call without `reasoning_content`. */
   wantsReasoning?: true
-  /** It fetches no images: they are sent as data URLs. */
+  /** It does not fetch images, so they are sent as data URLs. */
   inlineImages?: true
 
-  // Its answers.
+  // Answers.
   /** The member of a chunk whose `usage` may hold the token counts. */
   usageMember?: string
-  /** Reads what the vendor itself charges out of a `usage`, of chat and of pictures. */
+  /** Reads the vendor's own charge from `usage`, for chat and images. */
   readCost?: ReadCost
-  /** The kind of failure that its own codes mean; undefined where the status decides. */
+  /** The failure kind of its error codes; undefined if the status decides. */
   failureKind?: (complaint: Complaint) => FailureKind | undefined
-  /** OpenAI's finish reasons by those of the vendor. */
+  /** OpenAI's finish reasons by the vendor's. */
   finishReasons?: Readonly<Record<string, string>>
 }
 
-/** `thinking` of a vendor that switches it in a member of that name. */
+/** `thinking` for vendors that switch it in a member of that name. */
 export function thinkingSwitch(enabled: boolean): object {
   return { thinking: { type: enabled ? 'enabled' : 'disabled' } }
 }
 
-/** For an endpoint without a known dialect: nothing differs from OpenAI. */
+/** For endpoints without a known dialect: no difference from OpenAI. */
 export const plainDialect: ChatDialect = {}
 
-/** An item of an answer's `data`, as far as a vendor marks it in a way of its own. */
+/** An item of an answer's `data`, with vendor-specific members. */
 export type ImageItem = Readonly<Record<string, unknown>>
 
-/** How a vendor's pictures differ from those of OpenAI-compatible servers. */
+/** How a vendor's images differ from those of OpenAI-compatible servers. */
 export type ImageDialect = {
   /** Members of each request beyond OpenAI's fields; `response_format: b64_json` when absent. */
   more?: (call: ImageCall) => object
-  /** How a size is asked for; as `size` in pixels when absent. */
+  /** The members for a size; `size` in pixels when absent. */
   shape?: (plan: ImagePlan) => object
   /** How input pictures are sent as JSON; as a form to `/images/edits` when absent. */
   edits?: { path: string; inputs: (sources: readonly ImageSource[]) => object }
@@ -151,17 +151,17 @@ export type ImageDialect = {
   isRefused?: (item: ImageItem) => boolean
   /** The header in which it takes an idempotency key. */
   idempotencyHeader?: string
-  /** What the vendor makes with models that the catalog does not list. */
+  /** The abilities of models that the catalog does not list. */
   unlisted?: DescribedImages
 }
 
-/** The members that every request to OpenAI-compatible servers has: they answer URLs otherwise. */
+/** Sent in every request, since OpenAI-compatible servers return URLs by default. */
 export const asBase64 = () => ({ response_format: 'b64_json' })
 
 /** An endpoint that speaks OpenAI's protocol, with its deviations. */
 export type OpenAiEndpoint = Endpoint & {
   /** How its chat differs from OpenAI's. */
   dialect?: ChatDialect
-  /** How its pictures differ. */
+  /** How its images differ from OpenAI's. */
   imageDialect?: ImageDialect
 }

@@ -1,21 +1,21 @@
 /**
- * What the events of a stream have in common: the bytes around their texts. An event of a known form is not
- * parsed, since one was that differs in nothing but those texts.
+ * The bytes that events of a stream have in common, around their texts. An event of a known form is
+ * not parsed, since it differs from a parsed one only in its texts.
  */
 export type EventForm = {
-  /** As the vendor writes it: before the first text, between two, behind the last. */
+  /** The vendor's bytes: before the first text, between texts, and after the last. */
   from: readonly Part[]
-  /** As it is passed on; undefined when nothing changes. */
+  /** The bytes to forward; undefined if the event is unchanged. */
   to: readonly Buffer[] | undefined
 }
 
-/** Bytes, of which four are compared at once. */
+/** Bytes, compared four at a time. */
 type Part = { length: number; words: Uint32Array; rest: Buffer }
 
-/** Events that arrived together; `view` is of the same bytes. */
+/** Events that arrived together; `view` shows the same bytes. */
 type ArrivedEvents = { bytes: Buffer; view: DataView }
 
-/** Members whose texts differ from event to event; the last two pad events against eavesdroppers. */
+/** Members whose texts vary; the last two are padding against traffic analysis. */
 const textMembers = new Set([
   'content',
   'reasoning_content',
@@ -25,9 +25,9 @@ const textMembers = new Set([
   'p',
 ])
 const strings = /"((?:[^"\\]|\\.)*)"\s*(:)?/gs
-/** Longer ones are not worth keeping. */
+/** Longer forms are not cached. */
 const formBytesMax = 2048
-/** To parse a longer one costs less than to compare it with each form. */
+/** Parsing a longer text is cheaper than comparing it with each form. */
 const textBytesMax = 16_384
 const wordBytes = 4
 const quote = 0x22
@@ -35,8 +35,8 @@ const backslash = 0x5c
 const space = 0x20
 
 /**
- * The form of an event, and of what is passed on instead of it. Undefined when it has no text, or another one
- * behind than before.
+ * The form of an event and of its forwarded version. Undefined if it has no text, or if the
+ * forwarded version has different texts.
  */
 export function formOf(event: Buffer, passedOn: Buffer): EventForm | undefined {
   if (event.length > formBytesMax) return undefined
@@ -51,7 +51,7 @@ export function arrivedEvents(bytes: Buffer): ArrivedEvents {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) }
 }
 
-/** Where the event ends that begins at `start`, if it has this form; else -1. */
+/** The end of the event at `start` if it has this form; otherwise -1. */
 export function endOfForm(events: ArrivedEvents, start: number, { from }: EventForm): number {
   let at = start
   for (let place = 0; place < from.length; place++) {
@@ -63,7 +63,7 @@ export function endOfForm(events: ArrivedEvents, start: number, { from }: EventF
   return at
 }
 
-/** What is passed on instead of the event of this form that begins at `start`. */
+/** The forwarded version of the event of this form at `start`. */
 export function rewritten(bytes: Buffer, start: number, { from, to = [] }: EventForm): Buffer[] {
   let at = start
   return from.flatMap((part, place) => {
@@ -92,7 +92,7 @@ function partOf(bytes: Buffer): Part {
   return { length: bytes.length, words, rest: bytes.subarray(words.length * wordBytes) }
 }
 
-/** Where a text ends, before its quote; -1 when it has no end, what no JSON text has, or is long. */
+/** The index of a text's closing quote; -1 if it has none, is invalid JSON, or is too long. */
 function endOfText(bytes: Buffer, start: number): number {
   const most = Math.min(bytes.length, start + textBytesMax)
   for (let at = start; at < most; at++) {
@@ -105,13 +105,13 @@ function endOfText(bytes: Buffer, start: number): number {
 }
 
 function split(event: Buffer): { parts: Buffer[]; texts: string[] } {
-  // One character a byte, so that places in the text are places in the bytes.
+  // latin1 has one character per byte, so indexes of the text are indexes of the bytes.
   const text = event.toString('latin1')
   const parts: Buffer[] = []
   const texts: string[] = []
   let member = ''
   let start = 0
-  // Copied, since the event is a piece of a larger buffer that need not live as long.
+  // Copied, since the event is a view of a larger buffer, which would stay in memory.
   const part = (end?: number) => Buffer.from(text.slice(start, end), 'latin1')
   for (const { 1: value = '', 2: colon, index } of text.matchAll(strings)) {
     if (colon === undefined && textMembers.has(member)) {

@@ -21,16 +21,19 @@ type Options = {
   tokensMax: TokensMax
   eventBytesMax: number
 }
-/** Reads one event: what is passed on instead, the same when nothing changes. Throws a ProviderFailure. */
+/**
+ * Reads an event and returns it as forwarded, the same buffer if unchanged. Throws a
+ * ProviderFailure.
+ */
 type ReadEvent = (event: Buffer) => Buffer | undefined
 
-/** Several choices, and text beside thoughts and calls, have one each. */
+/** Each choice, and text, thoughts and calls, have a form each. */
 const formsMax = 6
 
 /**
- * Reads an OpenAI-shaped event stream. An event is passed on as the bytes that arrived, and is not even
- * parsed when an earlier one had the same form: to parse every event would triple the cost of a burst
- * (docs/performance.md#event-streams).
+ * Reads an OpenAI-shaped event stream. Unchanged events are forwarded as the bytes that arrived,
+ * and are not parsed if an earlier event had the same form: parsing every event would triple the
+ * cost of a burst (docs/performance.md#event-streams).
  */
 export function eventLane(options: Options): StreamReader {
   const { repair, eventBytesMax } = options
@@ -71,7 +74,7 @@ export function eventLane(options: Options): StreamReader {
   }
 }
 
-/** What becomes of events that arrived together. */
+/** Forwards events that arrived together. */
 function passOn(
   events: Buffer,
   forms: readonly EventForm[],
@@ -84,8 +87,8 @@ function passOn(
   let at = 0
   while (at < events.length && !isStopped()) {
     const start = at
-    const form = forms.find((known) => {
-      at = endOfForm(arrived, start, known)
+    const form = forms.find((candidate) => {
+      at = endOfForm(arrived, start, candidate)
       return at >= 0
     })
     if (form !== undefined && form.to === undefined) continue
@@ -122,17 +125,18 @@ function eventReader(
       return joined(repair.rest().map(eventOf))
     }
     const parsed = parseEvent<unknown>(data)
-    const said = membersOf(parsed)
-    const told = usageIn(said, dialect.usageMember)
-    // The last counts count, also where they cannot be: then the gateway estimates.
-    if (told?.['prompt_tokens'] !== undefined) usage = readUsage(told, tokensMax, dialect.readCost)
-    tier = said['service_tier'] ?? tier
+    const members = membersOf(parsed)
+    const counts = usageIn(members, dialect.usageMember)
+    // The last counts apply even if they are implausible: then the gateway estimates.
+    if (counts?.['prompt_tokens'] !== undefined)
+      usage = readUsage(counts, tokensMax, dialect.readCost)
+    tier = members['service_tier'] ?? tier
     const failure = name === 'error' ? eventFailure(parsed, reading) : bodyFailure(parsed, reading)
     if (failure !== undefined) throw failure
     const chunk = readMembers(parsed)
     const ended = repair.ended()
     const repaired = repair.read(chunk)
-    // Events of a choice that has ended have the form of those before.
+    // Events of an ended choice may match the cached forms.
     if (repair.ended() > ended) forget()
     if (repaired === undefined) return undefined
     const passedOn = repaired === chunk && isPlain ? event : eventOf(repaired)

@@ -15,16 +15,16 @@ type Options = {
   limits: StreamLimits
   dialect: ChatDialect
   reading: ErrorReading
-  /** What an answer is called that does not say it. */
+  /** Identity of an answer that does not state it. */
   fallback: Omit<ChunkIdentity, 'id'>
   tokensMax: TokensMax
-  /** Reads an answer that is whole though a stream was asked for. Throws a ProviderFailure. */
+  /** Reads a complete answer of an upstream that did not stream. Throws a ProviderFailure. */
   readWhole: (bytes: Buffer) => ChatAnswer
 }
 
 /**
- * The stream of an OpenAI-shaped upstream. Resolves at the first event that says something. Throws a
- * ProviderFailure when there is none, or when it is an error.
+ * The stream of an OpenAI-shaped upstream. Resolves at the first event with content. Rejects with a
+ * ProviderFailure if the first event is an error or no event arrives.
  */
 export function startStream(answer: OpenAnswer, options: Options): Promise<ChatStream> {
   const { limits, dialect, reading, fallback, tokensMax } = options
@@ -39,7 +39,7 @@ export function startStream(answer: OpenAnswer, options: Options): Promise<ChatS
   )
 }
 
-/** Whether the body is JSON: the bytes tell, since servers send any media type with it. */
+/** Whether the body is JSON, by its bytes: servers send it with any media type. */
 function isJson(answer: OpenAnswer): boolean {
   return /^\s*[{[]/.test(beginning(answer).toString())
 }
@@ -49,14 +49,14 @@ export function beginsEvent(body: Buffer): boolean {
   return /^\uFEFF?\s*(?:data|event|id|retry)?:/.test(body.toString('utf8', 0, sniffedBytes))
 }
 
-/** So much of an answer tells what it is. */
+/** The first bytes of an answer, which show its format. */
 export const sniffedBytes = 64
 
 function beginning(answer: OpenAnswer): Buffer {
   return answer.peek()?.subarray(0, sniffedBytes) ?? Buffer.alloc(0)
 }
 
-/** Makes the events of a whole answer. */
+/** Converts a complete answer to events. */
 function wholeAnswer({ limits, readWhole }: Options): StreamReader {
   const pieces: Buffer[] = []
   let bytes = 0
@@ -89,7 +89,7 @@ function wholeAnswer({ limits, readWhole }: Options): StreamReader {
   }
 }
 
-/** A whole answer as the events of a stream, for an upstream that does not stream though it was asked to. */
+/** Converts a complete answer to stream events, for an upstream that ignores `stream: true`. */
 function answerEvents({ choices, object: _object, ...answer }: ChatCompletion): Buffer {
   const chunk = (choice: object) => {
     const whole = { ...answer, object: 'chat.completion.chunk', choices: [choice] }

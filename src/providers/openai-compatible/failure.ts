@@ -6,10 +6,10 @@ import type { PieceReader, UpstreamHead } from '../transport/upstream.ts'
 import { itemsOf, membersOf } from '../wire/any-json.ts'
 import { complaintOf } from './complaint.ts'
 
-/** How one vendor's errors are read. */
+/** How to read the errors of a vendor. */
 export type ErrorReading = {
   texts: VendorTexts
-  /** The kind that a vendor's own code means; undefined where the status decides. */
+  /** The failure kind of a vendor's error code; undefined if the status decides. */
   failureKind?: ((complaint: Complaint) => FailureKind | undefined) | undefined
 }
 
@@ -19,22 +19,22 @@ export function readFailure(head: UpstreamHead, reading: ErrorReading): PieceRea
   return failureReader(head, complaintOf, kind, reading.texts)
 }
 
-/** The error in the body of a 200 or in an event; undefined when there is none. */
+/** The error in the body of a 200 or in an event; undefined if it has none. */
 export function bodyFailure(body: unknown, reading: ErrorReading): ProviderFailure | undefined {
   if (isError(body)) return eventFailure(body, reading)
   const failed = itemsOf(membersOf(body)['choices']).find((choice) =>
-    isTold(membersOf(choice)['error']),
+    isPresent(membersOf(choice)['error']),
   )
   return failed === undefined
     ? undefined
     : eventFailure({ error: membersOf(failed)['error'] }, reading)
 }
 
-function isTold(error: unknown): boolean {
+function isPresent(error: unknown): boolean {
   return error !== undefined && error !== null && error !== '' && error !== false
 }
 
-/** The error that an event tells which is named `error`. */
+/** The failure in an event named `error`. */
 export function eventFailure(body: unknown, reading: ErrorReading): ProviderFailure {
   const complaint = complaintOf(body)
   const status = statusOf(complaint)
@@ -42,12 +42,12 @@ export function eventFailure(body: unknown, reading: ErrorReading): ProviderFail
   return failureOf(kindOf(status, complaint, reading), complaint, { status, texts, inBand: true })
 }
 
-/** Nested, or flat, as old servers write it: then there is no answer beside it. */
+/** Errors are nested, or flat from old servers; a flat error has no `choices`. */
 function isError(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return false
-  // Any object's members may be read as unknown.
+  // Any object can be read as a record of unknown values.
   const { error, object, choices, message, detail, success } = body as Record<string, unknown>
-  if (isTold(error)) return true
+  if (isPresent(error)) return true
   if (choices !== undefined) return false
   return object === 'error' || success === false || isWords(message) || isWords(detail)
 }
@@ -71,11 +71,11 @@ const kinds: Readonly<Record<string, FailureKind>> = {
 function kindOf(status: number, complaint: Complaint, { failureKind }: ErrorReading): FailureKind {
   const { code, type } = complaint
   return (
-    failureKind?.(complaint) ?? known(kinds, code) ?? known(kinds, type) ?? kindOfStatus(status)
+    failureKind?.(complaint) ?? lookUp(kinds, code) ?? lookUp(kinds, type) ?? kindOfStatus(status)
   )
 }
 
-/** The statuses that codes and types stand for where a 200 or an event reports them. */
+/** The status of error codes and types that a 200 or an event reports. */
 const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   BadRequestError: 400,
@@ -93,9 +93,9 @@ const statuses: Readonly<Record<string, number>> = {
 function statusOf({ code, type }: Complaint): number {
   const number = Number(code)
   if (isErrorStatus(number)) return number
-  return known(statuses, code) ?? known(statuses, type) ?? 500
+  return lookUp(statuses, code) ?? lookUp(statuses, type) ?? 500
 }
 
-function known<T>(table: Readonly<Record<string, T>>, name: string | undefined): T | undefined {
+function lookUp<T>(table: Readonly<Record<string, T>>, name: string | undefined): T | undefined {
   return name !== undefined && Object.hasOwn(table, name) ? table[name] : undefined
 }

@@ -10,21 +10,21 @@ type Answer = Schemas['AssistantMessage'] & Partial<Record<AnswerField, unknown>
 type Part = Schemas['ContentPart']
 const anyIds: CallIds = { pattern: /^/, length: 0 }
 
-/** The members of a message that vendors of OpenAI's protocol know, by its role. */
-const known: Readonly<Record<Message['role'], ReadonlySet<string>>> = {
+/** Message members in OpenAI's protocol, by role. */
+const membersByRole: Readonly<Record<Message['role'], ReadonlySet<string>>> = {
   system: new Set(['role', 'content']),
   developer: new Set(['role', 'content']),
   user: new Set(['role', 'content']),
-  // What only answers have is taken out below, without a word.
+  // writeAnswer removes members that only answers have, without a warning.
   assistant: new Set(['role', 'content', 'tool_calls', 'function_call', ...answerFields]),
-  // The call that it answers tells its name.
+  // Removed without a warning, since the call's id gives the name.
   tool: new Set(['role', 'content', 'tool_call_id', 'name']),
   function: new Set(['role', 'content', 'name']),
 }
 
 /**
- * A conversation that holds only what the vendor accepts: many vendors refuse unknown members,
- * such as another vendor's reasoning, or call ids of another format.
+ * A conversation with only the members that the vendor accepts: many vendors reject unknown
+ * members, such as another vendor's reasoning, or call ids in another format.
  */
 export function writeHistory(messages: ChatRequest['messages'], draft: Draft): Message[] {
   if (draft.dialect.takesBack === undefined) return messages
@@ -42,7 +42,7 @@ export function writeHistory(messages: ChatRequest['messages'], draft: Draft): M
 
 function writeMessage(given: Message, index: number, draft: Draft): Message {
   const { noNames, noDeveloper, callIds = anyIds, takesBack = [] } = draft.dialect
-  const members = known[given.role]
+  const members = membersByRole[given.role]
   let message = given
   for (const name in given) {
     if (members.has(name) || (name === 'name' && !noNames)) continue
@@ -77,11 +77,11 @@ function withParts(
     isSame &&= one === part
     return one
   })
-  // Parts in the vendor's own words, where it has some.
+  // The dialect may write parts in the vendor's form.
   return isSame ? message : ({ ...message, content: written } as unknown as Message)
 }
 
-/** What is in the one member that a part has beside its type, and that is named like it. */
+/** The members of the object that a part holds under the name of its type. */
 const partMembers: Readonly<Record<Part['type'], ReadonlySet<string> | undefined>> = {
   text: undefined,
   refusal: undefined,
@@ -93,7 +93,7 @@ const partMembers: Readonly<Record<Part['type'], ReadonlySet<string> | undefined
 function writePart(given: Part, index: number, place: number, draft: Draft): object {
   const { dialect } = draft
   const { type } = given
-  // Any object's members may be read as unknown.
+  // Any object can be read as a record of unknown values.
   let part = given as unknown as Record<string, unknown>
   for (const name in given) {
     if (name === 'type' || name === type || name === dialect.partMark) continue
@@ -110,28 +110,28 @@ function writePart(given: Part, index: number, place: number, draft: Draft): obj
       takeOut(part[type] as object, name, { index, place, type }, draft)
     }
   }
-  // Only members that its type does not have were taken out.
+  // Only members outside the type were removed.
   return dialect.part === undefined ? part : dialect.part(part as unknown as Part)
 }
 
-/** The marks do not change the answer, and null says nothing. */
+/** Removes a member with a warning, except null and cache marks, which do not affect the answer. */
 function takeOut(from: object, name: string, at: Place, draft: Draft): void {
-  // Any object's members may be read as unknown.
+  // Any object can be read as a record of unknown values.
   const members = from as Record<string, unknown>
   const value = members[name]
   delete members[name]
   if (value === null || value === undefined || name === 'cache_control') return
-  const reason = `${draft.target.provider.id} does not take it.`
+  const reason = `${draft.target.provider.id} does not accept it.`
   const { index, place, type } = at
   const part = place === undefined ? '' : `.content[${place}]`
   const path = `messages[${index}]${part}${type === undefined ? '' : `.${type}`}`
   draft.warnings.push(dropped(`${path}.${name}`, value, reason))
 }
 
-/** A message, a part of it, or what is in the part. */
+/** A message, a part of it, or a member of the part. */
 type Place = { index: number; place?: number; type?: Part['type'] }
 
-/** The same object without its `cache_control` mark. */
+/** The object without its `cache_control` mark. */
 export function withoutMark<Marked extends object>(marked: Marked): Marked {
   if (!('cache_control' in marked)) return marked
   const { cache_control: _mark, ...rest } = marked
@@ -150,17 +150,17 @@ function writeAnswer(message: Answer, { dialect }: Draft): Schemas['AssistantMes
     return answer
   }
   answer.tool_calls = answer.tool_calls.map((call) => writeCall(call, callIds))
-  // Another vendor's call has no reasoning, and an empty text is refused as if it were missing.
+  // A call of another vendor has no reasoning, and an empty text is rejected like a missing one.
   if (wantsReasoning) answer.reasoning_content ||= ' '
   return answer
 }
 
-/** Whether an answer has no content at all: vendors refuse such a message. */
+/** Whether an answer has no content, which vendors reject. */
 function isSilent({ content, refusal, tool_calls: calls, ...rest }: Answer): boolean {
   return !content?.length && !refusal && !calls?.length && !rest.function_call && !('audio' in rest)
 }
 
-/** The content with a refusal as text, for vendors that do not take `refusal`. */
+/** The content, with a refusal as text for vendors that do not accept `refusal`. */
 function wordsOf({ content, refusal }: Answer): Answer['content'] {
   if (!Array.isArray(content)) return content || refusal || content
   return content.map((part) =>

@@ -35,14 +35,14 @@ import type { ReadCost } from './usage.ts'
 import { randomUUID } from 'node:crypto'
 import { decodeBase64 } from '../../bytes/base64.ts'
 
-/** The members of an answer that are read; compatible servers may leave out any of them. */
+/** The members of an answer that the adapter reads; compatible servers may omit any of them. */
 type WireImages = {
   data?: (Partial<Image> & ImageItem)[]
   background?: ImagesResponse['background']
   quality?: string
   usage?: unknown
 }
-/** OpenAI's fields, but with any size, quality or style that a catalog row or server has. */
+/** OpenAI's fields, with any size, quality or style of a catalog row or server. */
 type WireRequest = Omit<
   ImageGenerateParamsNonStreaming,
   'quality' | 'size' | 'style' | 'stream'
@@ -54,7 +54,9 @@ type WireRequest = Omit<
   input_fidelity?: string
 }
 
-/** Images over `/images/generations` and `/images/edits`; base64 is passed on, not parsed. */
+/**
+ * Images through `/images/generations` and `/images/edits`; base64 is forwarded without parsing.
+ */
 export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   const { dispatch, texts, limits, fetchPicture, dialect, imageDialect = {} } = endpoint
   const { unlisted, isRefused } = imageDialect
@@ -89,7 +91,7 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
   }
 }
 
-/** Input pictures are sent as JSON in the vendor's way, or as the form of compatible servers. */
+/** Sends input pictures as JSON in the vendor's form, or as a multipart form. */
 function imageRequests(endpoint: OpenAiEndpoint): (call: ImageCall) => UpstreamRequest {
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const { imageDialect = {} } = endpoint
@@ -120,7 +122,7 @@ function wireRequest(
   return {
     model: target.upstreamModel,
     prompt: request.prompt,
-    // Servers that make one image a call may not know `n`.
+    // Servers that make one image per call may reject `n`.
     ...(count === 1 ? {} : { n: count }),
     ...shape(plan),
     ...(quality === undefined ? {} : { quality }),
@@ -149,7 +151,7 @@ type Reading = {
   readCost: ReadCost | undefined
   isRefused: ImageDialect['isRefused']
 }
-/** A picture or its URL, and the prompt as the vendor revised it. */
+/** A picture or its URL, and the vendor's revised prompt. */
 type Item = { picture: Picture | string; revisedPrompt: string | undefined }
 
 function readImages(
@@ -177,9 +179,9 @@ function readImages(
       const picture =
         typeof url === 'string' ? url : readPicture(base64[Number(mark.slice(1))] ?? [])
       if (picture !== undefined) return { picture, revisedPrompt }
-      throw fail('malformed', 'The answer holds something that is not a picture.', data.length)
+      throw fail('malformed', 'The answer contains data that is not a picture.', data.length)
     })
-  if (items.length === 0) throw fail('malformed', 'The answer holds no picture.', 0)
+  if (items.length === 0) throw fail('malformed', 'The answer contains no picture.', 0)
   const named = texts.name(quality, qualityCharactersMax)
   return {
     items,
@@ -214,8 +216,7 @@ function readUsage(
 }
 
 /**
- * Prints fields and images as a multipart form (RFC 7578), in the order and with the names that
- * OpenAI's clients use.
+ * Prints fields and images as a multipart form (RFC 7578), in the order and names of OpenAI's SDKs.
  */
 function printForm(
   fields: object,

@@ -7,7 +7,7 @@ import type { ChunkIdentity } from '../../core/chat/chat.ts'
 
 /** Throws a ProviderFailure `malformed`. */
 export function malformed(): never {
-  throw new ProviderFailure('malformed', 'The answer is not what the provider promises.')
+  throw new ProviderFailure('malformed', "The provider's answer has an unexpected form.")
 }
 
 /** The members of an object. Throws a ProviderFailure for anything else. */
@@ -19,10 +19,10 @@ export function isIndex(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-/** No vendor gives more answers to a request. */
+/** Upper bound of choices; no vendor returns as many. */
 const choicesMax = 128
 
-/** The answers that are listed. Throws a ProviderFailure. */
+/** The choices of an answer. Throws a ProviderFailure. */
 export function readChoices(choices: unknown): readonly unknown[] {
   return Array.isArray(choices) && choices.length <= choicesMax ? choices : malformed()
 }
@@ -40,8 +40,8 @@ export function isAbsent(value: unknown): value is undefined | null {
 }
 
 /**
- * The members of an answer that are what a model said or found: they are passed on as they are, and all others
- * as docs/vendors.md#what-passes tells.
+ * Members with the content of a model's answer, which pass unchanged; other members are cleaned
+ * (docs/vendors.md#what-passes).
  */
 export const messageContent: ReadonlySet<string> = new Set([
   'content',
@@ -63,7 +63,7 @@ export const choiceContent: ReadonlySet<string> = new Set([
   'logprobs',
   'finish_reason',
 ])
-/** Of a call; signed thoughts travel with some. */
+/** Of a tool call; `extra_content` may carry signed thoughts. */
 export const callContent: ReadonlySet<string> = new Set([
   'index',
   'id',
@@ -72,7 +72,7 @@ export const callContent: ReadonlySet<string> = new Set([
   'custom',
   'extra_content',
 ])
-/** Of an answer or a chunk: its choices, what is read by itself, and what pads a chunk. */
+/** Of an answer or a chunk: the choices, members read separately, and padding. */
 const answerContent: ReadonlySet<string> = new Set([
   'id',
   'object',
@@ -84,35 +84,35 @@ const answerContent: ReadonlySet<string> = new Set([
   'p',
 ])
 
-/** An answer or chunk whose members beside the choices are OpenAI's; the same object when nothing changes. */
+/** Cleans the members next to the choices; returns the same object if nothing changes. */
 export function besideChoices(given: Members, texts: VendorTexts): Members {
   const clean = texts.members(given, answerContent)
   const { service_tier: tier, system_fingerprint: print, ...rest } = clean
   const own = openAiTier(tier)
   const isPrint = typeof print === 'string'
   if (own === tier && (isPrint || print === undefined)) return clean
-  const told = own === undefined ? {} : { service_tier: own }
-  return { ...rest, ...told, ...(isPrint ? { system_fingerprint: print } : {}) }
+  const known = own === undefined ? {} : { service_tier: own }
+  return { ...rest, ...known, ...(isPrint ? { system_fingerprint: print } : {}) }
 }
 
-/** What is absent in OpenAI's answers where others have null. */
+/** Members that OpenAI omits where other vendors send null. */
 const neverNull = ['annotations', 'function_call', 'images', 'audio']
 
-/** A message or delta without the nulls that OpenAI's do not have; the same object when there are none. */
+/** Removes nulls that OpenAI never sends; returns the same object if it has none. */
 export function withoutNulls(said: Members): Members {
   if (neverNull.every((name) => said[name] !== null)) return said
-  const isTold = ([name, value]: [string, unknown]) => value !== null || !neverNull.includes(name)
-  return Object.fromEntries(Object.entries(said).filter(isTold))
+  const isKept = ([name, value]: [string, unknown]) => value !== null || !neverNull.includes(name)
+  return Object.fromEntries(Object.entries(said).filter(isKept))
 }
 
-/** What an answer is called that does not say it, and how its own names are read. */
+/** The identity of answers that do not state it, and the filter for the vendor's names. */
 export type Naming = { fallback: Omit<ChunkIdentity, 'id'>; texts: VendorTexts }
 
 function isDate(seconds: unknown): seconds is number {
   return typeof seconds === 'number' && seconds >= 0 && seconds <= Number.MAX_SAFE_INTEGER
 }
 
-/** The same with what the vendor left out: `id`, or a new one, and the rest from `fallback`. */
+/** The identity of an answer; missing values are a new id and those of `fallback`. */
 export function completeIdentity(given: Members, { fallback, texts }: Naming): ChunkIdentity {
   const { created } = given
   return {
@@ -125,17 +125,17 @@ export function completeIdentity(given: Members, { fallback, texts }: Naming): C
 type Part = { text?: unknown; thinking?: unknown }
 
 /**
- * A message or delta with its content as text and its reasoning in `reasoning_content`; the same object when
- * nothing changes. Some vendors send reasoning as `reasoning`, others as parts of the content
- * (docs/vendors.md#openai-compatible-endpoints). With reasoning alone the result may have no content.
- * Throws a ProviderFailure when a text is none.
+ * A message or delta with its content as text and its reasoning in `reasoning_content`; the same
+ * object if nothing changes. Some vendors send reasoning as `reasoning`, others as parts of the
+ * content (docs/vendors.md#openai-compatible-endpoints). The result of reasoning alone has no
+ * content. Throws a ProviderFailure if a member has the wrong type.
  */
-export function withPlainThoughts(said: Members): Members {
-  const { content, reasoning, ...rest } = said
+export function withPlainThoughts(given: Members): Members {
+  const { content, reasoning, ...rest } = given
   if (!isText(rest['reasoning_content']) || !isText(rest['refusal'])) malformed()
   if (Array.isArray(content)) return withPlainParts(content, rest)
   if (!isText(content)) malformed()
-  if (typeof reasoning !== 'string') return said
+  if (typeof reasoning !== 'string') return given
   const kept = content === undefined ? {} : { content }
   const { reasoning_content: thoughts, ...others } = rest
   return { ...kept, reasoning_content: thoughts || reasoning, ...others }
@@ -164,10 +164,10 @@ function textOf(parts: readonly Part[]): string {
   return parts.map(({ text }) => (typeof text === 'string' ? text : '')).join('')
 }
 
-/** What ends an answer of OpenAI. */
+/** OpenAI's finish reasons. */
 const own = new Set(['stop', 'length', 'tool_calls', 'content_filter', 'function_call'])
 
-/** Words of servers and vendors for the same. */
+/** Names that servers and vendors use for the same reasons. */
 const synonyms: Readonly<Record<string, string>> = {
   max_tokens: 'length',
   model_length: 'length',
@@ -181,9 +181,9 @@ const synonyms: Readonly<Record<string, string>> = {
 }
 
 /**
- * Why an answer ended, in OpenAI's words: `eos` and every other unknown one is `stop`, and so is none.
- * `dialect` has those of the vendor. Calls are what ends an answer that has them. Throws a
- * ProviderFailure when it ended by a failure.
+ * The OpenAI finish reason of an answer; a missing or unknown reason, such as `eos`, is `stop`.
+ * `dialect` maps the vendor's reasons. An answer with calls ends with `tool_calls`. Throws a
+ * ProviderFailure if the vendor reports an error as the reason.
  */
 export function finishReasonOf(
   reason: unknown,
@@ -194,9 +194,9 @@ export function finishReasonOf(
   if (word === 'error' || word === 'network_error') {
     throw new ProviderFailure('overloaded', 'The provider failed while it answered.')
   }
-  const told = named(dialect, word) ?? named(synonyms, word.toLowerCase()) ?? word
-  const known = own.has(told) ? told : 'stop'
-  return known === 'stop' && calls ? 'tool_calls' : known
+  const name = named(dialect, word) ?? named(synonyms, word.toLowerCase()) ?? word
+  const reasonName = own.has(name) ? name : 'stop'
+  return reasonName === 'stop' && calls ? 'tool_calls' : reasonName
 }
 
 function named(names: Readonly<Record<string, string>>, word: string): string | undefined {

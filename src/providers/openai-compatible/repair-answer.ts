@@ -17,8 +17,8 @@ import {
 import { repairCalls } from './repair-calls.ts'
 
 /**
- * A vendor's answer as one of OpenAI's, which has members that others leave out. Throws a ProviderFailure
- * when it is no answer.
+ * Converts a vendor's answer to OpenAI's form, adding members that vendors omit. Throws a
+ * ProviderFailure if it is not an answer.
  */
 export function repairAnswer(
   answer: Members,
@@ -32,7 +32,7 @@ export function repairAnswer(
   const repaired = readChoices(choices).map((choice, place) =>
     repairChoice(readMembers(choice), { place, texts, finishReasons }),
   )
-  // Checked member by member above; the vendor's further members are passed on.
+  // All members were checked above; unknown members of the vendor are cleaned and kept.
   return {
     ...besideChoices(rest, texts),
     id,
@@ -50,16 +50,16 @@ type Repair = {
 }
 
 function repairChoice(
-  { index, message: said, logprobs = null, finish_reason: reason, ...others }: Members,
+  { index, message: given, logprobs = null, finish_reason: reason, ...others }: Members,
   { place, texts, finishReasons }: Repair,
 ): Members {
   const {
-    tool_calls: given,
+    tool_calls: calls,
     role: _role,
     ...words
-  } = withoutNulls(withPlainThoughts(readMembers(said)))
+  } = withoutNulls(withPlainThoughts(readMembers(given)))
   const { content = null, refusal = null, ...rest } = words
-  const calls = repairCalls(given, texts)
+  const repaired = repairCalls(calls, texts)
   return {
     index: isChoiceIndex(index) ? index : place,
     message: {
@@ -67,10 +67,10 @@ function repairChoice(
       content,
       refusal,
       ...texts.members(rest, messageContent),
-      ...(calls === undefined ? {} : { tool_calls: calls }),
+      ...(repaired === undefined ? {} : { tool_calls: repaired }),
     },
     logprobs,
-    finish_reason: finishReasonOf(reason, calls !== undefined, finishReasons),
+    finish_reason: finishReasonOf(reason, repaired !== undefined, finishReasons),
     ...texts.members(others, choiceContent),
   }
 }

@@ -3,41 +3,41 @@ import type { Members } from '../wire/any-json.ts'
 import { callIdOf, callsMax, newCallId } from '../wire/call-id.ts'
 import { callContent, isAbsent, isIndex, isName, malformed, readMembers } from './members.ts'
 
-/** The calls of a whole answer as OpenAI writes them; undefined for none. Throws a ProviderFailure. */
+/** Converts an answer's calls to OpenAI's form; undefined for none. Throws a ProviderFailure. */
 export function repairCalls(calls: unknown, texts: VendorTexts): Members[] | undefined {
   if (calls === undefined || calls === null) return undefined
   if (!Array.isArray(calls) || calls.length > callsMax) malformed()
   const ids = new Set<string>()
   const repaired = calls.map((given): Members => {
-    const { index: _index, id: told, ...more } = readMembers(given)
-    const own = callIdOf(told, texts)
+    const { index: _index, id: vendorId, ...more } = readMembers(given)
+    const own = callIdOf(vendorId, texts)
     const id = ids.has(own) ? newCallId() : own
     ids.add(id)
     const call = texts.members(more, callContent)
     if (isCustom(call)) return { id, ...call }
     const { name, arguments: args, ...rest } = readMembers(call['function'])
     if (!isName(name)) malformed()
-    const spoken = { name, arguments: textOf(args) || '{}', ...rest }
-    return { ...call, id, type: 'function', function: spoken }
+    const called = { name, arguments: textOf(args) || '{}', ...rest }
+    return { ...call, id, type: 'function', function: called }
   })
   return repaired.length === 0 ? undefined : repaired
 }
 
-/** Makes the pieces of calls in a stream, of one choice, what OpenAI's would be. */
+/** Converts the pieces of a choice's calls in a stream to OpenAI's form. */
 type CallRepair = {
-  /** The same list when nothing changes. Throws a ProviderFailure. */
+  /** Returns the same list if nothing changes. Throws a ProviderFailure. */
   read(pieces: readonly unknown[]): readonly unknown[]
-  /** How many calls have begun. */
+  /** The number of calls that have begun. */
   begun(): number
-  /** A piece for each call that has no arguments, since callers read them as JSON. */
+  /** Final pieces for calls without arguments, since clients parse the arguments as JSON. */
   rest(): Members[]
 }
 
 type Call = {
   index: number
   id: string
-  /** As the vendor says it. */
-  told: unknown
+  /** The id that the vendor sent. */
+  vendorId: unknown
   name: string
   hasArguments: boolean
   isCustom: boolean
@@ -51,7 +51,7 @@ export function createCallRepair(texts: VendorTexts): CallRepair {
     const { id, index } = piece
     const { name } = functionOf(piece)
     if (calls.length >= callsMax) malformed()
-    // Clients put calls in a list by their index, which must have no holes.
+    // Clients store calls in a list by index, so indexes must have no gaps.
     const isNext = isIndex(index) && index <= calls.length
     const isFree = isNext && calls.every((call) => call.index !== index)
     const own = callIdOf(id, texts)
@@ -59,7 +59,7 @@ export function createCallRepair(texts: VendorTexts): CallRepair {
     const call: Call = {
       index: isFree ? index : calls.length,
       id: isOwn ? own : newCallId(),
-      told: id,
+      vendorId: id,
       name: isName(name) ? name : '',
       hasArguments: false,
       isCustom: isCustom(piece),
@@ -70,31 +70,31 @@ export function createCallRepair(texts: VendorTexts): CallRepair {
   }
 
   const readPiece = (given: unknown): unknown => {
-    const told = readMembers(given)
-    const piece = texts.members(told, callContent)
-    const known = knownCall(piece, calls, called)
-    const call = known ?? begin(piece)
+    const members = readMembers(given)
+    const piece = texts.members(members, callContent)
+    const existing = callOfPiece(piece, calls, called)
+    const call = existing ?? begin(piece)
     const { id, type, index, function: said, ...rest } = piece
     if (call.isCustom) return { ...piece, index: call.index }
     const { name, arguments: args, ...more } = functionOf(piece)
     const text = textOf(args)
     if (text !== '') call.hasArguments = true
-    // What began a call is not repeated: some clients join what every piece says.
-    const isNamed = known === undefined || (isName(name) && call.name === '')
+    // The beginning of a call is not repeated: some clients concatenate the members of all pieces.
+    const isNamed = existing === undefined || (isName(name) && call.name === '')
     if (isNamed && isName(name)) call.name = name
-    const toldName = isNamed ? call.name : undefined
-    const toldText = known !== undefined && isAbsent(args) ? undefined : text
-    const toldId = known === undefined ? call.id : undefined
-    const toldType = known === undefined ? 'function' : undefined
-    const same = said !== null && index === call.index && id === toldId && type === toldType
-    const isSame = same && piece === told && name === toldName && args === toldText
+    const sentName = isNamed ? call.name : undefined
+    const sentText = existing !== undefined && isAbsent(args) ? undefined : text
+    const sentId = existing === undefined ? call.id : undefined
+    const sentType = existing === undefined ? 'function' : undefined
+    const same = said !== null && index === call.index && id === sentId && type === sentType
+    const isSame = same && piece === members && name === sentName && args === sentText
     if (isSame) return given
     return {
       index: call.index,
-      ...(known === undefined ? { id: toldId, type: toldType } : {}),
+      ...(existing === undefined ? { id: sentId, type: sentType } : {}),
       function: {
-        ...(toldName === undefined ? {} : { name: toldName }),
-        ...(toldText === undefined ? {} : { arguments: toldText }),
+        ...(sentName === undefined ? {} : { name: sentName }),
+        ...(sentText === undefined ? {} : { arguments: sentText }),
         ...more,
       },
       ...rest,
@@ -114,19 +114,19 @@ export function createCallRepair(texts: VendorTexts): CallRepair {
   }
 }
 
-/** The call that a piece goes on with; undefined when it begins one. */
-function knownCall(
+/** The call that a piece continues; undefined if it begins one. */
+function callOfPiece(
   piece: Members,
   calls: readonly Call[],
   called: ReadonlyMap<unknown, Call>,
 ): Call | undefined {
   const { id, index } = piece
   const isNamed = isName(functionOf(piece)['name'])
-  const ofId = isName(id) ? calls.find((call) => call.told === id) : undefined
+  const ofId = isName(id) ? calls.find((call) => call.vendorId === id) : undefined
   if (isAbsent(index)) return isName(id) ? ofId : isNamed ? undefined : calls.at(-1)
   const ofIndex = called.get(index)
-  // Some vendors give every call the same index.
-  const isOther = ofIndex !== undefined && isNamed && isName(id) && ofIndex.told !== id
+  // Some vendors send the same index for every call.
+  const isOther = ofIndex !== undefined && isNamed && isName(id) && ofIndex.vendorId !== id
   return isOther ? ofId : ofIndex
 }
 
@@ -139,7 +139,7 @@ function isCustom(call: Members): boolean {
   return call['type'] === 'custom'
 }
 
-/** Arguments as JSON text: some vendors send the object. */
+/** Arguments as JSON text; some vendors send an object. */
 function textOf(args: unknown): string {
   if (typeof args === 'string') return args
   return isAbsent(args) ? '' : JSON.stringify(args)

@@ -18,21 +18,23 @@ import {
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { createCallRepair } from './repair-calls.ts'
 
-/** Makes each chunk of a stream one of OpenAI's, which has members that others leave out. */
+/** Converts the chunks of a stream to OpenAI's form, adding members that vendors omit. */
 export type ChunkRepair = {
   /**
-   * The chunk to pass on, without counts: the same one when nothing changes, undefined when it says nothing, or
-   * nothing before the ends of its choices.
-   * Throws a ProviderFailure when it is no chunk.
+   * The chunk to forward, without token counts: the same object if nothing changes, undefined for
+   * a chunk without content or after the end of its choices. Throws a ProviderFailure if it is
+   * not a chunk.
    */
   read(chunk: Members): Members | undefined
-  /** Whether a chunk that differs in its texts alone would become what became of the last one. */
+  /**
+   * Whether the last chunk's changes apply to any chunk that differs from it only in its texts.
+   */
   isSteady(): boolean
-  /** How many choices have ended. */
+  /** The number of choices that have ended. */
   ended(): number
-  /** Whether the vendor has said why it ended. */
+  /** Whether the vendor has sent a finish reason for every choice. */
   hasFinished(): boolean
-  /** The ends that the vendor did not tell. */
+  /** Final chunks of choices without a finish reason. */
   rest(): Members[]
   identity(): ChunkIdentity
 }
@@ -60,8 +62,11 @@ export function createChunkRepair(
     return read
   }
   const all = () => [...choices.values()]
-  const isOfStream = ({ id, object: named, created, model }: Members, known: ChunkIdentity) =>
-    id === known.id && named === object && created === known.created && model === known.model
+  const isOfStream = ({ id, object: named, created, model }: Members, expected: ChunkIdentity) =>
+    id === expected.id &&
+    named === object &&
+    created === expected.created &&
+    model === expected.model
 
   return {
     read: (chunk) => {
@@ -69,7 +74,7 @@ export function createChunkRepair(
       if (isAbsent(chunk['choices'])) return undefined
       const listed = readChoices(chunk['choices'])
       if (listed.length === 0) return undefined
-      // Of the first chunk that is passed on: some begin with one that has no name.
+      // Taken from the first forwarded chunk: some streams begin with a chunk without a model.
       identity ??= completeIdentity(chunk, naming)
       const clean = besideChoices(chunk, texts)
       steady = !usage
@@ -79,7 +84,7 @@ export function createChunkRepair(
       const same = all.every((choice, place) => choice === listed[place])
       const isClean = clean === chunk && chunk['warnings'] === undefined
       if (same && !usage && isClean && isOfStream(chunk, identity)) return chunk
-      // The gateway adds its own.
+      // The gateway adds its own usage and warnings.
       const { usage: _usage, warnings: _warnings, ...rest } = clean
       const counted = usage === null ? { usage } : {}
       return { ...rest, ...identity, object, choices: read, ...counted }
@@ -95,15 +100,20 @@ export function createChunkRepair(
   }
 }
 
-/** Makes what the chunks of a stream say of one choice what OpenAI's would. */
+/** Converts the chunks of one choice to OpenAI's form. */
 type ChoiceRepair = {
-  /** The same one when nothing changes, undefined after its end. Throws a ProviderFailure. */
+  /**
+   * Returns the same object if nothing changes, undefined after the end. Throws a
+   * ProviderFailure.
+   */
   read(choice: Members): Members | undefined
-  /** Whether one that differs in its texts alone would become what became of the last one. */
+  /**
+   * Whether the last choice's changes apply to any choice that differs from it only in its texts.
+   */
   isSteady(): boolean
-  /** Whether the vendor has said why it ended. */
+  /** Whether the vendor has sent a finish reason. */
   hasFinished(): boolean
-  /** The end, when the vendor did not tell it. */
+  /** The final chunk's choice, if the vendor sent no finish reason. */
   end(): Members
 }
 
@@ -122,35 +132,36 @@ function createChoiceRepair(
   const readDelta = (given: Members): Members => {
     const plain = texts.members(withoutNulls(withPlainThoughts(given)), messageContent)
     const delta = withRole(plain, begun)
-    const { tool_calls: told, ...rest } = delta
-    if (told === undefined) return delta
-    if (told !== null && !Array.isArray(told)) malformed()
+    const { tool_calls: listed, ...rest } = delta
+    if (listed === undefined) return delta
+    if (listed !== null && !Array.isArray(listed)) malformed()
     const before = calls.begun()
-    const pieces = calls.read(told ?? [])
+    const pieces = calls.read(listed ?? [])
     if (calls.begun() > before) steady = false
     if (pieces.length === 0) return rest
-    return pieces === told ? delta : { ...rest, tool_calls: pieces }
+    return pieces === listed ? delta : { ...rest, tool_calls: pieces }
   }
-  const reasonFor = (told: unknown) => finishReasonOf(told, calls.begun() > 0, finishReasons)
+  const reasonFor = (vendorReason: unknown) =>
+    finishReasonOf(vendorReason, calls.begun() > 0, finishReasons)
 
   return {
     read: (choice) => {
-      // The first end counts: clients would join a second one to it.
+      // Only the first end counts: clients would concatenate a second one.
       if (finished) return undefined
       const clean = texts.members(choice, choiceContent)
-      const { index: _index, delta: said, message, finish_reason: told, ...others } = clean
+      const { index: _index, delta: said, message, finish_reason: vendorReason, ...others } = clean
       steady = begun
       let delta = readDelta(isAbsent(said ?? message) ? {} : readMembers(said ?? message))
       begun = true
       let reason: string | null = null
-      if (!isAbsent(told) && told !== '') {
+      if (!isAbsent(vendorReason) && vendorReason !== '') {
         steady = false
-        reason = reasonFor(told)
+        reason = reasonFor(vendorReason)
         delta = withCalls(delta, calls.rest())
         finished = true
       }
       const same =
-        clean === choice && choice['index'] === index && delta === said && reason === told
+        clean === choice && choice['index'] === index && delta === said && reason === vendorReason
       return same ? choice : { index, delta, ...others, finish_reason: reason }
     },
     isSteady: () => steady,
@@ -159,7 +170,7 @@ function createChoiceRepair(
   }
 }
 
-/** OpenAI's first delta of a choice has the role, alone; vendors leave it out, or repeat it. */
+/** OpenAI sends the role in the first delta of a choice only; vendors omit or repeat it. */
 function withRole(delta: Members, begun: boolean): Members {
   const { role, ...rest } = delta
   if (begun ? role === undefined : role === 'assistant') return delta
@@ -169,6 +180,6 @@ function withRole(delta: Members, begun: boolean): Members {
 function withCalls(delta: Members, more: readonly Members[]): Members {
   if (more.length === 0) return delta
   const { tool_calls: calls = [], ...rest } = delta
-  // A list by now, or none.
+  // A list at this point, or absent.
   return { ...rest, tool_calls: [...(calls as unknown[]), ...more] }
 }

@@ -3,18 +3,18 @@ import { nearestEffort } from '../wire/efforts.ts'
 import type { Abilities } from './dialect.ts'
 import { drop, type Draft } from './draft.ts'
 
-/** Asks for the thinking that the model and the vendor can do, nearest to what was asked for. */
+/** Sets the reasoning effort closest to the request that the model and the vendor support. */
 export function adjustThinking(draft: Draft): void {
   const { target, abilities, body } = draft
   const { row, undescribed } = target.model
   if (!undescribed && !row.capabilities.reasoning) {
-    // Not to think is all that it can.
+    // A model without reasoning satisfies `none`.
     if (body['reasoning_effort'] === 'none') delete body['reasoning_effort']
-    drop('reasoning_effort', `${row.id} does not reason.`, draft)
+    drop('reasoning_effort', `${row.id} has no reasoning.`, draft)
     return
   }
   if (undescribed && abilities === undefined) return
-  // The contract's own type, or set below.
+  // The contract's type, or set below.
   const asked = body['reasoning_effort'] as ReasoningEffort | null | undefined
   const effort = besideTools(asked ?? undefined, draft)
   if (effort === undefined) delete body['reasoning_effort']
@@ -22,7 +22,7 @@ export function adjustThinking(draft: Draft): void {
   if (abilities?.without_while_thinking === undefined) return
   if (!isThinking(effort, abilities)) return
   for (const field of abilities.without_while_thinking) {
-    drop(field, `${row.id} does not take it while it thinks.`, draft)
+    drop(field, `${row.id} does not accept it while it reasons.`, draft)
   }
 }
 
@@ -34,7 +34,7 @@ function isThinking(
   return effort === undefined ? abilities?.thinks === 'unasked' : effort !== 'none'
 }
 
-/** The effort that goes with the tools of the request. */
+/** The effort that can be combined with the tools of the request. */
 function besideTools(
   asked: ReasoningEffort | undefined,
   draft: Draft,
@@ -49,20 +49,20 @@ function besideTools(
   if (!isThinking(asked, abilities) || (taken === 'unforced' && !isForced)) return asked
   const { id } = target.model.row
   if (taken === 'unforced' && abilities?.thinks === 'always') {
-    const reason = `${id} always thinks, and then lets no tool be forced.`
+    const reason = `${id} always thinks, and does not allow a forced tool then.`
     warnings.push({ param: 'tool_choice', requested: choice, applied: 'auto', reason })
     body['tool_choice'] = 'auto'
     return asked
   }
   if (abilities?.thinks === 'always') {
-    const message = `${id} takes tools in the Responses API alone. Choose another model.`
+    const message = `${id} accepts tools only in the Responses API. Choose another model.`
     problems.push({ param: 'tools', message })
     return asked
   }
   const reason =
     taken === 'unforced'
-      ? `${id} does not think where a tool is forced.`
-      : `With tools ${id} reasons in the Responses API alone.`
+      ? `${id} does not think when a tool is forced.`
+      : `${id} reasons with tools only in the Responses API.`
   const requested = asked ?? null
   warnings.push({ param: 'reasoning_effort', requested, applied: 'none', reason })
   return 'none'
@@ -85,9 +85,9 @@ function writeEffort(
     const applied = nearestEffort(efforts, effort)
     if (switched !== undefined) Object.assign(body, switched(true))
     body['reasoning_effort'] = applied
-    if (applied !== effort) warn(applied, `${id} has the efforts ${efforts.join(', ')}.`)
+    if (applied !== effort) warn(applied, `${id} supports the efforts ${efforts.join(', ')}.`)
   } else if (switched !== undefined || efforts !== undefined) {
     if (effort !== 'none') Object.assign(body, switched?.(true))
-    warn('on', `${id} has no efforts; its reasoning is on or off.`)
+    warn('on', `${id} has no effort levels; its reasoning is on or off.`)
   } else body['reasoning_effort'] = effort
 }

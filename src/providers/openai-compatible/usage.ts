@@ -3,13 +3,13 @@ import { isMembers, membersOf, type Members } from '../wire/any-json.ts'
 import type { ReportedCost } from '../wire/reported-cost.ts'
 import { usageOf, type TokensMax } from '../wire/token-count.ts'
 
-/** Token counts of OpenAI-shaped upstreams; any member may be missing, or anything. */
+/** Token counts of OpenAI-shaped upstreams, not validated. */
 export type WireUsage = Members | null
 
-/** What the vendor charges, as its `usage` tells; undefined when it does not, or nonsense. */
+/** The vendor's charge in a `usage`; undefined if absent or implausible. */
 export type ReadCost = (wire: object) => ReportedCost | undefined
 
-/** Canonical token counts and cost; undefined when the upstream sent no counts that can be. */
+/** Canonical token counts and cost; undefined if the upstream sent no plausible counts. */
 export function readUsage(
   wire: WireUsage | undefined,
   most: TokensMax,
@@ -36,18 +36,18 @@ export function readUsage(
   return usage && { ...usage, ...readCost?.(wire) }
 }
 
-/** The token counts in a chunk: its `usage`, else that within the vendor's own `member`. */
+/** The token counts in a chunk: its `usage`, or else the one in the vendor's `member`. */
 export function usageIn(
   chunk: Readonly<Record<string, unknown>>,
   member: string | undefined,
 ): WireUsage {
   const beside = member === undefined ? undefined : chunk[member]
   const found = chunk['usage'] || (isMembers(beside) && beside['usage'])
-  // Every count is optional and checked where it is read.
+  // All counts are optional; usageOf checks them.
   return isMembers(found) ? found : null
 }
 
-/** Some vendors count reasoning on top of the completion; the total shows whether. */
+/** Some vendors count reasoning outside the completion tokens; the total shows which. */
 function outputOf(wire: Members, reasoning: unknown): unknown[] {
   const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = wire
   const isBeside =

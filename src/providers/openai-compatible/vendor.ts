@@ -10,15 +10,15 @@ import { imageAdapter } from './image.ts'
 type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
   Partial<Omit<Vendor, 'dialect' | 'writeChat' | 'build'>> & {
     dialect: ChatDialect
-    /** The path below `baseUrl` of OpenAI's protocol; `baseUrl` itself when absent. */
+    /** The path of OpenAI's protocol below `baseUrl`; `baseUrl` itself when absent. */
     chatPath?: string
-    /** How its pictures differ from those of OpenAI-compatible servers. */
+    /** How its images differ from those of OpenAI-compatible servers. */
     imageDialect?: ImageDialect
-    /** Its image adapter, for a protocol of its own. */
+    /** Its image adapter, if it does not use OpenAI's image API. */
     image?: (endpoint: Endpoint) => ImageAdapter
   }
 
-/** A vendor that speaks OpenAI's protocol; the given members replace the defaults. */
+/** A vendor with OpenAI's protocol; the given members override the defaults. */
 export function protocolVendor({ chatPath, imageDialect, image, ...described }: Described): Vendor {
   const { id, dialect } = described
   const prefix = id.toUpperCase()

@@ -1,10 +1,10 @@
 import type { Abilities } from '../openai-compatible/dialect.ts'
 
-/** All that reason refuse it. */
+/** All reasoning models reject it. */
 const without = ['stop']
 /**
- * What the generations of reasoning models can do, by their names, so that dated snapshots are
- * among them (docs/vendors.md#openai-efforts-and-tools).
+ * Abilities of the generations of reasoning models by name, including dated snapshots
+ * (docs/vendors.md#openai-efforts-and-tools).
  */
 export const families: readonly (readonly [RegExp, Abilities])[] = [
   [

@@ -11,7 +11,7 @@ export const openrouter = protocolVendor({
   baseUrl: 'https://openrouter.ai/api/v1',
   dialect: {
     readCost,
-    // Its body is open, and it says nothing of what it does not read.
+    // It silently ignores unknown fields, so they are dropped here with a warning.
     without: ['moderation', 'n', 'prompt_cache_retention', 'safety_identifier', 'store'],
     partMark: 'prompt_cache_breakpoint',
     takesCacheControl: true,
@@ -26,7 +26,7 @@ type WireCost = {
 }
 
 /**
- * What is paid in dollars. With a key of one's own at the upstream vendor, `cost` is the fee alone
+ * The cost in dollars. With the operator's own key at the upstream vendor, `cost` is only the fee
  * and that vendor bills the rest (docs/vendors.md#what-vendors-charge).
  */
 function readCost(wire: WireCost): ReportedCost | undefined {

@@ -12,7 +12,7 @@ const widestLine = 40
 const lineHeight = 1.28
 const statusScale = 0.62
 
-/** Tried in order until the whole prompt fits; with the last one it is cut with an ellipsis. */
+/** Tried in order until the whole prompt fits; the last one truncates it with an ellipsis. */
 const settings = [
   { scale: 1, lines: 2 },
   { scale: 0.8, lines: 3 },
@@ -67,11 +67,11 @@ function fitPrompt(prompt: string, font: number, width: number) {
   return { lines: shorten(wrap(prompt, width / lineFont), 5, width / lineFont), lineFont }
 }
 
-/** Scripts and pictures that the font lacks: boxes would be shown in their place. */
+/** Scripts and emoji that the font lacks; they would be rendered as boxes. */
 const unprintable =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Tamil}\u3000-\u303f\uff00-\uffef\p{Emoji_Presentation}\u{fe0f}]/gu
 
-// Category C covers all that XML forbids: controls, lone surrogates and noncharacters.
+// Category C contains all characters that XML forbids: controls, lone surrogates and noncharacters.
 function readable(prompt: string): string {
   const text = prompt
     .slice(0, longestPrompt * 4)
@@ -114,7 +114,7 @@ function shorten(lines: string[], most: number, width: number): string[] {
   return [...kept, `${last.join('').trimEnd()}…`]
 }
 
-// Overestimates beyond ASCII, so that lines of other scripts wrap early and are not cut off.
+// Overestimates beyond ASCII, so that lines in other scripts wrap early instead of being cut off.
 function measure(text: string): number {
   let width = 0
   for (const character of text) {

@@ -5,7 +5,7 @@ import type { Asked } from './scenario.ts'
 import { tokensOf } from './tokens.ts'
 import { hash } from 'node:crypto'
 
-/** The members that an answer and each of its chunks have in common. */
+/** The members that an answer shares with its chunks. */
 export type Identity = { id: string; created: number; model: string; system_fingerprint: string }
 
 type Written = { said: Said; request: PlayedRequest; asked: Asked; identity: Identity }
@@ -79,7 +79,7 @@ type Call = { id: string } & (
   | { type: 'custom'; custom: { name: string; input: string } }
 )
 
-/** The calls of a choice; each has an id of its own. */
+/** The calls of a choice, each with a unique id. */
 function callsOf({ toolCalls }: Said, { id }: Identity, choice: number): Call[] {
   return toolCalls.map(({ kind, name, arguments: text }, index) => {
     const own = `call_${id.slice(-24)}${choice}${index}`
@@ -88,7 +88,7 @@ function callsOf({ toolCalls }: Said, { id }: Identity, choice: number): Call[] 
   })
 }
 
-/** The members of a message that calls tools; the old functions were called one at a time. */
+/** The members of a message with tool calls; deprecated functions are called one at a time. */
 function calledIn(said: Said, identity: Identity, choice: number): object {
   const [first] = said.toolCalls
   if (first === undefined) return {}
@@ -96,7 +96,7 @@ function calledIn(said: Said, identity: Identity, choice: number): object {
   return { function_call: { name: first.name, arguments: first.arguments } }
 }
 
-/** Calls as a stream brings them: first the name, then the arguments token by token. */
+/** Deltas of calls: first the name, then the arguments token by token. */
 function callDeltas(said: Said, identity: Identity, choice: number): object[] {
   const [old] = said.toolCalls
   if (old?.kind === 'old') {

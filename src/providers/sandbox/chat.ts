@@ -8,11 +8,11 @@ import { quoteResults, type MadeCall } from './tool-calls.ts'
 
 /** An answer of the sandbox in tokens, determined by the request. */
 export type Said = {
-  /** Its reasoning, as far as it is shown. */
+  /** Its reasoning, if the vendor's answers show it. */
   thoughts: string[]
-  /** The text, which is the same for each choice. */
+  /** The text, the same for each choice. */
   tokens: string[]
-  /** The text is a refusal. */
+  /** Whether the text is a refusal. */
   isRefusal: boolean
   toolCalls: MadeCall[]
   finishReason: 'stop' | 'length' | 'tool_calls' | 'function_call' | 'content_filter'
@@ -33,7 +33,7 @@ const thoughtsMax = 4
 /** Answers a conversation deterministically, within `max_tokens` and `stop`. */
 export function say(request: PlayedRequest, toolCalls: MadeCall[], asked: Asked): Said {
   const most = request.max_completion_tokens ?? request.max_tokens ?? Infinity
-  // As at the vendors, reasoning is a part of what `max_completion_tokens` limits.
+  // Reasoning counts towards `max_completion_tokens`, as with real vendors.
   const thoughts = tokensOf(thoughtsFor(request)).slice(0, most)
   const left = most - thoughts.length
   const spoken =
@@ -47,7 +47,7 @@ export function say(request: PlayedRequest, toolCalls: MadeCall[], asked: Asked)
 
 type Spoken = Omit<Said, 'thoughts' | 'usage'>
 
-/** A call whose arguments are cut off at the limit, as vendors do. */
+/** Truncates the arguments of calls at the token limit, as real vendors do. */
 function callWithin(calls: readonly MadeCall[], most: number): Spoken {
   let left = most
   let isCut = false
@@ -75,7 +75,7 @@ function textWithin(request: PlayedRequest, most: number, asked: Asked): Spoken 
   return { tokens, isRefusal, toolCalls: [], finishReason: isCut ? broken : 'stop' }
 }
 
-/** The tokens of all that the model reads: texts, media, tools and the wanted format. */
+/** The tokens of the model's input: texts, media, tools and the response format. */
 export function promptTokens(request: PlayedRequest): number {
   const { tools = [], functions = [], response_format: format } = request
   const schemas = [...tools, ...functions, ...(format?.type === 'json_schema' ? [format] : [])]

@@ -1,6 +1,6 @@
 type Rule = Record<string, unknown>
 
-/** Below this depth only required values are made, since references may be recursive. */
+/** Deeper levels contain required values only, since references may be recursive. */
 const fullDepthMax = 5
 const depthMax = 32
 const valuesMax = 10_000
@@ -19,7 +19,7 @@ const ofFormat: Record<string, string> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 }
 
-/** A simple value that a JSON Schema allows, always the same one; `pattern` is ignored. */
+/** A simple value that is valid for a JSON Schema, always the same; `pattern` is ignored. */
 export function exampleOf(root: unknown): unknown {
   let valuesLeft = valuesMax
   const make = (schema: unknown, depth: number): unknown => {
@@ -50,12 +50,12 @@ export function exampleOf(root: unknown): unknown {
   return make(root, 0)
 }
 
-/** Merges a schema with its reference, its `allOf` parts and one branch; `first` picks which. */
+/** Merges a schema with its reference, its `allOf` parts and its first or last branch. */
 function resolve(schema: unknown, root: unknown, first: boolean, hops = 0): Rule {
   if (!isRule(schema) || hops > depthMax) return {}
   const { $ref: reference, allOf, anyOf, oneOf, ...rule } = schema
   const choice = list(anyOf ?? oneOf)
-  // The last branch is often the simplest, such as null, which ends recursion.
+  // The last branch is often the simplest, such as null, which ends a recursion.
   const chosen = choice.at(first ? 0 : -1)
   const parts = [...(reference === undefined ? [] : [target(reference, root)]), ...list(allOf)]
   return [...parts, ...(chosen === undefined ? [] : [chosen])]
@@ -69,7 +69,7 @@ function merge(one: Rule, other: Rule): Rule {
   return { ...one, ...other, properties, required }
 }
 
-/** What a reference within the schema, such as `#/$defs/step`, points at. */
+/** Resolves a reference within the schema, such as `#/$defs/step`. */
 function target(reference: unknown, root: unknown): unknown {
   const [start, ...steps] = String(reference).split('/')
   if (start !== '#') return {}
@@ -90,7 +90,7 @@ function text({ format, minLength, maxLength }: Rule): string {
   return padded.slice(0, finite(maxLength) ?? padded.length)
 }
 
-/** 1, or a number close to it that is within the bounds. */
+/** 1, or a number close to it within the bounds. */
 function number({ type, minimum, maximum, multipleOf, ...rule }: Rule): number {
   const whole = typeOf({ type }) === 'integer'
   const [above, below] = [finite(rule['exclusiveMinimum']), finite(rule['exclusiveMaximum'])]

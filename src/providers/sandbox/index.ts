@@ -26,7 +26,7 @@ type Options = {
   clock: () => number
 }
 
-/** What the vendor that the sandbox plays says about a request. */
+/** The result of the simulated vendor's adapter for a request. */
 export type PlayChat = (
   request: ChatRequest,
   target: Target,
@@ -34,25 +34,25 @@ export type PlayChat = (
 
 /** The providers of test keys. */
 export type Sandbox = {
-  /** The n-th stands for a model's n-th route, so that failover can be tested. */
+  /** The n-th simulates a model's n-th route, so that failover can be tested. */
   routes: readonly Provider[]
-  /** A second route of the models that have one, for the scenario `first-route-fails` alone. */
+  /** A second route for models with one route; used only by the scenario `first-route-fails`. */
   standby: Provider
 }
 
-/** A simulated vendor inside the process, behind the same adapters as a real one. */
+/** A simulated vendor in the process, used through the adapters of a real one. */
 export function createSandbox(options: Options): Sandbox {
   const routes = Array.from({ length: options.routesMax }, (_, index) => simulate(index, options))
   return { routes, standby: { ...simulate(1, options), sitsOut: isNotFailover } }
 }
 
-/** Leaves other prompts to the model's own routes, as a live call would. */
+/** Other prompts use the model's own routes only, like a live call. */
 function isNotFailover(prompt: string): boolean {
   const asked = readScenarios(prompt, 'chat')
   return typeof asked === 'string' || !asked.has('first-route-fails')
 }
 
-/** A picture is drawn, and then put under its caption. */
+/** A picture is rendered once for the drawing and once for the caption. */
 const layers = 2
 
 function simulate(
@@ -61,7 +61,7 @@ function simulate(
 ): Provider {
   const render: Render = (request) =>
     darkroom(request.width * request.height * layers, async () => {
-      // Loaded with the first picture: live keys never need it.
+      // Loaded on first use, since live keys do not need it.
       const { renderPicture } = await import('./render.ts')
       return renderPicture(request)
     })
@@ -82,7 +82,7 @@ function simulate(
   return { id, chat: { prepare }, image, simulated: true }
 }
 
-/** Prevents the catalog's adjustments: the played vendor's have been applied. */
+/** Skips the catalog's adjustments, since those of the simulated vendor were applied. */
 function undescribed(target: Target): Target {
   return { ...target, model: { ...target.model, undescribed: true } }
 }
@@ -91,7 +91,7 @@ const imageDialect: ImageDialect = {
   // Asks for the vendor's own format, so that test keys convert pictures as live keys do.
   more: ({ plan, target, index }) => ({
     output_format: plan.vendorFormat ?? target.model.row.image?.native_format ?? 'png',
-    // Vendors pick a random seed themselves; pictures of one request must differ here too.
+    // Vendors pick a random seed per picture, so the pictures of one request must differ here too.
     seed: (plan.seed ?? 0) + index,
     tokens: tokensOfClass(target.model.prices, plan),
   }),
@@ -101,7 +101,7 @@ const imageDialect: ImageDialect = {
   },
 }
 
-/** Output tokens of a picture of a size class, from its price; undefined where none is known. */
+/** Output tokens of a picture of a size class, derived from its price; undefined without one. */
 function tokensOfClass({ perImage, tokens }: Prices, { sizeClass }: ImagePlan): number | undefined {
   const row = perImage.find((one) => sizeClass !== undefined && one.sizeClass === sizeClass)
   if (row === undefined || !tokens?.imageOutput) return undefined

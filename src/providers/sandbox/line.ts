@@ -5,7 +5,7 @@ const json = { 'content-type': 'application/json' }
 
 export type Line = ReturnType<typeof openLine>
 
-/** The simulated connection of one call, which obeys pause and abort. */
+/** The simulated connection of a call; supports pause and abort. */
 export function openLine(receiver: Receiver) {
   let over = false
   let resumed: (() => void) | undefined
@@ -49,11 +49,11 @@ export function openLine(receiver: Receiver) {
     head,
     end,
     html: (text: string) => whole(200, { 'content-type': 'text/html' }, text),
-    /** A whole answer, of which only the first half arrives when it is `broken`. */
+    /** Sends a whole answer, or its first half when `broken`. */
     json: (body: object, broken: boolean) => whole(200, json, JSON.stringify(body), broken),
     refuse: ({ status, body, headers }: Refusal) =>
       whole(status, { ...json, ...headers }, JSON.stringify(body)),
-    /** Sends one event when reading is not paused, then yields to the event loop. */
+    /** Sends one event unless reading is paused, then yields to the event loop. */
     send: async (text: string) => {
       if (paused && !over) await new Promise<void>((resolve) => (resumed = resolve))
       if (!over) receiver.data(Buffer.from(text))

@@ -3,7 +3,7 @@ import { readPixels } from '../../core/image/size.ts'
 import type { RenderRequest } from './render.ts'
 import { countTokens } from './tokens.ts'
 
-/** A request for pictures on the wire of the sandbox. */
+/** An image request in the sandbox's wire format. */
 export type ImageBody = {
   prompt: string
   n?: number
@@ -14,19 +14,19 @@ export type ImageBody = {
   output_compression?: number
   background?: string
   sources?: string[]
-  /** Output tokens of each picture, where the played model counts them by its size class. */
+  /** Output tokens per picture, if the simulated model counts them by size class. */
   tokens?: number
 }
 export type Render = (request: RenderRequest) => Promise<Buffer>
 
 const defaultPixels = { width: 1024, height: 1024 }
-/** As OpenAI counts pictures of high quality; without one they are of medium quality. */
+/** OpenAI's rate for pictures of high quality; the default is medium quality. */
 const pixelsPerToken = 252
 const shareOfQuality: Readonly<Record<string, number>> = { low: 0.0654, high: 1, hd: 1 }
 const mediumShare = 0.2538
 const tokensPerSource = 1024
 
-/** The pictures of a request, one after the other, and their tokens unless they are not counted. */
+/** Renders the pictures of a request one after the other; `counts` adds their token counts. */
 export async function pictures(
   body: ImageBody,
   { render, counts }: { render: Render; counts: boolean },

@@ -6,16 +6,16 @@ import { functionsOnly } from '../wire/function-tools.ts'
 type Played = {
   contextWindow?: number
   reasons: boolean
-  /** Its answers hold its reasoning as `reasoning_content`. */
+  /** Whether its answers contain its reasoning as `reasoning_content`. */
   showsThoughts: boolean
 }
-/** When a vendor's answers show how the model reasoned: `asked` is with an effort alone. */
+/** When answers show the model's reasoning; `asked` means only with a `reasoning_effort`. */
 export type ThoughtsShown = 'always' | 'asked' | 'never'
 
-/** A request on the wire of the sandbox. */
+/** A chat request in the sandbox's wire format. */
 export type PlayedRequest = ChatRequest & { played?: Played }
 
-/** The settings whose adjusted value decides what the sandbox answers. */
+/** Fields whose adjusted value affects the sandbox's answer. */
 const followed: ReadonlySet<string> = new Set([
   'max_completion_tokens',
   'max_tokens',
@@ -26,13 +26,13 @@ const followed: ReadonlySet<string> = new Set([
   'top_logprobs',
 ] satisfies (keyof ChatRequest)[])
 
-/** The request as the played vendor would receive it, according to the adapter's warnings. */
+/** The request as the simulated vendor would receive it, according to the adapter's warnings. */
 export function playedRequest(
   request: ChatRequest,
   { model: { row } }: Target,
   { warnings, thoughtsShown }: { warnings: readonly Warning[]; thoughtsShown: ThoughtsShown },
 ): PlayedRequest {
-  // A vendor may be given the old functions as tools, and the allowed tools alone.
+  // Adapters may convert deprecated functions to tools, and filter tools by `allowed_tools`.
   const isConverted = warnings.some(({ param }) => ['functions', 'tool_choice'].includes(param))
   const left: Record<string, unknown> = isConverted
     ? functionsOnly(request, row.provider).request
@@ -51,6 +51,6 @@ export function playedRequest(
     reasons,
     showsThoughts: reasons && thoughtsShown !== 'never',
   }
-  // Only optional members were removed, and adapters apply values that a request may have.
+  // Only optional members were removed, and adapters apply only valid values.
   return { ...(left as ChatRequest), played }
 }

@@ -4,7 +4,7 @@ import type { Asked } from './scenario.ts'
 export type Refusal = { status: number; body: object; headers?: Record<string, string> }
 type Wording = { code?: string; param?: string; retryAfterSeconds?: number }
 
-/** The error answer that the scenarios of a prompt ask for; undefined for none. */
+/** The error answer that a prompt's scenarios request; undefined for none. */
 export function askedRefusal(asked: Asked, routeIndex: number): Refusal | undefined {
   if (asked.has('content-policy')) {
     const code = 'content_policy_violation'
@@ -27,12 +27,12 @@ export function askedRefusal(asked: Asked, routeIndex: number): Refusal | undefi
   return refusal(status, `The sandbox was asked for the status ${status}.`)
 }
 
-/** The error answer for a parameter, or a scenario in it, that cannot be taken. */
+/** The error answer for an invalid parameter, or for an invalid scenario in it. */
 export function invalid(complaint: string, param: string): Refusal {
   return refusal(400, complaint, { code: 'invalid_value', param })
 }
 
-/** The error answer for more tokens than the model can read, or read and write. */
+/** The error answer for a context that exceeds the model's window. */
 export function tooLong(message: string): Refusal {
   return refusal(400, message, { code: 'context_length_exceeded', param: 'messages' })
 }

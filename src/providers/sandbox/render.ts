@@ -10,18 +10,18 @@ export type RenderRequest = {
   width: number
   height: number
   format: 'png' | 'jpeg' | 'webp'
-  /** 0 to 100; read for jpeg and webp. */
+  /** 0 to 100; applies to jpeg and webp. */
   quality?: number
-  /** Read for png and webp. */
+  /** Applies to png and webp. */
   transparent?: boolean
-  /** The input pictures of an edit, already checked to be decodable. */
+  /** The input pictures of an edit; their headers were checked. */
   sources?: readonly Buffer[]
 }
 
 const defaultQuality = 85
 const manyPixels = 3_000_000
 
-/** Renders the picture of a prompt and a seed, deterministically. Throws an UnreadableSource. */
+/** Renders the picture of a prompt and a seed deterministically. Throws an UnreadableSource. */
 export async function renderPicture(request: RenderRequest): Promise<Buffer> {
   const { prompt, seed, width, height, sources = [] } = request
   const size = { width, height }
@@ -65,7 +65,7 @@ type Edit = PictureSize & {
   caption: Caption
 }
 
-/** The input pictures, what is drawn over them, and the caption. */
+/** The input pictures, the drawing over them, and the caption. */
 async function edited({ sources, drawn, transparent, caption, ...size }: Edit): Promise<Sharp> {
   const { default: sharp } = await import('sharp')
   const [ground, ...others] = await layOutSources(sources, size, caption.height)

@@ -1,9 +1,9 @@
 import { nearName } from '../../core/words/near-name.ts'
 
-/** Where a scenario acts: in conversations with language models, or also in pictures. */
+/** Whether a scenario applies to chat only, or also to pictures. */
 type Reach = 'chat' | 'all'
 
-/** What may follow a scenario's `=`; without a default it must be given. */
+/** The value after a scenario's `=`; required if it has no default (`otherwise`). */
 type Value =
   | { kind: 'number'; least: number; most: number; otherwise?: number }
   | { kind: 'name'; otherwise: '' }
@@ -12,13 +12,13 @@ type Scenario = {
   name: string
   reach: Reach
   value?: Value
-  /** As the API reference shows it. */
+  /** The example in the API reference. */
   example: string
-  /** What the simulated vendor does, as the API reference says it. */
+  /** The effect, as described in the API reference. */
   does: string
 }
 
-/** All that a prompt can ask the sandbox for. */
+/** All scenarios that a prompt can request. */
 export const scenarios = [
   {
     name: 'status',
@@ -136,7 +136,7 @@ export const scenarios = [
 ] as const satisfies readonly Scenario[]
 
 type Name = (typeof scenarios)[number]['name']
-/** The scenarios of a prompt with their values: a number, a name, or true where there is none. */
+/** The scenarios in a prompt with their values. */
 export type Asked = {
   has(name: Name): boolean
   number(name: Name): number | undefined
@@ -145,18 +145,18 @@ export type Asked = {
 }
 
 const word = /\bsandbox:([a-z][a-z-]*)(?:(=)((?:[\w-]+(?:\.[\w-]+)*)?))?/gi
-const known: ReadonlyMap<string, Scenario> = new Map(scenarios.map((one) => [one.name, one]))
+const byName: ReadonlyMap<string, Scenario> = new Map(scenarios.map((one) => [one.name, one]))
 
 /**
- * Reads the scenarios in a prompt; without any the sandbox answers normally. A text instead tells
- * what is wrong with one of them: none is passed over.
+ * Reads the scenarios in a prompt; without any the sandbox answers normally. Returns a complaint
+ * instead if one of them is invalid.
  */
 export function readScenarios(prompt: string, reach: Reach): Asked | string {
   const numbers = new Map<string, number>()
   const tools: string[] = []
   for (const [, written = '', equals, given = ''] of prompt.matchAll(word)) {
     const name = written.toLowerCase()
-    const scenario = known.get(name)
+    const scenario = byName.get(name)
     if (scenario === undefined) return unknown(name, reach)
     if (reach === 'all' && scenario.reach === 'chat') {
       return `'sandbox:${name}' is for language models. ${listOf(reach)}`

@@ -9,7 +9,7 @@ type SourceLayer = {
   top: number
 }
 
-/** How small the picture is made that fills the space beside a source of another shape. */
+/** Side of the miniature that is enlarged to a blurred background. */
 const blurredSide = 12
 const tileShare = 0.22
 
@@ -19,9 +19,8 @@ export class UnreadableSource extends Error {
 }
 
 /**
- * Lays the input pictures out: the first as large as it can be, before a blurred one of itself, and
- * the others as tiles along the upper edge. The first layer fills the size. Throws an
- * UnreadableSource.
+ * Lays out the input pictures: the first as large as possible on a blurred copy of itself, the
+ * others as tiles along the upper edge. The first layer fills the size. Throws an UnreadableSource.
  */
 export async function layOutSources(
   sources: readonly Buffer[],
@@ -44,7 +43,7 @@ function coversAll({ raw }: SourceLayer, { width, height }: PictureSize): boolea
   return raw.width >= width && raw.height >= height
 }
 
-/** As many tiles as there are further pictures, side by side, smaller the more there are. */
+/** Positions of tiles for the other pictures, side by side; more tiles are smaller. */
 function tiles(count: number, { width, height }: PictureSize, captionHeight: number): Frame[] {
   if (count === 0) return []
   const gap = Math.max(1, Math.round(Math.min(width, height) * 0.02))

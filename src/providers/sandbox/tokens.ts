@@ -9,10 +9,10 @@ export function tokensOf(text: string): string[] {
   return text.match(/\s?\p{L}{1,8}|\s?\p{N}{1,3}|\s?[^\s\p{L}\p{N}]|\s/gu) ?? []
 }
 
-/** Millions of tokens are not made one by one to be counted. */
+/** Longer texts are extrapolated, since splitting millions of tokens takes too long. */
 const countedCharactersMax = 262_144
 
-/** How many tokens a text has; the rest of a very long one counts as its beginning does. */
+/** The number of tokens in a text; the rest of a very long one is extrapolated. */
 export function countTokens(text: string): number {
   const { length } = tokensOf(text.slice(0, countedCharactersMax))
   if (text.length <= countedCharactersMax) return length
@@ -25,10 +25,10 @@ const tilePixels = 512
 const [longSideMax, shortSideMax] = [2048, 768]
 const headerCharactersMax = 131_072
 const unseenPixels = { width: 1024, height: 1024 }
-/** Of a file or a sound, whose content the sandbox does not read. */
+/** Per file or audio part; the sandbox does not read their content. */
 const fileTokens = 255
 
-/** The tokens of the pictures, files and sounds in a conversation. */
+/** The tokens of the images, files and audio parts in a conversation. */
 export function mediaTokens({ messages }: ChatRequest): number {
   let tokens = 0
   for (const { content } of messages) {
@@ -40,7 +40,7 @@ export function mediaTokens({ messages }: ChatRequest): number {
   return tokens
 }
 
-/** Tiles of the picture after it was fitted, as OpenAI counts; an address is taken for a square. */
+/** OpenAI's count of tiles after scaling; a picture by URL counts as 1024 x 1024. */
 function pictureTokens({ url, detail }: { url: string; detail?: string }): number {
   if (detail === 'low') return lowDetailTokens
   const start = url.startsWith('data:') ? url.indexOf(',') + 1 : url.length

@@ -2,15 +2,15 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import { exampleOf } from './example.ts'
 import type { Asked } from './scenario.ts'
 
-/** `old` are the functions that came before tools. */
+/** `old` are deprecated functions. */
 type Kind = 'function' | 'custom' | 'old'
 type Tool = { kind: Kind; name: string; parameters?: object }
-/** A call with arguments that the tool's schema allows, or with text for a custom tool. */
+/** A call with arguments that match the tool's schema, or with text for a custom tool. */
 export type MadeCall = { kind: Kind; name: string; arguments: string }
 
 /**
- * The calls that the request forces or the prompt asks for; none after the results of calls, so
- * that loops end. A text instead tells why a call that is asked for cannot be made.
+ * The calls that the request forces or the prompt requests; none after tool results, so that loops
+ * end. Returns a complaint instead if a requested call is impossible.
  */
 export function callTools(request: ChatRequest, asked: Asked): MadeCall[] | string {
   if (isResult(request.messages.at(-1)?.role)) return []
@@ -33,7 +33,7 @@ function isResult(role: string | undefined): boolean {
 
 type Offered = { tools: Tool[]; isForced: boolean; isForbidden: boolean }
 
-/** The tools that `tool_choice` leaves, or `function_call` of the old functions. */
+/** The tools that `tool_choice` or the deprecated `function_call` allows. */
 function offeredBy(request: ChatRequest): Offered {
   const { tools = [], functions = [], tool_choice: choice, function_call: called } = request
   const all: Tool[] = [
@@ -72,7 +72,7 @@ function callOf({ kind, name, parameters = {} }: Tool): MadeCall {
 
 type Shorten = (text: string) => string
 
-/** What the tools answered to the calls of the last turn, in words; undefined without one. */
+/** Quotes the tool results after the last turn; undefined if the last message is not a result. */
 export function quoteResults({ messages }: ChatRequest, shorten: Shorten): string | undefined {
   const start = messages.findLastIndex(({ role }) => !isResult(role)) + 1
   if (start >= messages.length) return undefined

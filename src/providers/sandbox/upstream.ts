@@ -12,13 +12,13 @@ import { readScenarios, type Asked } from './scenario.ts'
 import { callTools } from './tool-calls.ts'
 
 type Options = {
-  /** Which of a model's routes it is: the first one has a scenario of its own. */
+  /** The index of the model's route; the scenario `first-route-fails` applies to 0. */
   routeIndex: number
   render: Render
   clock: () => number
 }
 
-/** An OpenAI-shaped vendor inside the process, with the scenarios that a prompt asks for. */
+/** An OpenAI-shaped vendor inside the process, which follows the scenarios in a prompt. */
 export function sandboxUpstream(options: Options): Dispatch {
   return (request, receiver) => {
     const line = openLine(receiver)
@@ -37,7 +37,7 @@ export function sandboxUpstream(options: Options): Dispatch {
 }
 
 async function answerChat(line: Line, sent: string, options: Options): Promise<void> {
-  // Written by the gateway's own adapter.
+  // Not validated: the gateway's own adapter wrote it.
   const request = JSON.parse(sent) as PlayedRequest
   const asked = readScenarios(lastUserText(request), 'chat')
   if (typeof asked === 'string') return line.refuse(invalid(asked, 'messages'))
@@ -60,7 +60,7 @@ async function answerChat(line: Line, sent: string, options: Options): Promise<v
 }
 
 async function answerPictures(line: Line, sent: string, options: Options): Promise<void> {
-  // As above.
+  // Not validated, as above.
   const body = JSON.parse(sent) as ImageBody
   const asked = readScenarios(body.prompt, 'all')
   if (typeof asked === 'string') return line.refuse(invalid(asked, 'prompt'))
@@ -71,7 +71,7 @@ async function answerPictures(line: Line, sent: string, options: Options): Promi
   return line.json({ created, ...made }, asked.has('cut-stream'))
 }
 
-/** Waits, and answers when a scenario leaves nothing more to say. */
+/** Applies the prompt's delay and error scenarios; returns whether the call was answered. */
 async function misbehave(line: Line, asked: Asked, { routeIndex }: Options): Promise<boolean> {
   await line.wait(asked.number('delay') ?? 0)
   const refusal = askedRefusal(asked, routeIndex)
@@ -83,7 +83,7 @@ async function misbehave(line: Line, asked: Asked, { routeIndex }: Options): Pro
   return true
 }
 
-/** What the played model would not take, as OpenAI words it; its adapter checked the rest. */
+/** Errors of the simulated model in OpenAI's words; its adapter has checked the other fields. */
 function playedRefusal(request: PlayedRequest): Refusal | undefined {
   if ((request.top_logprobs ?? 0) > 0 && request.logprobs !== true) {
     return invalid("'top_logprobs' is only allowed when 'logprobs' is enabled.", 'top_logprobs')

@@ -5,8 +5,8 @@ const timeoutCodes = new Set(['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT']
 const cutCodes = new Set(['UND_ERR_SOCKET', 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH', 'ECONNRESET'])
 
 /**
- * An error of undici as a ProviderFailure; the original is kept as its cause, for the log. Behind a
- * request that was sent (`wasSent`), nobody knows what the upstream has done.
+ * Converts an error of undici to a ProviderFailure with the original as its cause. If the request
+ * was sent (`wasSent`), the upstream may have processed it.
  */
 export function connectionFailure(
   error: unknown,
@@ -22,7 +22,7 @@ function failureOf(error: unknown, signal: AbortSignal): ProviderFailure {
   if (signal.aborted && signal.reason instanceof ProviderFailure) return signal.reason
   const code = error instanceof Error && 'code' in error ? String(error.code) : ''
   if (timeoutCodes.has(code)) {
-    return new ProviderFailure('timeout', 'The provider paused for too long.', { cause: error })
+    return new ProviderFailure('timeout', 'The provider sent no data in time.', { cause: error })
   }
   if (cutCodes.has(code) || code.startsWith('HPE_')) {
     return new ProviderFailure('unreachable', 'The provider broke the connection.', {
@@ -32,30 +32,30 @@ function failureOf(error: unknown, signal: AbortSignal): ProviderFailure {
   return new ProviderFailure('unreachable', 'The provider cannot be reached.', { cause: error })
 }
 
-/** What a reader threw. Readers do not validate answers: another shape ends in a TypeError. */
+/** Converts an error of a reader. Readers do not validate, so a wrong shape ends in a TypeError. */
 export function readFailure(error: unknown): ProviderFailure {
-  const message = 'The answer is not what the provider promises.'
+  const message = "The provider's answer has an unexpected form."
   return error instanceof ProviderFailure
     ? error
     : new ProviderFailure('malformed', message, { cause: error })
 }
 
-/** What a reader threw of an answer that counts what was used all the same. */
+/** The failure of a reader, with the usage that the failed answer reported. */
 export function countedFailure(error: unknown, usage: Usage | undefined): unknown {
   const failure = readFailure(error)
   if (usage === undefined) return failure
   const { inputTokens, outputTokens, images, reportedNanoUsd = 0 } = usage
-  // Zeros may stand for counts that were not taken: then the kind of failure decides.
+  // Zeros may mean that the vendor did not count: then the kind of failure decides.
   const isNothing = inputTokens + outputTokens + images + reportedNanoUsd === 0
   return isNothing ? failure : afterSpending(failure, usage)
 }
 
-/** What ends an answer of which no more is needed. */
+/** Aborts an answer whose rest is not needed. */
 export function enough(): ProviderFailure {
-  return new ProviderFailure('cancelled', 'The beginning was enough.')
+  return new ProviderFailure('cancelled', 'The rest of the answer is not needed.')
 }
 
-/** What ends an answer of too many bytes. */
+/** Aborts an answer with too many bytes. */
 export function tooLarge(): ProviderFailure {
   return new ProviderFailure('malformed', 'The answer is too large.')
 }

@@ -1,33 +1,33 @@
-/** Decides when the received pieces of a stream are passed on to the caller. */
+/** Decides when received pieces of a stream are forwarded to the caller. */
 export type Coalescing = {
-  /** How many bytes of one stream may wait. */
+  /** Maximum of waiting bytes per stream. */
   bytesMax: number
-  /** Counts one more open stream. */
+  /** Counts an opened stream. */
   opened(): void
-  /** Counts one less. */
+  /** Counts a closed stream. */
   closed(): void
-  /** Runs `flush` once: in a microtask, or batched with those of other streams. */
+  /** Runs `flush` once: in a microtask, or batched with other streams. */
   next(flush: () => void): void
 }
 
 type Options = {
-  /** How long a piece may wait, in milliseconds; 0 disables waiting. */
+  /** How long a piece may wait, in milliseconds; 0 disables batching. */
   intervalMs?: number | undefined
   bytesMax?: number | undefined
-  /** From this many open streams on pieces wait. */
+  /** Pieces wait only if at least this many streams are open. */
   streamsMin?: number | undefined
 }
 
-/** Invisible to a reader, and long enough for many streams to share a flush. */
+/** Unnoticeable to a reader, and long enough for many streams to share a flush. */
 const intervalStandardMs = 10
-/** Above this size, waiting saves nothing: the write itself dominates. */
+/** Above this size batching saves nothing, since the write itself dominates. */
 const bytesStandardMax = 65_536
-/** With fewer streams there is CPU to spare (docs/performance.md#event-streams). */
+/** Fewer streams leave CPU time to spare (docs/performance.md#event-streams). */
 const streamsStandardMin = 32
 
 /**
- * Batches the pieces of many streams: a piece by itself costs a system call and cold code, most of
- * the CPU time of a stream. With few streams there is CPU to spare, and nothing waits
+ * Batches pieces of many streams. Forwarding each piece alone costs a system call and cold code,
+ * which is most of a stream's CPU time. With few streams nothing waits
  * (docs/performance.md#event-streams).
  */
 export function coalesceStreams({

@@ -6,25 +6,27 @@ import {
 } from '../../core/failure.ts'
 import type { VendorTexts } from './vendor-texts.ts'
 
-/** The error that an upstream reports, independent of the shape of its body. */
+/** The error that an upstream reports, whatever the shape of its body. */
 export type Complaint = {
   message?: string | undefined
   code?: string
   type?: string
   param?: string
-  /** Set when the body holds it; it takes precedence over the headers. */
+  /** From the body; takes precedence over the headers. */
   retryAfterSeconds?: number
 }
 
 type Options = {
   status: number
-  /** Whether a 200 or an event of it reports the error; `status` is then what the error means. */
+  /**
+   * Whether a 200 or a stream event reports the error; `status` is then derived from the error.
+   */
   inBand?: true
   texts: VendorTexts
   retryAfterSeconds?: number | undefined
 }
 
-/** Codes and types that mean a conversation longer than the model reads. */
+/** Codes and types for a conversation that exceeds the model's context. */
 const tooLongCodes = new Set([
   'context_length_exceeded',
   'context_window_exceeded',
@@ -32,7 +34,7 @@ const tooLongCodes = new Set([
   'exceed_context_size_error',
 ])
 const charactersRead = 2000
-/** Words of vendors that have no code for it (docs/vendors.md#forms-of-errors). */
+/** Messages of vendors without a code for it (docs/vendors.md#forms-of-errors). */
 const tooLongWords = [
   /context[_ ](?:length|window)[_ ]exceeded/i,
   /(?:maximum|max|model's|only) (?:context|prompt|model) length/i,
@@ -49,19 +51,19 @@ const tooLongWords = [
   /range of input length should be/i,
 ]
 
-/** A complaint as the ProviderFailure of `kind`, or of a narrower one that its words tell. */
+/** Converts a complaint to a ProviderFailure of `kind`, or of `context_length` by its text. */
 export function failureOf(kind: FailureKind, complaint: Complaint, options: Options) {
   const { status, texts, inBand, retryAfterSeconds } = options
-  const told = isTooLong(kind, complaint) ? 'context_length' : kind
+  const narrowKind = isTooLong(kind, complaint) ? 'context_length' : kind
   const words = texts.words(complaint.message)
-  const silent = inBand
+  const fallback = inBand
     ? 'The provider failed while it answered.'
     : `The provider answered ${status}.`
-  return new ProviderFailure(told, words || silent, {
+  return new ProviderFailure(narrowKind, words || fallback, {
     status,
     said: inBand && words,
     param: plainParam(complaint.param, texts),
-    code: told === 'rejected' ? rejectionCode(complaint) : undefined,
+    code: narrowKind === 'rejected' ? rejectionCode(complaint) : undefined,
     retryAfterSeconds: complaint.retryAfterSeconds ?? retryAfterSeconds,
   })
 }
@@ -71,8 +73,8 @@ const plainPath = /^[a-z][a-z0-9_]*(?:\[\d{1,4}\]|\.[a-z][a-z0-9_]*)*$/
 const paramCharactersMax = 100
 
 function plainParam(param: string | undefined, texts: VendorTexts): string | undefined {
-  const told = texts.name(param, paramCharactersMax) ?? ''
-  const path = told.replace(/^body\./, '').replace(/\.(\d+)(?=\.|$)/g, '[$1]')
+  const name = texts.name(param, paramCharactersMax) ?? ''
+  const path = name.replace(/^body\./, '').replace(/\.(\d+)(?=\.|$)/g, '[$1]')
   return plainPath.test(path) ? path : undefined
 }
 

@@ -3,7 +3,7 @@ import { unpackers } from '../../bytes/unpackers.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { TraceHeaders } from '../../core/trace.ts'
 
-/** A body in one piece or several, sent verbatim; it may be sent again. */
+/** A body in one or several pieces, sent verbatim; it can be sent repeatedly. */
 export type UpstreamBody = string | readonly (string | Buffer)[]
 export type UpstreamRequest = {
   method: 'GET' | 'POST'
@@ -11,11 +11,11 @@ export type UpstreamRequest = {
   path: string
   headers: Record<string, string>
   body?: UpstreamBody
-  /** How long the answer's headers may take. */
+  /** Time limit for the answer's headers. */
   headersTimeoutMs: number
-  /** How long the body may pause. */
+  /** Time limit for a pause of the body. */
   idleTimeoutMs: number
-  /** How long the body of an error may take. */
+  /** Time limit for the body of an error. */
   errorTimeoutMs: number
 }
 export type UpstreamHead = {
@@ -26,7 +26,7 @@ export type UpstreamControl = { pause(): void; resume(): void; abort(reason: Err
 /** Receives one answer: its head, its pieces, and then either `end` or `error`, once. */
 export type Receiver = {
   start(control: UpstreamControl): void
-  /** The whole request is on its way: from now on the upstream may do what was asked. */
+  /** The request was sent completely: from now on the upstream may process it. */
   sent?(): void
   head(status: number, headers: Record<string, string | string[] | undefined>): void
   data(piece: Buffer): void
@@ -39,9 +39,9 @@ export type Dispatch = (request: UpstreamRequest, receiver: Receiver) => void
 type Options = { connectTimeoutMs: number; connectionsMax: number }
 
 export type UpstreamPool = {
-  /** Paths are below the base URL. */
+  /** Paths are relative to the base URL. */
   dispatch: Dispatch
-  /** Paths are below the base URL's origin. */
+  /** Paths are relative to the base URL's origin. */
   dispatchToOrigin: Dispatch
   close: () => Promise<void>
 }
@@ -64,7 +64,7 @@ export function createDispatch(
         method,
         path,
         headers: typeof body === 'object' ? { ...headers, ...lengthOf(body) } : headers,
-        // undici takes any iterable of strings and buffers, which its types leave out.
+        // undici accepts any iterable of strings and buffers, which its types omit.
         body: (body ?? null) as string | null,
         headersTimeout: request.headersTimeoutMs,
         bodyTimeout: request.idleTimeoutMs,
@@ -101,7 +101,7 @@ export function jsonRequests(
   })
 }
 
-/** The same request with an idempotency key, for a vendor that takes one in this header. */
+/** The same request with an idempotency key, if the vendor accepts one in `header`. */
 export function withKey(
   request: UpstreamRequest,
   header: string | undefined,
@@ -111,7 +111,7 @@ export function withKey(
   return { ...request, headers: { ...request.headers, [header]: key } }
 }
 
-/** The same request with the headers that name its place in a trace. */
+/** The same request with trace context headers. */
 export function inTrace(
   request: UpstreamRequest,
   traceHeaders: TraceHeaders | undefined,
@@ -120,7 +120,7 @@ export function inTrace(
   return { ...request, headers: { ...request.headers, ...traceHeaders } }
 }
 
-/** undici cannot know the length of an iterable, and vendors require `content-length`. */
+/** undici does not compute the length of an iterable, and vendors require `content-length`. */
 function lengthOf(pieces: readonly (string | Buffer)[]): Record<string, string> {
   const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
   return { 'content-length': String(bytes) }
@@ -132,7 +132,7 @@ function handlerFor(receiver: Receiver): Dispatcher.DispatchHandler {
     onRequestStart: (controller) => receiver.start(controller),
     onRequestSent: () => receiver.sent?.(),
     onResponseStart: (controller, status, headers) => {
-      // Informational answers (1xx) come before the final one.
+      // Informational responses (1xx) precede the final one.
       if (status < 200) return
       taking = unpacking(receiver, { headers }, controller) ?? receiver
       taking.head(status, headers)
@@ -144,8 +144,8 @@ function handlerFor(receiver: Receiver): Dispatcher.DispatchHandler {
 }
 
 /**
- * Unpacks an answer on its way to a receiver, which is started again with a control of both; undefined when the
- * answer is plain. Backpressure passes through, so that no more is unpacked than is taken.
+ * Decompresses an answer for a receiver, which gets a new `control` for both; undefined for an
+ * uncompressed answer. Backpressure passes through, so unread data is not decompressed.
  */
 function unpacking(
   receiver: Receiver,
@@ -165,7 +165,7 @@ function unpacking(
   }
   const abort = (reason: Error) => {
     control.abort(reason)
-    // An upstream that has sent all of it does not report an abort any more.
+    // After its last byte an upstream no longer reports an abort.
     fail(reason)
   }
   unpacker.on('data', (piece: Buffer) => {
@@ -173,7 +173,7 @@ function unpacking(
   })
   unpacker.on('drain', () => control.resume())
   unpacker.on('error', (cause) => {
-    const message = 'The answer is not packed as its Content-Encoding says.'
+    const message = 'The answer does not match its Content-Encoding.'
     abort(new ProviderFailure('malformed', message, { cause }))
   })
   unpacker.on('end', () => {

@@ -2,30 +2,30 @@ import type { Hold } from '../../bytes/budget.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { UpstreamControl, UpstreamHead } from './dispatch.ts'
 
-/** How much more than has arrived is asked for at most, where the length is not announced. */
+/** Maximum reserved beyond the received bytes if the length is not announced. */
 const aheadBytesMax = 1024 * 1024
 
 type Options = {
   hold: Hold
-  /** How often each byte is held. */
+  /** How many copies of each byte are in memory. */
   copies: number
   control: () => UpstreamControl
   abort: (reason: ProviderFailure) => void
 }
 
-/** Room for an answer, drawn before its bytes are read: without room the answer rests. */
+/** Memory for an answer, reserved before its bytes are read; without memory reading pauses. */
 export type Drawing = {
-  /** To be called with the head: what it announces is drawn at once, up to `bytesMax`. */
+  /** Call with the head: reserves the announced length, up to `bytesMax`. */
   announce(head: Pick<UpstreamHead, 'headers'>, bytesMax: number): void
-  /** To be called with the sum of what has arrived. */
+  /** Call with the total of received bytes. */
   arrived(bytes: number): void
-  /** All of it has arrived, and is held from now on. */
+  /** The answer has arrived completely, and stays in memory from now on. */
   settle(): void
-  /** Gives everything back. Whether it was resting. */
+  /** Releases all memory. Returns whether the answer was waiting for memory. */
   giveBack(): boolean
 }
 
-/** Draws on what the call may hold (docs/behaviour.md#memory). */
+/** Reserves memory within the call's limit (docs/behaviour.md#memory). */
 export function drawOn({ hold, copies, control, abort }: Options): Drawing {
   let drawn = 0
   let here = 0
@@ -67,7 +67,7 @@ export function drawOn({ hold, copies, control, abort }: Options): Drawing {
     },
     settle: () => {
       leave()
-      // What did not wait to be let in is there nevertheless.
+      // Bytes that were received without a reservation are in memory nevertheless.
       hold.growAnswer(here - drawn)
       drawn = here
     },
@@ -80,7 +80,7 @@ export function drawOn({ hold, copies, control, abort }: Options): Drawing {
   }
 }
 
-/** The failure of a call for whose answer nothing is left. */
+/** The failure of a call when memory for its answer runs out. */
 export function noMemory(): ProviderFailure {
-  return new ProviderFailure('no_memory', 'There is no memory left for the answer.')
+  return new ProviderFailure('no_memory', 'Not enough memory for the answer.')
 }

@@ -4,32 +4,32 @@ import type { Dispatch } from './dispatch.ts'
 import type { FetchPicture } from './fetch-picture.ts'
 import type { VendorTexts } from './vendor-texts.ts'
 
-/** What adapters need of one configured vendor or server. */
+/** The parts of a configured vendor or server that adapters need. */
 export type Endpoint = {
   id: string
-  /** Sends signed requests to paths below the vendor's base URL. */
+  /** Sends requests with the key to paths below the vendor's base URL. */
   dispatch: Dispatch
-  /** What a vendor's texts pass on their way to a caller. */
+  /** Cleans the vendor's texts before they reach a caller. */
   texts: VendorTexts
   limits: UpstreamLimits
   coalescing: Coalescing
-  /** Downloads a picture that the vendor answered as a URL. */
+  /** Downloads a picture from a URL in the vendor's answer. */
   fetchPicture: FetchPicture
-  /** Reads images that a caller named by URL, for vendors that fetch none. */
+  /** Reads images that a caller passed by URL, for vendors that do not fetch them. */
   readSources: ReadSources
 }
 export type UpstreamLimits = {
   headersTimeoutMs: number
   idleTimeoutMs: number
-  /** How long a stream may stay open after its end marker. */
+  /** How long a stream may stay open after its end mark. */
   endTimeoutMs: number
   answerBytesMax: number
-  /** The JSON of an answer, pictures aside, and an event of a stream. */
+  /** Limit for the JSON of an answer without pictures, and for an event of a stream. */
   jsonBytesMax: number
 }
 export type StreamLimits = Pick<UpstreamLimits, 'answerBytesMax' | 'jsonBytesMax' | 'endTimeoutMs'>
 
-/** The same endpoint with `path` in front of every request path. */
+/** The same endpoint with `path` before every request path. */
 export function below(endpoint: Endpoint, path: string): Endpoint {
   const { dispatch } = endpoint
   return {
@@ -38,8 +38,8 @@ export function below(endpoint: Endpoint, path: string): Endpoint {
   }
 }
 
-/** For an endpoint that neither sends nor receives URLs of pictures. */
+/** For endpoints without picture URLs in requests or answers. */
 export const noPictures: Pick<Endpoint, 'fetchPicture' | 'readSources'> = {
-  fetchPicture: () => Promise.reject(new Error('There are no addresses of pictures here.')),
-  readSources: () => Promise.reject(new Error('There are no addresses of pictures here.')),
+  fetchPicture: () => Promise.reject(new Error('This endpoint has no picture URLs.')),
+  readSources: () => Promise.reject(new Error('This endpoint has no picture URLs.')),
 }

@@ -8,19 +8,19 @@ import type { Dispatch } from './dispatch.ts'
 import { noMemory } from './drawing.ts'
 import { receive, type PieceReader } from './upstream.ts'
 
-/** Downloads from an untrusted URL; rejects when it is not public. */
+/** Downloads from an untrusted URL; rejects if its address is not public. */
 export type FetchPublic = (
   address: string,
   limits: { bytesMax: number; signal: AbortSignal },
   sink: { push(piece: Buffer): void },
 ) => Promise<void>
-/** Downloads a picture that a vendor answered as a URL. Throws a ProviderFailure. */
+/** Downloads a picture from a URL in a vendor's answer. Throws a ProviderFailure. */
 export type FetchPicture = (
   address: string,
   call: { signal: AbortSignal; hold: Hold },
 ) => Promise<Picture>
 
-/** Downloads the pictures of an answer. Of one that fails it is known what the vendor has made. */
+/** Downloads all pictures of an answer. A failure reports the number of pictures that were made. */
 export async function fetchEach(
   fetchPicture: FetchPicture,
   addresses: readonly string[],
@@ -35,7 +35,9 @@ export async function fetchEach(
 
 type Options = {
   fetchPublic: FetchPublic
-  /** Requests to the vendor's own origin, which may be private, since the operator chose it. */
+  /**
+   * Requests to the vendor's own origin, which may be private, since the operator configured it.
+   */
   dispatchToOrigin: Dispatch
   baseUrl: string
   limits: {
@@ -46,7 +48,7 @@ type Options = {
   }
 }
 
-/** Signed addresses have some hundred. */
+/** Signed URLs have a few hundred characters. */
 const addressCharactersMax = 8192
 
 /** Downloads pictures without the vendor's key; a failed download is retried once. */
@@ -56,13 +58,13 @@ export function createFetchPicture(options: Options): FetchPicture {
   const bytesMax = limits.answerBytesMax
   const fetchOnce: FetchPicture = async (address, { signal, hold }) => {
     const url = address.length > addressCharactersMax ? null : URL.parse(address)
-    if (url === null) throw malformed('The provider answered with something that is no address.')
+    if (url === null) throw malformed('The provider answered with an invalid picture URL.')
     if (url.origin === origin) {
       const path = url.pathname + url.search
       const { headersTimeoutMs, idleTimeoutMs, endTimeoutMs: errorTimeoutMs } = limits
       const timeouts = { headersTimeoutMs, idleTimeoutMs, errorTimeoutMs }
       const request = { method: 'GET', path, headers: {}, ...timeouts } as const
-      // It names a picture, and may be anything that answers there.
+      // No trace headers: the URL may lead to any service on that origin.
       const how = { dispatch, request, signal, hold, traceHeaders: undefined, bytesMax }
       return receive(how, ({ status }) =>
         status === 200 ? pictureReader() : refusedReader(status),
@@ -84,8 +86,8 @@ export function createFetchPicture(options: Options): FetchPicture {
     try {
       return await fetchOnce(address, call)
     } catch (error) {
-      // The picture is made and paid for: one failed download must not lose it.
-      // An error of any other class has no status, and is retried too.
+      // The picture is made and paid for, so a failed download is retried.
+      // Other errors have no status and are retried too.
       const { status = 500, kind } = error as Partial<ProviderFailure>
       if (call.signal.aborted || status < 500 || kind === 'no_memory') throw error
       return fetchOnce(address, call)
@@ -93,7 +95,7 @@ export function createFetchPicture(options: Options): FetchPicture {
   }
 }
 
-/** Takes pieces as long as there is room for their base64. Throws `no_memory`. */
+/** Passes pieces on while memory for their base64 is available. Throws `no_memory`. */
 function heldBy(hold: Hold, { push }: Pick<PieceReader<unknown>, 'push'>) {
   return {
     push: (piece: Buffer) => {
@@ -103,14 +105,15 @@ function heldBy(hold: Hold, { push }: Pick<PieceReader<unknown>, 'push'>) {
   }
 }
 
-/** Turns the bytes of a picture into base64 as they arrive. */
+/** Encodes the bytes of a picture to base64 as they arrive. */
 function pictureReader(): PieceReader<Picture> {
   const encoder = createBase64Encoder()
   return {
     push: encoder.push,
     finish: () => {
       const picture = readPicture(encoder.finish())
-      if (picture === undefined) throw malformed('The provider answered with no PNG, JPEG or WebP.')
+      if (picture === undefined)
+        throw malformed("The provider's picture is not a PNG, JPEG or WebP.")
       return picture
     },
   }

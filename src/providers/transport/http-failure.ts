@@ -5,7 +5,9 @@ import { parseJson, wholeReader, type PieceReader, type UpstreamHead } from './u
 
 const answerBytesKept = 64 * 1024
 
-/** Reads an error answer and throws it as a ProviderFailure in words that a caller may read. */
+/**
+ * Reads an error answer and throws it as a ProviderFailure with a message that is safe for callers.
+ */
 export function failureReader(
   head: UpstreamHead,
   complaintOf: (body: unknown) => Complaint,
@@ -22,7 +24,7 @@ export function failureReader(
     isEnough: () => bytes >= answerBytesKept,
     finish: () => {
       const { status, headers } = head
-      // Packed in a way that is not read: those are no words.
+      // An unsupported encoding: the body is not text.
       const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
       const complaint = isPacked ? {} : readComplaint(whole.finish(), complaintOf)
       throw failureOf(kindOf(status, complaint), complaint, {
@@ -34,7 +36,7 @@ export function failureReader(
   }
 }
 
-/** An answer that is no JSON is its own message. */
+/** An answer that is not JSON is the message itself. */
 function readComplaint(body: Buffer, complaintOf: (body: unknown) => Complaint): Complaint {
   try {
     const complaint = complaintOf(jsonOrText(body.toString()))
@@ -66,17 +68,17 @@ export function retryAfterSeconds({ headers }: UpstreamHead): number | undefined
   return Number.isNaN(seconds) ? undefined : Math.max(0, seconds)
 }
 
-/** Whether a number that a body holds is a status of HTTP that means an error. */
+/** Whether a number in a body is an HTTP error status. */
 export function isErrorStatus(code: number): boolean {
   return Number.isInteger(code) && code >= 400 && code < 600
 }
 
-/** The kind of a failure by its status alone (docs/vendors.md#failure-kinds). */
+/** The failure kind of a status alone (docs/vendors.md#failure-kinds). */
 export function kindOfStatus(status: number): FailureKind {
   if (status === 401 || status === 403) return 'credentials'
   if (status === 402) return 'out_of_credit'
   if (status === 404) return 'not_found'
-  // 524 is Cloudflare's, of a vendor that took the request and did not answer in time.
+  // 524 is Cloudflare's: the origin accepted the request but did not answer in time.
   if (status === 408 || status === 504 || status === 524) return 'timeout'
   if (status === 413) return 'too_large'
   if (status === 429) return 'rate_limited'

@@ -1,20 +1,22 @@
 import { endOfString, isName, nameBytesMax } from '../../bytes/json-string.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 
-/** A vendor's JSON is nested some ten levels; some thousand overflow the stack where it is printed. */
+/**
+ * Vendors nest JSON some ten levels deep; thousands would overflow the stack when it is printed.
+ */
 const levelsMax = 256
-/** 5000 tokens, each with the probabilities of twenty others, are a million. */
+/** 5000 tokens with the probabilities of twenty alternatives each are a million values. */
 const valuesMax = 1_000_000
-/** V8 makes a class for each set of names, which is what costs: a hundred thousand stall for 100 ms. */
+/** V8 creates a class for each set of names; a hundred thousand names block it for 100 ms. */
 const namesMax = 10_000
-/** Less cannot stall anybody. */
+/** Smaller texts cannot block the event loop. */
 const bytesMin = 2048
 
 const [quote, comma] = [0x22, 0x2c]
 const [openList, closeList, openObject, closeObject] = [0x5b, 0x5d, 0x7b, 0x7d]
 
 /**
- * Looks once over JSON before it is parsed, so that no answer stalls the event loop or overflows the stack
+ * Scans JSON before it is parsed, so that no answer blocks the event loop or overflows the stack
  * (docs/vendors.md#bounds-of-answers). Throws a ProviderFailure `malformed`.
  */
 export function checkJsonBounds(bytes: Buffer): void {
@@ -42,5 +44,5 @@ export function checkJsonBounds(bytes: Buffer): void {
 }
 
 function tooMuch(): ProviderFailure {
-  return new ProviderFailure('malformed', 'The answer is larger than an answer can be.')
+  return new ProviderFailure('malformed', 'The JSON of the answer exceeds the limits.')
 }

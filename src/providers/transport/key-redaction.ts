@@ -1,34 +1,40 @@
-/** Takes keys out of a text, and tells whether it may hold one. */
+/** Removes keys from texts. */
 export type KeyRedaction = {
   redact(text: string): string
-  /** A quick look: false is sure. */
+  /** A fast check: false means that the text holds no key. */
   mayHold(text: string): boolean
 }
 
 const removed = '[removed]'
-/** So much of a key's beginning or end is as secret as the key: vendors cut what they quote. */
+/**
+ * This many characters of a key's beginning or end are treated as secret: vendors quote parts of
+ * keys.
+ */
 const partCharacters = 12
-/** A shorter key is a placeholder of a server without keys, such as `none`, or a word of a sentence. */
+/** Shorter keys are placeholders of servers without keys, such as `none`, or ordinary words. */
 const keyCharactersMin = 8
 
 /**
- * Finds keys as they are, in base64 or hexadecimal, masked (`sk-...abcd`), or with characters escaped as JSON,
- * addresses or pages do; cut off at either end too (docs/vendors.md#what-passes).
+ * Finds keys in plain text, base64 or hexadecimal, masked (`sk-...abcd`), truncated at either end,
+ * or with characters escaped as in JSON, URLs or HTML (docs/vendors.md#what-passes).
  */
 export function redactionOf(keys: readonly string[]): KeyRedaction {
-  const known = [...new Set(keys)].filter((key) => key !== '')
-  if (known.length === 0) return { redact: (text) => text, mayHold: () => false }
-  const long = known.filter((key) => key.length >= keyCharactersMin)
+  const unique = [...new Set(keys)].filter((key) => key !== '')
+  if (unique.length === 0) return { redact: (text) => text, mayHold: () => false }
+  const long = unique.filter((key) => key.length >= keyCharactersMin)
   const written = [
-    ...known.map((key) => partsOf(key, literal)),
+    ...unique.map((key) => partsOf(key, literal)),
     ...long.map((key) => partsOf(key, hexOf)),
   ]
   const plain = new RegExp(written.join('|'), 'gi')
-  const escaped = new RegExp(known.map((key) => partsOf(key, spelled)).join('|'), 'gi')
-  const encoded = new RegExp(known.flatMap(base64Cores).map(RegExp.escape).join('|') || '(?!)', 'g')
-  const looks = quickLook(known)
+  const escaped = new RegExp(unique.map((key) => partsOf(key, spelled)).join('|'), 'gi')
+  const encoded = new RegExp(
+    unique.flatMap(base64Cores).map(RegExp.escape).join('|') || '(?!)',
+    'g',
+  )
+  const looks = quickLook(unique)
   const unmask = (found: string, head: string, tail: string) =>
-    known.some((key) => isMasked(key, edge(head), edge(tail))) ? removed : found
+    unique.some((key) => isMasked(key, edge(head), edge(tail))) ? removed : found
   return {
     mayHold: looks,
     redact: (text) => {
@@ -39,7 +45,7 @@ export function redactionOf(keys: readonly string[]): KeyRedaction {
   }
 }
 
-/** Searches of plain texts, since the patterns cost twenty times as much on the id of an answer. */
+/** Substring searches, since the patterns take twenty times as long on the id of an answer. */
 function quickLook(keys: readonly string[]): (text: string) => boolean {
   const parts = keys
     .flatMap((key) => [key.slice(0, partCharacters), key.slice(-partCharacters)])
@@ -52,10 +58,10 @@ function quickLook(keys: readonly string[]): (text: string) => boolean {
   }
 }
 
-/** What escapes and masks have. */
+/** Characters of escapes and masks. */
 const marks = /[\\%&*\u2022\u2026]|\.\./
 
-/** What characters are written as: `\u0073`, `\x73`, `%73`, `&#115;`, `&#x73;`. */
+/** Escapes of characters: `\u0073`, `\x73`, `%73`, `&#115;`, `&#x73;`. */
 const escapes = /\\+(?:u00|x)[0-9a-f]{2}|%[0-9a-f]{2}|&#x?[0-9a-f]{2,6};/i
 const masks = /([\w.*~+/=-]{0,60})(?:[.*\u2022]{2}|\u2026)([\w.*\u2022\u2026~+/=-]{0,40})/g
 const maskEdges = /[.*\u2022\u2026]+$|^[.*\u2022\u2026]+/g
@@ -70,7 +76,7 @@ function isMasked(key: string, head: string, tail: string): boolean {
   return key.startsWith(head) && key.endsWith(tail)
 }
 
-/** A pattern of a key and of its parts; what follows its beginning goes with it. */
+/** A pattern for a key and its ends; characters that follow the beginning are included. */
 function partsOf(key: string, write: (character: string) => string): string {
   const whole = Array.from(key, write)
   if (key.length < keyCharactersMin) return String.raw`(?<![\w-])${whole.join('')}(?![\w-])`
@@ -93,7 +99,7 @@ function spelled(character: string): string {
   return String.raw`(?:${literal(character)}|\\+(?:u00|x)${hex}|%${hex}|&#(?:0*${code}|x0*${hex});)`
 }
 
-/** What base64 has of a key that stands at any place of what was encoded. */
+/** The base64 of a key that does not depend on the bytes around it, for each of three offsets. */
 function base64Cores(key: string): string[] {
   if (key.length < keyCharactersMin) return []
   return [0, 1, 2].flatMap((before) => {

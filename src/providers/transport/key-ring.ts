@@ -1,11 +1,11 @@
 import type { Dispatch, Receiver } from './dispatch.ts'
 import { retryAfterSeconds } from './http-failure.ts'
 
-/** The API keys of one provider, which no other code sees. */
+/** The API keys of one provider; no other code reads them. */
 export type KeyRing = {
-  /** Sends a request signed with the next key that is not resting, or unsigned without keys. */
+  /** Sends a request with the next usable key, or without a key if there are none. */
   dispatch: Dispatch
-  /** Whether there are several keys and one is not resting. */
+  /** Whether several keys exist and one of them is usable. */
   hasSpareKey(): boolean
 }
 
@@ -16,7 +16,7 @@ type Options = {
   keyHeader?: string | undefined
   /** Text in the body of a 400 that means that the key is invalid. */
   badKeyMark?: string | undefined
-  /** How long a refused key rests at least. */
+  /** Minimum time for which a rejected key is not used. */
   restMs: number
   restMaxMs: number
   monotonic: () => number
@@ -26,8 +26,8 @@ type Key = { headers: Record<string, string>; restsUntil: number }
 const refusals = new Set([401, 402, 403, 429])
 
 /**
- * Signs requests with the keys in rotation. A refused key rests; when all of them rest, the one
- * whose rest ends first is used.
+ * Uses the keys in rotation. A rejected key rests for a time; if all keys rest, the one whose rest
+ * ends first is used.
  */
 export function createKeyRing(options: Options): KeyRing {
   const { dispatch, keys, keyHeader, restMs, restMaxMs, monotonic } = options

@@ -2,15 +2,15 @@ import { restMaxMs, restMs } from '../../core/failover.ts'
 import { createDispatch, type Dispatch, type UpstreamPool } from './dispatch.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
 
-/** The way to one provider: its connections, and its keys. */
+/** The connections and keys of one provider. */
 type Line = Pick<KeyRing, 'dispatch' | 'hasSpareKey'> & {
-  /** Unsigned, with paths below the origin of the base URL. */
+  /** Sends without the key, to paths below the origin of the base URL. */
   dispatchToOrigin: Dispatch
-  /** Drops the connections when nobody else has them. */
+  /** Closes the connections after their last user. */
   close: () => Promise<void>
 }
 
-/** What a line is made from. */
+/** The configuration of a provider's connections. */
 type Asked = {
   providerId: string
   baseUrl: string
@@ -20,12 +20,12 @@ type Asked = {
   limits: { upstreamConnectionsMax: number }
 }
 
-/** Enough for two lost packets; a slower host counts as unreachable, and another route is tried. */
+/** Enough for two lost packets; a slower host counts as unreachable, and failover continues. */
 const connectTimeoutMs = 5000
 
-/** Lines to providers, which outlive the settings that asked for them first. */
+/** Connections to providers, which stay open when settings change. */
 export type Lines = {
-  /** Opens a line, over the connections and with the resting keys of one that is there already. */
+  /** Opens connections, or shares the existing ones and their resting keys. */
   open(asked: Asked): Line
 }
 

@@ -4,7 +4,7 @@ import type { UpstreamControl } from './dispatch.ts'
 export function linkSignal(signal: AbortSignal) {
   let running: UpstreamControl | undefined
   const abort = (reason: Error) => running?.abort(reason)
-  // The gateway aborts with errors only.
+  // The gateway always aborts with an Error.
   const onAbort = () => abort(signal.reason as Error)
   return {
     start: (control: UpstreamControl) => {

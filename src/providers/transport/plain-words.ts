@@ -1,14 +1,14 @@
-/** More of a text is not read: what is cleaned is cut at far less. */
+/** Input limit; the cleaned text is cut much shorter anyway. */
 const charactersRead = 8000
 
 const addressNumber = String.raw`(?:\d{1,3}\.){3}\d{1,3}|\[[0-9a-f:]*:[0-9a-f:.]*\]`
-/** Names that mean something inside a network alone. */
-const insideName = String.raw`(?:[\w-]+\.)*(?:localhost|[\w-]+\.(?:internal|local|localdomain|lan|corp|home|intranet|svc|cluster|test|invalid))`
-const isInside = new RegExp(`^(?:${addressNumber}|${insideName})$`, 'i')
+/** Host names of private networks. */
+const privateName = String.raw`(?:[\w-]+\.)*(?:localhost|[\w-]+\.(?:internal|local|localdomain|lan|corp|home|intranet|svc|cluster|test|invalid))`
+const isPrivate = new RegExp(`^(?:${addressNumber}|${privateName})$`, 'i')
 
 type Replacement = readonly [RegExp, string | ((found: string) => string)]
 
-/** What may be a secret. */
+/** Patterns of secrets. */
 const secrets: readonly Replacement[] = [
   [/\b(?:Bearer|Basic)\s+[\w.~+/=-]{8,}/gi, '[removed]'],
   [/\b(?:api[_ -]?key|secret|password)["']?\s*[:=]\s*["']?[^\s"',;]{6,}/gi, '[removed]'],
@@ -17,11 +17,11 @@ const secrets: readonly Replacement[] = [
   [/\b(?:org|proj|acct)[-_](?=[\w-]{0,60}\d)[\w-]{8,}/g, '[removed]'],
 ]
 const webAddress = /\b[a-z][a-z0-9+.-]{0,20}:\/\/[^\s"'<>`]+/gi
-/** What is a place in somebody's network, or a folder. */
+/** Patterns of network addresses and file paths. */
 const places: readonly Replacement[] = [
   [
     new RegExp(
-      String.raw`(?<![\w.-])(?:${addressNumber}|${insideName})(?::\d{1,5})?(?![\w-])`,
+      String.raw`(?<![\w.-])(?:${addressNumber}|${privateName})(?::\d{1,5})?(?![\w-])`,
       'gi',
     ),
     '[address]',
@@ -30,9 +30,9 @@ const places: readonly Replacement[] = [
   [/\b[a-z]:\\[^\s"'<>|]+/gi, '[path]'],
 ]
 
-/** What is taken out of a vendor's words, in this order. */
+/** Patterns to remove from a vendor's messages, in this order. */
 const ofWords: readonly Replacement[] = [
-  // Where a program tells how it failed, its folders follow.
+  // A stack trace contains file paths.
   [/(?<!\s)\s*(?:Traceback \(most recent call last\)|Stack trace:|\n\s+at \S+ ?\().*/s, ''],
   ...secrets,
   [webAddress, publicAddress],
@@ -43,8 +43,8 @@ const ofTexts = [webAddress, ...[...secrets, ...places].map(([pattern]) => patte
 const anyOfTexts = new RegExp(ofTexts.map(({ source }) => source).join('|'), 'i')
 
 /**
- * A vendor's words as one line of plain text, without what may be a secret, a place in somebody's network or
- * a folder: addresses of the public web stay, without their queries.
+ * A vendor's message as one line of plain text, without secrets, network addresses and file paths.
+ * Public web addresses stay, without their queries.
  */
 export function plainWords(words: string): string {
   let plain = looksLikeHtml.test(words) ? htmlText(words) : words
@@ -55,21 +55,21 @@ export function plainWords(words: string): string {
 }
 
 /**
- * A text of an answer, unchanged but for what may be a secret, a place in a network or a folder: public
- * addresses, such as those of its sources, stay whole.
+ * A text of an answer without secrets, network addresses and file paths. Public web addresses, such
+ * as those of sources, stay complete.
  */
 export function withoutPlaces(text: string): string {
-  let told = ''
+  let cleaned = ''
   let at = 0
   for (const { 0: address, index } of text.matchAll(webAddress)) {
-    told += replaced(replaced(text.slice(at, index), secrets), places)
-    told += isPublic(address) ? replaced(address, secrets) : '[address]'
+    cleaned += replaced(replaced(text.slice(at, index), secrets), places)
+    cleaned += isPublic(address) ? replaced(address, secrets) : '[address]'
     at = index + address.length
   }
-  return told + replaced(replaced(text.slice(at), secrets), places)
+  return cleaned + replaced(replaced(text.slice(at), secrets), places)
 }
 
-/** Whether a text has surely nothing of that; a quick look. */
+/** Whether a text certainly has no secrets, addresses or paths; a fast check. */
 export function isPlain(text: string): boolean {
   return !anyOfTexts.test(text)
 }
@@ -77,7 +77,7 @@ export function isPlain(text: string): boolean {
 function replaced(text: string, replacements: readonly Replacement[]): string {
   return replacements.reduce(
     // TypeScript has no overload for both kinds of replacement at once.
-    (told, [pattern, replacement]) => told.replace(pattern, replacement as string),
+    (current, [pattern, replacement]) => current.replace(pattern, replacement as string),
     text,
   )
 }
@@ -85,11 +85,11 @@ function replaced(text: string, replacements: readonly Replacement[]): string {
 function isPublic(address: string): boolean {
   const url = URL.parse(address)
   if (url === null || url.username !== '' || url.password !== '') return false
-  return !isInside.test(url.hostname) && url.hostname.includes('.')
+  return !isPrivate.test(url.hostname) && url.hostname.includes('.')
 }
 
 function publicAddress(found: string): string {
-  // A full stop behind an address ends a sentence.
+  // A full stop after an address ends a sentence.
   const [, text = '', end = ''] = /^(.*?)([.,;:)\]]*)$/s.exec(found) ?? []
   const url = URL.parse(text)
   if (url?.protocol !== 'https:' || url.port !== '' || !isPublic(text)) return `[address]${end}`
@@ -106,7 +106,7 @@ const entities: Readonly<Record<string, string>> = {
   '&amp;': '&',
 }
 
-/** The title of a page, else its first heading, else nothing: the rest is decoration. */
+/** The title of a page, or else its first heading: the rest is decoration. */
 function htmlText(page: string): string {
   const found = /<(title|h1)[^>]*>([^<]*)/i.exec(page.slice(0, charactersRead))
   return (found?.[2] ?? '').replace(/&(?:lt|gt|quot|#39|nbsp|amp);/g, (entity) => entities[entity]!)

@@ -10,14 +10,14 @@ import { checkJsonBounds } from './json-bounds.ts'
 import { linkSignal } from './link-signal.ts'
 
 export type { UpstreamHead } from './dispatch.ts'
-/** An answer that is parsed and printed again is there as its bytes, its value and its text. */
+/** Copies in memory of an answer that is parsed and printed again: bytes, value and text. */
 export const printedCopies = 3
 
-/** Reads an answer piece by piece; `finish` gives what it holds. */
+/** Reads an answer piece by piece; `finish` returns the result. */
 export type PieceReader<T> = {
   push(piece: Buffer): void
   finish(): T
-  /** For an answer whose beginning is enough: whether that has come. It may not take long either. */
+  /** Whether the beginning that is needed has arrived; such an answer also has a time limit. */
   isEnough?(): boolean
 }
 
@@ -25,20 +25,20 @@ type Options = {
   dispatch: Dispatch
   request: UpstreamRequest
   signal: AbortSignal
-  /** What the call holds of the memory: what is read of the answer stays in it. */
+  /** The memory of the call, which includes the answer. */
   hold: Hold
-  /** The call's place in a trace: for vendors, and for nobody else. */
+  /** Trace context headers, for vendors only. */
   traceHeaders: TraceHeaders | undefined
   bytesMax: number
-  /** How often what is read is there at once; once when absent. */
+  /** Copies of the answer in memory; 1 when absent. */
   copies?: number
 }
 
 /**
- * Sends a request and reads the whole answer, with the reader that `readerFor` picks by its head.
- * Throws a ProviderFailure: `unreachable`, `timeout`, `malformed` when the answer cannot be read or
- * is larger than `bytesMax`, `no_memory` when there is no room for it, what the reader throws, or the
- * reason with which `signal` aborts.
+ * Sends a request and reads the whole answer with the reader that `readerFor` selects by the head.
+ * Throws a ProviderFailure: `unreachable`, `timeout`, `malformed` if the answer is unreadable or
+ * larger than `bytesMax`, `no_memory`, errors of the reader, or the reason with which `signal`
+ * aborts.
  */
 export function receive<T>(
   { dispatch, request, signal, hold, traceHeaders, bytesMax, copies = 1 }: Options,
@@ -50,18 +50,18 @@ export function receive<T>(
     let lastWait: NodeJS.Timeout | undefined
     let wasSent = false
     const link = linkSignal(signal)
-    const room = drawOn({ hold, copies, control: link.control, abort: link.abort })
+    const memory = drawOn({ hold, copies, control: link.control, abort: link.abort })
     const clear = () => {
       link.clear()
       clearTimeout(lastWait)
     }
     const settle = () => {
       clear()
-      room.settle()
+      memory.settle()
       try {
         resolve(reader!.finish())
       } catch (error) {
-        room.giveBack()
+        memory.giveBack()
         reject(readFailure(error))
       }
     }
@@ -74,7 +74,7 @@ export function receive<T>(
       sent: () => (wasSent = true),
       head: (status, headers) => {
         reader = readerFor({ status, headers })
-        if (reader.isEnough === undefined) return room.announce({ headers }, bytesMax)
+        if (reader.isEnough === undefined) return memory.announce({ headers }, bytesMax)
         lastWait = setTimeout(cut, request.errorTimeoutMs)
       },
       data: (piece) => {
@@ -86,20 +86,20 @@ export function receive<T>(
           return link.abort(readFailure(error))
         }
         if (reader?.isEnough?.() === true) cut()
-        else room.arrived(bytes)
+        else memory.arrived(bytes)
       },
       end: settle,
       error: (error) => {
         clear()
-        const rested = room.giveBack()
+        const waited = memory.giveBack()
         const failure = connectionFailure(error, signal, wasSent)
-        reject(rested && failure.kind === 'timeout' ? noMemory() : failure)
+        reject(waited && failure.kind === 'timeout' ? noMemory() : failure)
       },
     })
   })
 }
 
-/** Reads the rest of an open answer; one whose beginning is enough is cut off there, or after the time. */
+/** Reads the rest of an open answer, up to the reader's `isEnough` or the timeout. */
 export function readRest<T>(
   answer: OpenAnswer,
   reader: PieceReader<T>,
@@ -130,7 +130,7 @@ export function readRest<T>(
   })
 }
 
-/** Collects a whole answer; `finish` gives its bytes. */
+/** Collects a whole answer; `finish` returns its bytes. */
 export function wholeReader(): PieceReader<Buffer> {
   const pieces: Buffer[] = []
   return {
@@ -152,20 +152,20 @@ export function parseJson(bytes: Buffer): unknown {
 /** An answer whose first piece has arrived, or that ended without one. */
 export type OpenAnswer = {
   head: UpstreamHead
-  /** What has arrived and was not handed over yet. */
+  /** The first piece that was received but not yet passed to `each`. */
   peek(): Buffer | undefined
-  /** Hands over each piece in order; resolves at the end, rejects with a ProviderFailure. */
+  /** Passes each piece in order; resolves at the end, rejects with a ProviderFailure. */
   each(onPiece: (piece: Buffer) => void): Promise<void>
   pause(): void
   resume(): void
   abort(reason: ProviderFailure): void
-  /** What the call holds of the memory. */
+  /** The memory of the call. */
   hold: Hold
-  /** Aborts it when it has not ended by then, for an answer whose content is complete. */
+  /** Aborts the answer if it has not ended after the timeout, once its content is complete. */
   endWithin(timeoutMs: number): void
 }
 
-/** A request whose answer is read in pieces. */
+/** The options of a request whose answer is streamed. */
 export type Opening = Omit<Options, 'bytesMax'> & { coalescing: Coalescing }
 
 /** Sends a request; resolves at the first piece or the end. Rejects with a ProviderFailure. */
@@ -208,7 +208,7 @@ export function open({
       sent: () => (wasSent = true),
       head: (status, headers) => {
         head = { status, headers }
-        // Who reads an error does not wait for long, also where nothing comes.
+        // Errors are read with a short timeout, so do not wait for the first piece.
         if (status !== 200) answer()
       },
       data: (piece) => {
@@ -229,7 +229,7 @@ export function open({
 
 type Ending = 'end' | ProviderFailure
 
-/** Buffers the pieces of an answer until there is a listener and `coalescing` flushes them. */
+/** Buffers the pieces of an answer until a listener is set and `coalescing` flushes them. */
 function passPieces(coalescing: Coalescing) {
   coalescing.opened()
   let waiting: Buffer[] | undefined
@@ -237,7 +237,7 @@ function passPieces(coalescing: Coalescing) {
   let ending: Ending | undefined
   let listener: ((piece: Buffer) => void) | undefined
   let onEnding: (how: Ending) => void
-  // A burst is hundreds of pieces in one turn of the event loop: joined, they cost about one.
+  // A burst is hundreds of pieces in one turn of the event loop; joined, they cost about one.
   const flush = () => {
     if (listener === undefined) return
     if (waiting !== undefined) {
@@ -265,7 +265,7 @@ function passPieces(coalescing: Coalescing) {
         if (bytes > coalescing.bytesMax) flush()
         return 'further'
       }
-      // Not pushed to an empty array: V8 would allocate seventeen slots.
+      // Not pushed to an empty array, for which V8 would allocate seventeen slots.
       waiting = [piece]
       if (listener === undefined) return 'first'
       coalescing.next(flush)

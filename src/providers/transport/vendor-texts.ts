@@ -5,36 +5,40 @@ import { isPlain, plainWords, withoutPlaces } from './plain-words.ts'
 type Members = Record<string, unknown>
 
 /**
- * The one door through which texts of a vendor come that are not the content of its answer
- * (docs/vendors.md#what-passes). It knows the keys of all vendors.
+ * Cleans all texts of a vendor except the content of its answers (docs/vendors.md#what-passes). It
+ * redacts the keys of all vendors.
  */
 export type VendorTexts = {
-  /** Words that a caller may read, as one line of at most 500 characters; empty for what is no text. */
+  /**
+   * A message that is safe for callers, one line of at most 500 characters; empty for
+   * non-strings.
+   */
   words(value: unknown): string
-  /** An id or a name that is passed on as it is; undefined when it is none, too long, or not plain. */
+  /** An id or name, unchanged; undefined if it is not a string, too long or unsafe. */
   name(value: unknown, charactersMax?: number): string | undefined
   /**
-   * An object as it is passed on: members named in `content` as they are, the texts of all others without
-   * secrets and places. The same one when nothing changes. Throws a ProviderFailure when it is too deep.
+   * An object for callers: members named in `content` unchanged, all other texts without secrets
+   * and addresses. The same object if nothing changes. Throws a ProviderFailure if it is nested
+   * too deeply.
    */
   members(object: Members, content: ReadonlySet<string>): Members
 }
 
 const wordsCharactersMax = 500
-/** More of a text is not looked at. */
+/** Input limit of a message. */
 const wordsCharactersRead = 16_384
 const nameCharactersMax = 256
-/** No vendor nests deeper, and what is deeper cannot be printed. */
+/** No vendor nests deeper, and deeper objects cannot be printed. */
 const depthMax = 64
-/** Texts that were looked at: those beside the content are the same in each event of a stream. */
+/** Cache of cleaned texts: those outside the content repeat in each event of a stream. */
 const seenMax = 256
-/** What is longer is cut: it is not content. */
+/** Longer texts outside the content are truncated. */
 const textCharactersMax = 8192
-/** Texts of all sizes in one object; what is beyond is left out, since to look at it takes its time. */
+/** Limit per object; further texts are omitted, since cleaning takes time. */
 const objectCharactersMax = 262_144
 const seenCharactersMax = 256
 
-/** The door of a gateway that has these keys. */
+/** Creates the filter of a gateway with these keys. */
 export function createVendorTexts(keys: readonly string[]): VendorTexts {
   const { redact, mayHold } = redactionOf(keys)
   const seen = new Map<string, string>()
@@ -44,8 +48,8 @@ export function createVendorTexts(keys: readonly string[]): VendorTexts {
   }
   let left = objectCharactersMax
   const clean = (text: string): string => {
-    const known = text.length > seenCharactersMax ? undefined : seen.get(text)
-    if (known !== undefined) return known
+    const cached = text.length > seenCharactersMax ? undefined : seen.get(text)
+    if (cached !== undefined) return cached
     left -= Math.min(text.length, textCharactersMax)
     if (left < 0) return ''
     if (text.length > seenCharactersMax) return cleaned(text)
@@ -72,21 +76,21 @@ export function createVendorTexts(keys: readonly string[]): VendorTexts {
     let made: Members | undefined
     for (const name in object) {
       const value = object[name]
-      const told = content.has(name) ? value : passed(value, depth + 1)
+      const passedValue = content.has(name) ? value : passed(value, depth + 1)
       const title = content.has(name) ? name : clean(name)
-      if (told === value && title === name) continue
+      if (passedValue === value && title === name) continue
       made ??= { ...object }
       if (title !== name) delete made[name]
-      made[title] = told
+      made[title] = passedValue
     }
     return made ?? object
   }
   return {
     words: (value) => {
       if (typeof value !== 'string') return ''
-      // Keys first: a shorter text may hold a part of one that is not recognised.
-      const told = redact(value.slice(0, wordsCharactersRead))
-      return plainWords(told).slice(0, wordsCharactersMax)
+      // Keys first: truncation could leave a part of a key that is not recognised.
+      const redacted = redact(value.slice(0, wordsCharactersRead))
+      return plainWords(redacted).slice(0, wordsCharactersMax)
     },
     name: (value, charactersMax = nameCharactersMax) => {
       if (typeof value !== 'string' || value === '' || value.length > charactersMax)
@@ -106,5 +110,5 @@ export function createVendorTexts(keys: readonly string[]): VendorTexts {
 
 const noContent: ReadonlySet<string> = new Set()
 
-/** For an upstream inside the process, which knows no secret. */
+/** For an upstream inside the process, which has no secrets. */
 export const ownTexts: VendorTexts = createVendorTexts([])

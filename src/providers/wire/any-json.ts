@@ -1,21 +1,21 @@
-/** An object of a vendor's answer, whose members may be anything. */
+/** An object of a vendor's answer with unvalidated members. */
 export type Members = Record<string, unknown>
 
 export function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The members of a value that may be any JSON: none unless it is an object. */
+/** The members of any JSON value; empty unless it is an object. */
 export function membersOf(value: unknown): Members {
   return isMembers(value) ? value : {}
 }
 
-/** The items of a value that may be any JSON: none unless it is a list. */
+/** The items of any JSON value; empty unless it is a list. */
 export function itemsOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A text that says something; undefined for any other value. */
+/** A non-empty string; undefined for any other value. */
 export function textIn(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined
 }

@@ -4,22 +4,22 @@ import { ProviderFailure } from '../../core/failure.ts'
 import { tooLarge } from '../transport/answer-failure.ts'
 import { parseJson, type PieceReader } from '../transport/upstream.ts'
 
-/** A JSON answer without its base64 texts: `"@0"`, `"@1"`, … stand for `texts[i]`. */
+/** A JSON answer with its base64 texts replaced: `"@0"`, `"@1"`, … refer to `texts[i]`. */
 export type SplicedJson = { json: unknown; texts: Buffer[][] }
 
 const quote = 0x22
 const backslash = 0x5c
-/** What is no picture is counts, prompts and signatures of thoughts. */
+/** The rest of the answer is counts, prompts and signatures of thoughts. */
 const aroundBytesMax = 16_777_216
-/** More than pictures that any vendor makes in a call. */
+/** More pictures than any vendor makes per call. */
 const textsMax = 256
-/** More spaces than anybody writes between a name and its text. */
+/** More white space than encoders write between a name and its value. */
 const gapBytesMax = 1024
 
 /**
- * Reads JSON whose members named `key` hold megabytes of base64: these are kept as the bytes that
- * arrived, and only the few bytes around them are parsed (docs/performance.md#large-base64-texts).
- * `finish` throws a ProviderFailure `malformed`.
+ * Reads JSON whose members named `key` hold megabytes of base64. Their bytes are kept as they
+ * arrived, and only the rest is parsed (docs/performance.md#large-base64-texts). `finish` throws a
+ * ProviderFailure `malformed`.
  */
 export function base64Reader(key: string): PieceReader<SplicedJson> {
   const needle = Buffer.from(`"${key}"`)
@@ -37,7 +37,7 @@ export function base64Reader(key: string): PieceReader<SplicedJson> {
     return piece.subarray(end)
   }
 
-  /** Where the text of the next `key` starts, or from where to keep bytes for the next piece. */
+  /** The start of the next text, or the offset of bytes to keep for the next piece. */
   const findText = (piece: Buffer): { start: number } | { carryFrom: number } => {
     for (let from = 0; ;) {
       const at = piece.indexOf(needle, from)
@@ -89,19 +89,19 @@ function isSpaceOrColon(byte: number): boolean {
   return byte === 0x3a || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-/** What is passed on is base64 and nothing else: other texts of the same bytes are written anew. */
+/** Ensures canonical base64: other spellings are decoded and encoded again. */
 function canonical(text: Buffer[]): Buffer[] {
   const plain = unescaped(text)
   if (base64Length(plain) === piecesLength(plain) || plain.every(isBase64)) return plain
   return encodeBase64([decodeBase64(plain)])
 }
 
-/** Also with bits that no encoder sets, which decoders pass over. */
+/** Accepts unused bits that decoders ignore. */
 function isBase64(piece: Buffer): boolean {
   return /^[A-Za-z0-9+/=]*$/.test(piece.toString('latin1'))
 }
 
-/** Some encoders write `\/`; base64 has nothing else to escape. */
+/** Some encoders write `\/`; base64 contains no other character to escape. */
 function unescaped(text: Buffer[]): Buffer[] {
   if (!text.some((piece) => piece.includes(backslash))) return text
   const whole = parseJson(Buffer.concat([Buffer.from('"'), ...text, Buffer.from('"')]))

@@ -1,6 +1,6 @@
 import type { ReasoningEffort } from '../../core/chat/chat.ts'
 
-const rising: readonly ReasoningEffort[] = [
+const ascending: readonly ReasoningEffort[] = [
   'none',
   'minimal',
   'low',
@@ -10,12 +10,12 @@ const rising: readonly ReasoningEffort[] = [
   'max',
 ]
 
-/** The nearest of the efforts that a model has; of two equally near, the higher. */
+/** The closest effort that a model offers; the higher one of two equally close. */
 export function nearestEffort(
   offered: readonly ReasoningEffort[],
   asked: ReasoningEffort,
 ): ReasoningEffort {
   const distance = (effort: ReasoningEffort) =>
-    Math.abs(rising.indexOf(effort) - rising.indexOf(asked))
+    Math.abs(ascending.indexOf(effort) - ascending.indexOf(asked))
   return offered.reduce((best, one) => (distance(one) <= distance(best) ? one : best))
 }

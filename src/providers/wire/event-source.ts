@@ -6,27 +6,27 @@ import type { OpenAnswer } from '../transport/upstream.ts'
 /** An answer as the events that it is made of; it rests until somebody listens. */
 type EventSource = {
   answer: OpenAnswer
-  /** Hands over whole events, several at once where they came so. */
+  /** Passes whole events; several that arrived together are passed at once. */
   listen(onEvents: (events: Buffer) => void): void
-  /** Rejects with a ProviderFailure when the answer breaks off or reports an error. */
+  /** Rejects with a ProviderFailure if the answer breaks off or reports an error. */
   ended: Promise<void>
 }
 
-/** Makes of an answer's pieces what is handed on; undefined is nothing yet. Both may throw. */
+/** Converts pieces of an answer to events; undefined if none is complete. Both may throw. */
 export type EventReader = {
   push(piece: Buffer): Buffer | undefined
-  /** At the end of the answer. */
+  /** Called at the end of the answer. */
   end(): Buffer | undefined
 }
 
 /**
- * Reads an answer as events. Resolves when there is something to hand on. Throws a ProviderFailure when
- * there never is, or what the reader throws.
+ * Reads an answer as events. Resolves at the first event. Rejects with a ProviderFailure if the
+ * answer has no event, or with the reader's error.
  */
 export async function startEvents(answer: OpenAnswer, reader: EventReader): Promise<EventSource> {
   const { hold } = answer
   const waiting: Buffer[] = []
-  /** Bytes of an event that is not whole yet. */
+  /** Bytes of an incomplete event. */
   let carried = 0
   const carry = (bytes: number) => {
     const refusal = bytes === 0 ? undefined : hold.takeMore(bytes)
@@ -64,7 +64,7 @@ export async function startEvents(answer: OpenAnswer, reader: EventReader): Prom
       handOn(0, () => reader.end())
       if (failure !== undefined) throw failure
     })
-  // `ended` rejects for the code that forwards the stream as well.
+  // The code that forwards the stream handles the rejection of `ended`.
   ended.then(opened.resolve, opened.reject)
   await opened.promise
   if (waiting.length === 0) {
@@ -78,7 +78,7 @@ export async function startEvents(answer: OpenAnswer, reader: EventReader): Prom
   return { answer, listen, ended }
 }
 
-/** Throws a ProviderFailure for an answer that does not call itself an event stream. */
+/** Throws a ProviderFailure for an answer whose media type is not text/event-stream. */
 export function assertEvents(answer: OpenAnswer): void {
   const type = String(answer.head.headers['content-type'])
   if (!type.startsWith('text/event-stream')) {
@@ -92,7 +92,7 @@ function refused(answer: OpenAnswer, message: string): ProviderFailure {
   return failure
 }
 
-/** Writes to a sink; while it takes no more, the answer rests. */
+/** Writes to a sink; pauses the answer while the sink is full. */
 export function pausingWriter(answer: OpenAnswer, sink: EventSink) {
   let paused = false
   return {
@@ -110,8 +110,8 @@ export function pausingWriter(answer: OpenAnswer, sink: EventSink) {
 }
 
 /**
- * Hands whole events to `read` as the bytes that arrived, cut after an empty line. An event of more than
- * `eventBytesMax` is a ProviderFailure.
+ * Passes whole events to `read` as the bytes that arrived, cut after an empty line. Throws a
+ * ProviderFailure for an event of more than `eventBytesMax`.
  */
 export function wholeEvents(
   eventBytesMax: number,
@@ -122,11 +122,11 @@ export function wholeEvents(
   return {
     push: (given) => {
       const piece = withLineFeeds(given)
-      // Most pieces are whole events, and need no search.
+      // Most pieces are whole events and need no search.
       if (carried.length() === 0 && endsEvent(piece)) return read(piece)
       const searched = Math.max(0, carried.length() - lineEndsBytes)
       const bytes = carried.add(piece)
-      // What was searched before has no end: with all of it again, a long event would take forever.
+      // Bytes that were searched before have no end; searching them again would take quadratic time.
       const end = endOfEvents(bytes.subarray(searched))
       if (end === 0) {
         if (bytes.length > eventBytesMax) throw eventTooLarge()
@@ -140,31 +140,31 @@ export function wholeEvents(
       if (carried.length() === 0) return undefined
       const last = carried.add(emptyLine)
       const { data } = fieldsOf(last)
-      // A last event without its empty line is accepted when it is whole.
+      // A last event without its empty line is accepted if it is complete.
       return data === '[DONE]' || isJson(data) ? read(last) : undefined
     },
   }
 }
 
-/** Ends lines with a line feed alone, as OpenAI does: carriage returns, also before one, are allowed too. */
+/** Converts CRLF and CR line ends to LF, as OpenAI sends them. */
 function lineFeeds(): (piece: Buffer) => Buffer {
   let isCut = false
   return (piece) => {
     const from = isCut && piece[0] === lineFeed ? 1 : 0
     if (piece.length > 0) isCut = piece[piece.length - 1] === carriageReturn
     if (!piece.includes(carriageReturn)) return from === 0 ? piece : piece.subarray(from)
-    // One character a byte: no byte of another character is a carriage return.
+    // latin1 has one character per byte, and no UTF-8 sequence contains the byte of a carriage return.
     return Buffer.from(piece.toString('latin1', from).replaceAll(/\r\n?/g, '\n'), 'latin1')
   }
 }
 
-/** Bytes to which pieces are added, at a cost of their length alone. */
+/** A growing buffer; appending costs linear time overall. */
 function growingBytes() {
   let bytes: Buffer = nothing
   let used = 0
   return {
     length: () => used,
-    /** All bytes; those that were handed over before stay as they are. */
+    /** Returns all bytes; buffers that were returned earlier do not change. */
     add: (piece: Buffer): Buffer => {
       const length = used + piece.length
       if (used === 0) bytes = piece
@@ -182,22 +182,22 @@ function growingBytes() {
       return bytes.subarray(0, used)
     },
     keepFrom: (start: number) => {
-      // Cut to its length, so that the next piece does not change what was handed over.
+      // Limited to its length, so that the next piece does not overwrite returned bytes.
       bytes = bytes.subarray(start, used)
       used = bytes.length
     },
   }
 }
 
-/** Why a stream is broken off whose event does not end. */
+/** The failure of a stream with an event without an end. */
 export function eventTooLarge(): ProviderFailure {
   return new ProviderFailure('malformed', 'An event of the answer is too large.')
 }
 
 const nothing = Buffer.alloc(0)
-/** The beginning of an empty line that a piece may cut. */
+/** The part of an empty line that may be at the end of a piece. */
 const lineEndsBytes = 1
-/** Small events get a little more room than they need, large ones twice as much. */
+/** Small events get some spare capacity, large ones twice their size. */
 const spareBytes = 1024
 const doubledFromBytes = 65_536
 const lineFeed = 0x0a
@@ -210,12 +210,12 @@ function endOfEvents(bytes: Buffer): number {
   return at < 0 ? 0 : at + emptyLine.length
 }
 
-/** Whether an empty line is the last. */
+/** Whether the bytes end with an empty line. */
 function endsEvent(bytes: Buffer): boolean {
   return bytes[bytes.length - 1] === lineFeed && bytes[bytes.length - 2] === lineFeed
 }
 
-/** Where the event ends that `from` is in. */
+/** The end of the event that contains `from`. */
 export function endOfEvent(events: Buffer, from: number): number {
   const end = events.indexOf(emptyLine, from)
   return end < 0 ? events.length : end + emptyLine.length
@@ -225,18 +225,18 @@ type Fields = {
   name: string | undefined
   /** Empty for comments and empty lines. */
   data: string
-  /** Whether it is one line of data, as we write events. */
+  /** Whether it is a single line of data, the form that the gateway writes. */
   isPlain: boolean
 }
 
-/** Data is one line, or a few where it is printed for people. */
+/** Data is one line, or a few lines if it is pretty-printed. */
 const linesMax = 4096
 const byteOrderMark = Buffer.from('\uFEFF')
 const [eventField, dataField] = [Buffer.from('event:'), Buffer.from('data:')]
 
 /**
- * What an event says (https://html.spec.whatwg.org/multipage/server-sent-events.html). Throws a
- * ProviderFailure for one of too many lines.
+ * The fields of an event (https://html.spec.whatwg.org/multipage/server-sent-events.html). Throws a
+ * ProviderFailure for an event with too many lines.
  */
 export function fieldsOf(event: Buffer): Fields {
   if (isPlainEvent(event)) {
@@ -270,12 +270,10 @@ function begins(bytes: Buffer, beginning: Buffer, at: number): boolean {
   return true
 }
 
-/** An event of this data. */
 export function eventOf(data: object): Buffer {
   return Buffer.from(`data: ${JSON.stringify(data)}\n\n`)
 }
 
-/** Whether a text is JSON. */
 export function isJson(text: string): boolean {
   try {
     JSON.parse(text)

@@ -3,24 +3,25 @@ import { isIdle } from '../../core/chat/idle.ts'
 import { unlistedMembers } from '../../core/chat/unlisted.ts'
 import { dropped, type Problem, type Warning } from '../../core/model.ts'
 
-/** What a vendor's format cannot express. */
+/** Problems and warnings about what a vendor's format cannot express. */
 export type Notes = { problems: Problem[]; warnings: Warning[] }
 /** A request in a vendor's format. */
 export type WrittenChat<Body> = Notes & { body: Body }
 
 /**
- * Tells of everything in a request that a format of a vendor's own does not carry: fields besides
- * `known`, members that the contract does not list, and what chunks are padded with.
+ * Warns about everything that a vendor's own format cannot carry: fields outside `sentFields`,
+ * members that the contract does not list, and obfuscation of chunks.
  */
-export function tellUncarried(
+export function reportIgnored(
   request: ChatRequest,
-  known: ReadonlySet<string>,
+  sentFields: ReadonlySet<string>,
   vendor: string,
   { warnings }: Notes,
 ): void {
   const reason = `${vendor} has no such parameter.`
   for (const [field, value] of Object.entries(request)) {
-    if (!known.has(field) && !isIdle(field, value)) warnings.push(dropped(field, value, reason))
+    if (!sentFields.has(field) && !isIdle(field, value))
+      warnings.push(dropped(field, value, reason))
   }
   for (const warning of unlistedMembers(request, reason)) warnings.push(warning)
   if (request.stream_options?.include_obfuscation === true) {
@@ -28,20 +29,26 @@ export function tellUncarried(
   }
   for (const [index, message] of request.messages.entries()) {
     if (message.role === 'tool' || message.name === undefined) continue
-    warnings.push(dropped(`messages[${index}].name`, message.name, `${vendor} names no authors.`))
+    warnings.push(
+      dropped(
+        `messages[${index}].name`,
+        message.name,
+        `${vendor} does not accept names of authors.`,
+      ),
+    )
   }
 }
 
-/** The most tokens of the answer; of two different limits the one that OpenAI has not retired. */
+/** The limit of output tokens; `max_completion_tokens` takes precedence over `max_tokens`. */
 export function maxTokensOf(request: ChatRequest, { warnings }: Notes): number | undefined {
   const { max_tokens: old, max_completion_tokens: most } = request
   if (old != null && most != null && old !== most) {
-    warnings.push(dropped('max_tokens', old, 'max_completion_tokens is given too, and counts.'))
+    warnings.push(dropped('max_tokens', old, 'max_completion_tokens takes precedence.'))
   }
   return most ?? old ?? undefined
 }
 
-/** The stop sequences that a vendor takes; the others are told. */
+/** The stop sequences that a vendor accepts; warns about the others. */
 export function stopsOf(
   { stop }: ChatRequest,
   refused: (stop: string) => string | undefined,
@@ -55,7 +62,7 @@ export function stopsOf(
   })
 }
 
-/** The schema of a structured answer, with what the answer is for as its description. */
+/** The schema of a structured answer, with the format's description. */
 export function schemaOf(format: ChatRequest['response_format']): object | undefined {
   if (format?.type !== 'json_schema') return undefined
   const { description, schema } = format.json_schema
@@ -67,7 +74,7 @@ export function schemaOf(format: ChatRequest['response_format']): object | undef
   }
 }
 
-/** An instruction to answer in JSON, for models that cannot enforce it. */
+/** An instruction to answer in JSON, for models without enforcement. */
 export function jsonInWords(schema: object | undefined): string {
   if (schema === undefined) {
     return 'Answer with one JSON object and nothing else, without a code fence around it.'

@@ -6,18 +6,22 @@ import type { StreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 import { pausingWriter, startEvents, type EventReader } from './event-source.ts'
 
-/** Makes the canonical events of what a vendor sends. */
+/** Converts the bytes of a vendor's stream to canonical events. */
 export type StreamReader = EventReader & {
-  /** Why the stream ends here; what was made before it is delivered first. */
+  /** The failure that ends the stream; earlier events are delivered first. */
   failure(): ProviderFailure | undefined
-  /** Whether the vendor said that the answer ends here. */
+  /** Whether the vendor marked the end of the answer. */
   isOver(): boolean
-  /** At the end of a stream that did not fail. Throws a ProviderFailure when it ended too early. */
+  /**
+   * Called at the end of a stream without a failure. Throws a ProviderFailure if it ended early.
+   */
   finish(): StreamEnd
   usageSoFar(): Usage | undefined
 }
 
-/** The stream of an upstream's answer; resolves at its first event. Throws a ProviderFailure before it. */
+/**
+ * The stream of an upstream's answer; resolves at its first event. Rejects with a ProviderFailure.
+ */
 export async function forwardedStream(
   answer: OpenAnswer,
   { endTimeoutMs, answerBytesMax }: StreamLimits,
@@ -70,14 +74,14 @@ export async function forwardedStream(
   }
 }
 
-/** The vendor's counts in a stream without a chunk; of one that was cut off they may not be the last. */
+/** The vendor's token counts in a stream without chunks; an estimate if the stream was cut off. */
 function countedBefore(thrown: unknown, { usageSoFar }: StreamReader): Usage | undefined {
   const counted = orNone(usageSoFar)
   const isCut = thrown instanceof ProviderFailure && thrown.wasSent
   return counted && isCut ? { ...counted, estimated: true } : counted
 }
 
-/** What is known of a stream that broke off: its last counts may be what broke it. */
+/** Undefined if reading throws: the last counts of a broken stream may be malformed. */
 function orNone<T>(give: () => T): T | undefined {
   try {
     return give()
@@ -86,9 +90,9 @@ function orNone<T>(give: () => T): T | undefined {
   }
 }
 
-/** What a reader threw: an event of an unexpected shape makes it fail in any way. */
+/** Converts any error of a reader: events of an unexpected shape cause various errors. */
 export function toFailure(thrown: unknown): ProviderFailure {
   if (thrown instanceof ProviderFailure) return thrown
-  const message = 'An event of the answer is not what the provider promises.'
+  const message = 'An event of the answer has an unexpected form.'
   return new ProviderFailure('malformed', message, { cause: thrown })
 }

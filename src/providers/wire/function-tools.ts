@@ -11,10 +11,10 @@ type FunctionAnswer = Omit<AskedAnswer, 'tool_calls' | 'function_call'> & {
 type FunctionCall = Schemas['FunctionToolCall']
 type FunctionTool = Schemas['FunctionTool']
 
-/** A message of a conversation whose tools are functions alone. */
+/** A message in a conversation whose only tools are functions. */
 export type FunctionMessage =
   Exclude<Asked, AskedAnswer | Schemas['FunctionMessage']> | FunctionAnswer
-/** A request whose tools are functions alone, which is what most vendors take. */
+/** A request whose only tools are functions; most vendors accept nothing else. */
 export type FunctionRequest = Omit<
   ChatRequest,
   'messages' | 'tools' | 'tool_choice' | 'functions' | 'function_call'
@@ -24,13 +24,13 @@ export type FunctionRequest = Omit<
   tool_choice?: 'none' | 'auto' | 'required' | Schemas['FunctionToolChoice']
 }
 
-/** A request whose only tools are functions, with what that changed. */
+/** A request whose only tools are functions, with the problems and warnings of the conversion. */
 export type FunctionsOnly = { request: FunctionRequest } & Notes
 
 /**
- * The same request with functions as its only tools, and the same object where nothing else was
- * in it: the old `functions` become tools, allowed tools are the only ones that are given, and
- * custom tools, which have no counterpart, are problems.
+ * Converts all tools of a request to functions; returns the same object if it has nothing else.
+ * Deprecated `functions` become tools, `allowed_tools` filters the tools, and custom tools, which
+ * have no counterpart, are problems.
  */
 export function functionsOnly(request: ChatRequest, vendor: string): FunctionsOnly {
   const notes: Notes = { problems: [], warnings: [] }
@@ -42,7 +42,7 @@ export function functionsOnly(request: ChatRequest, vendor: string): FunctionsOn
     called === undefined &&
     (typeof choice !== 'object' || choice.type === 'function') &&
     tools?.every(({ type }) => type === 'function') !== false
-  // Nothing but functions is in it, as was just seen.
+  // Checked above: the request contains functions only.
   if (unchanged) return { request: request as FunctionRequest, ...notes }
   const { functions: _functions, function_call: _called, ...rest } = request
   const given = toolsOf(request, vendor, notes)
@@ -56,13 +56,13 @@ function toolsOf(
   { problems, warnings }: Notes,
 ): FunctionTool[] | undefined {
   if (functions !== undefined) {
-    const reason = `${vendor} is given them as tools, and calls them as such.`
+    const reason = `${vendor} receives them as tools and returns tool calls.`
     warnings.push({ param: 'functions', requested: functions.length, applied: 'tools', reason })
   }
   const old = (functions ?? []).map((one) => ({ type: 'function', function: one }) as const)
   const given = tools?.flatMap((tool, index): FunctionTool | [] => {
     if (tool.type === 'function') return tool
-    const message = `${vendor} takes no custom tools. Describe '${tool.custom.name}' as a function.`
+    const message = `${vendor} does not accept custom tools. Describe '${tool.custom.name}' as a function.`
     problems.push({ param: `tools[${index}].type`, message })
     return []
   })
@@ -82,18 +82,18 @@ function choiceOf(
   }
   if (typeof choice === 'string' || choice.type === 'function') return { tool_choice: choice }
   if (choice.type === 'custom') {
-    problems.push({ param: 'tool_choice.type', message: `${vendor} takes no custom tools.` })
+    problems.push({ param: 'tool_choice.type', message: `${vendor} does not accept custom tools.` })
     return {}
   }
   const { mode, tools } = choice.allowed_tools
   const names = new Set(tools.map((tool) => (tool.type === 'function' ? tool.function.name : '')))
-  const reason = `${vendor} is given the allowed tools alone.`
+  const reason = `${vendor} receives only the allowed tools.`
   warnings.push({ param: 'tool_choice', requested: choice.type, applied: mode, reason })
   return { tool_choice: mode, tools: given.filter((tool) => names.has(tool.function.name)) }
 }
 
 function messagesOf(messages: ChatRequest['messages'], vendor: string, notes: Notes) {
-  // As was just seen, or written below.
+  // Function messages only, as checked here, or converted below.
   if (!messages.some(isOther)) return messages as FunctionMessage[]
   let latest = ''
   return messages.map((message, index): FunctionMessage => {
@@ -109,7 +109,7 @@ function messagesOf(messages: ChatRequest['messages'], vendor: string, notes: No
     }
     const given = (calls ?? []).flatMap((call, place): FunctionCall | [] => {
       if (call.type === 'function') return call
-      const message = `${vendor} takes no calls of custom tools. Choose another model.`
+      const message = `${vendor} does not accept calls of custom tools. Choose another model.`
       notes.problems.push({ param: `messages[${index}].tool_calls[${place}].type`, message })
       return []
     })
@@ -117,7 +117,7 @@ function messagesOf(messages: ChatRequest['messages'], vendor: string, notes: No
   })
 }
 
-/** Whether a message has something else than functions, or has them in the old form. */
+/** Whether a message contains custom tool calls or the deprecated form of functions. */
 function isOther(message: Asked): boolean {
   if (message.role === 'function') return true
   if (message.role !== 'assistant') return false

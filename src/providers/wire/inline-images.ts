@@ -2,12 +2,12 @@ import { joinPieces } from '../../bytes/pieces.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { NamedAddress, ReadSources } from '../../core/image/image.ts'
 
-/** Whether the conversation has images by URL. */
+/** Whether the conversation contains images by URL. */
 export function needsInlining(request: ChatRequest): boolean {
   return remoteImages(request).length > 0
 }
 
-/** The same request with every image as a data URL, for vendors that fetch none. */
+/** The same request with every image as a data URL, for vendors that do not fetch images. */
 export async function inlineImages(
   request: ChatRequest,
   readSources: ReadSources,

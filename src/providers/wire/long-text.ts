@@ -7,7 +7,7 @@ const pieces = Symbol('pieces')
 /** A long string of a JSON body, kept in pieces; it must need no JSON escaping. */
 export type LongText = { readonly [pieces]: readonly (string | Buffer)[] }
 
-/** The base64 of a picture. */
+/** The base64 text of a picture. */
 export function pictureText({ base64 }: ImageSource): LongText {
   return { [pieces]: base64 }
 }
@@ -17,9 +17,9 @@ export function pictureUrl({ base64, format }: ImageSource): LongText {
   return { [pieces]: [`data:image/${format};base64,`, ...base64] }
 }
 
-/** Prints a JSON body; its long texts are inserted as their pieces, without a copy. */
+/** Prints a JSON body; long texts are inserted in pieces, without a copy. */
 export function printJson(body: unknown): UpstreamBody {
-  // Random, so that no text of the body can contain it.
+  // Random, so that the body cannot contain it.
   const gap = randomUUID()
   const texts: LongText[] = []
   const printed = JSON.stringify(body, (_name, value: unknown) => {

@@ -5,11 +5,13 @@ import type { FunctionMessage } from './function-tools.ts'
 type Schemas = components['schemas']
 export type Message = FunctionMessage
 type Part = Exclude<Schemas['ContentPart'], Schemas['RefusalPart']>
-/** A part, and the path that names it in errors. */
+/** A part with its path for errors. */
 export type PlacedPart = { part: Part; param: string }
 export type PlacedText = { part: Schemas['TextPart']; param: string }
 
-/** The parts of a message, a refusal as text. Empty texts, which vendors refuse, are left out. */
+/**
+ * The parts of a message, a refusal as text. Empty texts are omitted, since vendors reject them.
+ */
 export function partsOf(message: Message, path: string): PlacedPart[] {
   const { content } = message
   const param = `${path}.content`
@@ -29,7 +31,7 @@ function refusalOf(message: Message): string {
   return message.role === 'assistant' ? (message.refusal ?? '') : ''
 }
 
-/** The texts of a message that may have only text; any other part is a problem with `remedy`. */
+/** The texts of a message that must contain only text; other parts are problems with `remedy`. */
 export function onlyTexts(
   message: Message,
   path: string,
@@ -43,27 +45,27 @@ export function onlyTexts(
   })
 }
 
-/** The texts of a system or developer message; any other part is a problem. */
+/** The texts of a system or developer message; other parts are problems. */
 export function instructionsOf(message: Message, path: string, problems: Problem[]): PlacedText[] {
-  const remedy = 'Instructions are text. Move it to a message of the user.'
+  const remedy = 'Instructions must be text. Move this part to a user message.'
   return onlyTexts(message, path, problems, remedy)
 }
 
-/** The warning for a conversation of instructions only, which are sent as a user message. */
+/** The warning for a conversation of instructions only, which is sent as a user message. */
 export function instructionsAlone(vendor: string): Warning {
-  const reason = `${vendor} requires a message of the user: the instructions are sent as one.`
+  const reason = `${vendor} requires a user message, so the instructions were sent as one.`
   return { param: 'messages', requested: 'system', applied: 'user', reason }
 }
 
-/** What is wrong with a conversation that comes to its vendor with an answer at its end. */
+/** Problems of a conversation that ends with an answer of the assistant. */
 export function answerAtEnd(messages: readonly Message[], { row }: Model): Problem[] {
   const at = messages.findLastIndex(({ role }) => role === 'assistant')
-  const silent = messages.findIndex(({ role }, index) => index > at && role === 'user')
-  if (silent >= 0) {
-    const message = 'The last message of the user says nothing. Give it a text.'
-    return [{ param: `messages[${silent}].content`, message, code: 'invalid_value' }]
+  const empty = messages.findIndex(({ role }, index) => index > at && role === 'user')
+  if (empty >= 0) {
+    const message = 'The last user message is empty. Give it a text.'
+    return [{ param: `messages[${empty}].content`, message, code: 'invalid_value' }]
   }
   if (row.capabilities['prefill'] !== false) return []
-  const message = `${row.id} does not go on with an answer. End with a message of the user or of a tool.`
+  const message = `${row.id} cannot continue an answer. End with a user or tool message.`
   return [{ param: `messages[${at}]`, message }]
 }

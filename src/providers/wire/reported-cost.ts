@@ -1,16 +1,18 @@
-/** The members of a usage that tell what the vendor charges, in nano-dollars. */
+/** The vendor's charge from its usage, in nano-dollars. */
 export type ReportedCost = { reportedNanoUsd: number; upstreamNanoUsd?: number }
 
-/** No call costs more: a larger figure is an error of the vendor, and the catalog's price counts. */
+/**
+ * No call costs more; a larger amount is an error of the vendor, and the catalog's price applies.
+ */
 const usdMax = 1000
 const nanoPerUsd = 1_000_000_000n
-/** A double has 17 significant digits; the smallest amounts that matter have some zeros before. */
+/** A double has 17 significant digits; small amounts have leading zeros as well. */
 const decimals = 30
 
 /**
- * Nano-dollars of amounts that a vendor reported, of which `unitsPerUsd` are a dollar. Read from
- * their decimal text, as the vendor wrote them, and rounded once, half up. Undefined unless each of
- * them is a number that a call can cost.
+ * Converts amounts that a vendor reported, in units of 1/`unitsPerUsd` dollars, to nano-dollars.
+ * Uses their decimal text and rounds once, half up. Undefined unless each amount is a plausible
+ * number.
  */
 export function nanoUsdOf(amounts: readonly unknown[], unitsPerUsd = 1n): number | undefined {
   let sum = 0n
@@ -24,7 +26,7 @@ export function nanoUsdOf(amounts: readonly unknown[], unitsPerUsd = 1n): number
   return Number((2n * sum * nanoPerUsd + unit) / (2n * unit))
 }
 
-/** A number that is not negative, times ten to the power of `decimals`. */
+/** A non-negative number times ten to the power of `decimals`. */
 function scaled(amount: number): bigint {
   const [mantissa = '0', exponent = '0'] = String(amount).split('e')
   const [whole = '0', fraction = ''] = mantissa.split('.')

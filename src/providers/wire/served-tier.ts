@@ -1,10 +1,10 @@
 import type { Usage } from '../../core/money/price.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 
-/** Names of the tier that everybody is served in. */
+/** Names of the default service tier. */
 const ordinaryTiers: ReadonlySet<unknown> = new Set(['default', 'standard', 'on_demand'])
 
-/** The tier of an answer in its vendor's word; nothing when it is the ordinary one. */
+/** The service tier of an answer in the vendor's term; empty for the default tier. */
 export function servedTier(tier: unknown, texts: VendorTexts): Pick<Usage, 'serviceTier'> {
   const name = texts.name(tier, tierCharactersMax)
   return name === undefined || ordinaryTiers.has(name) ? {} : { serviceTier: name }
@@ -23,7 +23,7 @@ const openAiTiers: ReadonlySet<unknown> = new Set([
   null,
 ])
 
-/** The tier as OpenAI names it; undefined where it has no such tier. */
+/** OpenAI's name of the tier; undefined if OpenAI has no such tier. */
 export function openAiTier(tier: unknown): unknown {
   if (ordinaryTiers.has(tier)) return 'default'
   return openAiTiers.has(tier) ? tier : undefined

@@ -1,16 +1,16 @@
 import type { Target } from '../../core/model.ts'
 import type { Usage } from '../../core/money/price.ts'
 
-/** The most tokens that a call can count; more are an error of the vendor. */
+/** The maximum token counts of a call; larger counts are an error of the vendor. */
 export type TokensMax = { input: number; output: number }
 
-/** Vendors that use tools of their own read and write several times in one call. */
+/** Vendors with built-in tools read and write several times per call. */
 const turnsMax = 4
-/** No window that is known is larger by much, and an unknown one may be as large. */
+/** Known context windows are hardly larger; an unknown one may be as large. */
 const inputTokensMin = turnsMax * 1_048_576
 const outputTokensMin = 1_048_576
 
-/** What a call of a model can count for so many answers (docs/vendors.md#token-counts). */
+/** The maximum counts for a model and a number of answers (docs/vendors.md#token-counts). */
 export function tokensMaxOf({ model }: Pick<Target, 'model'>, answers = 1): TokensMax {
   const { context_window: window, max_output_tokens: output } = model.row
   return {
@@ -19,8 +19,8 @@ export function tokensMaxOf({ model }: Pick<Target, 'model'>, answers = 1): Toke
   }
 }
 
-/** Members of a vendor's usage; those of a list are added up. */
-type Told = {
+/** Unvalidated members of a vendor's usage; lists are added up. */
+type Reported = {
   input: readonly unknown[]
   output: readonly unknown[]
 } & Partial<Record<PartName, unknown>>
@@ -34,10 +34,11 @@ type PartName =
   | 'audioOutputTokens'
 
 /**
- * Canonical token counts. Undefined when the vendor told none, or what cannot be: then the gateway estimates. What
- * is read otherwise than it was told (a fraction, a text, a part larger than the whole) makes all of it an estimate.
+ * Canonical token counts. Undefined if the vendor sent none or implausible ones: then the gateway
+ * estimates. Counts that need correction (a fraction, a string, a part larger than the whole) are
+ * marked as estimated.
  */
-export function usageOf({ input, output, ...parts }: Told, most: TokensMax): Usage | undefined {
+export function usageOf({ input, output, ...parts }: Reported, most: TokensMax): Usage | undefined {
   if (isAbsent(input[0])) return undefined
   const inputTokens = sumOf(input, most.input)
   const outputTokens = sumOf(output, most.output)
@@ -46,10 +47,10 @@ export function usageOf({ input, output, ...parts }: Told, most: TokensMax): Usa
     (value) => !isAbsent(value) && value !== countIn(value),
   )
   const part = (name: PartName, whole: number): number => {
-    const told = parts[name]
-    if (isAbsent(told)) return 0
-    const count = Math.min(countIn(told) ?? 0, whole)
-    if (count !== told) estimated = true
+    const value = parts[name]
+    if (isAbsent(value)) return 0
+    const count = Math.min(countIn(value) ?? 0, whole)
+    if (count !== value) estimated = true
     return count
   }
   const cached = part('cachedInputTokens', inputTokens)
@@ -63,11 +64,13 @@ export function usageOf({ input, output, ...parts }: Told, most: TokensMax): Usa
     imageOutputTokens: drawn,
     audioOutputTokens: part('audioOutputTokens', outputTokens - drawn),
   }
-  const told = Object.entries(counts).filter(([, count]) => count > 0)
-  return { inputTokens, outputTokens, images: 0, estimated, ...Object.fromEntries(told) }
+  const present = Object.entries(counts).filter(([, count]) => count > 0)
+  return { inputTokens, outputTokens, images: 0, estimated, ...Object.fromEntries(present) }
 }
 
-/** A count that a vendor may mean: some write it as a text. Undefined for anything else. */
+/**
+ * A token count, also as a numeric string, which some vendors send. Undefined for anything else.
+ */
 export function countIn(value: unknown): number | undefined {
   const count = typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value
   if (typeof count !== 'number' || !(count >= 0)) return undefined

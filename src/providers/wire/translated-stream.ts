@@ -14,26 +14,26 @@ import {
 import { assertEvents, endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
 import { forwardedStream, toFailure, type StreamReader } from './forwarded-stream.ts'
 
-/** Puts a vendor's events, one after the other, in the canonical form. */
+/** Translates a vendor's events to the canonical form. */
 export type Translator = {
-  /** The chunks that the data of one event make, as text; none is empty. Throws a ProviderFailure. */
+  /** The chunks for the data of one event, as text; may be empty. Throws a ProviderFailure. */
   read(data: string): string
-  /** At the end of the upstream's answer. Throws a ProviderFailure when it ended too early. */
+  /** Called at the end of the upstream's answer. Throws a ProviderFailure if it ended early. */
   finish(): StreamEnd
   usageSoFar(): Usage | undefined
-  /** Whether the vendor said that the answer ends here; absent where it only ends the connection. */
+  /** Whether the vendor marked the end; absent if the vendor only closes the connection. */
   isOver?(): boolean
 }
 
 type Asked = Opening & {
   limits: StreamLimits
-  /** Reads the vendor's error; throws a ProviderFailure. */
+  /** Reads an error answer; throws a ProviderFailure. */
   readFailure: (head: UpstreamHead) => PieceReader<never>
   translator: () => Translator
 }
 
 /**
- * Asks for a stream of a vendor that has other events than OpenAI; resolves at its first chunk.
+ * Opens a stream at a vendor whose events differ from OpenAI's; resolves at the first chunk.
  * Rejects with a ProviderFailure.
  */
 export async function openTranslated(asked: Asked): Promise<ChatStream> {
@@ -43,7 +43,7 @@ export async function openTranslated(asked: Asked): Promise<ChatStream> {
   return readRest(answer, readFailure(answer.head), limits.endTimeoutMs)
 }
 
-/** A stream of such a vendor; resolves at its first chunk. */
+/** The translated stream; resolves at its first chunk. */
 export async function translateStream(
   answer: OpenAnswer,
   limits: StreamLimits,
@@ -53,10 +53,7 @@ export async function translateStream(
   return forwardedStream(answer, limits, translatingReader(translator, limits.jsonBytesMax))
 }
 
-/**
- * Gives the translation of events. A failure after chunks of the same piece is kept, so that those chunks are
- * delivered before it is reported.
- */
+/** Translates events. A failure is kept until the chunks of the same piece are delivered. */
 function translatingReader(translator: Translator, eventBytesMax: number): StreamReader {
   const { read, finish, usageSoFar, isOver = () => false } = translator
   let failure: ProviderFailure | undefined
@@ -68,7 +65,7 @@ function translatingReader(translator: Translator, eventBytesMax: number): Strea
       const end = endOfEvent(events, at)
       try {
         const { data } = fieldsOf(events.subarray(at, end))
-        // Servers in between end every stream as OpenAI does.
+        // Some proxies end every stream as OpenAI does.
         if (data === '[DONE]') isDone = true
         else if (data !== '') chunks += read(data)
       } catch (thrown) {
@@ -82,7 +79,7 @@ function translatingReader(translator: Translator, eventBytesMax: number): Strea
   return { ...events, failure: () => failure, isOver: ends, finish, usageSoFar }
 }
 
-/** Less cannot stall anybody. */
+/** Smaller chunks cannot block the event loop. */
 const checkedCharactersMin = 2048
 
 /** Parses the data of an event. Throws a ProviderFailure. */
@@ -95,12 +92,12 @@ export function parseEvent<T>(data: string): T {
   }
 }
 
-/** A stream that ends before it has said why. */
+/** The failure of a stream that ends without a finish reason. */
 export function brokenOff(): ProviderFailure {
-  return new ProviderFailure('unreachable', 'The provider broke the stream off.')
+  return new ProviderFailure('unreachable', 'The provider ended the stream too early.')
 }
 
-/** Writes chunks around JSON that is ready: one JSON.stringify of a chunk costs as much as all of it. */
+/** Writes chunks around JSON text, since JSON.stringify of each chunk would double the cost. */
 export type ChunkWriter = {
   /** `delta` is JSON. */
   delta(choice: number, delta: string): string
@@ -111,9 +108,9 @@ export type ChunkWriter = {
 }
 
 export function chunkWriter(identity: ChunkIdentity): ChunkWriter {
-  const known = JSON.stringify({ ...identity, object: 'chat.completion.chunk' }).slice(0, -1)
-  const head = `data: ${known},"choices":[{"index":`
-  /** The first end counts, and nothing comes after it: clients would join a second one to it. */
+  const members = JSON.stringify({ ...identity, object: 'chat.completion.chunk' }).slice(0, -1)
+  const head = `data: ${members},"choices":[{"index":`
+  /** Only the first end counts: clients would concatenate later chunks to it. */
   const ended = new Set<number>()
   const chunk = (choice: number, rest: string) =>
     ended.has(choice) ? '' : `${head}${choice},${rest}}]}\n\n`
@@ -130,5 +127,5 @@ export function chunkWriter(identity: ChunkIdentity): ChunkWriter {
   }
 }
 
-/** The first chunk of a choice, as OpenAI begins. */
+/** OpenAI's first chunk of a choice. */
 export const roleDelta = '{"role":"assistant","content":""}'

@@ -17,7 +17,9 @@ type WireAnswer = {
   error?: unknown
 }
 
-/** Images over `POST /images/generations`, one a call, as a URL (docs/vendors.md#zai-images). */
+/**
+ * Images through `POST /images/generations`, one per call, as a URL (docs/vendors.md#zai-images).
+ */
 export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const { dispatch, texts, limits, fetchPicture } = endpoint
   const requestTo = jsonRequests(endpoint)

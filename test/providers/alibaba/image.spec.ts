@@ -27,61 +27,61 @@ describe('Alibaba, for pictures,', () => {
     refusal: 'invalid-parameter',
     options: [
       {
-        name: 'for one of its five sizes, with its own sign between the sides',
+        name: 'in one of its five sizes, with an asterisk between the sides',
         body: { size: '1328x1328' },
         wire: sized('1328*1328'),
       },
       {
-        name: 'for the nearest of its sizes, which is told',
+        name: 'in the nearest of its sizes, with a warning',
         body: { size: '1024x1536' },
         wire: sized('1104*1472'),
         warnings: ['size'],
       },
       {
-        name: 'for the size auto, which is its own',
+        name: 'in its default size for auto',
         body: { size: 'auto' },
       },
       {
-        name: 'for any size where the model is free',
+        name: 'in any size if the model accepts all',
         model: 'alibaba/qwen-image-2.0',
         body: { size: '1000x700' },
         wire: { model: 'qwen-image-2.0', ...sized('1000*700') },
       },
       {
-        name: 'for a larger size where the asked one is too small, which is told',
+        name: 'in a larger size if the requested one is too small, with a warning',
         model: 'alibaba/qwen-image-2.0',
         body: { size: '256x256' },
         wire: { model: 'qwen-image-2.0', ...sized('512*512') },
         warnings: ['size'],
       },
       {
-        name: 'for six pictures in one call where the model makes them',
+        name: 'for six pictures in one call if the model supports it',
         model: 'alibaba/qwen-image-2.0',
         body: { n: 6, size: '512x512' },
         wire: { model: 'qwen-image-2.0', parameters: { n: 6, size: '512*512' } },
       },
       {
-        name: 'for a prompt that is cut off, which is told',
+        name: 'with a prompt that it truncates, with a warning',
         body: { prompt: longPrompt },
         wire: { input: { messages: [{ role: 'user', content: [{ text: longPrompt }] }] } },
         warnings: ['prompt'],
       },
-      { name: 'for no quality, which is told', body: { quality: 'hd' }, warnings: ['quality'] },
-      { name: 'for no style, which is told', body: { style: 'natural' }, warnings: ['style'] },
-      { name: 'for no user, which is told', body: { user: 'u-1' }, warnings: ['user'] },
-      { name: 'for no format, which is converted here', body: { output_format: 'jpeg' } },
+      { name: 'without quality, with a warning', body: { quality: 'hd' }, warnings: ['quality'] },
+      { name: 'without style, with a warning', body: { style: 'natural' }, warnings: ['style'] },
+      { name: 'without user, with a warning', body: { user: 'u-1' }, warnings: ['user'] },
+      { name: 'without a format, which the gateway converts', body: { output_format: 'jpeg' } },
       {
-        name: 'for nothing when the background is to be transparent',
+        name: 'never for a transparent background',
         body: { background: 'transparent' },
         refused: { code: 'model_capability_mismatch', param: 'background' },
       },
       {
-        name: 'for nothing when the size is beyond its own',
+        name: 'never for a size above its maximum',
         body: { size: '4096x4096' },
         refused: { code: 'invalid_value', param: 'size' },
       },
       {
-        name: 'for nothing when an input image is missing',
+        name: 'never for an edit without an input image',
         model: 'alibaba/qwen-image-edit-plus',
         body: {},
         refused: { code: 'model_capability_mismatch', param: 'images' },
@@ -106,7 +106,7 @@ describe('Alibaba, for pictures,', () => {
     ],
   })
 
-  describe('answers with addresses', () => {
+  describe('answers with URLs', () => {
     let vendors: ImageVendors
     before(async () => {
       const limits = { upstream_idle_timeout_ms: 300 }
@@ -116,7 +116,7 @@ describe('Alibaba, for pictures,', () => {
     beforeEach(() => vendors.reset())
     after(() => vendors.stop())
 
-    it('which are fetched with their signature and without its key', async () => {
+    it('which are fetched with their signature and without the API key', async () => {
       await vendors.images({ model, prompt })
       const { fetches } = vendors.doubles.alibaba
       expect(fetches).to.have.length(1)
@@ -126,7 +126,7 @@ describe('Alibaba, for pictures,', () => {
       expect(headers).to.not.have.any.keys('authorization', 'cookie')
     })
 
-    it('which are fetched once more when their host stumbles', async () => {
+    it('which are fetched again after a 503', async () => {
       vendors.doubles.alibaba.playFetches({ status: 503 }, 'paint')
       const { data } = await vendors.images({ model, prompt })
       expect(data).to.have.length(1)
@@ -136,10 +136,10 @@ describe('Alibaba, for pictures,', () => {
 
     const traps = [
       { name: 'that have expired', script: { status: 403, body: '<Error>AccessDenied</Error>' } },
-      { name: 'that lead nowhere', script: { status: 404 } },
-      { name: 'that lead elsewhere', script: { status: 302, headers: { location: '/x' } } },
+      { name: 'that are not found', script: { status: 404 } },
+      { name: 'that redirect', script: { status: 302, headers: { location: '/x' } } },
       { name: 'that break off', script: { body: 'x', reset: 'after' as const } },
-      { name: 'that never answer in full', script: { pieces: ['x'], hang: true } },
+      { name: 'that never complete', script: { pieces: ['x'], hang: true } },
       { name: 'that never end', script: { pieces: endless() } },
     ]
     for (const { name, script } of traps) {
@@ -159,7 +159,7 @@ describe('Alibaba, for pictures,', () => {
       'x',
     ]
     for (const address of nowhere) {
-      it(`which are refused when they lead inside: ${address}`, async () => {
+      it(`which are refused if they are private: ${address}`, async () => {
         const content = [{ image: address }]
         const message = { role: 'assistant', content }
         vendors.doubles.alibaba.play({ body: { output: { choices: [{ message }] } } })
@@ -169,7 +169,7 @@ describe('Alibaba, for pictures,', () => {
     }
   })
 
-  describe('answers with addresses of another host', () => {
+  describe('answers with URLs of another host', () => {
     let vendors: ImageVendors
     let host: PublicHost
     before(async () => {
@@ -181,7 +181,7 @@ describe('Alibaba, for pictures,', () => {
       await host.stop()
     })
 
-    it('which are fetched through the guarded door, without its key', async () => {
+    it('which are fetched with the guarded fetch, without the API key', async () => {
       const bytes = await paint({ width: 64, height: 48, format: 'png', number: 5 })
       host.serve('/1.png?Signature=a%2Fb', bytes)
       const address = host.address('/1.png?Signature=a%2Fb')
@@ -207,7 +207,7 @@ describe('Alibaba, for pictures,', () => {
       { id: 'qwen-image-2.0', parameters: { n: 2, watermark: false } },
     ]
     for (const { id, parameters } of models) {
-      it(`with ${id}, the pictures before the words`, async () => {
+      it(`with ${id}, with pictures before the text`, async () => {
         const images = [{ image_url: pixel }, { image_url: pixel }]
         const body = { model: `alibaba/${id}`, images, prompt, n: parameters.n }
         const { data } = await vendors.images(body)
@@ -225,7 +225,7 @@ describe('Alibaba, for pictures,', () => {
       })
     }
 
-    it('and paints ten pictures in calls of at most six, each with seeds of its own', async () => {
+    it('and makes ten pictures in calls of at most six, with different seeds', async () => {
       const messages = [{ role: 'user', content: prompt }]
       const config = { seed: 2_147_483_645, image_size: '512x512' }
       const body = { model: 'alibaba/qwen-image-2.0', messages, n: 10, image_config: config }
@@ -238,7 +238,7 @@ describe('Alibaba, for pictures,', () => {
       ])
     })
 
-    it('with no model that only paints, which names the remedy', async () => {
+    it('with a model that only generates are refused with the remedy', async () => {
       const images = [{ image_url: pixel }]
       const response = await vendors.post('/v1/images/edits', { model, images, prompt })
       const expected = { status: 400, code: 'model_capability_mismatch', param: 'images' }

@@ -18,7 +18,7 @@ const image = (url: string) => showing({ type: 'image_url', image_url: { url } }
 
 const rows: WireRow[] = [
   {
-    name: 'gives Anthropic its instructions apart, and its turns by turns',
+    name: 'sends Anthropic the instructions separately, and alternating turns',
     model: 'claude-sonnet-4-6',
     request: {
       messages: [
@@ -45,7 +45,7 @@ const rows: WireRow[] = [
     warned: ['messages[3]', 'messages[5].name'],
   },
   {
-    name: 'gives Anthropic calls and results as blocks',
+    name: 'sends Anthropic calls and results as blocks',
     model: 'claude-sonnet-4-6',
     request: {
       tools: [tool],
@@ -76,7 +76,7 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'does not give Anthropic thoughts that are not its own',
+    name: 'does not send Anthropic thoughts of other vendors',
     model: 'claude-sonnet-4-6',
     request: {
       messages: [
@@ -107,7 +107,7 @@ const rows: WireRow[] = [
       extra_content: { anthropic },
     }
     return {
-      name: `gives thoughts back to the model that thought them alone: ${model}`,
+      name: `returns thoughts only to the model that produced them: ${model}`,
       model,
       request: {
         messages: [
@@ -120,7 +120,7 @@ const rows: WireRow[] = [
     }
   }),
   {
-    name: 'refuses calls whose arguments are no object',
+    name: 'refuses calls whose arguments are not an object',
     model: 'claude-sonnet-4-6',
     request: {
       messages: [
@@ -134,7 +134,7 @@ const rows: WireRow[] = [
     refused: ['messages[1].tool_calls[0].function.arguments'],
   },
   {
-    name: "gives Anthropic ids of its own form for another vendor's calls",
+    name: "converts ids of other vendors' calls for Anthropic",
     model: 'claude-sonnet-4-6',
     request: {
       messages: [
@@ -150,7 +150,7 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'has Anthropic fetch images, and shows it others',
+    name: 'sends Anthropic images by URL and as base64',
     model: 'claude-sonnet-4-6',
     request: { messages: [...image('https://example.com/a.png'), ...image(pixel)] },
     wire: {
@@ -159,25 +159,25 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'does not show Anthropic what it cannot see',
+    name: 'does not send Anthropic images that it cannot read',
     model: 'claude-sonnet-4-6',
     request: { messages: image('data:image/tiff;base64,AAAA') },
     refused: ['messages[0].content[0].image_url.url'],
   },
   {
-    name: 'tells Anthropic what a model refused to say, as its words',
+    name: 'sends Anthropic a refusal as text',
     model: 'claude-sonnet-4-6',
     request: { messages: refusing },
     wire: { 'messages.1.content.0.text': 'No.', 'messages.3.content.0.text': 'Never.' },
   },
   {
-    name: 'does not give Anthropic instructions that are no text',
+    name: 'does not send Anthropic instructions with images',
     model: 'claude-sonnet-4-6',
     request: { messages: shownInstructions },
     refused: ['messages[1].content[0]'],
   },
   {
-    name: 'gives Anthropic a PDF as it is, and a text as its letters',
+    name: 'sends Anthropic a PDF unchanged, and a text decoded',
     model: 'claude-sonnet-4-6',
     request: {
       messages: [
@@ -195,7 +195,7 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'does not give Anthropic what it neither reads nor hears',
+    name: 'does not send Anthropic files and audio that it does not accept',
     model: 'claude-sonnet-4-6',
     request: {
       messages: [
@@ -213,14 +213,14 @@ const rows: WireRow[] = [
     ],
   },
   {
-    name: 'takes instructions alone for what the user says to Anthropic',
+    name: 'sends Anthropic instructions alone as a user message',
     model: 'claude-sonnet-4-6',
     request: { messages: [{ role: 'system', content: 'Write a haiku.' }] },
     wire: { system: undefined, 'messages.0.content.0.text': 'Write a haiku.' },
     warned: ['messages'],
   },
   {
-    name: 'has the user begin, and says nothing but space to Anthropic',
+    name: 'begins with a user message for Anthropic, and omits texts of white space',
     model: 'claude-sonnet-4-6',
     request: {
       messages: [

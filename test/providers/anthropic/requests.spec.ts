@@ -13,46 +13,46 @@ const asked = { type: 'json_schema' as const, json_schema: { name: 'it', schema 
 
 const rows: WireRow[] = [
   {
-    name: 'always limits Anthropic, by default to all that the model can write',
+    name: 'always sends Anthropic a token limit, by default the model’s maximum',
     model: 'claude-sonnet-4-6',
     request: {},
     wire: { max_tokens: 128_000, temperature: undefined },
   },
   {
-    name: 'clamps the temperature of Anthropic, and leaves out top_p beside it',
+    name: 'clamps the temperature for Anthropic, and omits top_p next to it',
     model: 'claude-sonnet-4-6',
     request: { temperature: 1.7, top_p: 0.5 },
     wire: { temperature: 1, top_p: undefined },
     warned: ['temperature', 'top_p'],
   },
   {
-    name: 'leaves out sampling where Anthropic refuses it',
+    name: 'omits sampling parameters that Anthropic rejects',
     model: 'claude-opus-5-5',
     request: { temperature: 0.2, top_p: 0.5 },
     wire: { temperature: undefined, top_p: undefined },
     warned: ['temperature', 'top_p'],
   },
   {
-    name: 'tells of each field that Anthropic does not have',
+    name: 'warns of each field that Anthropic does not have',
     model: 'claude-sonnet-4-6',
     request: { seed: 1, presence_penalty: 1, frequency_penalty: 0, logprobs: true, store: true },
     warned: ['seed', 'presence_penalty', 'logprobs', 'store'],
   },
   {
-    name: 'lets the newest of Anthropic choose by themselves',
+    name: 'replaces a forced tool choice for the newest models of Anthropic',
     model: 'claude-opus-5-5',
     request: { tools: [tool], tool_choice: { type: 'function', function: { name: 'look' } } },
     wire: { 'tool_choice.type': 'auto' },
     warned: ['tool_choice'],
   },
   {
-    name: 'holds Anthropic to a schema',
+    name: 'sends Anthropic a schema to enforce',
     model: 'claude-sonnet-4-6',
     request: { response_format: asked },
     wire: { 'output_config.format.type': 'json_schema', system: undefined },
   },
   {
-    name: 'closes objects for Anthropic, and tells it the bounds in words',
+    name: 'closes objects for Anthropic, and moves bounds to descriptions',
     model: 'claude-sonnet-4-6',
     request: {
       response_format: {
@@ -80,7 +80,7 @@ const rows: WireRow[] = [
     warned: ['response_format.json_schema.schema'],
   },
   {
-    name: 'asks Anthropic in words for what it cannot be held to',
+    name: 'puts a schema that Anthropic cannot enforce into the system prompt',
     model: 'claude-sonnet-4-6',
     request: {
       response_format: {
@@ -92,7 +92,7 @@ const rows: WireRow[] = [
     warned: ['response_format'],
   },
   {
-    name: 'holds Anthropic to the schema of a strict tool, where it can be',
+    name: 'sends Anthropic the schemas of strict tools if it can enforce them',
     model: 'claude-sonnet-4-6',
     request: {
       tools: [
@@ -112,34 +112,34 @@ const rows: WireRow[] = [
     warned: ['tools[0].function.parameters', 'tools[1].function.strict'],
   },
   {
-    name: 'keeps a prompt for five minutes at most, which has a price',
+    name: 'caches a prompt for five minutes at most',
     model: 'claude-sonnet-4-6',
     request: { cache_control: { type: 'ephemeral', ttl: '1h' } },
     wire: { 'cache_control.type': 'ephemeral', 'cache_control.ttl': undefined },
     warned: ['cache_control.ttl'],
   },
   {
-    name: 'asks Anthropic for JSON in words',
+    name: 'asks Anthropic for JSON in the system prompt',
     model: 'claude-sonnet-4-6',
     request: { response_format: { type: 'json_object' } },
     wire: { output_config: undefined, 'system.length': 1 },
     warned: ['response_format'],
   },
   {
-    name: 'tells Anthropic how hard to think',
+    name: 'sends Anthropic the reasoning effort',
     model: 'claude-opus-4-6',
     request: { reasoning_effort: 'xhigh', temperature: 0.2 },
     wire: { 'thinking.type': 'adaptive', 'output_config.effort': 'max', temperature: undefined },
     warned: ['reasoning_effort', 'temperature'],
   },
   {
-    name: 'gives the older of Anthropic a budget to think',
+    name: 'sends older models of Anthropic a thinking budget',
     model: 'claude-haiku-4-5',
     request: { reasoning_effort: 'medium', max_tokens: 2000 },
     wire: { 'thinking.budget_tokens': 1999 },
   },
   {
-    name: 'does not have Anthropic think where it cannot',
+    name: 'omits thinking if the token limit is too small for Anthropic',
     model: 'claude-haiku-4-5',
     request: { reasoning_effort: 'low', max_tokens: 1024 },
     wire: { thinking: undefined },
@@ -154,45 +154,45 @@ const rows: WireRow[] = [
       ['claude-sonnet-5-5', 'between_tools'],
     ] as const
   ).map(([model, type]): WireRow => ({
-    name: `has ${model} not think where it is told not to`,
+    name: `switches off thinking of ${model} on request`,
     model,
     request: { reasoning_effort: 'none' },
     wire: { 'thinking.type': type, output_config: undefined },
   })),
   ...['claude-opus-5-5', 'claude-fable-5-1'].map((model): WireRow => ({
-    name: `has ${model}, which always thinks, think least`,
+    name: `uses the lowest effort for ${model}, which always thinks`,
     model,
     request: { reasoning_effort: 'none' },
     wire: { 'thinking.type': 'adaptive', 'output_config.effort': 'low' },
     warned: ['reasoning_effort'],
   })),
   {
-    name: 'asks those that think unasked for their thoughts',
+    name: 'requests the thoughts of models that think by default',
     model: 'claude-opus-5',
     request: {},
     wire: { 'thinking.type': 'adaptive', 'thinking.display': 'summarized' },
   },
   {
-    name: 'has those that think unasked call a tool that is forced',
+    name: 'forces a tool call on models that think by default',
     model: 'claude-opus-5',
     request: { tools: [tool], tool_choice: 'required' },
     wire: { thinking: undefined, 'tool_choice.type': 'any' },
   },
   {
-    name: 'goes on with an answer where Anthropic does, without space at its end',
+    name: 'continues an answer with Anthropic, without trailing white space',
     model: 'claude-sonnet-4-5',
     request: { messages: [...hello, { role: 'assistant', content: 'I am \n' }] },
     wire: { 'messages.1.content.0.text': 'I am' },
     warned: ['messages[1].content'],
   },
   {
-    name: 'does not have the newer of Anthropic go on with an answer',
+    name: 'refuses to continue an answer with newer models of Anthropic',
     model: 'claude-opus-5',
     request: { messages: [...hello, { role: 'assistant', content: 'I am' }] },
     refused: ['messages[1]'],
   },
   {
-    name: 'does not take silence behind an answer for a question',
+    name: 'refuses an empty user message after an answer',
     model: 'claude-sonnet-4-5',
     request: {
       messages: [...hello, { role: 'assistant', content: 'Yes?' }, { role: 'user', content: ' ' }],
@@ -200,27 +200,27 @@ const rows: WireRow[] = [
     refused: ['messages[2].content'],
   },
   {
-    name: 'stops Anthropic at what is more than space',
+    name: 'omits stop sequences of white space for Anthropic',
     model: 'claude-sonnet-4-6',
     request: { stop: ['\n', 'END'] },
     wire: { 'stop_sequences.0': 'END', 'stop_sequences.length': 1 },
     warned: ['stop[0]'],
   },
   {
-    name: 'tells Anthropic for whom it answers, by the newer of two names',
+    name: 'sends Anthropic the end user, preferring safety_identifier',
     model: 'claude-sonnet-4-6',
     request: { user: 'u-1', safety_identifier: 's-1' },
     wire: { 'metadata.user_id': 's-1' },
     warned: ['user'],
   },
   {
-    name: 'does not give Anthropic a tool by a name that it refuses',
+    name: 'refuses tool names that Anthropic rejects',
     model: 'claude-sonnet-4-6',
     request: { tools: [{ type: 'function', function: { name: 'look.at' } }] },
     refused: ['tools[0].function.name'],
   },
   {
-    name: 'does not have Anthropic answer twice',
+    name: 'refuses several choices from Anthropic',
     model: 'claude-sonnet-4-6',
     request: { n: 5 },
     refused: ['n'],

@@ -44,14 +44,14 @@ const schemas = fc.letrec<{ schema: Schema }>((tie) => ({
 })).schema
 const point = { type: 'object', properties: { x: { type: 'number' } }, required: ['x'] }
 
-describe('a schema that Anthropic is given', () => {
-  it('is one that it takes, and what follows it follows the one that was asked for', () => {
+describe('a schema for Anthropic', () => {
+  it('is in its subset, and matching values match the original schema', () => {
     fc.assert(
       fc.property(schemas, (inner) => {
         const asked = { type: 'object', properties: { inner }, $defs: { point } }
         const narrow = narrowSchema(asked)!
         checkSchema(narrow.schema)
-        if (narrow.told.some((keyword) => keyword !== 'additionalProperties')) return
+        if (narrow.moved.some((keyword) => keyword !== 'additionalProperties')) return
         const follows = new Ajv2020({ strict: false, logger: false }).compile(asked)
         const example = exampleOf(narrow.schema)
         expect(follows(example), JSON.stringify(example)).to.equal(true)
@@ -60,7 +60,7 @@ describe('a schema that Anthropic is given', () => {
     )
   })
 
-  it('tells what it does not enforce', () => {
+  it('lists the keywords that Anthropic does not enforce', () => {
     const schema = {
       type: 'array',
       minItems: 2,
@@ -76,7 +76,7 @@ describe('a schema that Anthropic is given', () => {
         },
         description: '{minItems: 2, uniqueItems: true}',
       },
-      told: ['minItems', 'uniqueItems', 'oneOf'],
+      moved: ['minItems', 'uniqueItems', 'oneOf'],
     })
   })
 
@@ -88,11 +88,11 @@ describe('a schema that Anthropic is given', () => {
     'two objects at once': { allOf: [point, { ...point, required: [] }] },
     'any value within': { type: 'object', properties: { a: true } },
     'a list of any values': { type: 'array', items: {} },
-    'what contains itself': { $ref: '#/$defs/chain', $defs: { chain } },
-    'what is the whole': { type: 'array', items: { $ref: '#' } },
-    'what is elsewhere': { $ref: 'https://example.com/schema' },
-    'what is nowhere': { $ref: '#/$defs/toString', $defs: {} },
-    'what is no schema': { type: 'text' },
+    'a recursive schema': { $ref: '#/$defs/chain', $defs: { chain } },
+    'a reference to the whole schema': { type: 'array', items: { $ref: '#' } },
+    'a reference to another document': { $ref: 'https://example.com/schema' },
+    'an unresolved reference': { $ref: '#/$defs/toString', $defs: {} },
+    'an invalid schema': { type: 'text' },
   }
   for (const [name, schema] of Object.entries(loose)) {
     it(`cannot be ${name}`, () => expect(narrowSchema(schema)).to.equal(undefined))

@@ -25,36 +25,36 @@ describe('ByteDance, for pictures,', () => {
     refusal: 'oversized-image',
     answerWith: (base64) => ({ body: { created: 1, data: [{ b64_json: base64 }] } }),
     options: [
-      { name: 'for a small size', body: { size: '1024x1024' }, wire: { size: '1024x1024' } },
-      { name: 'for a size of no list', body: { size: '1600x900' }, wire: { size: '1600x900' } },
+      { name: 'in a small size', body: { size: '1024x1024' }, wire: { size: '1024x1024' } },
+      { name: 'in any other size', body: { size: '1600x900' }, wire: { size: '1600x900' } },
       {
-        name: 'for as many pixels as a later model needs, which is told',
+        name: 'with the minimum of pixels of a later model, with a warning',
         model: 'bytedance/seedream-4-5',
         body: { size: '1024x1024' },
         wire: { ...other, size: '1920x1920' },
         warnings: ['size'],
       },
       {
-        name: 'for the format where the model has a choice',
+        name: 'in the format if the model has a choice',
         model: 'bytedance/seedream-5-0-lite',
         body: { output_format: 'png' },
         wire: { model: 'seedream-5-0-lite-260128', output_format: 'png' },
       },
       {
-        name: 'for no format where it has none',
+        name: 'without a format if the model has no choice',
         body: { size: '1024x1024', output_format: 'webp' },
         wire: { size: '1024x1024' },
       },
       {
-        name: 'for nothing when there are too many pixels',
+        name: 'never for too many pixels',
         body: { size: '8192x8192' },
         refused: { code: 'invalid_value', param: 'size' },
       },
-      { name: 'for no quality, which is told', body: { quality: 'high' }, warnings: ['quality'] },
-      { name: 'for no style, which is told', body: { style: 'natural' }, warnings: ['style'] },
-      { name: 'for no user, which is told', body: { user: 'u-1' }, warnings: ['user'] },
+      { name: 'without quality, with a warning', body: { quality: 'high' }, warnings: ['quality'] },
+      { name: 'without style, with a warning', body: { style: 'natural' }, warnings: ['style'] },
+      { name: 'without user, with a warning', body: { user: 'u-1' }, warnings: ['user'] },
       {
-        name: 'for nothing when the background is to be transparent',
+        name: 'never for a transparent background',
         body: { background: 'transparent' },
         refused: { code: 'model_capability_mismatch', param: 'background' },
       },
@@ -86,7 +86,7 @@ describe('ByteDance, for pictures,', () => {
     after(() => vendors.stop())
 
     for (const count of [1, 2, 3, 10, 14]) {
-      it(`${count} at once, of which one stands alone and several in a list`, async () => {
+      it(`${count} at once, a single one as a string and several as a list`, async () => {
         const images = Array.from({ length: count }, () => ({ image_url: pixel }))
         await vendors.images({ model, images, prompt, size: '1024x1024' })
         const all = images.map(() => pixel)

@@ -101,7 +101,7 @@ describe('Cerebras', () => {
     { role: 'user' as const, content: 'What is 1 + 1?' },
   ]
 
-  it('is spared what it refuses, with a warning for each, and priced', async () => {
+  it('does not receive fields that it rejects, with a warning for each, and has prices', async () => {
     const answer = (await client.chat.completions.create({
       model,
       messages,
@@ -144,7 +144,7 @@ describe('Cerebras', () => {
     ])
   })
 
-  it('takes a conversation back that it has thought in', async () => {
+  it('accepts a conversation with its reasoning', async () => {
     const { choices } = await client.chat.completions.create({ model, messages })
     const next = { role: 'user' as const, content: 'And 2 + 2?' }
     const more = [...messages, choices[0]!.message, next]
@@ -152,7 +152,7 @@ describe('Cerebras', () => {
     expect(answer.choices[0]!.finish_reason).to.equal('stop')
   })
 
-  it('is spared nothing in strict mode: each parameter that it refuses is named', async () => {
+  it('causes an error in strict mode that names each parameter it rejects', async () => {
     const asked = { model, messages, frequency_penalty: 0.5, tools, parallel_tool_calls: false }
     const headers = { 'x-gateway-strict': 'true' }
     const error = await refusalOf(client.chat.completions.create(asked, { headers }))
@@ -160,7 +160,7 @@ describe('Cerebras', () => {
     expect(error.message).to.contain("'frequency_penalty'").and.to.contain("'parallel_tool_calls'")
   })
 
-  it('is not asked for two answers', async () => {
+  it('is not asked for two choices', async () => {
     const error = await refusalOf(client.chat.completions.create({ model, messages, n: 2 }))
     expect(error).to.include({ status: 400, param: 'n' })
   })
@@ -173,7 +173,7 @@ describe('Cerebras', () => {
   })
 })
 
-/** The error that a request of the client is refused with. */
+/** The error of a refused request of the client. */
 async function refusalOf(request: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
   const error: unknown = await request.then(
     () => undefined,

@@ -35,44 +35,44 @@ describe('Google, for pictures,', () => {
     answerWith: (base64) => answerWith(pictureOf(base64)),
     options: [
       {
-        name: 'for the ratio and class that make a size',
+        name: 'with the aspect ratio and size class of a size',
         body: { size: '2048x2048' },
         wire: config({ aspectRatio: '1:1', imageSize: '2K' }),
       },
       {
-        name: 'for the nearest ratio and class, which is told',
+        name: 'with the nearest aspect ratio and size class, with a warning',
         body: { size: '1536x1024' },
         wire: config({ aspectRatio: '3:2', imageSize: '2K' }),
         warnings: ['size'],
       },
       {
-        name: 'for no class where the model has but one',
+        name: 'without a size class if the model has only one',
         model: 'gemini-3.1-flash-lite-image',
         body: { size: '1376x768' },
         wire: config({ aspectRatio: '16:9', imageSize: undefined }),
       },
-      { name: 'for no quality, which is told', body: { quality: 'high' }, warnings: ['quality'] },
-      { name: 'for the quality auto, which is no quality', body: { quality: 'auto' } },
-      { name: 'for no style, which is told', body: { style: 'natural' }, warnings: ['style'] },
-      { name: 'for no user, which is told', body: { user: 'u-1' }, warnings: ['user'] },
-      { name: 'for no format, which is converted here', body: { output_format: 'webp' } },
+      { name: 'without quality, with a warning', body: { quality: 'high' }, warnings: ['quality'] },
+      { name: 'without quality for auto', body: { quality: 'auto' } },
+      { name: 'without style, with a warning', body: { style: 'natural' }, warnings: ['style'] },
+      { name: 'without user, with a warning', body: { user: 'u-1' }, warnings: ['user'] },
+      { name: 'without a format, which the gateway converts', body: { output_format: 'webp' } },
       {
-        name: 'for no compression, which is done here',
+        name: 'without compression, which the gateway applies',
         body: { output_format: 'jpeg', output_compression: 40 },
       },
       {
-        name: 'for nothing when a PNG is to be compressed, which is told',
+        name: 'without compression of a PNG, with a warning',
         body: { output_format: 'png', output_compression: 40 },
         warnings: ['output_compression'],
       },
-      { name: 'for nothing new when the background is opaque', body: { background: 'opaque' } },
+      { name: 'unchanged for an opaque background', body: { background: 'opaque' } },
       {
-        name: 'for nothing when the background is to be transparent',
+        name: 'never for a transparent background',
         body: { background: 'transparent', output_format: 'png' },
         refused: { code: 'model_capability_mismatch', param: 'background' },
       },
       {
-        name: 'for nothing when the size is beyond its own',
+        name: 'never for a size above its maximum',
         body: { size: '16384x16384' },
         refused: { code: 'invalid_value', param: 'size' },
       },
@@ -114,7 +114,7 @@ describe('Google, for pictures,', () => {
       return numberIn(Buffer.from(data[0]!.b64_json, 'base64'))
     }
 
-    it('of which drafts and thoughts are passed over, and the last picture counts', async () => {
+    it('of which the last picture counts, without drafts and thoughts', async () => {
       vendors.doubles.google.play(
         answerWith(
           { text: 'Let me think: {"data":"not this"}', thought: true },
@@ -129,7 +129,7 @@ describe('Google, for pictures,', () => {
     })
 
     for (const name of ['text-only', 'no-image']) {
-      it(`and is asked once more after ${name}, as the attempts tell`, async () => {
+      it(`and is asked again after ${name}, as x-gateway-attempts reports`, async () => {
         vendors.doubles.google.play(fixture(`google/${name}`))
         const response = await vendors.post('/v1/images/generations', { model, prompt })
         expect(response.status).to.equal(200)
@@ -139,7 +139,7 @@ describe('Google, for pictures,', () => {
       })
     }
 
-    it('and tells what the model said when it says it again', async () => {
+    it('and the error quotes the model’s text after a second failure', async () => {
       const words = answerWith({ text: 'I cannot draw that map.' })
       vendors.doubles.google.play(words, words)
       const response = await vendors.post('/v1/images/generations', { model, prompt })
@@ -147,7 +147,7 @@ describe('Google, for pictures,', () => {
       expect(message).to.equal('The model made no picture and answered: I cannot draw that map.')
     })
 
-    it("bounds the model's words, and tells no key in them", async () => {
+    it("truncates the model's text, and redacts keys in it", async () => {
       const words = answerWith({ text: `${googleKey} `.repeat(100) })
       vendors.doubles.google.play(words, words)
       const response = await vendors.post('/v1/images/generations', { model, prompt })
@@ -156,7 +156,7 @@ describe('Google, for pictures,', () => {
       expect(message).to.not.include(googleKey)
     })
 
-    it('of which the words come beside the picture in a chat', async () => {
+    it('of which a chat returns the text next to the picture', async () => {
       vendors.doubles.google.play(answerWith({ text: 'A kite.' }, pictureOf(await painted(5))))
       const messages = [{ role: 'user', content: prompt }]
       const response = await vendors.post('/v1/chat/completions', { model, messages })
@@ -164,7 +164,7 @@ describe('Google, for pictures,', () => {
       expect(choices[0]!.message).to.include({ role: 'assistant', content: 'A kite.' })
     })
 
-    it('whose tokens of every class are added up over several calls', async () => {
+    it('whose tokens are added up over several calls', async () => {
       const usageMetadata = {
         promptTokenCount: 10,
         candidatesTokenCount: 1120,
@@ -198,7 +198,7 @@ describe('Google, for pictures,', () => {
       ],
       candidatesTokensDetails: [{ modality: 'IMAGE', tokenCount: 1120 }],
     }
-    const { candidatesTokensDetails: _unsaid, ...unsplit } = counted
+    const { candidatesTokensDetails: _omitted, ...unsplit } = counted
     for (const { name, of, usageMetadata, cost, status } of [
       { name: 'all tokens', of: model, usageMetadata: counted, cost: 0.15082, status: 'exact' },
       {
@@ -210,21 +210,21 @@ describe('Google, for pictures,', () => {
         status: 'exact',
       },
       {
-        name: 'a price of the picture where nothing was counted',
+        name: 'the price per picture without token counts',
         of: model,
         usageMetadata: undefined,
         cost: 0.134,
         status: 'estimated',
       },
       {
-        name: 'a price of the picture where its tokens were not told from others',
+        name: 'the price per picture without a count of image tokens',
         of: model,
         usageMetadata: unsplit,
         cost: 0.134,
         status: 'estimated',
       },
     ]) {
-      it(`which cost ${name}, never more than was quoted`, async () => {
+      it(`which cost ${name}, never more than the quote`, async () => {
         const { body } = answerWith(pictureOf(await painted(3)))
         vendors.doubles.google.play({ body: { ...body, usageMetadata } })
         const request = { model: of, prompt, images: eight }
@@ -239,14 +239,14 @@ describe('Google, for pictures,', () => {
       })
     }
 
-    it('of which those without counts are taken to be as the others', async () => {
+    it('of which those without counts are estimated from the others', async () => {
       const { body } = answerWith(pictureOf(await painted(3)))
       vendors.doubles.google.play({ body: { ...body, usageMetadata: counted } }, { body })
       const { usage } = await vendors.images({ model, prompt, n: 2 })
       expect(usage).to.include({ cost: 2 * 0.15082, cost_status: 'estimated' })
     })
 
-    it('whose type is read from the bytes, whatever it says', async () => {
+    it('whose type is read from the bytes, whatever the media type', async () => {
       const data = (await paint({ width: 64, height: 64, format: 'jpeg', number: 1 })).toString(
         'base64',
       )

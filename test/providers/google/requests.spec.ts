@@ -35,7 +35,7 @@ const shownByTool: WireRow['request']['messages'] = [
 
 const rows: WireRow[] = [
   {
-    name: 'tells Gemini all that it knows',
+    name: 'sends Gemini all fields that it supports',
     model: 'gemini-3.5-flash',
     request: {
       temperature: 1.5,
@@ -57,13 +57,13 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'tells of each field that Gemini does not have',
+    name: 'warns of each field that Gemini does not have',
     model: 'gemini-2.5-flash',
     request: { user: 'u', logit_bias: { 1: 1 }, parallel_tool_calls: false, frequency_penalty: 1 },
     warned: ['user', 'logit_bias', 'parallel_tool_calls', 'frequency_penalty'],
   },
   {
-    name: 'holds Gemini to a schema',
+    name: 'sends Gemini a schema to enforce',
     model: 'gemini-3.5-flash',
     request: { response_format: asked },
     wire: {
@@ -72,7 +72,7 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'gives Gemini calls with a signature, and results as objects',
+    name: 'sends Gemini calls with a signature, and results as objects',
     model: 'gemini-3.5-flash',
     request: {
       tools: [tool],
@@ -97,14 +97,14 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'tells Gemini how hard to think',
+    name: 'sends Gemini the reasoning effort',
     model: 'gemini-3.5-flash',
     request: { reasoning_effort: 'max' },
     wire: { 'generationConfig.thinkingConfig.thinkingLevel': 'high' },
     warned: ['reasoning_effort'],
   },
   {
-    name: 'gives the older of Gemini a budget to think',
+    name: 'sends older models of Gemini a thinking budget',
     model: 'gemini-2.5-pro',
     request: { reasoning_effort: 'none' },
     wire: { 'generationConfig.thinkingConfig.thinkingBudget': 128 },
@@ -112,7 +112,7 @@ const rows: WireRow[] = [
   },
   ...['gemini-3.8-flash', 'gemini-3.7-flash', 'gemini-3.1-pro-preview'].flatMap((model) =>
     (['none', 'minimal'] as const).map((effort): WireRow => ({
-      name: `asks ${model} for its least level: ${effort}`,
+      name: `asks ${model} for its lowest level: ${effort}`,
       model,
       request: { reasoning_effort: effort },
       wire: { 'generationConfig.thinkingConfig.thinkingLevel': 'low' },
@@ -120,7 +120,7 @@ const rows: WireRow[] = [
     })),
   ),
   {
-    name: 'leaves out what the newest of Gemini ignore',
+    name: 'omits fields that the newest models of Gemini ignore',
     model: 'gemini-3.8-flash',
     request: { temperature: 0.2, top_p: 0.5, logprobs: true, top_logprobs: 2, stop: ['', 'END'] },
     wire: {
@@ -132,19 +132,19 @@ const rows: WireRow[] = [
     warned: ['temperature', 'top_p', 'logprobs', 'top_logprobs', 'stop[0]'],
   },
   {
-    name: 'has the older of Gemini answer several times',
+    name: 'requests several choices from older models of Gemini',
     model: 'gemini-2.5-flash',
     request: { n: 2 },
     wire: { 'generationConfig.candidateCount': 2 },
   },
   {
-    name: 'does not have the newest of Gemini go on with an answer',
+    name: 'refuses to continue an answer with the newest models of Gemini',
     model: 'gemini-3.8-flash',
     request: { messages: [...hello, { role: 'assistant', content: 'I am' }] },
     refused: ['messages[1]'],
   },
   {
-    name: 'asks Gemini for JSON with what it is for',
+    name: 'sends Gemini the description of a schema',
     model: 'gemini-3.5-flash',
     request: {
       response_format: {
@@ -155,43 +155,43 @@ const rows: WireRow[] = [
     wire: { 'generationConfig.responseJsonSchema.description': 'A town.' },
   },
   {
-    name: 'does not give Gemini a tool by a name that it refuses',
+    name: 'refuses tool names that Gemini rejects',
     model: 'gemini-3.5-flash',
     request: { tools: [{ type: 'function', function: { name: '1st' } }] },
     refused: ['tools[0].function.name'],
   },
   {
-    name: 'does not show Gemini what it cannot see',
+    name: 'does not send Gemini images that it cannot read',
     model: 'gemini-3.5-flash',
     request: { messages: image('data:image/gif;base64,AAAA') },
     refused: ['messages[0].content[0].image_url.url'],
   },
   {
-    name: 'does not have Gemini answer nine times',
+    name: 'refuses nine choices from Gemini',
     model: 'gemini-2.5-flash',
     request: { n: 9 },
     refused: ['n'],
   },
   {
-    name: 'does not have the newer of Gemini answer twice',
+    name: 'refuses two choices from newer models of Gemini',
     model: 'gemini-3.5-flash',
     request: { n: 2 },
     refused: ['n'],
   },
   {
-    name: 'tells Gemini what a model refused to say, as its words',
+    name: 'sends Gemini a refusal as text',
     model: 'gemini-3.5-flash',
     request: { messages: refusing },
     wire: { 'contents.1.parts.0.text': 'No.', 'contents.3.parts.0.text': 'Never.' },
   },
   {
-    name: 'does not give Gemini instructions that are no text',
+    name: 'does not send Gemini instructions with images',
     model: 'gemini-3.5-flash',
     request: { messages: shownInstructions },
     refused: ['messages[1].content[0]'],
   },
   {
-    name: 'gives Gemini documents, recordings and films',
+    name: 'sends Gemini documents, audio and video',
     model: 'gemini-3.5-flash',
     warned: ['messages[0].content[0].file.filename'],
     request: {
@@ -212,7 +212,7 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'does not give Gemini what it does not know',
+    name: 'does not send Gemini unknown file types',
     model: 'gemini-3.5-flash',
     request: {
       messages: [
@@ -228,7 +228,7 @@ const rows: WireRow[] = [
     ],
   },
   {
-    name: 'shows Gemini what a tool shows, within its result',
+    name: 'sends Gemini the images of a tool result within the result',
     model: 'gemini-3.5-flash',
     request: { messages: shownByTool },
     wire: {
@@ -238,7 +238,7 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'shows the older of Gemini what a tool shows, beside its result',
+    name: 'sends older models of Gemini the images of a tool result after the result',
     model: 'gemini-2.5-pro',
     request: { messages: shownByTool },
     wire: {
@@ -248,21 +248,21 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'takes instructions alone for what the user says to Gemini',
+    name: 'sends Gemini instructions alone as a user message',
     model: 'gemini-3.5-flash',
     request: { messages: [{ role: 'system', content: 'Write a haiku.' }] },
     wire: { systemInstruction: undefined, 'contents.0.parts.0.text': 'Write a haiku.' },
     warned: ['messages'],
   },
   {
-    name: 'holds the older of Gemini to a schema beside tools in words alone',
+    name: 'puts a schema next to tools into the system prompt for older models of Gemini',
     model: 'gemini-2.5-pro',
     request: { response_format: asked, tools: [tool] },
     wire: { generationConfig: undefined, 'systemInstruction.parts.length': 1 },
     warned: ['response_format'],
   },
   {
-    name: 'holds the newer of Gemini to a schema beside tools',
+    name: 'sends newer models of Gemini a schema next to tools',
     model: 'gemini-3.5-flash',
     request: { response_format: asked, tools: [tool] },
     wire: { 'generationConfig.responseMimeType': 'application/json' },

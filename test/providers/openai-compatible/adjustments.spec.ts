@@ -30,13 +30,13 @@ const customCall: ChatRequest['messages'] = [
 
 const tools: WireRow[] = [
   {
-    name: 'gives OpenAI custom tools, and the choice among them',
+    name: 'sends OpenAI custom tools and the tool choice',
     model: 'gpt-5',
     request: { tools: [shell], tool_choice: { type: 'custom', custom: { name: 'shell' } } },
     wire: { 'tools.0.custom.name': 'shell', 'tool_choice.custom.name': 'shell' },
   },
   {
-    name: 'gives OpenAI all tools, and which are allowed',
+    name: 'sends OpenAI all tools and allowed_tools',
     model: 'gpt-4.1',
     request: allowed('auto'),
     wire: { 'tools.1.function.name': 'clock', 'tool_choice.type': 'allowed_tools' },
@@ -44,20 +44,20 @@ const tools: WireRow[] = [
   ...['mistral/mistral-large-latest', 'groq/gpt-oss-120b', 'xai/grok-4.3'].flatMap(
     (model): WireRow[] => [
       {
-        name: `gives ${model} the allowed tools alone`,
+        name: `sends ${model} only the allowed tools`,
         model,
         request: allowed('auto'),
         wire: { 'tools.0.function.name': 'clock', 'tools.1': undefined, tool_choice: 'auto' },
         warned: ['tool_choice'],
       },
       {
-        name: `has ${model} refuse custom tools`,
+        name: `refuses custom tools for ${model}`,
         model,
         request: { tools: [tool, shell] },
         refused: ['tools[1].type'],
       },
       {
-        name: `has ${model} refuse the calls of custom tools`,
+        name: `refuses calls of custom tools for ${model}`,
         model,
         request: { messages: customCall },
         refused: ['messages[1].tool_calls[0].type'],
@@ -65,13 +65,13 @@ const tools: WireRow[] = [
     ],
   ),
   {
-    name: 'gives OpenAI back its calls of custom tools',
+    name: 'returns calls of custom tools to OpenAI',
     model: 'gpt-5',
     request: { messages: customCall },
     wire: { 'messages.1.tool_calls.0.custom.input': 'ls', 'messages.2.tool_call_id': 'call_1' },
   },
   {
-    name: 'gives OpenAI functions as functions',
+    name: 'sends OpenAI deprecated functions unchanged',
     model: 'gpt-4.1',
     request: { messages: oldCall, functions: [tool.function], function_call: { name: 'look' } },
     wire: {
@@ -82,7 +82,7 @@ const tools: WireRow[] = [
     },
   },
   {
-    name: 'gives Groq functions as tools',
+    name: 'sends Groq deprecated functions as tools',
     model: 'groq/gpt-oss-120b',
     request: { messages: oldCall, functions: [tool.function], function_call: { name: 'look' } },
     wire: {
@@ -100,14 +100,14 @@ const tools: WireRow[] = [
     warned: ['functions'],
   },
   {
-    name: 'does not offer Z.AI tools that it must not call',
+    name: 'does not send Z.AI tools that it must not call',
     model: 'zai/glm-4.7',
     request: { tools: [tool], tool_choice: 'none' },
     wire: { tools: undefined, tool_choice: undefined },
     warned: ['tool_choice'],
   },
   {
-    name: 'tells Mistral that a function takes nothing',
+    name: 'sends Mistral empty parameters for a function without any',
     model: 'mistral/mistral-large-latest',
     request: { tools: [clock] },
     wire: { 'tools.0.function.parameters.type': 'object' },
@@ -116,60 +116,60 @@ const tools: WireRow[] = [
 
 const fields: WireRow[] = [
   {
-    name: 'sends one of two limits, and tells of the other',
+    name: 'sends one of two limits, and warns of the other',
     model: 'gpt-5',
     request: { max_tokens: 50, max_completion_tokens: 100 },
     wire: { max_tokens: undefined, max_completion_tokens: 100 },
     warned: ['max_tokens'],
   },
   {
-    name: 'sends one of two limits that are alike',
+    name: 'sends one of two equal limits',
     model: 'mistral/mistral-large-latest',
     request: { max_tokens: 100, max_completion_tokens: 100 },
     wire: { max_tokens: 100, max_completion_tokens: undefined },
   },
   {
-    name: 'leaves out empty stops, and tells so',
+    name: 'omits empty stop sequences with a warning',
     model: 'gpt-4.1',
     request: { stop: ['', 'END', ' '] },
     wire: { 'stop.0': 'END', 'stop.1': ' ' },
     warned: ['stop'],
   },
   {
-    name: 'leaves out the stops of models of OpenAI that reason',
+    name: 'omits stop sequences for OpenAI’s reasoning models',
     model: 'o4-mini',
     request: { stop: 'END' },
     wire: { stop: undefined },
     warned: ['stop'],
   },
   {
-    name: 'gives Z.AI one stop',
+    name: 'sends Z.AI one stop sequence',
     model: 'zai/glm-4.7',
     request: { stop: ['A', 'B'] },
     wire: { 'stop.0': 'A', 'stop.1': undefined },
     warned: ['stop'],
   },
   {
-    name: 'counts log probabilities for Together',
+    name: 'sends Together the number of log probabilities',
     model: 'together/any',
     request: { logprobs: true, top_logprobs: 3, stop: 'END' },
     wire: { logprobs: 3, top_logprobs: undefined, 'stop.0': 'END' },
   },
   {
-    name: 'passes what OpenAI does not know to vendors that ignore it',
+    name: 'passes unknown fields to vendors that ignore them',
     model: 'deepseek/deepseek-v4-pro',
     request: { colour: 'red', thinking_budget: 5 },
     wire: { colour: 'red', thinking_budget: 5 },
   },
   {
-    name: 'tells that OpenAI does not take what it does not know',
+    name: 'warns of fields that OpenAI rejects as unknown',
     model: 'gpt-4.1',
     request: { colour: 'red' },
     wire: { colour: undefined },
     warned: ['colour'],
   },
   {
-    name: 'tells which members of messages are not taken',
+    name: 'warns of members of messages that a vendor rejects',
     model: 'mistral/mistral-large-latest',
     request: {
       messages: [
@@ -187,5 +187,5 @@ const fields: WireRow[] = [
   },
 ]
 
-describe('a chat request to OpenAI’s like, by its tools', () => describeWire(tools))
-describe('a chat request to OpenAI’s like, by its fields', () => describeWire(fields))
+describe('tools of a chat request to OpenAI-compatible vendors', () => describeWire(tools))
+describe('fields of a chat request to OpenAI-compatible vendors', () => describeWire(fields))

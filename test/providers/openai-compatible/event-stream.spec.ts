@@ -18,7 +18,7 @@ const path = '/v1/chat/completions'
 const counts = { prompt_tokens: 9, completion_tokens: 4 }
 const hardTexts = ['[DONE]', '"error"', '"usage":{', '\n\n', 'data: x', '狐 😀', '\\"', ':', '']
 
-/** A stream as some upstream might write it, and what it says. */
+/** A random valid stream, and its expected text and counts. */
 const streams = fc
   .record({
     words: fc.array(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom(...hardTexts)), {
@@ -47,7 +47,7 @@ const streams = fc
     return { bytes, said: words.join(''), counted: usagePlace !== 'none' }
   })
 
-/** The same, and where its bytes are cut. */
+/** The same streams, cut at random bytes. */
 const cutStreams = streams.chain((stream) =>
   fc
     .uniqueArray(fc.integer({ min: 1, max: stream.bytes.length - 1 }), { maxLength: 40 })
@@ -55,7 +55,7 @@ const cutStreams = streams.chain((stream) =>
 )
 
 describe('an event stream, cut anywhere', () => {
-  it('gives the same text and counts', async () => {
+  it('yields the same text and counts', async () => {
     await fc.assert(
       fc.asyncProperty(cutStreams, async ({ pieces, said, counted }) => {
         const { text, usage } = await forward(pieces)
@@ -68,7 +68,7 @@ describe('an event stream, cut anywhere', () => {
     )
   })
 
-  it('gives the same when each byte comes alone', async () => {
+  it('yields the same when each byte arrives alone', async () => {
     const events = [roleChunk, textChunk('狐 '), textChunk(' 狐'), finishChunk(), doneEvent]
     const bytes = Buffer.from(events.join(''))
     const { text } = await forward(Array.from(bytes, (byte) => Buffer.from([byte])))
@@ -89,7 +89,7 @@ describe('an event stream, cut anywhere, on its way through the gateway', () => 
   })
   after(() => own.stop())
 
-  it('says the same to the caller', async () => {
+  it('delivers the same text to the caller', async () => {
     await fc.assert(
       fc.asyncProperty(cutStreams, async ({ pieces, said, counted }) => {
         own.upstream.answer({ pieces })
@@ -112,7 +112,7 @@ function cut(bytes: Buffer, cuts: number[]): Buffer[] {
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end))
 }
 
-/** What becomes of an answer that arrives in these pieces. */
+/** The forwarded version of an answer that arrives in these pieces. */
 async function forward(pieces: Buffer[], answerBytesMax = 1_000_000) {
   const written: Buffer[] = []
   const { forward } = await startOpenAiStream(answerOf(pieces), answerBytesMax)
@@ -123,7 +123,7 @@ async function forward(pieces: Buffer[], answerBytesMax = 1_000_000) {
   return { text: Buffer.concat(written).toString(), usage: end.usage }
 }
 
-/** An answer that pauses when it is told to, as a connection does. */
+/** An answer that obeys pause and resume, like a connection. */
 function answerOf(pieces: Buffer[]): OpenAnswer {
   let running: PromiseWithResolvers<void> | undefined
   let broken: Error | undefined

@@ -9,7 +9,7 @@ import { selectStrictly } from '../../support/route.ts'
 import { Refused } from '../../support/spoken.ts'
 import { lostIn, tell, type Told } from '../../support/told-chat.ts'
 
-/** Models that the catalog does not describe: what they can be shown is theirs to say. */
+/** Models that the catalog does not describe; cases with media do not apply to them. */
 const others = ['moonshot/kimi-k3-turbo', 'openrouter/any', 'together/any']
 const media = new Set(['audio', 'file'])
 const models = readCatalogRows()
@@ -20,7 +20,7 @@ const models = readCatalogRows()
 const described = new Set(models.map(({ id }) => id))
 const all = [...models, ...others.map((id) => ({ id, provider: id.split('/')[0]! }))]
 
-/** What the vendor says to what is sent, if it does not take it. */
+/** The vendor's error for a sent request; undefined if it accepts the request. */
 function complaintOf(provider: string, { sent }: Told): string | undefined {
   try {
     checkClosed(closedChats[provider]!, sent)
@@ -31,7 +31,7 @@ function complaintOf(provider: string, { sent }: Told): string | undefined {
   }
 }
 
-/** What a strict caller is told of each adjustment, by its parameter. */
+/** The error of strict mode for the adjustments, which names their parameters. */
 function strictly({ warnings }: Told): string {
   try {
     selectStrictly(warnings)
@@ -48,21 +48,23 @@ function isSettled({ messages }: Told['asked']): boolean {
 
 describe('the chat requests of OpenAI’s clients', () => {
   for (const { id, provider } of all) {
-    it(`are taken by ${id}, or refused by name, and nothing is lost in silence`, () => {
+    it(`are accepted by ${id}, or refused with the parameter, with a warning for each loss`, () => {
       const wrong = chatCases.flatMap(({ name, request, needs = [] }) => {
         if (others.includes(id) && needs.some((need) => media.has(need))) return []
-        const told = tell(id, request)
-        if (told.problems.length > 0) {
-          const unnamed = told.problems.some(({ param }) => param === '')
+        const translated = tell(id, request)
+        if (translated.problems.length > 0) {
+          const unnamed = translated.problems.some(({ param }) => param === '')
           const isRight = needs.length > 0 && !unnamed
-          return isRight ? [] : [`${name}: refused, ${told.problems[0]!.message}`]
+          return isRight ? [] : [`${name}: refused, ${translated.problems[0]!.message}`]
         }
-        const said = strictly(told)
-        const untold = told.warnings.filter(({ param }) => !said.includes(`'${param}'`))
+        const strictError = strictly(translated)
+        const unnamed = translated.warnings.filter(
+          ({ param }) => !strictError.includes(`'${param}'`),
+        )
         return [
-          ...[complaintOf(provider, told) ?? []].flat().map((words) => `${name}: ${words}`),
-          ...lostIn(told).map((path) => `${name}: ${path} is lost`),
-          ...untold.map(({ param }) => `${name}: ${param} passes strictly`),
+          ...[complaintOf(provider, translated) ?? []].flat().map((words) => `${name}: ${words}`),
+          ...lostIn(translated).map((path) => `${name}: ${path} is lost`),
+          ...unnamed.map(({ param }) => `${name}: ${param} passes strictly`),
         ]
       })
       expect(wrong.join('\n')).to.equal('')
@@ -70,10 +72,10 @@ describe('the chat requests of OpenAI’s clients', () => {
   }
 
   for (const id of ['own/any']) {
-    it(`reach ${id} as they are`, () => {
+    it(`reach ${id} unchanged`, () => {
       for (const { name, request } of chatCases) {
         const { asked, sent, warnings, problems } = tell(id, request)
-        // Results are put after their calls for every vendor.
+        // Results are moved after their calls for every vendor.
         if (isSettled(asked)) continue
         expect([warnings, problems], name).to.deep.equal([[], []])
         const { stream_options: _asked, model: _model, ...rest } = asked
@@ -83,7 +85,7 @@ describe('the chat requests of OpenAI’s clients', () => {
     })
   }
 
-  it('are put to every kind of model', () => {
+  it('are tested with every vendor', () => {
     expect(new Set(all.map(({ provider }) => provider))).to.deep.equal(
       new Set(Object.keys(closedChats)),
     )

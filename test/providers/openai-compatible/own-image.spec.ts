@@ -27,7 +27,7 @@ describe("pictures of an operator's own endpoint", () => {
     return JSON.parse(text) as { data: { b64_json: string }[] }
   }
 
-  it('are asked for with all that the caller said, since nobody knows the model', async () => {
+  it('are requested with all of the caller’s parameters', async () => {
     own.upstream.answer(answer)
     const options = { size: '40x30', quality: 'hd', style: 'vivid', user: 'u-1' }
     await ask('/v1/images/generations', { ...options, background: 'opaque' })
@@ -41,7 +41,7 @@ describe("pictures of an operator's own endpoint", () => {
   })
 
   for (const count of [1, 3]) {
-    it(`are edited as a form of ${count} files, as OpenAI's own client sends it`, async () => {
+    it(`are edited as a form of ${count} files, as OpenAI's client sends it`, async () => {
       own.upstream.answer(answer)
       const images = pictures.slice(0, count).map(({ format, bytes }) => ({
         image_url: `data:image/${format};base64,${bytes.toString('base64')}`,
@@ -74,7 +74,7 @@ describe("pictures of an operator's own endpoint", () => {
     })
   }
 
-  it('are fetched without its key when it answers with an address', async () => {
+  it('are fetched without its key when it answers with a URL', async () => {
     own.upstream.answer(({ method }) =>
       method === 'GET'
         ? { body: pictures[1]!.bytes }

@@ -13,7 +13,7 @@ const tool = {
 const schema = { type: 'object', properties: {} }
 const asked = { type: 'json_schema' as const, json_schema: { name: 'it', schema } }
 
-/** An answer of a model that reasons, as OpenAI's client hands it back. */
+/** An answer of a reasoning model, as OpenAI's client sends it back. */
 const calling = {
   role: 'assistant',
   content: 'Wait.',
@@ -55,52 +55,52 @@ const plain = {
 
 const rows: WireRow[] = [
   {
-    name: 'names the limit as models that reason do',
+    name: 'uses the token limit’s name of reasoning models',
     model: 'gpt-5.2',
     request: { max_tokens: 50 },
     wire: { max_completion_tokens: 50, max_tokens: undefined },
   },
   {
-    name: 'leaves out what models that reason do not take',
+    name: 'omits fields that reasoning models reject',
     model: 'gpt-5.2',
     request: { temperature: 0.3, top_p: 1, logprobs: true, presence_penalty: 0 },
     wire: { temperature: undefined, top_p: undefined, logprobs: undefined },
     warned: ['temperature', 'logprobs'],
   },
   {
-    name: 'keeps it for those that do not reason when they need not',
+    name: 'keeps them if reasoning is switched off',
     model: 'gpt-5.2',
     request: { temperature: 0.3, reasoning_effort: 'none' },
     wire: { temperature: 0.3 },
   },
   {
-    name: 'leaves out an effort where there is no reasoning',
+    name: 'omits the effort for models without reasoning',
     model: 'gpt-4.1',
     request: { reasoning_effort: 'high' },
     wire: { reasoning_effort: undefined },
     warned: ['reasoning_effort'],
   },
   {
-    name: 'passes on what it does not know',
+    name: 'passes platform fields to OpenAI',
     model: 'gpt-4.1',
     request: { store: true, verbosity: 'low' },
     wire: { store: true, verbosity: 'low' },
   },
   {
-    name: 'always asks a stream for its counts',
+    name: 'always requests the token counts of a stream',
     model: 'gpt-4.1',
     request: { stream: true },
     wire: { 'stream_options.include_usage': true },
   },
   {
-    name: 'says that a language model has no image_config',
+    name: 'warns that a language model has no image_config',
     model: 'gpt-4.1',
     request: { image_config: { n: 1 } },
     wire: { image_config: undefined },
     warned: ['image_config'],
   },
   {
-    name: 'speaks as Mistral does',
+    name: 'translates fields for Mistral',
     model: 'mistral/mistral-large-latest',
     request: {
       seed: 5,
@@ -121,7 +121,7 @@ const rows: WireRow[] = [
     warned: ['temperature'],
   },
   {
-    name: 'asks DeepSeek for a schema in words',
+    name: 'puts a schema into the prompt for DeepSeek',
     model: 'deepseek/deepseek-v4-pro',
     request: { response_format: asked, reasoning_effort: 'high' },
     wire: {
@@ -133,94 +133,94 @@ const rows: WireRow[] = [
     warned: ['response_format'],
   },
   {
-    name: 'lets Z.AI choose its tools, and names its user',
+    name: 'replaces a forced tool choice for Z.AI, and renames user',
     model: 'zai/glm-5.3',
     request: { tool_choice: 'required', tools: [tool], user: 'u1', temperature: 1.5, seed: 3 },
     wire: { tool_choice: 'auto', user_id: 'u1', temperature: 1 },
     warned: ['temperature', 'seed', 'tool_choice'],
   },
   {
-    name: 'does not have Z.AI answer twice',
+    name: 'refuses two choices from Z.AI',
     model: 'zai/glm-5.3',
     request: { n: 2 },
     refused: ['n'],
   },
   {
-    name: 'turns thinking off at Alibaba',
+    name: 'switches off thinking at Alibaba',
     model: 'alibaba/qwen3.7-plus',
     request: { reasoning_effort: 'none' },
     wire: { enable_thinking: false },
   },
   {
-    name: 'has those that reason at OpenAI call tools without it, and says so',
+    name: 'switches off reasoning of OpenAI’s models next to tools, with a warning',
     model: 'gpt-5.6-terra',
     request: { tools: [tool] },
     wire: { reasoning_effort: 'none' },
     warned: ['reasoning_effort'],
   },
   {
-    name: 'has those call tools that do not reason unasked',
+    name: 'sends no effort next to tools to models that do not reason by default',
     model: 'gpt-5.4',
     request: { tools: [tool] },
     wire: { reasoning_effort: undefined },
   },
   {
-    name: 'does not have those reason beside tools when they are asked to',
+    name: 'switches off requested reasoning of those models next to tools',
     model: 'gpt-5.4',
     request: { tools: [tool], reasoning_effort: 'max' },
     wire: { reasoning_effort: 'none' },
     warned: ['reasoning_effort'],
   },
   {
-    name: 'has the older ones reason beside tools',
+    name: 'allows reasoning next to tools for older models',
     model: 'gpt-5',
     request: { tools: [tool], reasoning_effort: 'none' },
     wire: { reasoning_effort: 'minimal' },
     warned: ['reasoning_effort'],
   },
   {
-    name: 'does not give tools to those that cannot do without reasoning',
+    name: 'refuses tools for models that always reason',
     model: 'gpt-6-astra',
     request: { tools: [tool], reasoning_effort: 'low' },
     refused: ['tools'],
   },
   {
-    name: 'asks Mistral for the nearest effort that it has',
+    name: 'sends Mistral the closest effort that it supports',
     model: 'mistral/mistral-medium-latest',
     request: { reasoning_effort: 'medium' },
     wire: { reasoning_effort: 'high' },
     warned: ['reasoning_effort'],
   },
   {
-    name: 'has Mistral reason little when it is asked to',
+    name: 'maps a minimal effort to none for Mistral',
     model: 'mistral/mistral-medium-latest',
     request: { reasoning_effort: 'minimal' },
     wire: { reasoning_effort: 'none' },
     warned: ['reasoning_effort'],
   },
   {
-    name: 'asks Groq for the effort that it has',
+    name: 'sends Groq an effort that it supports',
     model: 'groq/gpt-oss-120b',
     request: { reasoning_effort: 'max' },
     wire: { reasoning_effort: 'high' },
     warned: ['reasoning_effort'],
   },
   {
-    name: 'spares Groq what it refuses',
+    name: 'omits fields that Groq rejects',
     model: 'groq/gpt-oss-120b',
     request: { logprobs: true, top_logprobs: 2, logit_bias: {} },
     wire: { logprobs: undefined, logit_bias: undefined },
     warned: ['logprobs', 'top_logprobs'],
   },
   {
-    name: 'spares what reasons at xAI its stops',
+    name: 'omits stop sequences for xAI’s reasoning models',
     model: 'xai/grok-4.3',
     request: { stop: 'END' },
     wire: { stop: undefined },
     warned: ['stop'],
   },
   {
-    name: 'takes back to OpenAI what it has in its own answers',
+    name: 'returns the members of OpenAI’s answers to OpenAI',
     model: 'gpt-4.1',
     request: { messages: later },
     wire: {
@@ -233,13 +233,13 @@ const rows: WireRow[] = [
     },
   },
   ...['groq/gpt-oss-120b', 'mistral/mistral-large-latest', 'xai/grok-4.3'].map((model) => ({
-    name: `takes nothing back to ${model} but words and calls`,
+    name: `returns only text and calls to ${model}`,
     model,
     request: { messages: later },
     wire: { ...plain, 'messages.1.reasoning_content': undefined },
   })),
   {
-    name: 'gives Mistral ids of its own form, the same for a call and its result',
+    name: 'converts call ids for Mistral, the same for a call and its result',
     model: 'mistral/mistral-large-latest',
     request: { messages: later },
     wire: {
@@ -248,13 +248,13 @@ const rows: WireRow[] = [
     },
   },
   {
-    name: 'takes its reasoning back to Z.AI',
+    name: 'returns its reasoning to Z.AI',
     model: 'zai/glm-5.3',
     request: { messages: later },
     wire: { ...plain, 'messages.1.reasoning_content': 'I have to look.' },
   },
   {
-    name: 'takes its reasoning back to DeepSeek, which does not do without',
+    name: 'returns its reasoning to DeepSeek, which requires it',
     model: 'deepseek/deepseek-v4-pro',
     request: {
       messages: [
@@ -272,10 +272,10 @@ const rows: WireRow[] = [
   },
 ]
 
-describe('a chat request to OpenAI and its like', () => describeWire(rows))
+describe('a chat request to OpenAI and compatible vendors', () => describeWire(rows))
 
 describe("a chat request to the operator's own endpoint", () => {
-  it('takes back all that an answer had', () => {
+  it('contains all members of earlier answers', () => {
     const model = modelOf('gpt-4.1')
     const route = { model, provider: { id: 'own' }, upstreamModel: 'any' }
     const { body } = writeChat({ model: 'own/any', messages: later }, route, plainDialect)

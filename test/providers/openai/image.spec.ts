@@ -21,57 +21,57 @@ describe('OpenAI, for pictures,', () => {
     answerWith: (base64) => ({ body: { created: 1, data: [{ b64_json: base64 }] } }),
     options: [
       { name: 'for three pictures in one call', body: { n: 3 }, wire: { n: 3 } },
-      { name: 'for a size of its own', body: { size: '1008x672' }, wire: { size: '1008x672' } },
+      { name: 'in a size of its own', body: { size: '1008x672' }, wire: { size: '1008x672' } },
       {
-        name: 'for the next multiple of what it counts in, which is told',
+        name: 'in the next multiple of its step, with a warning',
         body: { size: '1000x1000' },
         wire: { size: '1008x1008' },
         warnings: ['size'],
       },
       {
-        name: 'for one of three sizes where the model has three',
+        name: 'in one of the model’s three sizes',
         model: 'gpt-image-1.5',
         body: { size: '1536x1024' },
         wire: { model: 'gpt-image-1.5', size: '1536x1024' },
       },
-      { name: 'for a quality', body: { quality: 'high' }, wire: { quality: 'high' } },
-      { name: 'for the quality auto', body: { quality: 'auto' }, wire: { quality: 'auto' } },
+      { name: 'with a quality', body: { quality: 'high' }, wire: { quality: 'high' } },
+      { name: 'with the quality auto', body: { quality: 'auto' }, wire: { quality: 'auto' } },
       {
-        name: 'for nothing when the quality is one of a newer model',
+        name: 'never with a quality of a newer model',
         body: { quality: 'max' },
         refused: { code: 'invalid_value', param: 'quality' },
       },
       {
-        name: 'for a moderation',
+        name: 'with a moderation level',
         body: { moderation: 'low' },
         wire: { moderation: 'low' },
       },
       {
-        name: 'for what is so anyhow without a stream',
+        name: 'without the defaults of a request without a stream',
         body: { stream: false, partial_images: 0 },
       },
       {
-        name: 'for a transparent background',
+        name: 'with a transparent background',
         body: { background: 'transparent', output_format: 'webp' },
         wire: { background: 'transparent', output_format: 'webp' },
       },
       {
-        name: 'for nothing when a JPEG is to be transparent',
+        name: 'never for a transparent JPEG',
         body: { background: 'transparent', output_format: 'jpeg' },
         refused: { code: 'invalid_value', param: 'background' },
       },
       {
-        name: 'for the compression of the format',
+        name: 'with the compression of the format',
         body: { output_format: 'jpeg', output_compression: 30 },
         wire: { output_format: 'jpeg', output_compression: 30 },
       },
       {
-        name: 'for no compression of a PNG, which is told',
+        name: 'without compression of a PNG, with a warning',
         body: { output_compression: 30 },
         warnings: ['output_compression'],
       },
-      { name: 'for whom it is', body: { user: 'u-1' }, wire: { user: 'u-1' } },
-      { name: 'for no style, which is told', body: { style: 'natural' }, warnings: ['style'] },
+      { name: 'with the end user', body: { user: 'u-1' }, wire: { user: 'u-1' } },
+      { name: 'without style, with a warning', body: { style: 'natural' }, warnings: ['style'] },
     ],
     failures: [
       { name: 'moderation-blocked', kind: 'content_policy' },
@@ -91,7 +91,7 @@ describe('OpenAI, for pictures,', () => {
     ],
   })
 
-  describe('says more of its pictures', () => {
+  describe('returns details of its pictures', () => {
     let vendors: ImageVendors
     before(async () => (vendors = await startImageVendors({ vendors: ['openai'] })))
     beforeEach(() => vendors.reset())
@@ -110,7 +110,7 @@ describe('OpenAI, for pictures,', () => {
       expect(answer.data).to.deep.equal(items)
     })
 
-    it('and compresses them, which is not done again', async () => {
+    it('and compresses them, so that the gateway does not', async () => {
       const options = { model, prompt, output_format: 'jpeg', output_compression: 30 }
       const made = sharp({
         create: {
@@ -127,7 +127,7 @@ describe('OpenAI, for pictures,', () => {
       expect(data[0]!.b64_json).to.equal(base64)
     })
 
-    it('but is fitted here, and compressed anew, when it makes another size', async () => {
+    it('and a picture of another size is fitted and compressed again', async () => {
       const answer = await vendors.images({
         model,
         prompt,
@@ -142,7 +142,7 @@ describe('OpenAI, for pictures,', () => {
       expect({ width, height }).to.deep.equal({ width: 500, height: 500 })
     })
 
-    it('and a size that was not asked for is fitted, and told', async () => {
+    it('and a picture of an unrequested size is fitted, with a warning', async () => {
       const { data } = await vendors.images({ model, prompt, size: '1536x1024' })
       vendors.doubles.openai.play({ body: { created: 1, data } })
       const answer = await vendors.images({ model, prompt, size: '1024x1024' })

@@ -6,17 +6,17 @@ import { tokensOf } from '../../../src/providers/sandbox/tokens.ts'
 import { sandboxUpstream } from '../../../src/providers/sandbox/upstream.ts'
 import { readChunks, readText } from '../../support/event-stream.ts'
 
-// The contract's types know no more of a schema than that it is an object.
+// The contract's types do not describe a schema further than as an object.
 type Asked = Partial<Omit<ChatRequest, 'response_format' | 'tools'>> & {
   prompt?: string
   response_format?: object
   tools?: object[]
 }
-type Heard = {
+type Received = {
   status: number | undefined
   headers: Record<string, unknown>
   text: string
-  /** Absent when the answer came to its end. */
+  /** Absent if the answer ended normally. */
   broken: string | undefined
 }
 type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number }
@@ -32,13 +32,13 @@ type Completion = {
   usage?: Usage
 }
 
-/** Asks the sandbox as the gateway does: a conversation over the wire of a vendor. */
-function ask({ prompt = 'hello there', ...more }: Asked, routeIndex = 0): Promise<Heard> {
+/** Sends a conversation to the sandbox in the wire format of a vendor, as the gateway does. */
+function ask({ prompt = 'hello there', ...more }: Asked, routeIndex = 0): Promise<Received> {
   const body = { model: 'm', messages: [{ role: 'user', content: prompt }], ...more }
-  const render = () => Promise.reject(new Error('There is nothing to paint.'))
+  const render = () => Promise.reject(new Error('No picture is expected.'))
   const dispatch = sandboxUpstream({ routeIndex, render, clock: () => 1_800_000_000_500 })
   return new Promise((resolve) => {
-    const heard: Heard = { status: undefined, headers: {}, text: '', broken: undefined }
+    const received: Received = { status: undefined, headers: {}, text: '', broken: undefined }
     const request = {
       method: 'POST' as const,
       path: '/chat/completions',
@@ -50,10 +50,10 @@ function ask({ prompt = 'hello there', ...more }: Asked, routeIndex = 0): Promis
     }
     dispatch(request, {
       start: () => undefined,
-      head: (status, headers) => Object.assign(heard, { status, headers }),
-      data: (piece) => (heard.text += piece.toString()),
-      end: () => resolve(heard),
-      error: ({ message }) => resolve({ ...heard, broken: message }),
+      head: (status, headers) => Object.assign(received, { status, headers }),
+      data: (piece) => (received.text += piece.toString()),
+      end: () => resolve(received),
+      error: ({ message }) => resolve({ ...received, broken: message }),
     })
   })
 }
@@ -81,7 +81,7 @@ const asked: fc.Arbitrary<Asked> = fc.record(
 )
 
 describe('the tokens of the sandbox', () => {
-  it('are the whole text, in order', () => {
+  it('join to the whole text', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         const tokens = tokensOf(text)
@@ -91,7 +91,7 @@ describe('the tokens of the sandbox', () => {
     )
   })
 
-  it('are words with the space before them, in pieces', () => {
+  it('are pieces of words with the preceding space', () => {
     expect(tokensOf('A lighthouse, 12345!')).to.deep.equal([
       'A',
       ' lighthou',
@@ -112,7 +112,7 @@ describe('a conversation with the sandbox', () => {
       }),
     ))
 
-  it('streams as many pieces as it counts, with the same words as without a stream', () =>
+  it('streams as many pieces as it counts, with the same text as without a stream', () =>
     fc.assert(
       fc.asyncProperty(asked, async (one) => {
         const [streamed, whole] = [await stream(one), await complete(one)]
@@ -130,7 +130,7 @@ describe('a conversation with the sandbox', () => {
     expect(usage?.prompt_tokens).to.equal(3)
   })
 
-  it('says no more than max_tokens, and says so', () =>
+  it('ends at max_tokens with the finish reason length', () =>
     fc.assert(
       fc.asyncProperty(prompt, fc.integer({ min: 1, max: 300 }), async (words, most) => {
         const whole = tokensOf((await complete({ prompt: words })).choices[0]!.message.content!)
@@ -143,7 +143,7 @@ describe('a conversation with the sandbox', () => {
       }),
     ))
 
-  it('takes max_completion_tokens before max_tokens', async () => {
+  it('prefers max_completion_tokens to max_tokens', async () => {
     const { usage } = await complete({ max_completion_tokens: 2, max_tokens: 5 })
     expect(usage?.completion_tokens).to.equal(2)
   })
@@ -177,13 +177,13 @@ describe('a conversation with the sandbox', () => {
   }
   const isValid = new Ajv2020().compile(schema)
 
-  it('answers in the JSON schema that is asked for', async () => {
+  it('answers in the requested JSON schema', async () => {
     const format = { type: 'json_schema' as const, json_schema: { name: 'plan', schema } }
     const { choices } = await complete({ response_format: format })
     expect(isValid(JSON.parse(choices[0]!.message.content!))).to.equal(true)
   })
 
-  it('answers in JSON when any will do', async () => {
+  it('answers with a JSON object for json_object', async () => {
     const { choices } = await complete({ response_format: { type: 'json_object' } })
     expect(JSON.parse(choices[0]!.message.content!)).to.be.an('object')
   })
@@ -206,7 +206,7 @@ describe('a conversation with the sandbox', () => {
     })
   }
 
-  it('talks when tools may be called but need not be', async () => {
+  it('answers with text when tools are optional', async () => {
     const { choices } = await complete({ tools, tool_choice: 'auto' })
     expect(choices[0]!.message.content).to.be.a('string')
   })
@@ -221,10 +221,10 @@ describe('a scenario of the sandbox', () => {
     { words: 'sandbox:first-route-fails', status: 503, code: 'overloaded' },
   ]) {
     it(`answers ${words} with ${status}`, async () => {
-      const heard = await ask({ prompt: words })
-      const { error } = JSON.parse(heard.text) as { error: { code: string | null } }
-      expect({ status: heard.status, code: error.code }).to.deep.equal({ status, code })
-      expect(heard.headers['retry-after']).to.equal(status === 429 ? '1' : undefined)
+      const received = await ask({ prompt: words })
+      const { error } = JSON.parse(received.text) as { error: { code: string | null } }
+      expect({ status: received.status, code: error.code }).to.deep.equal({ status, code })
+      expect(received.headers['retry-after']).to.equal(status === 429 ? '1' : undefined)
     })
   }
 
@@ -234,7 +234,7 @@ describe('a scenario of the sandbox', () => {
     })
   }
 
-  it('counts in the last message of the user alone', async () => {
+  it('applies in the last user message only', async () => {
     const messages = [
       { role: 'user' as const, content: 'sandbox:status=500' },
       { role: 'assistant' as const, content: 'sandbox:status=501' },
@@ -243,18 +243,18 @@ describe('a scenario of the sandbox', () => {
     expect((await ask({ messages })).status).to.equal(200)
   })
 
-  it('lets the first route fail, and the second answer', async () => {
+  it('fails the first route only', async () => {
     expect((await ask({ prompt: 'sandbox:first-route-fails' }, 1)).status).to.equal(200)
   })
 
-  it('answers something that is no JSON, or nothing at all', async () => {
+  it('answers with HTML, or with an empty body', async () => {
     const malformed = await ask({ prompt: 'sandbox:malformed' })
     const empty = await ask({ prompt: 'sandbox:empty' })
     expect(malformed.text).to.match(/^<html>/)
     expect({ status: empty.status, text: empty.text }).to.deep.equal({ status: 200, text: '' })
   })
 
-  it('breaks the connection before anything is said', async () => {
+  it('resets the connection before the answer', async () => {
     const { status, broken } = await ask({ prompt: 'sandbox:reset' })
     expect(status).to.equal(undefined)
     expect(broken).to.be.a('string')
@@ -275,14 +275,14 @@ describe('a scenario of the sandbox', () => {
     expect(broken).to.be.a('string')
   })
 
-  it('leaves the counts out', async () => {
+  it('omits the token counts', async () => {
     const { usage } = await complete({ prompt: 'sandbox:no-usage' })
     const streamed = await stream({ prompt: 'sandbox:no-usage' })
     expect([usage, streamed.usage]).to.deep.equal([undefined, undefined])
     expect(streamed.text).to.include('[DONE]')
   })
 
-  it('waits as long as it is asked', async () => {
+  it('waits for the requested delay', async () => {
     const startedAt = performance.now()
     await ask({ prompt: 'sandbox:delay=60' })
     expect(performance.now() - startedAt).to.be.at.least(55)

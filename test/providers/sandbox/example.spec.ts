@@ -5,7 +5,7 @@ import { exampleOf } from '../../../src/providers/sandbox/example.ts'
 
 type Schema = Record<string, unknown> | boolean
 
-// Names of formats are notes to Ajv: it checks none of them without a plugin.
+// Ajv does not check formats without a plugin.
 const ajv = new Ajv2020({ strict: false, validateFormats: false })
 const isAllowed = (schema: Schema, value: unknown) => ajv.validate(schema, value)
 
@@ -32,7 +32,7 @@ const counts = fc
   }))
 const name = fc.constantFrom('a', 'b', 'c', 'd', 'e f', 'g/h')
 
-/** What callers of structured outputs write, with references to definitions that refer on. */
+/** Schemas of structured outputs, with references to definitions that contain references. */
 const schema: fc.Arbitrary<Schema> = fc.letrec<{ any: Schema; object: Schema }>((tie) => ({
   any: fc.oneof(
     { maxDepth: 4, depthSize: 'small' },
@@ -100,7 +100,7 @@ const definitions = {
 }
 
 describe("an answer in the caller's JSON schema", () => {
-  it('is always one that the schema allows', () => {
+  it('always matches the schema', () => {
     fc.assert(
       fc.property(schema, (inner) => {
         const whole = {
@@ -131,26 +131,26 @@ describe("an answer in the caller's JSON schema", () => {
   for (const { name, schema, value } of [
     { name: 'the first of a list of values', schema: { enum: ['b', 'a'] }, value: 'b' },
     { name: 'the default', schema: { type: 'integer', default: 7 }, value: 7 },
-    { name: 'a date that is one', schema: { type: 'string', format: 'date' }, value: '2026-01-01' },
+    { name: 'a valid date', schema: { type: 'string', format: 'date' }, value: '2026-01-01' },
     {
-      name: 'every property, also those that may be left out',
+      name: 'every property, also optional ones',
       schema: { type: 'object', properties: { a: { type: 'boolean' } } },
       value: { a: true },
     },
     {
-      name: 'what is demanded without being described',
+      name: 'a required property without a schema',
       schema: { type: 'object', required: ['a'], additionalProperties: { type: 'string' } },
       value: { a: 'sandbox' },
     },
-    { name: 'an object where nothing is said', schema: {}, value: {} },
-    { name: 'an object for a schema that is none', schema: 'nonsense', value: {} },
+    { name: 'an object for an empty schema', schema: {}, value: {} },
+    { name: 'an object for an invalid schema', schema: 'nonsense', value: {} },
   ]) {
     it(`is ${name}`, () => {
       expect(exampleOf(schema)).to.deep.equal(value)
     })
   }
 
-  it('is small for a schema that describes a tree without end, and soon made', () => {
+  it('is small and quickly made for an infinitely recursive schema', () => {
     let reads = 0
     const branch = {
       get $ref() {
@@ -166,7 +166,7 @@ describe("an answer in the caller's JSON schema", () => {
     expect(isAllowed({ type: 'object', properties }, wide)).to.equal(true)
   })
 
-  it('ends where a reference leads to itself, or nowhere', () => {
+  it('ends at circular and unresolved references', () => {
     const loop = { $ref: '#/$defs/loop', $defs: { loop: { $ref: '#/$defs/loop' } } }
     expect(exampleOf(loop)).to.deep.equal({})
     expect(exampleOf({ $ref: '#/$defs/missing' })).to.deep.equal({})

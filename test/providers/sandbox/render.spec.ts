@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import sharp from 'sharp'
 import type { RenderRequest } from '../../../src/providers/sandbox/render.ts'
 
-// Dynamic, because FONTCONFIG_FILE has to be set before the first text is rendered.
+// Dynamic, since FONTCONFIG_FILE must be set before the first text is rendered.
 const { fontConfigurationFile } =
   await import('../../../src/providers/sandbox/font-configuration.ts')
 const { renderPicture } = await import('../../../src/providers/sandbox/render.ts')
@@ -70,7 +70,7 @@ describe('sandbox pictures: size and format', function () {
     expect(picture.length).to.be.below(3_000_000)
   })
 
-  it('lets quality decide how large a jpeg and a webp are', async () => {
+  it('makes larger jpeg and webp files with higher quality', async () => {
     for (const format of ['jpeg', 'webp'] as const) {
       const worst = await renderPicture({ ...fox, format, quality: 0 })
       const best = await renderPicture({ ...fox, format, quality: 100 })
@@ -79,7 +79,7 @@ describe('sandbox pictures: size and format', function () {
   })
 })
 
-describe('sandbox pictures: what decides them', () => {
+describe('sandbox pictures: determinism', () => {
   it('gives the same bytes for the same input', async () => {
     for (const format of ['png', 'jpeg', 'webp'] as const) {
       const one = await renderPicture({ ...fox, format })
@@ -205,7 +205,7 @@ describe('sandbox pictures: edits', () => {
     expect(await colourAt(picture, 0.02, 0.1)).to.equal(magenta)
   })
 
-  it('changes the light of a source when the prompt says no more', async () => {
+  it('changes the light of a source when the prompt names no objects', async () => {
     const source = await plain('#808080', 320, 240).png().toBuffer()
     const pictures = ['make it night', 'at sunset', 'better please'].map((prompt) =>
       renderPicture({ ...fox, prompt, sources: [source] }),
@@ -228,7 +228,7 @@ describe('sandbox pictures: edits', () => {
     expect(green).to.be.above(500)
   })
 
-  it('turns a source as its orientation says and takes grey, CMYK and 16-bit ones', async () => {
+  it('rotates a source by its orientation and accepts grey, CMYK and 16-bit pictures', async () => {
     const halves = { input: await plain('#00ff00', 200, 100).png().toBuffer(), left: 0, top: 0 }
     const sources = await Promise.all([
       plain('#c33', 400, 100)
@@ -244,7 +244,7 @@ describe('sandbox pictures: edits', () => {
     for (const source of sources) await renderPicture({ ...edit, sources: [source] })
     const turned = await renderPicture({ ...edit, sources: sources.slice(0, 1) })
     const [top, bottom] = [await colourAt(turned, 0.5, 0.2), await colourAt(turned, 0.5, 0.75)]
-    // The left half, which is green, comes to the top.
+    // The green left half is rotated to the top.
     expect((top >> 8) & 255).to.be.above(200)
     expect(top >> 16).to.be.below(60)
     expect(bottom >> 16).to.be.above(150)

@@ -14,7 +14,7 @@ const red = '#d8413a'
 const black = '#2e2e38'
 const blue = '#3f7fd0'
 
-/** What was read of a prompt: `2 cat #colour`, then places, the time and the colours. */
+/** The elements read from a prompt: `2 cat #colour`, then places, the time and the colours. */
 function read(prompt: string): string[] {
   const { things, places, time, colours } = readPrompt(prompt)
   return [
@@ -51,7 +51,7 @@ const prompt = fc.oneof(
 )
 const side = fc.integer({ min: 16, max: 400 })
 
-describe('what the sandbox reads in a prompt', () => {
+describe('elements that the sandbox reads from a prompt', () => {
   for (const [text, wanted] of Object.entries(cases)) {
     it(text === '' ? 'nothing' : text, () => {
       expect(read(text)).to.deep.equal(wanted)
@@ -67,7 +67,7 @@ describe('what the sandbox reads in a prompt', () => {
 describe('the pictures of the sandbox', function () {
   this.timeout(20_000)
 
-  it('are of the asked size and format for any prompt', () =>
+  it('have the requested size and format for any prompt', () =>
     fc.assert(
       fc.asyncProperty(
         prompt,
@@ -84,7 +84,7 @@ describe('the pictures of the sandbox', function () {
       { numRuns: 60 },
     ))
 
-  it('have no number that is none, and a bounded markup', () => {
+  it('have valid numbers and bounded markup', () => {
     fc.assert(
       fc.property(prompt, fc.nat(), side, side, (text, seed, width, height) => {
         const markup = drawScene({ prompt: text, seed, width, height, covered: 10 })
@@ -95,13 +95,13 @@ describe('the pictures of the sandbox', function () {
     )
   })
 
-  it('hold nothing of the prompt itself', () => {
+  it('contain no text of the prompt in their markup', () => {
     const prompt = 'a cat <script>alert(1)</script> </svg>'
     const markup = drawScene({ prompt, seed: 1, width: 200, height: 200, covered: 0 })
     expect(markup).to.not.include('script').and.to.not.include('</svg>')
   })
 
-  it('have the colour that was asked for, and another without', async () => {
+  it('have the requested colour', async () => {
     const share = async (text: string) => {
       const request = { prompt: text, seed: 3, width: 256, height: 256, format: 'png' as const }
       const { data } = await sharp(await renderPicture(request))
@@ -127,7 +127,7 @@ describe('the pictures of the sandbox', function () {
     expect(await brightness('a house at night')).to.be.below((await brightness('a house')) / 1.6)
   })
 
-  it('are abstract in the colours that are named, where nothing else is known', async () => {
+  it('are abstract in the named colours if the prompt names no objects', async () => {
     const mean = async (text: string) => {
       const request = { prompt: text, seed: 5, width: 128, height: 128, format: 'png' as const }
       const { channels } = await sharp(await renderPicture(request)).stats()
@@ -139,14 +139,14 @@ describe('the pictures of the sandbox', function () {
     expect(otherBlue).to.be.above(otherRed + 20)
   })
 
-  it('have each thing, drawn within its own height', () => {
+  it('contain each known object', () => {
     for (const name of Object.keys(kinds)) {
       const size = { width: 300, height: 300, covered: 20 }
       expect(drawScene({ prompt: `a ${name}`, seed: 1, ...size })).to.include('<g transform')
     }
   })
 
-  it('differ by seed in where things stand', () => {
+  it('place objects differently for each seed', () => {
     const scenes = [1, 2, 3, 4, 5, 6].map((seed) => {
       const size = { width: 512, height: 512, covered: 40 }
       return drawScene({ prompt: 'a red house by the sea', seed, ...size })

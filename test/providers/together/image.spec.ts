@@ -16,7 +16,7 @@ describe('Together, for pictures,', () => {
 
   const asked = () => vendors.doubles.together.calls.map(({ body }) => body)
 
-  it('is asked in its own words', async () => {
+  it('is asked in its format', async () => {
     await vendors.images({ model, prompt })
     expect(asked()).to.deep.equal([plain])
   })
@@ -28,21 +28,21 @@ describe('Together, for pictures,', () => {
     expect(await look(data[0]!.b64_json)).to.deep.include({ format: 'jpeg', width: 640 })
   })
 
-  it('is asked for its own formats; others are made here', async () => {
+  it('is asked for its own formats; the gateway converts to others', async () => {
     const png = await vendors.images({ model, prompt, output_format: 'png' })
     const webp = await vendors.images({ model, prompt, output_format: 'webp' })
     expect(asked()).to.deep.equal([{ ...plain, output_format: 'png' }, plain])
     expect([png.output_format, webp.output_format]).to.deep.equal(['png', 'webp'])
   })
 
-  it('is not sent what it does not take, which is told', async () => {
+  it('is not sent fields that it rejects, with a warning for each', async () => {
     const more = { quality: 'high', style: 'natural', user: 'u-1', moderation: 'low' }
     const { warnings = [] } = await vendors.images({ model, prompt, ...more })
     expect(asked()).to.deep.equal([plain])
     expect(warnings.map(({ param }) => param)).to.have.members(Object.keys(more))
   })
 
-  it('is sent one input picture, and no more', async () => {
+  it('is sent at most one input picture', async () => {
     const images = [{ image_url: pixel }]
     await vendors.images({ model, prompt, images })
     expect(asked()).to.deep.equal([{ ...plain, image_url: pixel }])
@@ -55,7 +55,7 @@ describe('Together, for pictures,', () => {
     expect(message).to.equal(`${model} takes at most 1 input image.`)
   })
 
-  it('makes several in calls of one', async () => {
+  it('makes several pictures in calls of one', async () => {
     const { data } = await vendors.images({ model, prompt, n: 3 })
     expect(data).to.have.length(3)
     expect(asked()).to.deep.equal([plain, plain, plain])

@@ -9,7 +9,7 @@ describe('the parts of many streams', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
   afterEach(() => mock.timers.reset())
 
-  /** With so many streams open; each part notes its name when its turn comes. */
+  /** Coalescing with open streams; each part records its name when it is flushed. */
   const open = (streams: number, options: Partial<typeof limits> = {}) => {
     const coalescing = coalesceStreams({ ...limits, ...options })
     for (let count = 0; count < streams; count += 1) coalescing.opened()
@@ -17,7 +17,7 @@ describe('the parts of many streams', () => {
     return { coalescing, gone, arrives: (part: string) => coalescing.next(() => gone.push(part)) }
   }
 
-  it('wait for each other, and go in the order they came', () => {
+  it('wait for each other, and are flushed in order', () => {
     const { gone, arrives } = open(3)
     arrives('one')
     mock.timers.tick(6)
@@ -28,7 +28,7 @@ describe('the parts of many streams', () => {
     expect(gone).to.deep.equal(['one', 'two'])
   })
 
-  it('wait anew behind each other', () => {
+  it('wait again after a flush', () => {
     const { gone, arrives } = open(3)
     arrives('one')
     mock.timers.tick(10)
@@ -39,7 +39,7 @@ describe('the parts of many streams', () => {
     expect(gone).to.deep.equal(['one', 'two'])
   })
 
-  it('that arrive while others go wait for the next turn', () => {
+  it('that arrive during a flush wait for the next one', () => {
     const { coalescing, gone, arrives } = open(3)
     coalescing.next(() => arrives('late'))
     mock.timers.tick(10)
@@ -52,7 +52,7 @@ describe('the parts of many streams', () => {
     ['there are few streams', 2, {}],
     ['the interval is 0', 3, { intervalMs: 0 }],
   ] as const) {
-    it(`wait for nothing but this turn when ${why}`, async () => {
+    it(`wait only for a microtask when ${why}`, async () => {
       const { gone, arrives } = open(streams, options)
       arrives('one')
       expect(gone).to.deep.equal([])
@@ -61,7 +61,7 @@ describe('the parts of many streams', () => {
     })
   }
 
-  it('do not wait any more when the other streams are over', async () => {
+  it('stop waiting when other streams are closed', async () => {
     const { coalescing, gone, arrives } = open(3)
     coalescing.closed()
     arrives('one')

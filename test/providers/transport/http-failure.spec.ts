@@ -30,9 +30,9 @@ function refusal(
   }
   return undefined
 }
-const told = (complaint: Complaint) => JSON.stringify({ error: complaint })
+const bodyOf = (complaint: Complaint) => JSON.stringify({ error: complaint })
 
-describe('how long an upstream asks to wait', () => {
+describe('the retry delay of an upstream', () => {
   const at = (time: string) => `Wed, 21 Oct 2015 ${time} GMT`
   const dated = (time: string) => ({ date: at(time) })
   const cases: { headers: Headers; seconds: number | undefined }[] = [
@@ -51,7 +51,7 @@ describe('how long an upstream asks to wait', () => {
     { headers: { ...dated('07:28:00'), 'retry-after': at('07:20:00') }, seconds: 0 },
   ]
   for (const { headers, seconds } of cases) {
-    it(`is ${seconds ?? 'not told'} by ${JSON.stringify(headers)}`, () => {
+    it(`is ${seconds ?? 'unknown'} by ${JSON.stringify(headers)}`, () => {
       expect(retryAfterSeconds({ status: 429, headers })).to.equal(seconds)
     })
   }
@@ -92,15 +92,15 @@ describe("an upstream's refusal", () => {
     })
   }
 
-  it('says what the upstream said, and which parameter it was about', () => {
-    const error = refusal([told({ message: 'Too bright.', param: 'size' })], 400, {
+  it('has the upstream’s message and parameter', () => {
+    const error = refusal([bodyOf({ message: 'Too bright.', param: 'size' })], 400, {
       'retry-after': '3',
     })
     expect(error).to.include({ message: 'Too bright.', param: 'size', retryAfterSeconds: 3 })
   })
 
   it('is read from pieces, wherever they are cut', () => {
-    const text = told({ message: 'Größe passt nicht.' })
+    const text = bodyOf({ message: 'Größe passt nicht.' })
     fc.assert(
       fc.property(fc.nat({ max: Buffer.byteLength(text) }), (at) => {
         const bytes = Buffer.from(text)
@@ -111,7 +111,7 @@ describe("an upstream's refusal", () => {
   })
 
   for (const body of ['', '<html>no</html>', 'null', '[]', '"text"', '{"error":null}', '{"a":1}']) {
-    it(`is told by its status when its body is ${body || 'empty'}`, () => {
+    it(`has a message with its status when its body is ${body || 'empty'}`, () => {
       expect(refusal([body], 500)).to.include({ message: 'The provider answered 500.' })
     })
   }
@@ -123,15 +123,15 @@ describe("an upstream's refusal", () => {
     'missing_required_parameter',
   ]) {
     it(`keeps the code ${code}`, () => {
-      const error = refusal([told({ message: 'No.', code, param: 'top_p' })])
+      const error = refusal([bodyOf({ message: 'No.', code, param: 'top_p' })])
       expect(error).to.include({ kind: 'rejected', code, param: 'top_p' })
     })
   }
 
-  it('has a code of its own for nothing else', () => {
-    const error = refusal([told({ message: 'No.', code: 'invalid_image' })])
+  it('has no other code of the vendor', () => {
+    const error = refusal([bodyOf({ message: 'No.', code: 'invalid_image' })])
     expect(error).to.include({ kind: 'rejected', code: 'invalid_value' })
-    const late = refusal([told({ message: 'No.', code: 'unsupported_value' })], 503)
+    const late = refusal([bodyOf({ message: 'No.', code: 'unsupported_value' })], 503)
     expect(late).to.include({ kind: 'overloaded', code: 'provider_error' })
   })
 
@@ -162,7 +162,7 @@ describe("an upstream's refusal", () => {
   for (const complaint of tooLong) {
     it(`is of the kind context_length when it says ${JSON.stringify(complaint)}`, () => {
       for (const status of [400, 413, 422]) {
-        const error = refusal([told(complaint)], status)
+        const error = refusal([bodyOf(complaint)], status)
         expect(error).to.include({ kind: 'context_length', code: 'context_length_exceeded' })
       }
     })
@@ -175,21 +175,21 @@ describe("an upstream's refusal", () => {
     'Rate limit reached: too many tokens a minute.',
   ]) {
     it(`is of another kind when it says ${message}`, () => {
-      expect(refusal([told({ message })])).to.include({ kind: 'rejected' })
+      expect(refusal([bodyOf({ message })])).to.include({ kind: 'rejected' })
     })
   }
 
-  it('is no long conversation when the vendor is too busy or wants money', () => {
+  it('is not context_length when the status is 429 or 402', () => {
     const message = 'Please reduce the length of the messages or completion.'
-    expect(refusal([told({ message })], 429)).to.include({ kind: 'rate_limited' })
-    expect(refusal([told({ message })], 402)).to.include({ kind: 'out_of_credit' })
+    expect(refusal([bodyOf({ message })], 429)).to.include({ kind: 'rate_limited' })
+    expect(refusal([bodyOf({ message })], 402)).to.include({ kind: 'out_of_credit' })
   })
 
-  it('never holds a key of ours, however the message is put together', () => {
+  it('never contains an API key, whatever the message', () => {
     const part = fc.oneof(fc.constantFrom(...secrets), fc.string({ maxLength: 300 }))
     fc.assert(
       fc.property(fc.array(part, { maxLength: 6 }), (parts) => {
-        const message = refusal([told({ message: parts.join('') })])!.message
+        const message = refusal([bodyOf({ message: parts.join('') })])!.message
         for (const secret of secrets) {
           expect(message).to.not.include(secret)
         }
@@ -198,13 +198,13 @@ describe("an upstream's refusal", () => {
     )
   })
 
-  it('leaves no half of a key where the message is shortened', () => {
-    const { message } = refusal([told({ message: 'x'.repeat(495) + secrets[0]! })])!
+  it('leaves no part of a key where the message is truncated', () => {
+    const { message } = refusal([bodyOf({ message: 'x'.repeat(495) + secrets[0]! })])!
     expect(message).to.not.include('sk-')
   })
 
-  it('is not kept beyond its first 64 KiB', () => {
-    const long = told({ message: 'x'.repeat(100_000) })
+  it('is read up to 64 KiB', () => {
+    const long = bodyOf({ message: 'x'.repeat(100_000) })
     expect(refusal([long])).to.include({ message: 'The provider answered 400.' })
     const pieces = long.match(/.{1,1000}/g)!
     expect(refusal(pieces)).to.include({ message: 'The provider answered 400.' })

@@ -47,7 +47,7 @@ const rows: [string, string][] = [
   ['<html><body>secret</body></html>', ''],
 ]
 
-describe("a vendor's words, as a caller may read them", () => {
+describe("a vendor's message, cleaned for callers", () => {
   for (const [words, plain] of rows) {
     it(`are ${plain || 'nothing'} of ${JSON.stringify(words)}`, () => {
       expect(plainWords(words)).to.equal(plain)
@@ -63,7 +63,7 @@ describe("a vendor's words, as a caller may read them", () => {
     )
   })
 
-  it('never hold an address of a network inside, wherever it stands', () => {
+  it('never contain a private address, wherever it is', () => {
     const inside = fc.constantFrom(
       '10.1.2.3',
       '192.168.0.9',
@@ -89,7 +89,7 @@ describe("a vendor's words, as a caller may read them", () => {
     '/a'.repeat(30_000),
     '<h1'.repeat(20_000),
   ]) {
-    it(`are read in no time, even of ${words.slice(0, 6)}…`, () => {
+    it(`are cleaned quickly, even of ${words.slice(0, 6)}…`, () => {
       expect(cpuMs(() => plainWords(words))).to.be.lessThan(500)
     })
   }
@@ -116,7 +116,7 @@ describe("a vendor's texts of any length", () => {
   ]
 
   for (const part of parts) {
-    it(`are read in no time, of ${JSON.stringify(part)}`, () => {
+    it(`are cleaned quickly, of ${JSON.stringify(part)}`, () => {
       const text = part.repeat(65_536 / part.length)
       const texts = Array.from({ length: 100 }, (_, at) => text.slice(at))
       const ms = cpuMs(() => {

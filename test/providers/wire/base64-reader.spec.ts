@@ -6,7 +6,7 @@ import { base64Reader, type SplicedJson } from '../../../src/providers/wire/base
 
 const key = 'b64_json'
 const base64 = fc.base64String({ maxLength: 200 })
-/** Anything that JSON can hold, among it the key as a value and as part of texts and names. */
+/** Any JSON, including the key as a value and as part of texts and names. */
 const other = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -23,7 +23,7 @@ const other = fc.letrec((tie) => ({
 })).value
 const wire = fc.tuple(other, fc.constantFrom(0, 1, '\t', 3), fc.boolean()).map(format)
 
-/** As different encoders write it: compact or spaced, and with slashes escaped or not. */
+/** JSON in the forms of different encoders: compact or indented, with slashes escaped or not. */
 function format([value, indent, escapeSlashes]: [unknown, string | number, boolean]): Buffer {
   const text = JSON.stringify({ body: value }, null, indent)
   return Buffer.from(escapeSlashes ? text.replaceAll('/', '\\/') : text)
@@ -48,7 +48,7 @@ function read(pieces: readonly Buffer[]): SplicedJson {
   return reader.finish()
 }
 
-/** Puts the texts back where their marks stand. */
+/** Puts the texts back in place of their references. */
 function whole({ json, texts }: SplicedJson): unknown {
   const put = (value: unknown, name?: string): unknown => {
     if (name === key && typeof value === 'string') {
@@ -74,7 +74,7 @@ function failure(run: () => unknown): ProviderFailure {
 }
 
 describe('JSON with pictures inside, in pieces', () => {
-  it('is what JSON.parse makes of it, wherever it is cut', () => {
+  it('equals the result of JSON.parse, wherever it is cut', () => {
     fc.assert(
       fc.property(wire, fc.array(fc.nat(), { maxLength: 12 }), (bytes, positions) => {
         expect(whole(read(cut(bytes, positions)))).to.deep.equal(JSON.parse(bytes.toString()))
@@ -92,7 +92,7 @@ describe('JSON with pictures inside, in pieces', () => {
     )
   })
 
-  it('keeps the texts of pictures out of what is parsed', () => {
+  it('replaces the texts of pictures before parsing', () => {
     const pictures = ['AAAA'.repeat(100_000), 'BB//'.repeat(50_000)]
     const body = { created: 1, data: pictures.map((text) => ({ [key]: text })) }
     const { json, texts } = read([Buffer.from(JSON.stringify(body))])
@@ -100,13 +100,13 @@ describe('JSON with pictures inside, in pieces', () => {
     expect(texts.map((pieces) => Buffer.concat(pieces).toString())).to.deep.equal(pictures)
   })
 
-  it('passes a text on as the bytes that came, without a copy', () => {
+  it('returns a text as the received bytes, without a copy', () => {
     const bytes = Buffer.from(`{"${key}":"QUJD"}`)
     const [text] = read([bytes]).texts
     expect(text![0]!.buffer).to.equal(bytes.buffer)
   })
 
-  it('has no text where the key stands without one, or not at all', () => {
+  it('has no text if the key has none or is missing', () => {
     for (const text of [
       '{}',
       `{"${key}":null}`,
@@ -121,7 +121,7 @@ describe('JSON with pictures inside, in pieces', () => {
     }
   })
 
-  it('is malformed when it is cut off, wherever', () => {
+  it('is malformed when it is truncated, wherever', () => {
     fc.assert(
       fc.property(wire, fc.nat(), (bytes, at) => {
         const part = bytes.subarray(0, at % bytes.length)
@@ -142,7 +142,7 @@ describe('JSON with pictures inside, in pieces', () => {
     })
   }
 
-  it('tells nothing of the bytes that are no JSON', () => {
+  it('does not quote bytes that are not JSON', () => {
     const { message } = failure(() => parseJson(Buffer.from('<html>secret</html>')))
     expect(message).to.not.include('secret')
   })

@@ -61,7 +61,7 @@ const wires: Wire[] = [
   },
 ]
 
-/** An answer that arrives in these pieces, each in a turn of its own. */
+/** An answer that arrives in these pieces, each in its own microtask. */
 function answerOf(pieces: readonly Buffer[]): OpenAnswer {
   let aborted: ProviderFailure | undefined
   return {
@@ -85,7 +85,7 @@ function answerOf(pieces: readonly Buffer[]): OpenAnswer {
   }
 }
 
-/** What a caller gets of a stream in these pieces. */
+/** The deltas and the end that a caller receives for a stream in these pieces. */
 async function receive({ start }: Wire, pieces: readonly Buffer[]) {
   const written: Buffer[] = []
   const sink = { write: (piece: Buffer) => written.push(piece) > 0, onDrain: () => undefined }
@@ -113,7 +113,7 @@ const spokenThings: fc.Arbitrary<Spoken> = fc.record(
   {
     text: fc.array(text, { minLength: 1, maxLength: 6 }),
     reasoning: fc.array(text, { minLength: 1, maxLength: 3 }),
-    // Of two with one id the second gets another by chance.
+    // Of two calls with the same id the second one gets a random id.
     calls: fc.uniqueArray(
       fc.record({ id: fc.stringMatching(/^call_[a-z]{3}$/), name: fc.constant('look'), args }),
       { maxLength: 2, selector: ({ id }) => id },
@@ -125,7 +125,7 @@ const lengths = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLen
 
 for (const wire of wires) {
   describe(`a stream of ${wire.name}`, () => {
-    it('gives the same deltas wherever it is cut', () =>
+    it('yields the same deltas wherever it is cut', () =>
       fc.assert(
         fc.asyncProperty(spokenThings, lengths, async (spoken, pieces) => {
           const bytes = Buffer.from(wire.events(spoken).join(''))
@@ -138,7 +138,7 @@ for (const wire of wires) {
         { numRuns: 60 },
       ))
 
-    it('gives all that came before an error, and then the error', () =>
+    it('delivers all chunks before an error, and then the error', () =>
       fc.assert(
         fc.asyncProperty(lengths, async (pieces) => {
           const events = wire.events({ text: ['one', 'two'] })
@@ -151,7 +151,7 @@ for (const wire of wires) {
         { numRuns: 40 },
       ))
 
-    it('rests while the caller takes no more', async () => {
+    it('pauses while the caller’s sink is full', async () => {
       const bytes = Buffer.from(wire.events({ text: ['one', 'two', 'three'] }).join(''))
       const answer = answerOf(cut(bytes, [64]))
       const calls: string[] = []
@@ -169,7 +169,7 @@ for (const wire of wires) {
       expect(calls).to.deep.equal(['pause', 'resume'])
     })
 
-    it('is broken off when it ends too early', async () => {
+    it('fails when it ends too early', async () => {
       const events = wire.events({ text: ['one', 'two'] })
       const last = events.findIndex((event) => event.includes('two'))
       const { deltas, end } = await receive(wire, [Buffer.from(events.slice(0, last + 1).join(''))])
@@ -177,7 +177,7 @@ for (const wire of wires) {
       expect(deltas.length).to.be.greaterThan(1)
     })
 
-    it('refuses an event that is larger than an answer may be', async () => {
+    it('refuses an event above the size limit', async () => {
       const huge = `data: {"a":"${'x'.repeat(limits.jsonBytesMax)}`
       const { end } = await receive(wire, cut(Buffer.from(huge), [65_536]))
       expect(end).to.equal('malformed')
@@ -186,12 +186,12 @@ for (const wire of wires) {
 }
 
 describe('a stream of Gemini', () => {
-  it('is an error of content when the prompt is blocked', async () => {
+  it('is a content policy error when the prompt is blocked', async () => {
     const blocked = 'data: {"promptFeedback":{"blockReason":"SAFETY"}}\n\n'
     expect((await receive(wires[2]!, [Buffer.from(blocked)])).end).to.equal('content_policy')
   })
 
-  it('says that it was cut short for its content', async () => {
+  it('ends with content_filter when the answer is blocked', async () => {
     const events = geminiEvents({ text: ['one'], end: 'content_filter' }, 'gemini-3.5-flash')
     const { deltas } = await receive(wires[2]!, [Buffer.from(events.join(''))])
     expect(deltas.at(-1)).to.include({ finish_reason: 'content_filter' })

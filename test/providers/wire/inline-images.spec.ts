@@ -35,13 +35,13 @@ const turn = {
   traceHeaders: undefined,
 }
 
-/** An endpoint that keeps what it is sent and answers nothing. */
+/** An endpoint that records requests and never answers. */
 function endpointWith(readSources: ReadSources): { endpoint: Endpoint; sent: UpstreamRequest[] } {
   const sent: UpstreamRequest[] = []
   const dispatch: Dispatch = (asked, receiver) => {
     sent.push(asked)
     receiver.start({ pause: () => undefined, resume: () => undefined, abort: () => undefined })
-    receiver.error(new Error('Nobody is there.'))
+    receiver.error(new Error('The connection failed.'))
   }
   const limits = {
     headersTimeoutMs: 1,
@@ -70,8 +70,8 @@ const builders = {
 }
 
 for (const [name, build] of Object.entries(builders)) {
-  describe(`an image by its address, for ${name}`, () => {
-    it('is fetched before it is sent, and named by its parameter', async () => {
+  describe(`an image by URL, for ${name}`, () => {
+    it('is fetched with its parameter before the request is sent', async () => {
       const asked: string[] = []
       const { endpoint, sent } = endpointWith((images) => {
         asked.push(...images.map(({ address: url, param }) => `${param} ${url}`))
@@ -88,7 +88,7 @@ for (const [name, build] of Object.entries(builders)) {
       expect(body).not.to.contain(address)
     })
 
-    it('is told of when it cannot be fetched, and nobody is asked', async () => {
+    it('fails the call if it cannot be fetched, without a request', async () => {
       const refusal = new GatewayError('image_fetch_failed', 'No.', { param: 'messages' })
       const { endpoint, sent } = endpointWith(() => Promise.reject(refusal))
       const chat = build(endpoint).chat!.prepare(request, routeOf('own'))

@@ -30,38 +30,38 @@ describe('xAI, for pictures,', () => {
     options: [
       { name: 'for three pictures in one call', body: { n: 3 }, wire: { n: 3 } },
       {
-        name: 'for the nearest ratio and class in the place of pixels, which is told',
+        name: 'with the nearest aspect ratio and size class instead of pixels, with a warning',
         body: { size: '1536x1024' },
         wire: { aspect_ratio: '3:2', resolution: '2k' },
         warnings: ['size'],
       },
       {
-        name: 'for the smaller class where it is large enough',
+        name: 'with the smaller size class if it is large enough',
         body: { size: '1024x1024' },
         wire: { aspect_ratio: '1:1' },
         warnings: ['size'],
       },
-      { name: 'for a quality', body: { quality: 'low' }, wire: { quality: 'low' } },
-      { name: 'for no quality when it is auto', body: { quality: 'auto' } },
+      { name: 'with a quality', body: { quality: 'low' }, wire: { quality: 'low' } },
+      { name: 'without quality for auto', body: { quality: 'auto' } },
       {
-        name: 'for nothing when it has no such quality',
+        name: 'never with a quality that it lacks',
         body: { quality: 'high' },
         refused: { code: 'invalid_value', param: 'quality' },
       },
-      { name: 'for no background, since all are opaque', body: { background: 'opaque' } },
+      { name: 'without background, since all are opaque', body: { background: 'opaque' } },
       {
-        name: 'for nothing when the background is to be transparent',
+        name: 'never for a transparent background',
         body: { background: 'transparent' },
         refused: { code: 'model_capability_mismatch', param: 'background' },
       },
-      { name: 'for no format, since it makes JPEGs', body: { output_format: 'png' } },
-      { name: 'for its own moderation', body: { moderation: 'auto' } },
+      { name: 'without a format, since it makes JPEGs', body: { output_format: 'png' } },
+      { name: 'without the default moderation', body: { moderation: 'auto' } },
       {
-        name: 'for no other moderation, which is told',
+        name: 'without another moderation, with a warning',
         body: { moderation: 'low' },
         warnings: ['moderation'],
       },
-      { name: 'for whom', body: { user: 'u-1' }, wire: { user: 'u-1' } },
+      { name: 'with the end user', body: { user: 'u-1' }, wire: { user: 'u-1' } },
     ],
     failures: [
       { name: 'moderated', kind: 'content_policy' },
@@ -70,7 +70,7 @@ describe('xAI, for pictures,', () => {
     ],
   })
 
-  describe('for edits and placeholders', () => {
+  describe('in edits and with placeholders', () => {
     let vendors: ImageVendors
     before(async () => (vendors = await startImageVendors({ vendors: ['xai'] })))
     beforeEach(() => vendors.reset())
@@ -101,7 +101,7 @@ describe('xAI, for pictures,', () => {
       })
     })
 
-    it('fails as unsafe when one of several is a placeholder, and costs the one that was made', async () => {
+    it('fails as unsafe when one of several pictures is a placeholder, and charges the other', async () => {
       const base64 = (await paint({ width: 64, height: 64, format: 'jpeg', number: 1 })).toString(
         'base64',
       )
@@ -114,7 +114,7 @@ describe('xAI, for pictures,', () => {
       expect(rows.at(-1)).to.include({ outcome: 'failed', cost_nano_usd: 20_000_000, images: 1 })
     })
 
-    it('makes the asked pixels of what it made', async () => {
+    it('gets the requested size by fitting its picture', async () => {
       const { data, size, warnings } = await vendors.images({ model, prompt, size: '800x450' })
       expect(size).to.equal('800x450')
       expect(await look(data[0]!.b64_json)).to.include({ width: 800, height: 450 })
@@ -128,7 +128,7 @@ describe('xAI, for pictures,', () => {
       ])
     })
 
-    it('takes class and ratio in a chat, and names its own when there is no such one', async () => {
+    it('accepts size class and aspect ratio in a chat, and lists its own for an unknown value', async () => {
       const messages = [{ role: 'user', content: prompt }]
       const ask = (image_config: object) =>
         vendors.post('/v1/chat/completions', { model, messages, image_config })

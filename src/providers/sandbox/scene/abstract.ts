@@ -15,7 +15,7 @@ const palettes: readonly [Palette, ...Palette[]] = [
   ['#1f0a20', '#e8553f', '#b23a48', '#ffb04a'],
 ]
 
-/** Draws an abstract picture in the named colours, as many as there are, and those of a palette. */
+/** Draws an abstract picture in the prompt's colours, completed with those of a palette. */
 export function drawAbstract(stage: Stage, named: readonly string[]): string {
   const { width, height, shapes, chance } = stage
   const palette = chance.pick(palettes)

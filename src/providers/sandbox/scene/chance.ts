@@ -9,7 +9,7 @@ export type Chance = {
 
 const chanceBytes = 8192
 
-/** Gives the random source that a prompt and a seed determine. */
+/** A random source seeded with a prompt and a number. */
 export function chanceFrom(prompt: string, seed: number): Chance {
   const bytes = createHash('shake256', { outputLength: chanceBytes })
     .update(`${seed}\n`)

@@ -12,7 +12,9 @@ import {
   stroke,
 } from './svg.ts'
 
-/** Draws the sky with its sun, moon, stars and clouds; gives where the light stands. */
+/**
+ * Draws the sky with its sun, moon, stars and clouds; returns the x position of the sun or moon.
+ */
 export function drawSky(stage: Stage): number {
   const { width, horizon, short, time, sky, chance, shapes } = stage
   const isNight = time === 'night'
@@ -122,7 +124,7 @@ export function drawHills(stage: Stage): void {
   }
 }
 
-/** Water from the horizon down, with the light on it. */
+/** Draws water from the horizon down, with the reflected light. */
 export function drawSea(stage: Stage, lightX: number): void {
   const { width, height, horizon, short, time, sky, lit, chance, shapes } = stage
   const far = mix(lit('#3a86ad', 0.45), sky[2], 0.3)
@@ -147,7 +149,7 @@ export function drawSea(stage: Stage, lightX: number): void {
   )
 }
 
-/** Land in front of the water; gives the height of its upper edge. */
+/** Draws land in front of the water; returns the y position of its upper edge. */
 export function drawShore(stage: Stage): number {
   const { width, height, horizon, base, short, lit, chance, shapes } = stage
   const top = horizon + (base - horizon) * 0.5
@@ -165,7 +167,7 @@ export function drawShore(stage: Stage): number {
   return top
 }
 
-/** The sea from within, for fish. */
+/** Draws an underwater background for fish. */
 export function drawUnderwater(stage: Stage): void {
   const { width, height, short, lit, chance, shapes } = stage
   const colours = ['#7fd0e0', '#2f8fb5', '#14496e'].map((colour) => lit(colour))

@@ -1,4 +1,6 @@
-/** What the sandbox draws, with the English words for it; plurals in s, es, ies and ves are found. */
+/**
+ * Objects that the sandbox draws, with their English words; plurals in s, es, ies and ves match.
+ */
 const thingWords = {
   house: 'house home cottage cabin hut barn farm',
   lighthouse: 'lighthouse',
@@ -78,12 +80,12 @@ const endings = [
 ] as const
 
 function index<Name extends string>(words: Record<Name, string>): ReadonlyMap<string, Name> {
-  // Object.keys gives strings; these are the names of the table.
+  // Object.keys returns strings; these are the keys of the table.
   const names = Object.keys(words) as Name[]
   return new Map(names.flatMap((name) => words[name].split(' ').map((word) => [word, name])))
 }
 
-/** Reads a prompt: a colour or a number belongs to the noun that follows it within three words. */
+/** Reads a prompt; a colour or a number applies to a noun at most three words after it. */
 export function readPrompt(prompt: string): Idea {
   const idea: Idea = { things: [], places: new Set(), time: undefined, colours: [] }
   let colour: string | undefined

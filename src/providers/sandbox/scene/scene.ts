@@ -17,11 +17,11 @@ import { kinds, type Pen } from './things.ts'
 type Request = PictureSize & {
   prompt: string
   seed: number
-  /** The height at the bottom that the caption covers. */
+  /** The height of the caption at the bottom. */
   covered: number
 }
 
-/** The band of a picture in which things stand, from the far edge to the near one. */
+/** The vertical range in which objects stand, from the far edge to the near one. */
 type Band = { top: number; bottom: number }
 
 const drawnMax = 24
@@ -31,7 +31,7 @@ const washes = {
   night: ['#081034', '#2a356e', 0.62],
 } as const
 
-/** Draws what a prompt names as SVG markup that fills the size; else an abstract picture. */
+/** Draws the prompt's objects as SVG markup that fills the size, or else an abstract picture. */
 export function drawScene({ prompt, seed, ...size }: Request): string {
   const chance = chanceFrom(prompt, seed)
   const { things, places, time, colours } = readPrompt(prompt)
@@ -61,7 +61,7 @@ export function drawScene({ prompt, seed, ...size }: Request): string {
   return markupOf(stage)
 }
 
-/** Draws what a prompt adds to a picture: a light, and things in front. */
+/** Draws the changes of an edit: a tint, and objects in the foreground. */
 export function drawEdit({ prompt, seed, ...size }: Request): string {
   const chance = chanceFrom(prompt, seed)
   const { things, time, colours } = readPrompt(prompt)
@@ -77,7 +77,7 @@ export function drawEdit({ prompt, seed, ...size }: Request): string {
   return markupOf(stage)
 }
 
-/** Draws things side by side, the far ones first. */
+/** Draws objects side by side, distant ones first. */
 function drawThings(stage: Stage, things: readonly Thing[], { top, bottom }: Band): void {
   const { width, short, chance, time, lit, shapes } = stage
   const all = things

@@ -2,13 +2,13 @@ import type { Chance } from './chance.ts'
 import type { Time } from './read-prompt.ts'
 import { mix, round, type PictureSize } from './svg.ts'
 
-/** A picture while it is drawn. */
+/** The state of a picture while it is drawn. */
 export type Stage = PictureSize & {
-  /** The shorter side; shapes are sized by it, so that extreme ratios look alike. */
+  /** The shorter side; shapes scale with it, so that extreme ratios look alike. */
   short: number
-  /** Where the ground meets the sky. */
+  /** The y position where ground and sky meet. */
   horizon: number
-  /** Where the nearest things stand, above the caption. */
+  /** The y position of the nearest objects, above the caption. */
   base: number
   time: Time
   /** The colours of the sky, from the top to the horizon. */
@@ -34,7 +34,7 @@ const hazeMax = 0.6
 
 type Setting = PictureSize & { time: Time; chance: Chance; covered: number }
 
-/** An empty picture; `covered` is the height at the bottom that the caption covers. */
+/** An empty picture; `covered` is the height of the caption at the bottom. */
 export function openStage({ width, height, time, chance, covered }: Setting): Stage {
   const short = Math.min(width, height)
   const base = height - covered - short * 0.045
@@ -46,7 +46,7 @@ export function openStage({ width, height, time, chance, covered }: Setting): St
   return { width, height, short, base, horizon, time, sky, lit, chance, gradients: [], shapes: [] }
 }
 
-/** The markup of a picture that is drawn. */
+/** The SVG markup of a finished picture. */
 export function markupOf({ gradients, shapes }: Pick<Stage, 'gradients' | 'shapes'>): string {
   return `<defs>${gradients.join('')}</defs>${shapes.join('')}`
 }

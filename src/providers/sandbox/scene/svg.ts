@@ -5,7 +5,7 @@ export function round(value: number): number {
   return Math.round(value * 100) / 100
 }
 
-/** A colour between two, `#rrggbb`; a share of 0 is the first one. */
+/** Mixes two colours (`#rrggbb`); a share of 0 is the first colour. */
 export function mix(from: string, to: string, share: number): string {
   const channels = [1, 3, 5].map((offset) => {
     const start = Number.parseInt(from.slice(offset, offset + 2), 16)
@@ -74,7 +74,7 @@ export function stroke(data: string, colour: string, width: number, opacity = 1)
 
 type Place = { x: number; y: number; scale: number; flip?: boolean }
 
-/** Markup that was drawn around its own origin, at its place in the picture. */
+/** Moves markup that was drawn around the origin to its position in the picture. */
 export function placed(markup: string, { x, y, scale, flip = false }: Place): string {
   const sizes = flip ? `${round(-scale)} ${round(scale)}` : round(scale)
   return `<g transform="translate(${round(x)} ${round(y)}) scale(${sizes})">${markup}</g>`

@@ -2,19 +2,19 @@ import type { Chance } from './chance.ts'
 import type { ThingName } from './read-prompt.ts'
 import { circle, darker, ellipse, lighter, path, polygon, rect, stroke } from './svg.ts'
 
-/** What a drawing is drawn with. */
+/** Colours and randomness for one drawing. */
 export type Pen = {
-  /** The colour that was asked for, in the light of the picture; else the drawing's own. */
+  /** The requested colour in the picture's light, or else the drawing's own. */
   main(own: string): string
-  /** Another colour in the light of the picture. */
+  /** Another colour in the picture's light. */
   tone(colour: string): string
   isColoured: boolean
-  /** The colour of a window: lit in the dark. */
+  /** The colour of windows, which are lit at night. */
   window: string
   chance: Chance
 }
 
-/** Draws a thing around the origin: it stands on y 0, reaches up to y -100 and is at most as wide. */
+/** Draws an object around the origin: it stands at y 0, and is at most 100 high and 100 wide. */
 type Drawing = (pen: Pen) => string
 
 const ink = '#26222e'
@@ -175,11 +175,11 @@ const fish: Drawing = (pen) => {
 
 type Kind = {
   draw: Drawing
-  /** Its height as a share of the picture's shorter side. */
+  /** Its height as a fraction of the picture's shorter side. */
   size: number
-  /** Where it stands between the horizon (0) and the lower edge (1). */
+  /** Its position between the horizon (0) and the lower edge (1). */
   depth: number
-  /** What swims makes the scene a sea. */
+  /** Whether it needs water: the scene becomes a sea. */
   swims?: boolean
 }
 
