@@ -152,7 +152,7 @@ function createTargets(
 }
 
 const reload =
-  'A gateway that runs reads .env again on SIGHUP, and by "Reload the settings" of the dashboard.'
+  'A running gateway reloads .env on SIGHUP or by "Reload the settings" in the dashboard.'
 
 function notConfigured(
   { row }: Model,
