@@ -4,28 +4,31 @@ import type { EventSink } from '../core/chat/chat.ts'
 import { codedBytesMin, encode, preferredCoding } from './content-coding.ts'
 import { eventWriter, holdUnread, readerOf } from './event-writer.ts'
 
-/** What a handler answers with; `send` writes it. */
+/** The answer of a handler; `send` writes it. */
 export type Answer = {
   status: number
   headers?: Record<string, string>
-  /** Sent as JSON; a string is JSON text already. */
+  /** Sent as JSON. A string is JSON text already. */
   json?: object | string
   /**
-   * Whether its JSON is compressed where it is long and the client takes that. Only where nothing in it is a
-   * secret: beside what somebody else can put into it, its length would tell of it (BREACH).
+   * Allows compression of long JSON if the client accepts it. Set it only for bodies without
+   * secrets: the compressed length of a body that mixes secrets with client input leaks them
+   * (BREACH).
    */
   mayBeCoded?: true
-  /** Sent as they are; `headers` must have the content type. */
+  /** Sent verbatim; `headers` must have the content type. */
   pieces?: readonly (string | Buffer)[]
-  /** The pieces are there anyway: while they wait for a slow reader, nothing is held for them. */
+  /**
+   * The pieces are kept in memory anyway (static files), so no memory is counted for a slow reader.
+   */
   shared?: true
-  /** Writes server-sent events to the sink; resolves with the last ones when the stream ends. */
+  /** Writes server-sent events to the sink; resolves with the last events when the stream ends. */
   events?: (sink: EventSink) => Promise<Buffer | undefined>
-  /** Whether a stream that has ended broke off. */
+  /** Whether the stream ended with an error. */
   brokenOff?: () => boolean
-  /** Sent as it comes, as fast as the client reads; `headers` must have the content type. */
+  /** Sent at the speed of the client; `headers` must have the content type. */
   stream?: AsyncIterable<string>
-  /** The stream stays open for notifications: it does not count as a request in work. */
+  /** The stream stays open for notifications; it does not count as a request in work. */
   held?: true
 }
 
@@ -34,17 +37,17 @@ const ping = Buffer.from(': ping\n\n')
 type SendOptions = {
   requestId: string
   pingIntervalMs: number
-  /** Holds what the client has not read yet, and nothing else any more. */
+  /** Counts the bytes that the client has not read yet. */
   hold: Hold
-  /** Aborted when the key of the request ends. */
+  /** Aborted when the API key of the request is revoked or expires. */
   ending?: AbortSignal | undefined
-  /** A JSON answer is written at once; its end, which may close the connection, waits for this. */
+  /** The JSON is written at once, and the response ends when this resolves. */
   requestRead?: Promise<void> | undefined
 }
 
 /**
- * Writes an answer. Returns a promise for what is compressed, and for streams, which resolves at the
- * stream's end, also when the client disconnects before.
+ * Writes an answer. For streams and compressed answers it returns a promise, which resolves at the
+ * end of the response, also when the client disconnects earlier.
  */
 export function send(
   response: ServerResponse,
@@ -52,9 +55,9 @@ export function send(
   { requestId, pingIntervalMs, hold, ending, requestRead }: SendOptions,
 ): Promise<void> | undefined {
   const { status, json, events, stream } = answer
-  // Passed to `writeHead` together: Node checks headers that are set one by one twice.
+  // Passed to `writeHead` at once: Node validates headers that are set one by one twice.
   const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
-  // A stream is consumed even when the client has left: its call has to be closed and recorded.
+  // A stream is consumed even if the client has disconnected: its call must be closed and recorded.
   if (events !== undefined) {
     return sendEvents(response, { status, headers, events, pingIntervalMs, hold })
   }
@@ -82,7 +85,7 @@ function sendText(
   requestRead: Promise<void> | undefined,
 ): void {
   const length = Buffer.byteLength(text)
-  // As many bytes as characters means ASCII, which latin1 writes without encoding it.
+  // An equal number of bytes and characters means ASCII; latin1 then writes it without encoding.
   const encoding = length === text.length ? 'latin1' : 'utf8'
   headers['content-length'] = String(length)
   response.writeHead(status, headers)
@@ -94,7 +97,7 @@ function sendText(
   }
 }
 
-/** Fast; higher ones take ten times as long for a tenth less. */
+/** Higher qualities take ten times as long and save a tenth more. */
 const brotliQuality = 4
 
 type Coded = Pick<SendOptions, 'hold'> & {
@@ -155,11 +158,11 @@ async function sendEvents(
   }, pingIntervalMs)
   try {
     const ended = events(sink)
-    // A first event that is there already has taken the head with it in one write.
+    // A first event that was written synchronously has already sent the head.
     if (!sink.begun() && !response.destroyed) response.flushHeaders()
     const last = await ended
-    // The last events and the end of the stream share one system call. A stream whose events fail
-    // is cut off instead: an end would say that it is whole.
+    // The last events and the end of the stream share one system call. A failed stream is cut off
+    // instead, because a regular end would mark it as complete.
     response.end(response.destroyed ? undefined : last)
     sink.over()
     holdUnread(response, hold)
@@ -168,23 +171,24 @@ async function sendEvents(
   }
 }
 
-/** For how long a client may read nothing, though nobody needs the memory. */
+/** A client that reads nothing for this long is disconnected, also when memory is not short. */
 const idleTimeoutMs = 60_000
 
 type Streamed = {
   status: number
   headers: Record<string, string>
   stream: AsyncIterable<string>
-  /** Holds what the client has not read yet. */
+  /** Counts the bytes that the client has not read yet. */
   hold: Hold
-  /** Aborted when the request's key ends. */
+  /** Aborted when the API key of the request is revoked or expires. */
   ending: AbortSignal | undefined
 }
 
 /**
- * Writes an answer piece by piece, each when the client has taken the one before; one who leaves ends
- * it. A failure before the first piece rejects and is answered as any other. One behind it rejects too,
- * and the connection has to be cut off: an end would say that the answer is whole.
+ * Writes an answer piece by piece, each after the client has read the previous one; the stream
+ * stops when the client disconnects. An error before the first piece is answered like any other
+ * error. A later one rejects, and the connection must be cut off, because a regular end would mark
+ * the answer as complete.
  */
 async function sendStream(
   response: ServerResponse,

@@ -12,35 +12,35 @@ import { holds, networksOf } from '../core/networks.ts'
 import type { ClientAddress } from './client-address.ts'
 import type { SecurityHandlers } from './security.ts'
 
-/** What openapi-backend holds of the handlers that were registered. */
+/** The registered handlers of openapi-backend. */
 export type Registered = Pick<OpenAPIBackend, 'handlers' | 'securityHandlers'>
 
 /**
- * Who sends a request, if they may use the operation; undefined where nobody has to be known. Throws
- * or rejects with a GatewayError.
+ * Returns the caller if they may use the operation, or undefined if the operation needs no
+ * authentication. Throws or rejects with a GatewayError.
  */
 type Authorize = (request: IncomingMessage) => Promise<Caller | undefined> | Caller | undefined
 
-/** openapi-backend's own context, which no handler here reads. */
+/** The context of openapi-backend, which no handler here reads. */
 export const noContext = {} as BackendContext
 
 /**
- * The caller as they may act now, for this account or else their own; rejects with a GatewayError when they may
- * not.
+ * Returns the caller with their current rights in this account, or in their own. Rejects with a
+ * GatewayError if they have none.
  */
 export type ActFor = (caller: Caller, accountId: string | undefined) => Promise<Caller>
 
 type Options = {
   addressOf: ClientAddress
-  /** For operations that administer, or may be used for another account than the caller's. */
+  /** Only for operations that administer or that accept `account_id`. */
   actFor?: ActFor
 }
 
 /**
- * Tries the security handlers of an operation in the contract's order; the caller needs the scopes
- * that the contract lists behind the scheme. An operation without requirements takes requests of
- * anyone, unseen; one with an empty requirement takes those without credentials too. Throws for one
- * that asks for several schemes at once: that is not handled.
+ * Tries the security handlers of an operation in the order of the contract and checks the scopes
+ * that it lists. An operation without `security` accepts any request without reading credentials;
+ * one with an empty requirement also accepts requests without credentials. Throws for an operation
+ * that requires several schemes at once, which is not supported.
  */
 export function authorizerOf(
   { operationId, security = [] }: BackendOperation,
@@ -56,7 +56,7 @@ export function authorizerOf(
   const asked = security.flatMap((requirement) =>
     Object.entries(requirement).map(([scheme, scopes]) => ({
       handle: securityHandlers[scheme]!,
-      // The contract's, which its tests hold to be those of the schema.
+      // The contract tests check that these are values of the schema `Scope`.
       needed: { scopes: scopes as Scope[], forOperators },
     })),
   )
@@ -65,7 +65,7 @@ export function authorizerOf(
   const atHome = createAddressCheck(addressOf)
   return (request) => {
     for (const { handle, needed } of asked) {
-      // `registerHandlers` registers handlers of `SecurityHandlers` only.
+      // `registerHandlers` registers only handlers of type `SecurityHandlers`.
       const caller = handle(noContext, request) as ReturnType<SecurityHandlers['bearer']>
       if (caller === undefined) continue
       if (access === 'anyone') return Promise.resolve(caller).catch(asAnyone)
@@ -79,14 +79,14 @@ export function authorizerOf(
         ? caller.then((known) => permitted(atHome(known, request), needed))
         : permitted(atHome(caller, request), needed)
     }
-    // Registered from `SecurityHandlers` too.
+    // This handler comes from `SecurityHandlers` too.
     return handlers['unauthorizedHandler']!(noContext, request, access) as ReturnType<
       SecurityHandlers['unauthorized']
     >
   }
 }
 
-/** Somebody whose session is over is anyone. */
+/** An expired session counts as no session. */
 function asAnyone(error: unknown): undefined {
   if (error instanceof GatewayError && error.code === 'invalid_session') return undefined
   throw error
@@ -95,7 +95,7 @@ function asAnyone(error: unknown): undefined {
 function accountAsked({ url = '' }: IncomingMessage): string | undefined {
   const start = url.indexOf('?')
   if (start < 0) return undefined
-  // `readQuery` refuses one that is given twice.
+  // `readQuery` refuses a repeated parameter.
   return new URLSearchParams(url.slice(start)).get(accountParameter) ?? undefined
 }
 
@@ -104,7 +104,7 @@ const accountParameter = 'account_id'
 
 type Needed = { scopes: readonly Scope[]; forOperators: boolean }
 
-/** The caller, who may do what needs this. Throws `insufficient_scope`. */
+/** Returns the caller if they have the scopes and role. Throws `insufficient_scope`. */
 function permitted(caller: Caller, { scopes, forOperators }: Needed): Caller {
   for (const scope of scopes) {
     if (!caller.scopes.includes(scope) && !caller.scopes.includes('admin')) {
@@ -132,7 +132,8 @@ function without(scope: Scope, { person, makerId }: Caller): GatewayError {
 }
 
 /**
- * Gives a caller back whose key may be used from where the request comes. Throws `ip_not_allowed`.
+ * Returns the caller if their key may be used from the address of the request. Throws
+ * `ip_not_allowed`.
  */
 export function createAddressCheck(addressOf: ClientAddress) {
   return (caller: Caller, request: IncomingMessage): Caller => {
@@ -146,7 +147,7 @@ export function createAddressCheck(addressOf: ClientAddress) {
   }
 }
 
-/** A list lives as long as its caller. */
+/** Each list of addresses is compiled once. */
 const known = new WeakMap<readonly string[], BlockList>()
 
 function allowedOf(networks: readonly string[]): BlockList {

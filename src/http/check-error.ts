@@ -2,15 +2,15 @@ import type { Check, CheckError } from '../../generated/checks.js'
 import { GatewayError } from '../core/error.ts'
 import { complaintAbout } from './complaint.ts'
 
-/** How the caller names what is checked. */
+/** The caller's names of the checked values. */
 type Naming = {
-  /** The path to the value. */
+  /** The path of the checked value. */
   prefix?: string
-  /** Its members that have other names for the caller. */
+  /** Members with another name in the caller's request, such as form fields. */
   names?: Readonly<Record<string, string>>
 }
 
-/** Throws a GatewayError that names the parameter and the remedy, unless the check passes. */
+/** Throws a GatewayError that names the parameter and the remedy if the check fails. */
 export function assertValid<T>(
   check: Check<T>,
   value: unknown,
@@ -20,7 +20,7 @@ export function assertValid<T>(
   throw complaintOf(check, naming)
 }
 
-/** What a check that has just failed complains about, as a GatewayError. */
+/** The GatewayError for the errors of a check that has just failed. */
 export function complaintOf(
   { errors }: Check<unknown>,
   { prefix = '', names = {} }: Naming = {},
@@ -36,8 +36,9 @@ export function complaintOf(
 }
 
 /**
- * Ajv reports the errors of all branches of an `anyOf`. The deepest one is the most specific; among
- * equals, wrong types and enum values say the least. Wrong types of one value become one error.
+ * Ajv reports the errors of all branches of an `anyOf`. The deepest error is the most specific.
+ * Among errors of equal depth, wrong types and enum values are the least specific. Wrong types of
+ * one value become one error.
  */
 function mostTelling(errors: readonly CheckError[]): CheckError | undefined {
   const clarity = (keyword: string) => (keyword === 'type' ? 0 : keyword === 'enum' ? 1 : 2)

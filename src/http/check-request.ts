@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/error.ts'
 
-/** Node drops those above a number of its own in silence; browsers and proxies send some dozens. */
+/** Node silently drops headers above its own limit; browsers and proxies send a few dozen. */
 const headersMax = 256
 
 /**
- * The error for a request that Node's parser takes and HTTP forbids, or that the gateway does not
- * speak. An address with scheme and host becomes its path (RFC 9112 section 3.2.2).
+ * Returns an error for a request that Node's parser accepts but HTTP forbids, or that the gateway
+ * does not support. An absolute-form target becomes its path (RFC 9112 section 3.2.2).
  */
 export function checkRequest(request: IncomingMessage): GatewayError | undefined {
   const { rawHeaders, httpVersionMinor, httpVersionMajor, headers } = request
@@ -34,7 +34,7 @@ export function checkRequest(request: IncomingMessage): GatewayError | undefined
   )
 }
 
-/** Whether the request asks for what the server as a whole can do (RFC 9110 section 9.3.7). */
+/** Whether this is `OPTIONS *`, which asks about the server as a whole (RFC 9110 section 9.3.7). */
 export function isAboutServer({ method, url }: IncomingMessage): boolean {
   return url === '*' && method === 'OPTIONS'
 }
@@ -52,12 +52,15 @@ function countHosts(rawHeaders: readonly string[]): number {
   return count
 }
 
-/** Of two credentials a proxy may check one and the gateway the other. The same one twice becomes one. */
+/**
+ * With two different credentials, a proxy may check one and the gateway the other. A repeated
+ * identical credential is accepted.
+ */
 function checkCredentials(request: IncomingMessage): GatewayError | undefined {
   const { rawHeaders } = request
   let count = 0
   for (let at = 0; at < rawHeaders.length; at += 2) {
-    // By length and first letter: requests with one credential need no copies of the names.
+    // Compares the length and first letter first, so that usual requests need no lower-case copies.
     const { length } = rawHeaders[at]!
     const letter = length === 13 ? 'a' : length === 9 ? 'x' : ''
     if (letter !== '' && (rawHeaders[at]!.charCodeAt(0) | 32) === letter.charCodeAt(0)) count++
@@ -72,7 +75,7 @@ function joinCredentials({ rawHeaders, headers }: IncomingMessage): GatewayError
     const key = rawHeaders[at + 1]!.replace(/^bearer +/i, '')
     const isApiKey = name === 'x-api-key' && key !== ''
     if (name === 'authorization' || isApiKey) keys.add(key)
-    // Node joins the values of several.
+    // Node joins the values of repeated headers.
     if (isApiKey) headers[name] = key
   }
   return keys.size < 2 ? undefined : refused(differentCredentials, { param: 'authorization' })
@@ -81,7 +84,7 @@ function joinCredentials({ rawHeaders, headers }: IncomingMessage): GatewayError
 const differentCredentials =
   "The headers carry different credentials. Send one, as 'authorization' or as 'x-api-key'."
 
-/** Another transfer coding than chunks would be taken for the body itself. */
+/** Bytes in another transfer coding than `chunked` would be read as the body itself. */
 function checkEncoding({ headers, httpVersionMinor }: IncomingMessage): GatewayError | undefined {
   const { 'transfer-encoding': coding } = headers
   if (coding === undefined) return undefined
@@ -101,13 +104,16 @@ function checkAddress(request: IncomingMessage): GatewayError | undefined {
   return undefined
 }
 
-/** What Node's HTTP parser tells of bytes that it rejects. */
+/** An error of Node's HTTP parser. */
 export type ParseError = NodeJS.ErrnoException & {
   rawPacket?: Buffer
   bytesParsed?: number
 }
 
-/** The error for what Node's HTTP parser rejects, or for a request that took too long. */
+/**
+ * The GatewayError for bytes that Node's HTTP parser rejects, or for a request that arrived too
+ * slowly.
+ */
 export function malformedError(cause: ParseError): GatewayError {
   const { code = '' } = cause
   if (code === 'HPE_HEADER_OVERFLOW')
@@ -133,7 +139,7 @@ export function malformedError(cause: ParseError): GatewayError {
 /** The first byte of a TLS connection (RFC 8446 section 5.1). */
 const tlsHandshake = 0x16
 
-/** The beginning of the line that the parser rejects, which others may stand before. */
+/** The beginning of the line that the parser rejected. */
 function faultyLine({ rawPacket, bytesParsed = 0 }: ParseError): string {
   if (rawPacket === undefined) return ''
   const start = bytesParsed === 0 ? 0 : rawPacket.lastIndexOf(0x0a, bytesParsed - 1) + 1

@@ -2,12 +2,12 @@ import type { IncomingMessage } from 'node:http'
 import type { BlockList } from 'node:net'
 import { holds, networksOf, plainAddress } from '../core/networks.ts'
 
-/** The address of who sends a request; null where nobody says it. */
+/** The client address of a request; null if it is unknown. */
 export type ClientAddress = (request: IncomingMessage) => string | null
 
 /**
- * The address of who sends a request: the last in `X-Forwarded-For` that no trusted proxy added.
- * Whoever reaches the gateway without a trusted proxy says nothing of their address with it.
+ * The client address of a request: the last address in `X-Forwarded-For` that is not a trusted
+ * proxy. The header is ignored if the connection does not come from a trusted proxy.
  */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   if (trustedProxies.length === 0) return peerOf
@@ -23,7 +23,7 @@ function peerOf({ socket }: IncomingMessage): string | null {
   return plainAddress(socket.remoteAddress ?? '')
 }
 
-/** Null where a trusted proxy names no address, as `unknown`. */
+/** Null if a trusted proxy sends no address, for example `unknown`. */
 function forwarded(
   header: string | readonly string[] | undefined,
   trusted: BlockList,
@@ -43,7 +43,7 @@ function forwarded(
   return address
 }
 
-/** Some proxies write the port too: `203.0.113.7:4711`, `[2001:db8::7]:4711`. */
+/** Some proxies append the port: `203.0.113.7:4711`, `[2001:db8::7]:4711`. */
 function withoutPort(text: string): string {
   return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
 }

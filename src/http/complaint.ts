@@ -3,11 +3,11 @@ import type { ErrorCode } from '../core/error.ts'
 import { shapeHint } from '../core/chat/other-apis.ts'
 import { nearName } from '../core/words/near-name.ts'
 
-/** An error of a check in words; `param` is empty when the whole body is at fault. */
+/** An error message for a failed check; `param` is empty if the whole body is wrong. */
 type Complaint = { code: ErrorCode; param: string; text: string }
 type Words = (error: CheckError, path: string) => Complaint
 
-/** Says what is wrong with which parameter, what came and what to send instead. */
+/** Names the parameter, the received value and the accepted values. */
 export function complaintAbout(error: CheckError, prefix: string): Complaint {
   const path = joined(prefix, pathText(error.instancePath))
   const words = wordsOf[error.keyword]
@@ -15,7 +15,7 @@ export function complaintAbout(error: CheckError, prefix: string): Complaint {
   return invalid(path, `${error.message ?? 'is not valid'}.`)
 }
 
-/** By the keyword of JSON Schema that refuses the value. */
+/** Messages by the JSON Schema keyword that failed. */
 const wordsOf: Record<string, Words> = {
   required: ({ params, data, parentSchema }, path) => {
     const name = String(params['missingProperty'])
@@ -69,7 +69,7 @@ const wordsOf: Record<string, Words> = {
     return invalid(path, `is malformed: ${shown(data)}.${expectedText(parentSchema)}`)
   },
   type: ({ params, data, parentSchema }, path) => {
-    // A secret, which is not repeated.
+    // A secret must not appear in the message.
     if (parentSchema?.format === 'password') return invalid(path, 'must be a string.')
     const types = [params['type']]
       .flat()
@@ -121,7 +121,7 @@ function oneOf(
   }
   const why = schema?.description === undefined ? '' : ` ${firstLine(schema.description)}`
   const complaint = invalid(path, `must be ${names[0]}; it is ${shown(given)}.${meant}${why}`)
-  // A parameter with one value is there for clients that send the default.
+  // A parameter with a single accepted value exists for clients that send the default.
   return { ...complaint, code: 'unsupported_parameter' }
 }
 
@@ -140,7 +140,7 @@ function lengthComplaint(
   return invalid(path, `must have ${bound} ${limit} ${units}.${exampleText(parentSchema)}`)
 }
 
-/** Members that a schema does not know, one of which may be a known one, written wrongly. */
+/** Unknown members of an object; one of them may be a misspelled known member. */
 function strangersOf(data: unknown, schema: CheckError['parentSchema']): string[] {
   return membersOf(data).filter((name) => !Object.hasOwn(schema?.properties ?? {}, name))
 }
@@ -149,7 +149,7 @@ function membersOf(data: unknown): string[] {
   return typeof data === 'object' && data !== null ? Object.keys(data) : []
 }
 
-/** What to send in the place of a value whose type alone is wrong. */
+/** The value to send instead, if only the type is wrong. */
 function remedyFor(
   types: readonly string[],
   data: unknown,
@@ -188,7 +188,10 @@ function takesText(schema: CheckError['parentSchema']): boolean {
   return schema?.type === 'string' && schema.enum === undefined
 }
 
-/** Never what would be refused again: of a text with a form of its own the form is told. */
+/**
+ * Never suggests a value that would be refused again: for a text with a format, the format is
+ * named.
+ */
 function remedyForNoText(data: unknown, schema: CheckError['parentSchema']): string | undefined {
   if (schema?.pattern !== undefined && schema.pattern !== '\\S') return expectedText(schema)
   const isList =
@@ -212,7 +215,7 @@ function exampleText(schema: CheckError['parentSchema']): string {
 
 const shownLengthMax = 40
 
-/** A short value as it came; of others their type alone, since they may hold anything. */
+/** A short value verbatim. Other values are shown by their type, because they may hold secrets. */
 function shown(value: unknown): string {
   const text = JSON.stringify(value) ?? ''
   if (typeof value === 'object' && value !== null) return typeNames[typeOf(value)]!
@@ -248,7 +251,7 @@ function quoted(path: string): string {
   return path === '' ? 'The body' : `'${path}'`
 }
 
-/** A JSON pointer as a parameter's name: `/images/0/image_url` as `images[0].image_url`. */
+/** A JSON pointer as a parameter path: `/images/0/image_url` becomes `images[0].image_url`. */
 function pathText(pointer: string): string {
   return pointer
     .split('/')

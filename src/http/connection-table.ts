@@ -3,31 +3,31 @@ import type { Socket } from 'node:net'
 import type { GatewayError } from '../core/error.ts'
 import { originOf } from '../core/networks.ts'
 
-/** An open connection of a caller. Times are those of the monotonic clock, in milliseconds. */
+/** An open client connection. Times are milliseconds of the monotonic clock. */
 export type Connection = {
   readonly socket: Socket
-  /** What callers are counted by. */
+  /** The client network by which connections are counted. */
   readonly origin: string
-  /** The answer under way; `settle` forgets it when it has been delivered. */
+  /** The current response; `settle` removes it after it has been delivered. */
   response: ServerResponse | undefined
-  /** Requests that wait for the answers before them (RFC 9112 section 9.3.2). */
+  /** Pipelined requests that wait for earlier responses (RFC 9112 section 9.3.2). */
   waiting: number
-  /** Since when no request is under way, and what had been read by then. */
+  /** The time since which no request is in progress, and the bytes read by then. */
   idleSinceMs: number
   idleBytesRead: number
-  /** What the system had taken of the answers when it was last seen to take something. */
+  /** Response bytes that the kernel had accepted at the last progress, and its time. */
   bytesTaken: number
   takenAtMs: number
-  /** What had been read and written in all when that was last seen to change. */
+  /** Bytes read and written at the last progress, and its time. */
   bytesMoved: number
   movedAtMs: number
-  /** When it is closed whatever happens; nothing is read from it as a request any more. */
+  /** The time at which the connection is closed in any case; further input is discarded. */
   closesAtMs: number
-  /** Told once the answers before it have been delivered. */
+  /** An error that is sent after the earlier responses. */
   refusal: GatewayError | undefined
 }
 
-/** Why the gateway refused a connection, or closed it before its time. */
+/** The reason for refusing or closing a connection. */
 export type CloseReason = 'full' | 'address' | 'pipelined' | 'untaken' | 'evicted'
 
 export type TableOptions = {
@@ -37,7 +37,10 @@ export type TableOptions = {
     answerTimeoutMs?: number
     lingerTimeoutMs?: number
   }
-  /** From time to time: how many are open, and how many were closed since the last time. */
+  /**
+   * Called periodically with the number of open connections and of those closed since the last
+   * call.
+   */
   onSweep: (open: number, closed: ReadonlyMap<CloseReason, number>) => void
   monotonic: () => number
 }
@@ -45,32 +48,32 @@ export type TableOptions = {
 /** The open connections. */
 export type ConnectionTable = {
   get(socket: Socket): Connection | undefined
-  /** Adds a connection; gives the reason if there is no room for it. */
+  /** Adds a connection. Returns the exceeded limit, if there is one. */
   add(socket: Socket): { connection: Connection; missing: 'full' | 'address' | undefined }
-  /** Counts one that Node has closed without a word, since there were too many. */
+  /** Counts a connection that Node dropped because of `maxConnections`. */
   countDropped(): void
-  /** Closes a connection at once. */
+  /** Destroys a connection. */
   cut(connection: Connection, reason: CloseReason): void
-  /** Closes those without a request on which nothing has moved for so long. */
+  /** Closes idle connections on which no byte has moved for this long. */
   closeIdle(quietMs: number): void
   closeAll(): void
-  /** Ends what is done from time to time. */
+  /** Stops the timer. */
   stop(): void
 }
 
-/** A new connection's first request is on its way. */
+/** The first request of a new connection may still be in transit. */
 const evictableAfterMs = 1000
-/** Looking for idle connections takes a while: it makes room for several, and not all the time. */
+/** The search for idle connections is a scan: it closes several at once, and then pauses. */
 const evictedAtOnceMax = 16
 const evictingPauseMs = 100
 const [sweepMsMin, sweepMsMax] = [10, 1000]
 
-/** A slow reader takes some bytes within a minute; a client that takes none has disappeared. */
+/** A slow reader accepts some bytes within a minute; a client that accepts none is gone. */
 const answerTimeoutStandardMs = 60_000
-/** Long enough for an error to be read in the middle of an upload, before the connection is reset. */
+/** Long enough for a client to read an error in the middle of its upload before the reset. */
 export const lingerTimeoutStandardMs = 2000
 
-/** One timer looks after all connections, so that an answer costs none. */
+/** One timer serves all connections, so a response needs none. */
 export function createConnectionTable({
   limits,
   onSweep,
@@ -138,7 +141,7 @@ export function createConnectionTable({
   }
 }
 
-/** Counts by name; a name without any is forgotten. */
+/** Counts by name; a name with count 0 is removed. */
 function createCounts() {
   const counts = new Map<string, number>()
   const of = (name: string) => counts.get(name) ?? 0
@@ -156,8 +159,8 @@ type Evicting = Pick<ConnectionTable, 'cut'> &
   Pick<TableOptions, 'monotonic'> & { open: ReadonlyMap<Socket, Connection> }
 
 /**
- * Makes room among all connections, or those of one origin: closes those that are refused already,
- * and those that ask for nothing. Returns whether there is some.
+ * Closes connections that are refused already or idle, among all or those of one origin. Returns
+ * whether it closed any.
  */
 function createEvict({ open, cut, monotonic }: Evicting): (origin?: string) => boolean {
   let againAtMs = 0
@@ -195,7 +198,7 @@ function openConnection(socket: Socket, nowMs: number): Connection {
   }
 }
 
-/** Forgets an answer that has been delivered, and notes whether bytes have moved. */
+/** Removes a delivered response and records whether bytes have moved. */
 function settle(connection: Connection, nowMs: number): void {
   const { socket, response } = connection
   if (response?.destroyed === true) {
@@ -210,17 +213,17 @@ function settle(connection: Connection, nowMs: number): void {
   }
 }
 
-/** Whether no request is under way, as of the last `settle`. */
+/** Whether no request is in progress, as of the last `settle`. */
 function isIdle({ socket, response, waiting }: Connection): boolean {
   return response === undefined && waiting === 0 && socket.writableLength === 0
 }
 
-/** Whether a part of a request's head is there, as of the last `settle`. */
+/** Whether part of a request head has arrived, as of the last `settle`. */
 function isAsking({ socket, response, idleBytesRead }: Connection): boolean {
   return response === undefined && socket.bytesRead !== idleBytesRead
 }
 
-/** How long its client has taken nothing of what waits for it. */
+/** Milliseconds since the client last accepted response bytes. */
 function untakenMs(connection: Connection, nowMs: number): number {
   const { socket } = connection
   const bytesTaken = socket.writableLength === 0 ? -1 : bytesTakenOf(socket)
@@ -234,23 +237,23 @@ function untakenMs(connection: Connection, nowMs: number): number {
 type Handle = { bytesWritten: number; writeQueueSize: number }
 
 /**
- * Of one large write only the handle tells how far it has come. Node's own timeout of sockets looks
- * at the same member, but takes what a client sends for progress too.
+ * Only the handle shows the progress of one large write. Node's socket timeout reads the same
+ * member, but also counts input as progress.
  */
 function bytesTakenOf(socket: Socket): number {
-  // Node's types leave the handle out; a socket that is destroyed has none.
+  // Node's types omit the handle; a destroyed socket has none.
   const { _handle: handle } = socket as Socket & { _handle?: Handle | null }
   return handle ? handle.bytesWritten - handle.writeQueueSize : -1
 }
 
-/** Files that the process needs beside its connections: the store, the log, its modules. */
+/** File descriptors for the store, the log and modules. */
 const ownFiles = 64
-/** More than these are to be asked for: each takes some kilobytes. */
+/** An upper limit, since each connection takes some kilobytes. */
 const connectionsMost = 16_384
 
 /**
- * How many connections of callers fit into the process's limit of open files. Half of it is left to
- * the connections to providers, since a call may need one each.
+ * The number of client connections that fit into the limit of open files. Half of the limit is kept
+ * for connections to providers, since each call may need one.
  */
 export function connectionsFitting(): number {
   const fitting = Math.floor((openFilesMax() - ownFiles) / 2)

@@ -13,31 +13,31 @@ import { malformedError, type ParseError } from './check-request.ts'
 import { errorBody, errorHeaders } from './error-answer.ts'
 
 export type ConnectionsOptions = TableOptions & {
-  /** Answers a request whose turn has come. */
+  /** Handles a request after the earlier responses of its connection. */
   handle: (request: IncomingMessage, response: ServerResponse) => void
-  /** A connection was answered with an error outside of an exchange. */
+  /** Called when an error was sent outside of an exchange. */
   onRefusal: (requestId: string, error: GatewayError) => void
   /** Unix time in milliseconds. */
   clock: () => number
 }
 
-/** The connections of callers, each of which is bounded in time, and all in number. */
+/** The client connections, limited in number and duration. */
 export type Connections = Pick<
   ConnectionTable,
   'countDropped' | 'closeIdle' | 'closeAll' | 'stop'
 > & {
   accept(socket: Socket): void
-  /** Has a request answered when its turn has come: one at a time, in the order of its connection. */
+  /** Handles requests one at a time, in the order of their connection. */
   serve(request: IncomingMessage, response: ServerResponse): void
-  /** Whether a request waits for the answers before it. */
+  /** Whether a pipelined request is waiting. */
   isAwaited(socket: Socket): boolean
-  /** Answers what Node's HTTP parser rejects, which never is a request. */
+  /** Answers bytes that Node's HTTP parser rejects. */
   refuseMalformed(cause: ParseError, socket: Socket): void
-  /** Answers with an error and closes the connection, whether or not its client does. */
+  /** Sends an error and closes the connection, even if the client keeps it open. */
   refuse(socket: Socket, error: GatewayError): void
 }
 
-/** Few clients pipeline at all; each waiting request takes memory. */
+/** Few clients pipeline, and each waiting request takes memory. */
 const pipelinedRequestsMax = 16
 
 export function createConnections(options: ConnectionsOptions): Connections {
@@ -55,7 +55,8 @@ export function createConnections(options: ConnectionsOptions): Connections {
     if (response.socket !== null) {
       begin(connection, request, response)
     } else if (connection.waiting === pipelinedRequestsMax) {
-      // No error is told: what Node has read by now is kept until the connection is gone.
+      // No error is sent: input that Node has already read stays in memory until the connection is
+      // closed.
       table.cut(connection, 'pipelined')
       stopParsing(connection.socket)
     } else {
@@ -89,9 +90,9 @@ export function createConnections(options: ConnectionsOptions): Connections {
 
 type Parser = { onIncoming: () => number }
 
-/** Has Node's parser leave the rest of what was read, which may be a thousand requests. */
+/** Stops Node's parser, which may already have read a thousand requests. */
 function stopParsing(socket: Socket): void {
-  // Node's types leave the parser out. Its answer 2 means: what follows is not HTTP.
+  // Node's types omit the parser. The return value 2 means that the rest is not HTTP.
   const { parser } = socket as Socket & { parser?: Parser | null }
   if (parser) parser.onIncoming = () => 2
 }
@@ -100,7 +101,7 @@ type RefusalOptions = Pick<ConnectionsOptions, 'limits' | 'monotonic' | 'clock' 
   table: Pick<ConnectionTable, 'get'>
 }
 
-/** Answers connections with errors, and has them closed whether or not their clients do. */
+/** Sends errors on connections and closes them, even if clients keep them open. */
 function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalOptions) {
   const tell = (connection: Connection, error: GatewayError): string => {
     const { socket } = connection
@@ -134,11 +135,11 @@ function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalO
       }
     },
     /**
-     * Tells an error behind the answers before it, so that it is not taken for one of them; to be
-     * called again with each of those that begins.
+     * Sends an error after the earlier responses, so that it is not taken for one of them. Call it
+     * again when a waiting request begins.
      */
     tellBehind,
-    /** Refuses a new connection. The table counts these: a line in the log for each is too much. */
+    /** Refuses a new connection. It is counted, since a log line for each would be too many. */
     turnAway: (connection: Connection, reason: keyof typeof tooMany): void => {
       dismiss(connection, tooMany[reason])
       tell(connection, tooMany[reason])
@@ -146,15 +147,15 @@ function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalO
   }
 }
 
-/** Reads on, so that the client's end is seen, but nothing as a request. */
+/** Discards further input, but still detects that the client closes the connection. */
 function discardInput(socket: Socket): void {
   socket.removeAllListeners('data')
-  // Node's parser lets go of a socket that somebody else reads.
+  // Node's parser releases a socket that has another `data` listener.
   socket.on('data', () => undefined)
   socket.resume()
 }
 
-/** An error as the bytes of an answer, for a connection on which Node can give none. */
+/** An error as raw response bytes, for a connection without a response object. */
 function printAnswer(error: GatewayError, requestId: string): string {
   const body = JSON.stringify(errorBody(error, requestId))
   const headers = {

@@ -1,14 +1,14 @@
 import { promisify } from 'node:util'
 import { brotliCompress, constants, gzip } from 'node:zlib'
 
-/** The content codings, the one that gives the fewest bytes first. */
+/** Supported content codings, the smallest output first. */
 const codings = ['br', 'gzip', 'identity'] as const
 export type Coding = (typeof codings)[number]
 
-/** Below this a coding saves no packet. */
+/** Compression of a smaller body saves no packet. */
 export const codedBytesMin = 1024
 
-/** Codes bytes; `quality` is brotli's, from 0 to 11. */
+/** Compresses bytes; `quality` is that of brotli, 0 to 11. */
 export function encode(
   bytes: Buffer,
   coding: Exclude<Coding, 'identity'>,
@@ -23,10 +23,10 @@ export function encode(
   })
 }
 
-/** A coding that is not named weighs nothing, except none at all (RFC 9110 section 12.5.3). */
+/** An unlisted coding is not acceptable, except `identity` (RFC 9110 section 12.5.3). */
 const unnamedIdentityWeight = 0.0001
 
-/** The coding that a client weighs most; none where it takes no coding or says nothing. */
+/** The coding that the client prefers; `identity` if it accepts no other or sends no header. */
 export function preferredCoding(accepted: string | undefined): Coding {
   if (accepted === undefined) return 'identity'
   const weights = new Map(accepted.toLowerCase().split(',').map(weightOf))

@@ -33,15 +33,15 @@ import type { SecurityHandlers } from './security.ts'
 /** A handler for every operation of the contract; a missing one is a compile error. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
 
-/** What answers requests now; a reload replaces it, and requests end with what they began with. */
+/** The current operations. A reload replaces them; running requests finish with the old ones. */
 export type InForce = Pick<ReferenceCount, 'enter' | 'leave'> & { operations: Operations }
 
 type Options = {
   inForce: () => InForce
-  /** For operations that also take a form. */
+  /** Operations that also accept a form. */
   forms: Partial<Record<OperationId, FormReading>>
   security: SecurityHandlers
-  /** The caller who acts for another account. */
+  /** Returns the caller acting for another account. */
   actFor: ActFor
   addressOf: ClientAddress
   claimKey: ClaimKey
@@ -49,7 +49,7 @@ type Options = {
   limits: BodyLimits
 }
 
-/** A registration with its addresses and keys has some kilobytes. */
+/** A client registration has a few kilobytes. */
 const oauthRequestBytesMax = 65_536
 
 type ExchangeContext = Parameters<OperationHandler>[0]
@@ -57,13 +57,13 @@ type ExchangeContext = Parameters<OperationHandler>[0]
 /** Finds the handlers of the contract's operations by method and path. */
 export type ContractRouter = {
   /**
-   * The handler of a request, which refuses it when only the method is wrong. Undefined for a path
-   * that is not literally in the contract: it is unknown or matches a path with parameters.
+   * Returns the handler for a request; for a wrong method, a handler that refuses it. Undefined if
+   * the path is not literally in the contract: it is unknown or has parameters.
    */
   find(request: IncomingMessage): OperationHandler | undefined
-  /** Registers the operations whose paths have parameters; a trailing one may hold slashes. */
+  /** Registers operations whose paths have parameters; a trailing parameter may contain slashes. */
   bindPatterns(router: Router<ExchangeState>): void
-  /** Throws `method_not_allowed`, or `not_found` when the path takes no `methods`. */
+  /** Throws `method_not_allowed`, or `not_found` if `methods` is empty. */
   refuse(request: IncomingMessage, methods: readonly string[]): never
 }
 
@@ -81,7 +81,7 @@ export async function loadContract(): Promise<LoadedContract> {
 
 /**
  * Builds the router from the contract. openapi-backend holds the handlers by operationId and the
- * security of each operation. It is read once into a table, since its own `handleRequest` flattens
+ * security of each operation. They are read once into a table, because its `handleRequest` flattens
  * the document for each request (docs/performance.md#routing).
  */
 export function createContractRouter(backend: LoadedContract, options: Options): ContractRouter {
@@ -143,7 +143,8 @@ function registerHandlers(
       const { req: request, res: response, state, params } = exchange
       const options = { ...request.headers }
       assertValid(headerChecks[id], options)
-      // What is wrong with an authorization request may have to be told to its client's address.
+      // An invalid authorization request may have to be reported to the redirect address of the
+      // client.
       const query = isOAuth ? {} : readQuery(request, operation)
       assertValid(queryChecks[id], query)
       const content = readBody(await receiveBody(request, state.hold), state.hold)
@@ -195,7 +196,9 @@ const forThatPerson = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Keeps the answer to a person out of caches, which do not tell cookies apart, and others' pages. */
+/**
+ * Forbids caching of answers to people, since caches ignore cookies, and reading by other sites.
+ */
 function notKept({ headers, ...answer }: Answer): Answer {
   return { ...answer, headers: { ...forThatPerson, ...headers } }
 }
@@ -206,14 +209,14 @@ function handlerOf(
   { actFor, addressOf, countRefused }: Pick<Options, 'actFor' | 'addressOf' | 'countRefused'>,
 ): OperationHandler {
   const { headerNames, protocol } = operationOf(described)
-  // What calls models takes idempotency keys, or is the tool server.
+  // Operations that call models accept idempotency keys, or are the tool server.
   const isTool = protocol === 'json-rpc' && described.method === 'post'
   const isCall = isTool || headerNames.includes(keyHeader)
   const authorize = authorizerOf(described, registered, { actFor, addressOf })
   const answer = registered.handlers[described.operationId!]!
   return async (context) => {
     const known = authorize(context.req)
-    // Awaiting a value that is no promise would still cost a turn of the microtask queue.
+    // `await` on a plain value would still cost a microtask.
     const caller = known instanceof Promise ? await known : known
     if (caller !== undefined) {
       context.state.caller = caller
@@ -230,12 +233,15 @@ function handlerOf(
 type Described = Pick<(typeof operations)[number], 'protocol'> &
   Readonly<Record<'alsoAt' | 'headerNames', readonly string[]>>
 
-/** An operation as the contract describes it. */
+/** The operation in the generated list. */
 function operationOf({ operationId }: BackendOperation): Described {
   return operations.find(({ id }) => id === operationId)!
 }
 
-/** Refuses other methods of a path. Outside of `rest`, the caller must be authenticated first. */
+/**
+ * Refuses unsupported methods of a path. Outside of the `rest` protocol, the caller must be
+ * authenticated first.
+ */
 function methodRefusal(
   described: BackendOperation,
   registered: Registered,
@@ -255,7 +261,7 @@ function methodRefusal(
   }
 }
 
-/** A path for @koa/router; model identifiers contain slashes. */
+/** The path in the syntax of @koa/router; model ids contain slashes. */
 function patternOf(path: string): string {
   return path.replace(/\{(model)\}$/, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
 }
@@ -263,9 +269,9 @@ function patternOf(path: string): string {
 type QueryNames = { queryNames: readonly string[]; queryLists: readonly string[] }
 
 /**
- * The query parameters of an operation as strings, or lists of them, which commas separate; an empty
- * one is absent, and those that it does not have are ignored. Throws `invalid_value` for one that is given twice, `unknown_parameter` for
- * one that is nearly a parameter.
+ * The query parameters of an operation as strings, or as lists of comma-separated strings. Empty
+ * and unknown parameters are ignored. Throws `invalid_value` for a repeated parameter and
+ * `unknown_parameter` for a misspelled one.
  */
 function readQuery(
   { url = '' }: IncomingMessage,
@@ -273,7 +279,7 @@ function readQuery(
 ): object {
   const start = url.indexOf('?')
   if (start < 0) return {}
-  // No prototype: its members, such as `toString`, would count as parameters already given.
+  // Without a prototype, whose members (`toString`) would count as parameters.
   const query: Record<string, unknown> = Object.create(null)
   for (const [name, value] of new URLSearchParams(url.slice(start))) {
     if (!known.includes(name)) {

@@ -6,18 +6,18 @@ const methods = contractMethods.join(', ')
 const contractHeaders = requestHeaders.join(', ')
 const exposed = responseHeaders.join(', ')
 const preflightSeconds = '86400'
-/** A list of names (RFC 9110 section 5.6.2), as long as any browser's. */
+/** A list of header names (RFC 9110 section 5.6.2), at most as long as browsers send. */
 const headerNames = /^[\w!#$%&'*+.^`|~, -]{1,2000}$/
 
 /**
- * Sets the CORS headers of an answer if its origin is allowed. Returns whether the request is a
- * preflight, which needs no further answer.
+ * Sets the CORS headers if the origin is allowed. Returns true for a preflight, which needs no
+ * further answer.
  */
 export type AllowCrossOrigin = (request: IncomingMessage, response: ServerResponse) => boolean
 
 /**
- * By path prefix: the value of `access-control-allow-origin` for an origin, undefined to refuse it.
- * `*` is safe because API keys are never in cookies.
+ * The value of `access-control-allow-origin` by path prefix; undefined refuses the origin. `*` is
+ * safe because API keys are never sent as cookies.
  */
 type CrossOriginRules = Readonly<Record<string, (origin: string) => string | undefined>>
 
@@ -40,7 +40,8 @@ function allow(allowed: string, request: IncomingMessage, response: ServerRespon
   const method = request.headers['access-control-request-method']
   if (request.method !== 'OPTIONS' || method === undefined) return false
   response.setHeader('access-control-allow-methods', methods)
-  // Echoed: OpenAI's clients add headers of their own, and not every browser takes a wildcard.
+  // The requested headers are echoed: OpenAI's clients add their own, and some browsers do not
+  // support a wildcard.
   const wanted = request.headers['access-control-request-headers'] ?? contractHeaders
   const allowedHeaders = headerNames.test(wanted) ? wanted : contractHeaders
   response.setHeader('access-control-allow-headers', allowedHeaders)
@@ -49,7 +50,7 @@ function allow(allowed: string, request: IncomingMessage, response: ServerRespon
 }
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
-/** The gateway's own page, and what people type into the address bar. */
+/** The gateway's own pages, and addresses that are typed into the address bar. */
 const ownSites = new Set(['same-origin', 'none'])
 
 /** Whether a request may change something (RFC 9110 section 9.2.1). */
@@ -58,9 +59,9 @@ export function isUnsafe({ method = '' }: IncomingMessage): boolean {
 }
 
 /**
- * Refuses what a page of another origin sends in the name of whoever looks at it. Browsers say where
- * a request comes from, and no page can change that; other programs need not say anything. Throws
- * `csrf_failed`.
+ * Refuses requests that pages of another origin send with the cookies of their visitor. Browsers
+ * report the origin of a request, and no page can change that; other programs need not send it.
+ * Throws `csrf_failed`.
  */
 export function assertSameOrigin(request: IncomingMessage, baseUrl: string | undefined): void {
   const { origin, 'sec-fetch-site': site, host } = request.headers
@@ -78,6 +79,6 @@ function isOwn(
 ): boolean {
   if (origin === undefined) return true
   if (baseUrl !== undefined && origin === URL.parse(baseUrl)?.origin) return true
-  // Behind a proxy that speaks TLS the scheme is not known.
+  // Behind a TLS proxy the scheme is unknown.
   return host !== undefined && URL.parse(origin)?.host === host.toLowerCase()
 }

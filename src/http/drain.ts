@@ -2,7 +2,7 @@ import type { Server } from 'node:http'
 import { Server as NetServer } from 'node:net'
 import { setImmediate as pollEnd, setTimeout as sleep } from 'node:timers/promises'
 
-/** Tells whether so long has passed. */
+/** Returns a function that reports whether the delay has passed. */
 export function flagAfter(delayMs: number): () => boolean {
   let isSet = false
   setTimeout(() => (isSet = true), delayMs).unref()
@@ -12,13 +12,13 @@ export function flagAfter(delayMs: number): () => boolean {
 const stepMs = 50
 
 /**
- * Lets so long pass in which this process answers: while it is held up, nobody who asks hears of
- * anything. Ends sooner when `isOver`.
+ * Waits until the process has been responsive for `durationMs`. Time in which the event loop is
+ * blocked does not count, since load balancers get no answer then. Ends early when `isOver`.
  */
 export async function runFor(durationMs: number, isOver: () => boolean): Promise<void> {
   for (let leftMs = durationMs; leftMs > 0 && !isOver(); leftMs -= stepMs) {
     await sleep(Math.min(leftMs, stepMs))
-    // What came meanwhile is answered.
+    // Requests that arrived meanwhile are answered first.
     await pollEnd()
   }
 }
@@ -26,9 +26,9 @@ export async function runFor(durationMs: number, isOver: () => boolean): Promise
 const shortPollMs = 0.25
 
 /**
- * Gives a function that resolves just behind a poll for events that took next to no time and brought no
- * connection, or when `isOver`. Those who wait to be accepted when the port closes are reset: Node takes one of them
- * in a poll, and more come while what else was there is worked on, but not more than twice `waitingMax` polls long.
+ * Returns a function that resolves after a poll of the event loop that was short and brought no
+ * connection, or when `isOver`. Connections that wait to be accepted when the port closes would be
+ * reset. Node accepts one per poll, so it waits at most twice `waitingMax` polls.
  */
 export function createAcceptWaiting(
   server: Server,
@@ -46,12 +46,12 @@ export function createAcceptWaiting(
   }
 }
 
-/** Closes the port at once; resolves when no connection is left. */
+/** Closes the port; resolves when no connection is open. */
 export function closePort(server: Server): Promise<void> {
   return new Promise((resolve) => {
-    // Node's server of HTTP would close idle connections at once.
+    // `http.Server.close` would also close idle connections at once.
     NetServer.prototype.close.call(server, () => {
-      // Ends Node's timer of this server.
+      // Stops the connection timer of the HTTP server.
       server.close()
       resolve()
     })
@@ -61,12 +61,12 @@ export function closePort(server: Server): Promise<void> {
 const closingSweepMs = 25
 
 /**
- * Has connections closed until there are none: each behind its next answer, which says so, or when it is
- * idle and quiet. Sooner, its client may be sending a request.
+ * Closes connections until none is open: each after its next response, which announces it, or when
+ * it is idle and quiet. A client could be sending a request on it earlier.
  */
 export async function sweepUntil(closed: Promise<void>, closeSome: () => void): Promise<void> {
   closeSome()
-  // Behind a poll: after a turn that took long, what has come meanwhile is read before anything is closed.
+  // After a poll: input that arrived during a long turn is read before a connection is closed.
   const sweep = setInterval(() => setImmediate(closeSome), closingSweepMs)
   await closed
   clearInterval(sweep)

@@ -6,13 +6,13 @@ import { isOutcomeUnknown } from '../core/failure.ts'
 import type { Answer } from './answer.ts'
 import { progressHeaders } from './receipt-headers.ts'
 
-/** Formats an error for the protocol of a path. */
+/** Formats an error in the protocol of a path. */
 export type ErrorAnswer = (
   error: GatewayError,
   refused: { request: IncomingMessage; requestId: string },
 ) => Answer
 
-/** A method that a path does not take; `methods` are those it takes (RFC 9110 section 15.5.6). */
+/** A method that the path does not support; `methods` are supported (RFC 9110 section 15.5.6). */
 export class MethodNotAllowed extends GatewayError {
   readonly methods: readonly string[]
 
@@ -44,12 +44,12 @@ export function errorBody(
   return { error: budget === undefined ? told : { ...told, budget } }
 }
 
-/** Clients of OpenAI's API wait no longer, and pass a longer time over. */
+/** OpenAI's clients ignore a longer `Retry-After`. */
 const retryAfterSecondsMax = 60
-/** A cache would tell of an error that is over. */
+/** A cached error would outlive its cause. */
 const notKept = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
-/** The headers of an error in every protocol: how far the call came, and what to do next. */
+/** The headers of an error in every protocol: the progress of the call and whether to retry. */
 export function errorHeaders(
   error: GatewayError,
   secondsMax = retryAfterSecondsMax,
@@ -61,7 +61,7 @@ export function errorHeaders(
     const seconds = Math.min(Math.max(retryAfterSeconds, 1), secondsMax)
     headers['retry-after'] = String(Math.ceil(seconds))
   }
-  // OpenAI's clients send a failed request again by themselves unless they are told not to.
+  // OpenAI's clients retry failed requests unless this header forbids it.
   const isFinal = status === 402 || code === 'idempotency_key_reused' || isOutcomeUnknown(error)
   if (isFinal) headers['x-should-retry'] = 'false'
   if (error instanceof MethodNotAllowed) headers['allow'] = error.methods.join(', ').toUpperCase()
@@ -74,15 +74,17 @@ const pathsOfOwnProtocol: ReadonlyMap<string, Protocol> = new Map(
     [path, ...more].map((one) => [one, protocol] as const),
   ),
 )
-/** How paths with parameters begin. */
+/** The prefixes of paths with parameters. */
 const startsOfOwnProtocol = ofOwnProtocol
   .filter(({ path }) => path.includes('{'))
   .map(({ path, protocol }) => ({ start: path.split('{', 1)[0]!, protocol }))
 
-/** Where clients look for OAuth: what is not there either is told in words that they read. */
+/**
+ * Paths at which OAuth clients look; errors there have the OAuth format, also for unknown paths.
+ */
 const oauthPlaces = /^\/(?:oauth\/|\.well-known\/(?:oauth|openid)-)/
 
-/** Finds the error format of a path: that of its protocol in the contract, else that of `rest`. */
+/** Finds the error format of a path: that of its protocol in the contract, or that of `rest`. */
 export function errorAnswersByPath(
   answers: Record<Protocol, ErrorAnswer>,
 ): (path: string) => ErrorAnswer {

@@ -3,26 +3,27 @@ import type { Peer } from '../bytes/books.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 
-/** Copying a larger event costs as much as the single write saves. */
+/** For larger events the copy costs as much as the saved system call. */
 const framedBytesMax = 16_384
 const hexDigits = Buffer.from('0123456789abcdef')
 const [carriageReturn, lineFeed] = [0x0d, 0x0a]
 
 type EventWriter = EventSink & {
-  /** Whether an event was written. */
+  /** Whether any event was written. */
   begun(): boolean
-  /** Nothing more is written. */
+  /** Called after the last write. */
   over(): void
 }
 
 /**
- * Writes events to a response whose head is written. Chunked framing (RFC 9112 section 7.1) is done
- * here: Node makes four buffers of each chunk, and one buffer saves a tenth of the CPU time of a
- * stream of small events (docs/performance.md#event-streams). What the client has not read is held.
+ * Writes events to a response. Chunked framing (RFC 9112 section 7.1) is done here: Node makes four
+ * buffers of each chunk, and one buffer saves a tenth of the CPU time of a stream of small events
+ * (docs/performance.md#event-streams). Unread bytes count as held memory.
  */
 export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
   let begun = false
-  // Also when the client leaves: a stream that goes on without it must not wait for it.
+  // Also called when the client disconnects: a stream that continues without it must not wait for
+  // it.
   const onDrain: EventSink['onDrain'] = (listener) => {
     const { socket } = response
     const full = socket?.writableNeedDrain ? socket : response
@@ -59,12 +60,13 @@ export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
     write: (piece) => {
       if (response.destroyed) return true
       const { socket } = response
-      // The head goes out with the first event, through Node. A pipelined response has no socket
-      // until its turn. What Node corks (from 26 on, until the end of the tick) must go out first.
+      // The first event is written by Node, together with the head. A pipelined response has no
+      // socket before its turn. Output that Node has corked (from version 26 on, until the end of
+      // the tick) must be sent first.
       const framed =
         begun && socket !== null && response.chunkedEncoding && response.writableCorked === 0
       begun = true
-      // A chunk without bytes would end the stream.
+      // An empty chunk would end the stream.
       if (!framed || piece.length === 0 || piece.length > framedBytesMax) {
         return took(response.write(piece), piece)
       }
@@ -74,7 +76,7 @@ export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
   }
 }
 
-/** One chunk. Its length is written by hand, since `toString(16)` costs more than the rest. */
+/** One chunk. Its length is formatted by hand, since `toString(16)` costs more than the rest. */
 function frameOf(piece: Buffer): Buffer {
   const { length } = piece
   const digits = Math.ceil((32 - Math.clz32(length)) / 4)
@@ -88,14 +90,14 @@ function frameOf(piece: Buffer): Buffer {
   return frame
 }
 
-/** Holds from now on what a client has not read of an answer that was written as a whole. */
+/** Counts as held memory the bytes of a complete answer that the client has not read. */
 export function holdUnread(response: ServerResponse, hold: Hold): void {
   const bytes = response.writableLength
   hold.keep(bytes)
   if (bytes > 0) hold.watch(readerOf(response))
 }
 
-/** The client of an answer, who is cut off like one who leaves. */
+/** The reader of a response; to cut it closes the connection. */
 export function readerOf(response: ServerResponse): Peer {
   return {
     moved: () => response.writableLength + beingWritten(response),
@@ -104,8 +106,8 @@ export function readerOf(response: ServerResponse): Peer {
 }
 
 /**
- * What the system has still to take of one large write, which counts as a whole in `writableLength`.
- * Node's own time limits of sockets read it there too, and have no public name for it.
+ * Bytes of the current write that the kernel has not accepted yet. `writableLength` counts the
+ * write as a whole. Node's socket timeouts read the same member; it has no public name.
  */
 function beingWritten({ socket }: ServerResponse): number {
   const { _handle: handle } = (socket ?? {}) as { _handle?: { writeQueueSize?: number } | null }

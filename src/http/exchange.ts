@@ -12,7 +12,7 @@ import type { AllowCrossOrigin } from './cross-origin.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 import { ClientLeft } from './receive.ts'
 
-/** What is known of an exchange (a request and its answer) when it is over. */
+/** A finished exchange: a request and its response. */
 export type Exchange = {
   requestId: string
   method: string
@@ -20,20 +20,23 @@ export type Exchange = {
   status: number
   durationMs: number
   caller: Caller | undefined
-  /** What was thrown, if anything. */
+  /** The thrown value, if any. */
   error: unknown
   /** The client disconnected before the answer was complete. */
   left: boolean
 }
 
-/** A request, its response and their state. For paths outside of the contract's table it is Koa's context. */
+/**
+ * A request, its response and their state. For paths outside of the contract's table it is a Koa
+ * context.
+ */
 export type ExchangeContext = {
   req: IncomingMessage
   res: ServerResponse
   state: ExchangeState
-  /** The parameters in the path. */
+  /** The path parameters. */
   params?: object
-  /** False when the answer is not left to Koa. */
+  /** False if Koa must not write the response. */
   respond?: boolean
   status?: number
   body?: unknown
@@ -44,44 +47,44 @@ export type ExchangeContext = {
 /** Answers a request to a path of the contract. */
 export type OperationHandler = (context: ExchangeContext) => Promise<void>
 
-/** Told of an error that is answered, and to whom. */
+/** Called with each error that is answered, and its request. */
 export type OnRefused = (
   error: GatewayError,
   refused: { request: IncomingMessage; requestId: string; caller: Caller | undefined },
 ) => void
 
-/** What one exchange carries from middleware to handler and back. */
+/** The state that middleware and handlers share. */
 export type ExchangeState = {
   requestId: string
-  /** Told when the client disconnects; aborted when its key ends. */
+  /** Ends the work of the request: when the client disconnects, or its API key ends. */
   ending: Ending
-  /** What it holds of the memory; given back when it is over. */
+  /** The memory that the exchange holds; released at its end. */
   hold: Hold
-  /** Why the request cannot be one for the gateway; its connection is closed. */
+  /** An error of the request itself, after which the connection is closed. */
   refusal?: GatewayError | undefined
-  /** The handler, when the path is one of the contract's without parameters. */
+  /** The handler, if the path is literally in the contract. */
   operation?: OperationHandler | undefined
   caller?: Caller
-  /** Follows the exchange, where anybody does. */
+  /** The trace of the exchange, if tracing is on. */
   trace?: RequestTrace | undefined
-  /** Set for an answer through `send`; plain Koa middleware and Node handlers leave it unset. */
+  /** Set if `send` writes the answer; plain Koa middleware and Node handlers leave it unset. */
   answer?: Answer
 }
 
 export type ExchangeOptions = {
   limits: { concurrentRequestsMax: number; lingerTimeoutMs?: number; pingIntervalMs: number }
-  /** Whether the connection is closed behind the answer. */
+  /** Whether the connection is closed after the response. */
   closing: (request: IncomingMessage) => boolean
   errorAnswerAt: (path: string) => ErrorAnswer
-  /** Throws the error for a request that nothing has answered. */
+  /** Throws the error for a request that no handler has answered. */
   refuse: (request: IncomingMessage, methods: readonly string[]) => never
   allowCrossOrigin: AllowCrossOrigin
   onExchange: (exchange: Exchange) => void
-  /** Told of each error that is answered. */
+  /** Called with each error that is answered. */
   onRefused: OnRefused
   tracing?: Tracing | undefined
   budget: Pick<Budget, 'open'>
-  /** Ends the exchange when its key ends; the returned function leaves it alone from then on. */
+  /** Ends the exchange when its API key ends; the returned function stops that. */
   followKey: (exchange: Pick<ExchangeState, 'caller' | 'ending'>) => () => void
   /** Unix time in milliseconds. */
   clock: () => number
@@ -89,9 +92,9 @@ export type ExchangeOptions = {
 }
 
 /**
- * Gives each exchange its request id, exactly one answer and one record in the log. An answer in
- * `state.answer` is written here; what plain Koa middleware set is written by Koa; the answer of a
- * raw Node handler is only waited for.
+ * Gives each exchange a request id, exactly one response and one log record. `state.answer` is
+ * written here. Koa writes what plain Koa middleware has set. The response of a raw Node handler is
+ * awaited.
  */
 export function createExchange(
   options: ExchangeOptions,
@@ -103,9 +106,9 @@ export function createExchange(
     state.requestId = newRequestId(options.clock())
     state.ending = new Ending()
     state.hold = options.budget.open()
-    // Answers that `send` does not write carry the id too.
+    // Responses that `send` does not write have the id too.
     if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
-    // A probe tells nothing of anybody's work.
+    // Probes are not traced.
     if (tracing !== undefined && !isProbe(req)) state.trace = tracing.request(req.headers)
     const record = openRecord(context, slots.take(), options)
     try {
@@ -126,7 +129,7 @@ export function createExchange(
       record.end()
     } catch (thrown) {
       context.respond = false
-      // An answer that could not be written: nobody will take the stream of its call.
+      // The response failed, so no one will read the stream of the call.
       if (!(thrown instanceof GatewayError)) state.ending.leave(callerLeft())
       await refuse(context, thrown, options)
       record.end(thrown)
@@ -135,7 +138,7 @@ export function createExchange(
   }
 }
 
-/** Counts the requests in work and tells when they are too many. */
+/** Counts running requests and reports whether they exceed the limit. */
 function createSlots(most: number) {
   let taken = 0
   return {
@@ -154,7 +157,7 @@ function createSlots(most: number) {
 
 type ExchangeRecord = ReturnType<typeof openRecord>
 
-/** Follows an exchange; `end` or `endWithAnswer`, called once, reports it to `onExchange`. */
+/** Tracks an exchange; `end` or `endWithAnswer`, called once, reports it to `onExchange`. */
 function openRecord(
   context: ExchangeContext,
   leaveWork: () => void,
@@ -180,7 +183,7 @@ function openRecord(
   })
   const end = (thrown?: unknown) => {
     isOver = true
-    // What its client has not taken yet is held: it counts until then.
+    // Unread response bytes count until the connection is closed.
     if (isClosed) {
       state.hold.release()
       leaveWork()
@@ -202,7 +205,7 @@ function openRecord(
   return {
     leaveWork,
     end,
-    /** Ends it when the response closes, for an answer that is written elsewhere. */
+    /** Ends it when the response closes, for a response that is written elsewhere. */
     endWithAnswer: () => {
       if (isClosed) end()
       else onClose = end
@@ -210,7 +213,7 @@ function openRecord(
   }
 }
 
-/** Leaves the answer to Koa or a raw Node handler; throws when the request was not answered. */
+/** Leaves the response to Koa or a raw Node handler. Throws if the request was not answered. */
 function leaveToOthers(
   context: ExchangeContext,
   record: ExchangeRecord,
@@ -222,28 +225,30 @@ function leaveToOthers(
   const isAnswered = isTaken || context.status !== 404 || context.body != null
   if (!isAnswered) {
     const methods = methodsOf(context)
-    // A route that takes the method and answers nothing has nothing there.
+    // A route that supports the method but answered nothing means not found.
     refuse(req, methods.includes(req.method ?? '') ? [] : methods)
   }
   record.endWithAnswer()
 }
 
-/** The methods that the router has for a path. */
+/** The methods that the router supports for a path. */
 function methodsOf({ matched = [] }: ExchangeContext): string[] {
   return [...new Set(matched.flatMap((layer) => layer.methods))]
 }
 
-/** The path of a request as the contract or the router has it. */
+/** The route template of the request. */
 function routeOf({ req, state, matched = [] }: ExchangeContext): string | undefined {
   if (state.operation !== undefined) return pathOf(req).replace(/(?<=.)\/$/, '')
   const path = matched.at(-1)?.path
   return typeof path === 'string' ? path.replaceAll(/[*:](\w+)/g, '{$1}') : undefined
 }
 
-/** Logged when the client left before an answer, as nginx does; never sent. */
+/** Logged if the client disconnected before the response (as in nginx); never sent. */
 const statusOfLeft = 499
 
-/** Probes are answered under overload: monitoring must not take a busy gateway for a dead one. */
+/**
+ * Probes are answered under overload, so that monitoring does not report a busy gateway as down.
+ */
 function isProbe(request: IncomingMessage): boolean {
   return request.url === '/health' || request.url === '/metrics'
 }
@@ -252,12 +257,12 @@ function pathOf({ url = '' }: IncomingMessage): string {
   return url.split('?', 1)[0]!
 }
 
-/** The id of a request, by whose time its row is found (storage/request-place.ts). */
+/** A request id; it contains the time, by which storage/request-place.ts finds the row. */
 export function newRequestId(nowMs: number): string {
   return orderedId('req', nowMs)
 }
 
-/** Answers with an error; the rest of the request's body is read up to `lingerTimeoutMs`. */
+/** Answers with an error; the rest of the request body is read for up to `lingerTimeoutMs`. */
 async function refuse(
   { req: request, res: response, state: { requestId, refusal, hold, caller } }: ExchangeContext,
   thrown: unknown,
@@ -279,7 +284,7 @@ async function refuse(
   await send(response, error, { requestId, pingIntervalMs, hold, requestRead: read })
 }
 
-/** Closing a connection in the middle of an upload may lose the answer before it is read. */
+/** Closing the connection during an upload may discard the response before the client reads it. */
 function readRest(request: IncomingMessage, limitMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, limitMs)

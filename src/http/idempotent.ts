@@ -19,9 +19,9 @@ import type { Answer } from './answer.ts'
 import { errorAnswer } from './error-answer.ts'
 import { contextOf, type Operation, type OperationCall } from './operation.ts'
 
-/** The header of a request that names it for good, in lower case. */
+/** The request header of an idempotency key, in lower case. */
 export const keyHeader = 'idempotency-key'
-/** The header of an answer that was given before. */
+/** The response header of a replayed answer. */
 const replayedHeader = 'idempotent-replayed'
 
 /** Answers a request that has an idempotency key. */
@@ -31,12 +31,12 @@ type AnswerOnce = (
 ) => Promise<Answer>
 
 /**
- * Does the work of requests with the same idempotency key once, and answers the others with what it
- * answered (docs/behaviour.md#idempotency).
+ * Executes requests with the same idempotency key once and replays the answer to the others
+ * (docs/behaviour.md#idempotency).
  */
 export function answersOnce(operation: OperationId, claimKey: ClaimKey): AnswerOnce {
   return async (call, handle) => {
-    // The contract's check has refused a key that is sent several times, which Node joins.
+    // Node joins repeated headers; the contract check has refused a joined key.
     const key = String(call.request.headers[keyHeader])
     const { strict, fallback, allowRepeat, caller, requestId, hold } = contextOf(call, 'chat')
     const { body: request, texts } = call
@@ -53,7 +53,7 @@ export function answersOnce(operation: OperationId, claimKey: ClaimKey): AnswerO
   }
 }
 
-/** Ends the claim when the work fails. */
+/** Releases the claim if the work fails. */
 async function attempt(
   claim: Claim,
   requestId: string,
@@ -71,7 +71,7 @@ async function attempt(
   }
 }
 
-/** These tell of the moment in which an answer is given. */
+/** These headers describe the moment of the answer. */
 const momentary = /^(x-ratelimit-|ratelimit)/
 
 function keptOf({ status, headers = {} }: Answer, body: KeptAnswer['body']): KeptAnswer {
@@ -85,11 +85,11 @@ function replayed({ status, headers, body, requestId }: NonNullable<Claimed['kep
   const told = {
     'content-type': 'application/json',
     ...headers,
-    // The row in the ledger has this id.
+    // The ledger row has this id.
     'x-request-id': requestId,
     [replayedHeader]: 'true',
   }
-  // What an operation of HTTP keeps has a status.
+  // Answers of HTTP operations are stored with a status.
   const answer = { status: status!, headers: told }
   if (headers['content-type'] !== eventsType) return { ...answer, pieces: body }
   return {
@@ -101,7 +101,7 @@ function replayed({ status, headers, body, requestId }: NonNullable<Claimed['kep
   }
 }
 
-/** A stream that goes on when its caller leaves, and is kept when it was whole. */
+/** A stream that continues after its client disconnects, and is stored if it is complete. */
 function keptStream(answer: Answer, claim: Claim, hold: Hold): Answer {
   const headers = { ...answer.headers, 'content-type': eventsType }
   return {
@@ -123,7 +123,10 @@ function keptStream(answer: Answer, claim: Claim, hold: Hold): Answer {
   }
 }
 
-/** What makes a request another one; pictures are tickets in it, which `texts` resolves. */
+/**
+ * The parts of a request that identify it. Pictures are replaced by tickets, which `texts`
+ * resolves.
+ */
 type Fingerprinted = {
   request: unknown
   texts: LeftTexts
@@ -132,8 +135,8 @@ type Fingerprinted = {
 }
 
 /**
- * A digest that equal requests share, in any process: whatever the order of members, the boundary of
- * a form or the tickets of its files. Throws a GatewayError.
+ * A digest that equal requests share in all processes, regardless of member order, form boundary
+ * and tickets. Throws a GatewayError.
  */
 export async function fingerprintOf(given: Fingerprinted): Promise<string> {
   const { texts, ...asked } = given
@@ -144,7 +147,7 @@ export async function fingerprintOf(given: Fingerprinted): Promise<string> {
 
 const hashedBytesMax = 4 * 1024 * 1024
 
-/** Lets others be answered between some megabytes. */
+/** Yields to the event loop after every few megabytes. */
 async function digestOf(pieces: Pieces): Promise<string> {
   const digest = createHash('sha256')
   let bytes = 0

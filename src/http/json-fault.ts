@@ -1,7 +1,10 @@
-/** Where a text stops being JSON (lines and columns from 1), and why, in plain words. */
+/** The position of the first JSON syntax error (line and column from 1) and its reason. */
 type JsonFault = { line: number; column: number; reason: string }
 
-/** The first fault of a text, of which it quotes at most one character; undefined in good JSON. */
+/**
+ * Finds the first JSON syntax error; the reason quotes at most one character. Undefined for valid
+ * JSON.
+ */
 export function findJsonFault(text: string): JsonFault | undefined {
   const fault = scan(text)
   if (fault === undefined) return undefined
@@ -12,7 +15,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
 }
 
 type Fault = { at: number; reason: string }
-/** What may come next; `first` and `next` tell the first of a list from those behind a comma. */
+/** The expected token; the `first` variants follow an opening bracket, the others a comma. */
 type Expected = 'value' | 'first value' | 'name' | 'first name' | 'colon' | 'comma or end' | 'end'
 
 const blank = /[ \t\r\n]*/y
@@ -105,7 +108,7 @@ function endReason(open: readonly string[]): string {
   return end === undefined ? 'there is no value.' : `the text ends too early: '${end}' is missing.`
 }
 
-/** Mistakes that have a name, by what stands at the fault. */
+/** Common mistakes, recognised by the text at the error position. */
 const mistakes: readonly [RegExp, string][] = [
   [/['`\u2018\u2019\u201c\u201d]/y, 'strings stand in plain double quotes (").'],
   [/\/\/|\/\*|#/y, 'JSON has no comments.'],

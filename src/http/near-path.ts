@@ -6,7 +6,7 @@ const paths: readonly string[] = [...new Set(operations.map(({ path }) => path))
 )
 const version = '/v1'
 
-/** Addresses of other APIs that clients try, and what there is in their place. */
+/** Paths of other APIs that clients try, and the path to use instead. */
 const others: readonly [RegExp, string][] = [
   [
     /\/openai\/deployments\//,
@@ -28,7 +28,7 @@ const others: readonly [RegExp, string][] = [
   [/^\/(?:sse|mcp\/\w+)$/, 'The tool server is at /mcp alone (Streamable HTTP).'],
 ]
 
-/** What a caller of a path that is not there probably meant; undefined if that is not clear. */
+/** A hint for an unknown path; undefined if the intent is unclear. */
 export function pathMeant(path: string): string | undefined {
   const known = others.find(([pattern]) => pattern.test(path))
   if (known !== undefined) return known[1]

@@ -31,7 +31,7 @@ export type Body<Id extends OperationId> = Id extends RestOperationId
     ? Buffer
     : undefined
 
-/** Who calls, by the access that the contract gives. */
+/** The type of the caller, by the access that the contract declares. */
 type CallerBy = {
   caller: { caller: Caller }
   person: { caller: PersonCaller }
@@ -43,41 +43,41 @@ type AccessOf<Id extends OperationId> = {
   [A in Access]: Id extends OperationIdOf<A> ? A : never
 }[Access]
 
-/** One request of an operation, authenticated and checked against the contract. */
+/** A request of an operation, authenticated and validated against the contract. */
 export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   requestId: string
   body: Body<Id>
   /** Base64 texts of pictures by the tickets that replace them in the body (`read-body.ts`). */
   texts: LeftTexts
-  /** The caller's own names of members of the body; for a form that has others. */
+  /** The form field names of body members, where they differ. */
   names: Readonly<Record<string, string>>
   query: Parameters<Id, 'query'>
   path: Parameters<Id, 'path'>
   /** The headers that the contract defines, converted to their types. */
   options: GatewayOptions
   ending: Ending
-  /** What the call holds of the memory. */
+  /** The memory that the call holds. */
   hold: Hold
-  /** Follows the request, where anybody does. */
+  /** The trace of the request, if tracing is on. */
   trace?: Trace | undefined
   /** For work under an idempotency key (`idempotent.ts`). */
   claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
   request: IncomingMessage
-  /** For a handler that answers nothing because another server has taken the request. */
+  /** For a handler that leaves the response to another server. */
   response: ServerResponse
-  /** The network address of who sends a request. */
+  /** The client address of the request. */
   addressOf: ClientAddress
 }
 
 /**
- * Handles one operation. Throws a GatewayError to answer with an error; undefined where the answer
- * is written to `response` by others.
+ * Handles one operation. Throws a GatewayError to answer with an error. Returns undefined if
+ * another server writes `response`.
  */
 export type Operation<Id extends OperationId> = (
   call: OperationCall<Id>,
 ) => Promise<Id extends OperationIdOf<'client'> ? Answer | undefined : Answer>
 
-/** Who asks for something that is written down under their name. */
+/** The actor that the audit log records. */
 export function actorOf({
   caller,
   request,
@@ -90,10 +90,10 @@ export function actorOf({
   return { id: caller.person?.id ?? caller.keyId, address: addressOf(request) }
 }
 
-/** The headers that control a call, the same for every operation that calls a model. */
+/** The headers that control a call, equal for every operation that calls a model. */
 type GatewayOptions = NonNullable<operations['createImage']['parameters']['header']>
 
-/** The core's context of a call, with cache, strictness and fallback as its headers ask. */
+/** The core's context of a call, with cache, strict and fallback options from its headers. */
 export function contextOf(
   call: Pick<CallContext, 'caller' | 'requestId' | 'ending' | 'hold' | 'trace'> & {
     options: GatewayOptions

@@ -4,9 +4,9 @@ import { GatewayError } from '../core/error.ts'
 import { findJsonFault } from './json-fault.ts'
 
 /**
- * Parses a JSON body. Throws `invalid_json`, which tells where and why, `invalid_value` when it is
- * nested too deeply, encoded twice or has a number out of range, or `request_too_large` when it has
- * too many members and items. `original` is the body as it was sent, for the place.
+ * Parses a JSON body. Throws `invalid_json` with the position and reason, `invalid_value` if it is
+ * nested too deeply, encoded twice or has a number out of range, or `request_too_large` if it has
+ * too many values. `original` returns the bytes as sent, for the position.
  */
 export function parseBody(bytes: Buffer, original: () => Buffer = () => bytes): unknown {
   if (bytes.length === 0) throw invalidJson('The request has no body. Send a JSON object.')
@@ -45,11 +45,11 @@ function startsWith(bytes: Buffer, mark: readonly number[]): boolean {
   return mark.every((byte, at) => bytes[at] === byte)
 }
 
-/** Larger bodies are not searched for their fault, which would block everybody. */
+/** The search for the syntax error in a larger body would block the event loop. */
 const searchedBytesMax = 1024 * 1024
 
 function notJson(bytes: Buffer, cause: unknown): GatewayError {
-  // Latin letters in UTF-16 are UTF-8 as well, with a zero next to each.
+  // Latin letters in UTF-16 are valid UTF-8 with zero bytes between them.
   if (bytes.subarray(0, 4).includes(0)) return notUtf8(bytes)
   const fault = bytes.length > searchedBytesMax ? undefined : findJsonFault(bytes.toString())
   if (fault === undefined) return invalidJson('The body is not valid JSON.', cause)
@@ -68,14 +68,16 @@ function invalidJson(message: string, cause?: unknown): GatewayError {
   return new GatewayError('invalid_json', message, { cause })
 }
 
-/** JSON.parse has no limit, but JSON.stringify overflows the stack at some thousand levels. */
+/**
+ * JSON.parse has no depth limit, but JSON.stringify overflows the stack at some thousand levels.
+ */
 const levelsMax = 1000
-/** More than any list of tools has. */
+/** More distinct names than any list of tools has. */
 const namesMax = 20_000
-/** Each parsed value takes tens of bytes; conversations with many tools have far fewer. */
+/** Each parsed value takes tens of bytes; conversations with many tools have far fewer values. */
 const valuesStandardMax = 250_000
 
-/** What a byte outside of strings means here; nothing for most of them. */
+/** The class of each byte outside of strings; 0 for most. */
 const kinds = new Uint8Array(256)
 const [string, separator, opening, closing, digit, ofNumber] = [1, 2, 3, 4, 5, 6]
 for (const [kind, signs] of [
@@ -90,10 +92,10 @@ for (const [kind, signs] of [
 }
 
 /**
- * Looks once over the bytes of a JSON body before it is parsed, since what is parsed costs much more
- * than its bytes. Throws `invalid_value` when it is nested too deeply, `request_too_large` when it
- * has more than `valuesMax` members and items, or too many names. Says whether a number in it may be out of range. Bytes
- * that are no JSON are no fault here.
+ * Scans a JSON body once before it is parsed, because parsing costs far more than the bytes. Throws
+ * `invalid_value` if it is nested too deeply, and `request_too_large` if it has more than
+ * `valuesMax` values or too many names. Returns whether a number may be out of range. Invalid JSON
+ * is not reported here.
  */
 export function checkJsonBounds(
   bytes: Buffer,
@@ -110,7 +112,7 @@ export function checkJsonBounds(
     else if (kind === closing) depth--
     else if (kind === digit) {
       const end = endOfNumber(bytes, at)
-      // In JSON there are no more of them than values.
+      // Valid JSON has no more numbers than values.
       if (!overflows && numbers++ < valuesMax) overflows = isOutOfRange(bytes, at, end)
       at = end - 1
     } else {
@@ -119,7 +121,7 @@ export function checkJsonBounds(
       if (!isEmpty && ++values > valuesMax) throw tooManyValues(valuesMax)
     }
   }
-  // There are no more names than values.
+  // A body has no more names than values.
   if (values > namesMax && hasMoreNames(bytes, values, namesMax)) throw tooManyNames()
   return { overflows }
 }
@@ -130,7 +132,7 @@ function endOfNumber(bytes: Buffer, start: number): number {
   return at
 }
 
-/** With fewer digits and no exponent a number is in range. */
+/** A number with fewer digits and no exponent is in range. */
 const digitsMax = 308
 const [smallE, largeE] = [0x65, 0x45]
 
@@ -161,7 +163,7 @@ function tooManyNames(): GatewayError {
   return new GatewayError('request_too_large', `${text} Send less at once.`)
 }
 
-/** Throws `invalid_value`, which names the place, for the first number that is out of range. */
+/** Throws `invalid_value` with the path of the first number that is out of range. */
 function refuseInfinity(value: unknown, place = ''): void {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     const what = place === '' ? 'The body' : `'${place.slice(0, placeLengthMax)}'`

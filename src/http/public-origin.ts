@@ -1,17 +1,16 @@
 import type { IncomingMessage } from 'node:http'
 import { plainAddress } from '../core/networks.ts'
 
-/** Where callers reach the gateway, as `https://gateway.example`, without a slash behind it. */
+/** The public origin of the gateway without a trailing slash, such as `https://gateway.example`. */
 export type PublicOrigin = (request: IncomingMessage) => string
 
 /**
- * The origin that addresses of the gateway begin with. Without `baseUrl` it is the name of this machine
- * that a request was sent to, else the address that its connection arrived at: what a stranger writes
- * into `Host` is never told to anybody.
+ * The origin for the gateway's own addresses: that of `baseUrl`. Without it, the loopback name in
+ * the request, or else the local address of the connection: an arbitrary `Host` is never reflected.
  */
 export function createPublicOrigin(baseUrl: string | undefined): PublicOrigin {
   if (baseUrl !== undefined) {
-    // Without a port that the scheme has anyway, as clients write it.
+    // `origin` omits the default port, as clients do.
     const { origin } = new URL(baseUrl)
     return () => origin
   }

@@ -20,12 +20,12 @@ import { base64Length } from '../bytes/base64.ts'
 
 type Described = (typeof operations)[number]
 
-/** The parts of a form, which has been read while it arrived. */
+/** The parts of a form, which were read while it arrived. */
 type ArrivedForm = { parts: readonly FormPart[] }
 type ReadBody = { body: unknown; texts: LeftTexts; names: FormReading['names'] }
 const ownNames: FormReading['names'] = {}
 
-/** Takes a body in. Throws `unsupported_media_type`, or what `receive` throws. */
+/** Receives a body. Throws `unsupported_media_type`, or the errors of `receive`. */
 export function bodyReceiver(
   types: readonly string[],
   form: FormReading | undefined,
@@ -40,7 +40,10 @@ export function bodyReceiver(
   }
 }
 
-/** Parses and checks a body, or keeps its bytes outside of `rest`. Throws a GatewayError. */
+/**
+ * Parses and validates a body; outside of the `rest` protocol it returns the bytes. Throws a
+ * GatewayError.
+ */
 export function bodyReader(
   { id, bodyTypes, protocol }: Described,
   form: FormReading | undefined,
@@ -48,13 +51,13 @@ export function bodyReader(
   if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts, names: ownNames })
   if (protocol !== 'rest') {
     return (arrived, hold) => {
-      // Forms are taken by `rest` operations alone.
+      // Only `rest` operations accept forms.
       const pieces = arrived as Pieces
       holdParsed(pieces, hold)
       return { body: joinPieces(pieces), texts: noTexts, names: ownNames }
     }
   }
-  // Each `rest` operation with a body has a check, which the type of `id` does not tell.
+  // Each `rest` operation with a body has a check; the type of `id` does not express that.
   const check = (bodyChecks as Record<string, Check<unknown>>)[id]!
   return (arrived, hold) => {
     const read = 'parts' in arrived ? readForm(arrived.parts, form!) : readJson(arrived, hold)
@@ -63,10 +66,12 @@ export function bodyReader(
   }
 }
 
-/** Smaller bodies take hardly more memory parsed than what is held for them already. */
+/** Parsing a smaller body takes little more memory than the bytes already counted. */
 const parsedBytesMin = 16_384
 
-/** A parsed body is there three times: as its value, as text for a provider, and as that one's bytes. */
+/**
+ * A parsed body is in memory three times: as a value, as the text for a provider and as its bytes.
+ */
 function holdParsed(pieces: Pieces, hold: Hold): void {
   const bytes = piecesLength(pieces)
   const refusal = bytes < parsedBytesMin ? undefined : hold.takeMore(2 * bytes)
@@ -85,10 +90,10 @@ function readForm(parts: readonly FormPart[], { bodyOf, names }: FormReading): R
   return { body: bodyOf(fields), texts, names }
 }
 
-/** A body in smaller pieces on average is joined: walking over millions of them would be slow. */
+/** Pieces that are smaller on average are joined: a loop over millions of them would be slow. */
 const pieceBytesMin = 4096
 
-/** Takes in a whole body, unpacked. Throws what `receive` throws. */
+/** Receives a whole body, decompressed. Throws the errors of `receive`. */
 export function receiveWhole(
   request: IncomingMessage,
   hold: Hold,
@@ -108,7 +113,7 @@ export function receiveWhole(
   return receive(request, hold, limits, sink)
 }
 
-/** Takes in a form. Of its bytes the files' base64 alone is kept, which is a third more than they are. */
+/** Receives a form. Only the base64 of its files stays in memory, a third more than the files. */
 async function receiveForm(
   request: IncomingMessage,
   hold: Hold,
@@ -125,12 +130,12 @@ async function receiveForm(
   return { parts }
 }
 
-/** A JSON body with tickets (random UUIDs) in the places of the texts that were cut out of it. */
+/** A JSON body in which tickets (random UUIDs) replace the extracted texts. */
 type LightBody = { pieces: Pieces; texts: LeftTexts }
 
 /** Shorter texts cost less to parse (docs/performance.md#large-base64-texts). */
 const textBytesMin = 16_384
-/** More than a request may have pictures; bounds the search in a body full of false matches. */
+/** More than the pictures of a request; bounds the search in a body full of false matches. */
 const looksMax = 100
 
 const beginning = Buffer.from('"data:image/')
@@ -139,10 +144,9 @@ const nameBefore = /"(?:image_)?url"[ \t\r\n]*:[ \t\r\n]*$/
 const head = /^"data:image\/[a-z]+;base64,/
 
 /**
- * Cuts the base64 of large pictures out of a JSON body, so that megabytes are neither parsed nor
- * turned into a string, and puts a ticket in the place of each. Tickets are random, so that a body
- * cannot contain one already. Data URLs in an unusual notation and invalid base64 stay in the body,
- * which is then parsed and checked as usual.
+ * Extracts the base64 of large pictures from a JSON body, so that megabytes are neither parsed nor
+ * turned into a string, and inserts a ticket for each. Tickets are random, so a body cannot contain
+ * one. Data URLs in unusual notation and invalid base64 stay in the body and are parsed as usual.
  */
 export function extractBase64(body: Pieces): LightBody {
   if (piecesLength(body) < textBytesMin) return { pieces: body, texts: noTexts }
@@ -164,9 +168,9 @@ export function extractBase64(body: Pieces): LightBody {
   return { pieces: [...pieces, ...slicePieces(body, copied)], texts }
 }
 
-/** Where the base64 of a data URL starts; Infinity if it is not the value of `(image_)url`. */
+/** The start of the base64 of a data URL; Infinity if it is not the value of `(image_)url`. */
 function textStart(body: Pieces, at: number): number {
-  // Inside a string the quote would be escaped: after a backslash, not after a member's name.
+  // Inside a string the quote would be escaped and follow a backslash, not a member name.
   const before = joinPieces(slicePieces(body, Math.max(0, at - 64), at)).toString('latin1')
   if (!nameBefore.test(before)) return Infinity
   const url = joinPieces(slicePieces(body, at, at + 64)).toString('latin1')
@@ -178,8 +182,8 @@ function byteAt(body: Pieces, at: number): number | undefined {
 }
 
 /**
- * The value with each ticket in a data URL replaced by its text again. Throws a GatewayError when there
- * is no room for the texts as strings, in the value and in what a provider is sent.
+ * Returns the value with each ticket in a data URL replaced by its text. Throws a GatewayError if
+ * memory is too short for the texts as strings.
  */
 export function restoreBase64<T>(value: T, texts: LeftTexts, hold: Hold): T {
   if (texts.size === 0) return value

@@ -7,18 +7,18 @@ import { GatewayError } from '../core/error.ts'
 import type { LeftTexts } from '../core/image/image.ts'
 import type { Sink } from './receive.ts'
 
-/** One field of a form. A file's value is a data URL with a ticket in the place of its base64. */
+/** A form field. The value of a file is a data URL with a ticket instead of the base64. */
 export type FormField = { name: string; value: string; file: boolean }
 
-/** How the form of an operation becomes its JSON body. */
+/** Converts the form of an operation to its JSON body. */
 export type FormReading = {
   /** Throws `invalid_value`. */
   bodyOf: (fields: readonly FormField[]) => object
-  /** The form's own name of a member of the body, where it has another. */
+  /** The form field names of body members, where they differ. */
   names: Readonly<Record<string, string>>
 }
 
-/** The fields of a form, and the base64 of its files by ticket. */
+/** Returns the fields of a form and the base64 of its files by ticket. */
 export function fieldsOf(parts: readonly FormPart[]): { fields: FormField[]; texts: LeftTexts } {
   const texts = new Map<string, Pieces>()
   const fields = parts.map((part): FormField => {
@@ -32,24 +32,24 @@ export function fieldsOf(parts: readonly FormPart[]): { fields: FormField[]; tex
   return { fields, texts }
 }
 
-/** One part of a form, whole: a file as base64, as which it travels on. */
+/** A complete part of a form; a file as base64. */
 export type FormPart = { name: string } & ({ base64: Pieces } | { text: string })
 
 /** More than any form of the contract can have. */
 const partsMax = 64
 const headersMax = 16
-/** Of a part that is no file: no prompt is as long. */
+/** The limit of a text part; no prompt is as long. */
 const textBytesMax = 1024 * 1024
 
 /**
  * Reads a `multipart/form-data` body (RFC 7578) while it arrives, for `receive`. Throws
- * `invalid_value` when it is none, is cut off, or has too much of something.
+ * `invalid_value` if it is malformed, cut off or exceeds a limit.
  */
 export function formPartsSink(contentType: string): Sink<FormPart[]> {
   const dicer = new Dicer({ boundary: boundaryOf(contentType), maxHeaderPairs: headersMax })
   const parts: OpenPart[] = []
   const ended = Promise.withResolvers<void>()
-  // It may fail while nobody waits for it.
+  // It may reject before it is awaited.
   ended.promise.catch(() => undefined)
   let failure: GatewayError | undefined
   const fail = (error: GatewayError) => ended.reject((failure ??= error))
@@ -70,13 +70,13 @@ export function formPartsSink(contentType: string): Sink<FormPart[]> {
     finish: async () => {
       dicer.end()
       await ended.promise
-      // The form may end before what has arrived of its parts is taken.
+      // The form may end before its parts are fully processed.
       return Promise.all(parts.map((part) => part.read()))
     },
   }
 }
 
-/** A part that is being read; `read` is for when the form has ended. Throws `invalid_value`. */
+/** A part in progress; `read` waits for its end. Throws `invalid_value`. */
 type OpenPart = { read(): Promise<FormPart> }
 
 function openPart(stream: Dicer.PartStream, fail: (error: GatewayError) => void): OpenPart {
@@ -85,11 +85,11 @@ function openPart(stream: Dicer.PartStream, fail: (error: GatewayError) => void)
   stream.on('error', () => undefined)
   stream.once('header', (headers: object) => {
     try {
-      // As Dicer collects them.
+      // The type of Dicer's headers.
       const head = readPartHead(headers as PartHeaders)
       read = head.isFile && !head.inBase64 ? readFile(head, stream) : readText(head, stream, fail)
     } catch (thrown) {
-      // `readPartHead` throws nothing else.
+      // `readPartHead` throws only GatewayErrors.
       fail(thrown as GatewayError)
       leave(stream)
     }
@@ -131,7 +131,7 @@ function readText(
   }
 }
 
-/** Reads what nobody wants, so that the form comes to its end. */
+/** Discards a part, so that the form can end. */
 function leave(stream: Dicer.PartStream): void {
   stream.on('error', () => undefined)
   stream.removeAllListeners('data')
@@ -162,14 +162,14 @@ function invalid(text: string, param?: string, cause?: Error): GatewayError {
   return new GatewayError('invalid_value', text, { param, cause })
 }
 
-/** What a part of a form says about itself. */
+/** The head of a part. */
 type PartHead = { name: string; isFile: boolean; inBase64: boolean }
 
-/** The headers of a part in latin1, by name in small letters. */
+/** The headers of a part in latin1, by lower-case name. */
 type PartHeaders = Readonly<Record<string, readonly string[] | undefined>>
 
 const nameLengthMax = 200
-/** One parameter of a header, in quotes or not; what stands in quotes may be escaped. */
+/** A header parameter, quoted or not; a quoted value may have escapes. */
 const parameter = /\s*;\s*([\w-]+\*?)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s;"]*))/y
 
 /** Reads the head of a part (RFC 7578 section 4). Throws `invalid_value`. */
@@ -215,13 +215,16 @@ function parametersOf(header: string): Map<string, string> {
   for (let match = parameter.exec(header); match !== null; match = parameter.exec(header)) {
     const [, name = '', quoted, plain = ''] = match
     const text = quoted === undefined ? plain : unescaped(quoted)
-    // The first counts, so that nobody else reads another one.
+    // The first value counts, so that all readers agree.
     if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), text)
   }
   return found
 }
 
-/** Browsers write quotes and line breaks as `%22`, `%0D` and `%0A`, others a backslash before them. */
+/**
+ * Browsers encode quotes and line breaks as `%22`, `%0D` and `%0A`; other clients escape them with
+ * a backslash.
+ */
 function unescaped(quoted: string): string {
   const text = Buffer.from(quoted, 'latin1').toString()
   return text

@@ -3,7 +3,7 @@ import type { LimitState, WindowKind } from '../core/limits.ts'
 import { usdText } from '../core/money/price.ts'
 import type { Receipt } from '../core/receipt.ts'
 
-/** The response headers that tell how a call was handled (docs/behaviour.md#headers). */
+/** The response headers that describe the handling of a call (docs/behaviour.md#headers). */
 export function receiptHeaders(receipt: Receipt): Record<string, string> {
   const { model, provider, cost, cache, attempts, warnings } = receipt
   const headers: Record<string, string> = {
@@ -18,7 +18,7 @@ export function receiptHeaders(receipt: Receipt): Record<string, string> {
   return headers
 }
 
-/** The same of a call that failed, as far as it had come. */
+/** The headers of a failed call, as far as it progressed. */
 export function progressHeaders({
   limits,
   model,
@@ -35,14 +35,14 @@ export function progressHeaders({
   return headers
 }
 
-/** Which model it is, and when it was deprecated and ends. */
+/** The model, and its deprecation and shutdown dates. */
 function modelHeaders(row: NonNullable<Progress['model']>): Record<string, string> {
   let headers = ofModel.get(row)
   if (headers === undefined) ofModel.set(row, (headers = writeModelHeaders(row)))
   return headers
 }
 
-/** Written once for each row, since every answer of the model has them. */
+/** Formatted once for each model, since every answer repeats them. */
 const ofModel = new WeakMap<object, Record<string, string>>()
 
 function writeModelHeaders(row: NonNullable<Progress['model']>): Record<string, string> {
@@ -54,7 +54,7 @@ function writeModelHeaders(row: NonNullable<Progress['model']>): Record<string, 
   return headers
 }
 
-/** More tries than these make no sense to a reader, and headers have to end somewhere. */
+/** Bounds the header; more attempts are of no use to a reader. */
 const attemptsTold = 100
 
 function attemptsText(attempts: NonNullable<Progress['attempts']>): string {
@@ -65,8 +65,8 @@ function attemptsText(attempts: NonNullable<Progress['attempts']>): string {
 }
 
 /**
- * An endpoint that takes any model name may get characters that a header cannot carry: such a name
- * is percent-encoded (RFC 3986), and half a character of it becomes the mark for one that is lost.
+ * An endpoint with arbitrary model names may have characters that a header cannot carry: such a
+ * name is percent-encoded (RFC 3986), and a lone surrogate becomes U+FFFD.
  */
 function headerText(text: string): string {
   return /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(text)
@@ -75,8 +75,8 @@ function headerText(text: string): string {
 }
 
 /**
- * OpenAI's rate-limit headers, of the tighter limit of account and key, and those of IETF
- * draft-ietf-httpapi-ratelimit-headers-10, of each limit by its name.
+ * OpenAI's rate-limit headers for the tighter limit of account and key, and the IETF headers of
+ * draft-ietf-httpapi-ratelimit-headers-10 for each limit.
  */
 function limitHeaders(limits: readonly LimitState[]): Record<string, string> {
   const headers: Record<string, string> = {}
@@ -106,7 +106,7 @@ function serviceLimit({ kind, owner, remaining, window }: LimitState): string {
   return window === undefined ? left : `${left};t=${window.resetSeconds}`
 }
 
-/** Requests are the unit where none is named. */
+/** The default unit is requests. */
 const units = {
   requests: '',
   tokens: ';qu="tokens"',

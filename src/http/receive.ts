@@ -10,22 +10,23 @@ export type BodyLimits = {
   requestIdleTimeoutMs?: number
 }
 
-/** A client that changes networks resumes within seconds; longer silence means that it has left. */
+/** A client that changes networks resumes within seconds; after a longer pause it is gone. */
 const idleTimeoutStandardMs = 30_000
 
-/** What becomes of a body as it arrives. */
+/** Consumes a body while it arrives. */
 export type Sink<T> = {
-  /** Takes a piece; the next one waits for the promise. Throws a GatewayError to read no more. */
+  /** Takes a piece; the next piece waits for the promise. Throws a GatewayError to stop reading. */
   take(piece: Buffer): Promise<void> | undefined
-  /** What the whole body was. Throws a GatewayError. */
+  /** Returns the result after the last piece. Throws a GatewayError. */
   finish(): Promise<T> | T
 }
 
 /**
- * Passes a body on as it arrives, unpacked; what is announced is held before the first byte is read.
- * Throws ClientLeft, `invalid_value` when it cannot be unpacked, `timeout` when it pauses,
- * `overloaded` or `rate_limit_exceeded` when there is no room for it, (also without Content-Length,
- * and for what it unpacks to) `request_too_large`, or what the sink throws.
+ * Passes a body to the sink while it arrives, decompressed. The announced length is counted as held
+ * memory before the first byte is read. Throws ClientLeft; `invalid_value` if it cannot be
+ * decompressed; `timeout` if it pauses; `overloaded` or `rate_limit_exceeded` if memory is short;
+ * `request_too_large`, also without Content-Length and for decompressed bytes; or the errors of the
+ * sink.
  */
 export function receive<T>(
   request: IncomingMessage,
@@ -77,7 +78,7 @@ export function receive<T>(
     })
     stream.once('end', () => {
       unwatch?.()
-      // Nobody would see it fail once more.
+      // The promise is rejected already.
       if (!isRefused) settle(sink, resolve, fail)
     })
     if (stream !== request) stream.once('error', (cause) => reject(unpackingError(cause)))
@@ -90,7 +91,7 @@ export function receive<T>(
   })
 }
 
-/** Smaller bodies come in one piece, or within the time that any request has. */
+/** Smaller bodies arrive in one piece, or within the time limit of every request. */
 const watchedBytesMin = 16_384
 
 function pass<T>(
@@ -131,12 +132,12 @@ export class ClientLeft extends Error {
   override name = 'ClientLeft'
 }
 
-/** The values of Content-Encoding that are read (RFC 9110 section 8.4.1), in lower case. */
+/** The supported values of Content-Encoding (RFC 9110 section 8.4.1), in lower case. */
 const encodingsRead: readonly string[] = ['identity', ...Object.keys(unpackers)]
 
 /**
- * The body of a request, unpacked as it arrives; the request itself when it is plain. Ends with a
- * GatewayError when the body is not packed as it says, or is too large before it is unpacked.
+ * The body of a request, decompressed while it arrives; the request itself if it is not compressed.
+ * Ends with a GatewayError if the encoding is wrong or the compressed body is too large.
  */
 function unpacked(request: IncomingMessage, bytesMax: number): Readable {
   const { 'content-encoding': encoding } = request.headers
@@ -144,7 +145,7 @@ function unpacked(request: IncomingMessage, bytesMax: number): Readable {
   if (create === undefined) return request
   const unpacker = create()
   let bytes = 0
-  // Some of what arrives may unpack to nothing, so that it is counted too.
+  // Compressed bytes may expand to nothing, so they are counted too.
   request.on('data', ({ length }: Buffer) => {
     bytes += length
     if (bytes > bytesMax) unpacker.destroy(tooLarge(bytesMax))
@@ -152,7 +153,6 @@ function unpacked(request: IncomingMessage, bytesMax: number): Readable {
   return request.pipe(unpacker)
 }
 
-/** The error of a body that is larger than a request may be. */
 function tooLarge(bytesMax: number): GatewayError {
   return new GatewayError(
     'request_too_large',
@@ -160,7 +160,7 @@ function tooLarge(bytesMax: number): GatewayError {
   )
 }
 
-/** The error that ended an unpacked body, as the caller is told of it. */
+/** The error of a decompressed body, as a GatewayError. */
 function unpackingError(cause: Error): GatewayError {
   if (cause instanceof GatewayError) return cause
   return new GatewayError(
@@ -178,8 +178,8 @@ export function isForm(request: IncomingMessage): boolean {
 }
 
 /**
- * Throws `unsupported_media_type` unless the body has one of these types in UTF-8, in an encoding
- * that is read. Where JSON is taken, so is a body that does not say what it is.
+ * Throws `unsupported_media_type` unless the body has one of these types, UTF-8 and a supported
+ * encoding. Operations that accept JSON also accept a body without Content-Type.
  */
 export function checkMediaType(request: IncomingMessage, types: readonly string[]): void {
   joinSame(request)
@@ -200,7 +200,7 @@ export function checkMediaType(request: IncomingMessage, types: readonly string[
   }
 }
 
-/** Proxies and clients join a header that is there twice with a comma: the same type twice is one. */
+/** Proxies and clients join repeated headers with a comma: the same type twice counts once. */
 function joinSame({ headers }: IncomingMessage): void {
   const { 'content-type': given } = headers
   const [first, ...others] = given?.includes(',') ? given.split(/\s*,\s*/) : []
@@ -208,7 +208,7 @@ function joinSame({ headers }: IncomingMessage): void {
   if (isSame) headers['content-type'] = first
 }
 
-/** What clients say of JSON when nobody has told them better; also `application/<name>+json`. */
+/** Content types that clients send with JSON by default; also `application/<name>+json`. */
 const mayBeJson = /^$|^text\/(?:plain|json)$|^application\/[\w.-]+\+json$/
 
 function typeText(type: string, types: readonly string[]): string {

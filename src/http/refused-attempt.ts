@@ -6,7 +6,7 @@ import type { ErrorCode, GatewayError } from '../core/error.ts'
 
 type Reason = components['schemas']['AttemptReason']
 
-/** What is told to the account that it concerns. */
+/** Reasons that the account can see. */
 const reasons: Partial<Record<ErrorCode, Reason>> = {
   expired_api_key: 'key_expired',
   invalid_api_key: 'key_revoked',
@@ -17,7 +17,7 @@ const reasons: Partial<Record<ErrorCode, Reason>> = {
   insufficient_quota: 'budget_spent',
 }
 
-/** A refused request, as far as it is known. */
+/** A refused request with its known details. */
 export type Refused = {
   request: Pick<IncomingMessage, 'headers' | 'url'>
   requestId: string
@@ -25,12 +25,12 @@ export type Refused = {
   address: string | null
 }
 
-/** What a refusal says of somebody's attempt to connect or to call; undefined where it is none of these. */
+/** The connection attempt that a refusal shows; undefined for other refusals. */
 export function attemptOf(
   error: GatewayError,
   { request, requestId, caller, address }: Refused,
 ): RefusedAttempt | undefined {
-  // Who works on the gateway's own pages sees it there.
+  // People on the gateway's pages see the error there.
   if (caller?.person !== undefined) return undefined
   const whose = error.concerns ?? caller
   const known = reasons[error.code]

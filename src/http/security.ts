@@ -15,21 +15,18 @@ type SecurityHandler = (request: IncomingMessage) => Promise<Caller> | Caller | 
 
 /** A handler for each scheme; a missing one is a compile error. */
 export type SecurityHandlers = Record<SecurityScheme, SecurityHandler> & {
-  /**
-   * Throws the GatewayError for a request without any credentials; undefined where they are not
-   * needed.
-   */
+  /** Throws the GatewayError for a request without credentials; undefined if none are needed. */
   unauthorized: (request: IncomingMessage, access: Access) => Promise<Caller> | Caller | undefined
 }
 
-/** Who has this session; rejects with `invalid_session` when it is over. */
+/** Returns the person of a session; rejects with `invalid_session` if it has expired. */
 type IdentifySession = (token: string) => Promise<PersonCaller>
 
 type Options = {
   identify: Identify
   identifySession: IdentifySession
   cookie: SessionCookie
-  /** How browsers reach the gateway; undefined where that is as the request says. */
+  /** The public address of the gateway; undefined to use that of the request. */
   baseUrl: string | undefined
 }
 
@@ -53,7 +50,7 @@ export function createSecurity(options: Options): SecurityHandlers {
     unauthorized: (request, access) => {
       if (access === 'client') return undefined
       if (access === 'public' || access === 'anyone') {
-        // Else a page could sign its visitor in as somebody else.
+        // Otherwise a foreign page could sign its visitor in to another account.
         if (isUnsafe(request)) assertSameOrigin(request, options.baseUrl)
         return undefined
       }
@@ -82,7 +79,7 @@ async function signedIn(
   return caller
 }
 
-/** Throws `csrf_failed` unless the request has the token that only the gateway's own pages know. */
+/** Throws `csrf_failed` unless the request has the CSRF token of the session. */
 function assertToken(request: IncomingMessage, expected: string): void {
   if (timingSafeEqualText(header(request, 'x-csrf-token') ?? '', expected)) return
   const text =
@@ -93,7 +90,7 @@ function assertToken(request: IncomingMessage, expected: string): void {
 
 const strayHeaders = ['api-key', 'x-goog-api-key', 'apikey', 'x-auth-token', 'proxy-authorization']
 
-/** Where clients of other APIs put a key; undefined if it is in none of these places. */
+/** The place in which clients of other APIs send a key; undefined if it is in none of them. */
 function strayKeyOf({ headers, url = '' }: IncomingMessage): string | undefined {
   const found = strayHeaders.find((name) => headers[name] !== undefined)
   if (found !== undefined) return `the header '${found}'`

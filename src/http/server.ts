@@ -35,34 +35,34 @@ type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
     drainQuietMs: number
     drainTimeoutMs: number
   }
-  /** Called when the port closes, to end idle event streams, which would stay open. */
+  /** Called when the port closes, to end idle event streams, which would otherwise stay open. */
   onDrain: () => void
-  /** Called when the time of the drain is over: what is still in work has to end. */
+  /** Called at the drain timeout: running requests must end. */
   onLate: () => void
   events: {
     exchanged: ExchangeOptions['onExchange']
     refused: ConnectionsOptions['onRefusal']
     swept: ConnectionsOptions['onSweep']
-    /** The system could not accept a connection. */
+    /** The operating system could not accept a connection. */
     acceptFailed: (error: Error) => void
   }
 }
 
 export type GatewayServer = {
   /**
-   * Resolves with the port that is bound, also when `port` is 0. With `reusePort` other processes may
-   * listen on it too, and the system spreads connections over them.
+   * Resolves with the bound port, also for `port` 0. With `reusePort` several processes may listen
+   * on the port, and the kernel distributes connections.
    */
   listen(port: number, host: string, reusePort?: boolean): Promise<number>
   /**
-   * Says that it is not ready, and takes requests for `noticeMs` (`drainNoticeMs` by default) as
-   * before. Then it closes the port and waits for open requests, up to `drainTimeoutMs` in all.
+   * Reports not ready and serves requests for `noticeMs` (default `drainNoticeMs`). Then closes the
+   * port and waits for running requests, up to `drainTimeoutMs` in all.
    */
   drain(noticeMs?: number): Promise<void>
   draining(): boolean
 }
 
-/** The HTTP server: operations of the contract first, then the router for everything else. */
+/** The HTTP server: operations of the contract, then the router for all other paths. */
 export function createHttpServer({
   contract,
   router,
@@ -91,11 +91,11 @@ export function createHttpServer({
     onSweep: events.swept,
   })
   const server = createServer(parserOptions(limits), connections.serve)
-  // Those above `connectionsMax` are told that there is no room; above this there is no word.
+  // Connections above `connectionsMax` get an error; those above this limit are dropped.
   server.maxConnections = connectionsMax + refusedMax
-  // `checkRequest` counts the headers; those above Node's limit are dropped in silence.
+  // `checkRequest` counts headers; Node silently drops those above its limit.
   server.maxHeadersCount = 0
-  // A connection costs nothing more for its many requests.
+  // The number of requests on a connection is not limited.
   server.maxRequestsPerSocket = 0
   const acceptWaiting = createAcceptWaiting(server, connectionsWaitingMax)
   server.on('connection', connections.accept)
@@ -103,9 +103,9 @@ export function createHttpServer({
   server.on('clientError', connections.refuseMalformed)
   server.on('checkExpectation', connections.serve)
   server.on('connect', (_request, socket) => {
-    // Node has taken its own listener from it.
+    // Node has removed its own error listener.
     socket.on('error', () => undefined)
-    // The socket of a server of TCP is one of TCP.
+    // The server listens on TCP only.
     connections.refuse(socket as Socket, noProxy)
   })
   return {
@@ -117,7 +117,7 @@ export function createHttpServer({
       await runFor(noticeMs, isLate)
       await acceptWaiting(isLate)
       const closed = closePort(server)
-      // Not sooner: whoever is told that a connection closes opens the next one at once.
+      // Not earlier: a client whose connection is closed opens another one at once.
       closing = true
       onDrain()
       await sweepUntil(closed, () =>
@@ -133,8 +133,8 @@ export function createHttpServer({
 type Handle = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /**
- * Answers operations whose paths are literally in the contract without Koa, whose context, middleware
- * and listeners have nothing to do there (docs/decisions.md). Koa has all other paths.
+ * Answers operations with literal paths without Koa, whose context, middleware and listeners are
+ * not needed there (docs/decisions.md). Koa serves all other paths.
  */
 function createAnswer(
   contract: ContractRouter,
@@ -144,10 +144,10 @@ function createAnswer(
   const exchange = createExchange(options)
   contract.bindPatterns(router)
   const app = new Koa<ExchangeState>()
-  // The exchange logs errors; Koa must not print them as well.
+  // The exchange logs errors, so Koa must not print them.
   app.silent = true
   app.use(exchange)
-  // Koa and the router type the context differently, in members that are not used here.
+  // Koa and the router differ in the types of unused context members.
   app.use(router.routes() as unknown as Koa.Middleware<ExchangeState>)
   const answerByKoa = app.callback()
   return (request, response) => {
@@ -155,7 +155,7 @@ function createAnswer(
     if (request.url?.includes('//')) request.url = singleSlashes(request.url)
     const operation = isAboutServer(request) ? answerOptions : contract.find(request)
     if (operation === undefined && refusal === undefined) return answerByKoa(request, response)
-    // The exchange sets the members that every exchange has.
+    // The exchange sets the remaining members.
     const state = { operation, refusal } as ExchangeState
     return exchange({ req: request, res: response, state })
   }
@@ -166,7 +166,7 @@ const answerOptions: OperationHandler = ({ state }) => {
   return Promise.resolve()
 }
 
-/** An address whose path has no empty parts, which come of a base URL that ends with a slash. */
+/** Removes empty path segments, which a base URL with a trailing slash causes. */
 function singleSlashes(url: string): string {
   return url.replace(/^[^?]*/, (path) => path.replaceAll(/\/{2,}/g, '/'))
 }
@@ -176,18 +176,20 @@ const noProxy = new GatewayError('method_not_allowed', 'The gateway is no proxy:
 })
 const checkingIntervalMsMax = 5000
 const headerBytesMax = 16_384
-/** Headers fit in a few packets; a slower client is broken or holds connections on purpose. */
+/** Headers fit into a few packets; a slower client is broken or an attack. */
 const headersTimeoutMs = 30_000
-/** All clients may reconnect at once after a restart; the system caps it at net.core.somaxconn. */
+/**
+ * All clients may reconnect at once after a restart. The kernel caps this at net.core.somaxconn.
+ */
 const connectionsWaitingMax = 4096
 const refusedMax = 64
 
-/** What bounds the reading of requests; each bound is named, also those that are Node's own. */
+/** The limits for reading requests, including Node's own. */
 function parserOptions({ requestTimeoutMs, keepAliveTimeoutMs }: Options['limits']): ServerOptions {
   return {
     requestTimeout: requestTimeoutMs,
     headersTimeout: Math.min(headersTimeoutMs, requestTimeoutMs),
-    // How often Node looks for timed-out requests; a short timeout needs a shorter interval.
+    // The interval at which Node checks timeouts; a short timeout needs a shorter interval.
     connectionsCheckingInterval: Math.min(
       headersTimeoutMs,
       requestTimeoutMs,
@@ -196,7 +198,7 @@ function parserOptions({ requestTimeoutMs, keepAliveTimeoutMs }: Options['limits
     keepAliveTimeout: keepAliveTimeoutMs,
     maxHeaderSize: headerBytesMax,
     insecureHTTPParser: false,
-    // `checkRequest` does, with an error in the body.
+    // `checkRequest` checks it and answers with an error body.
     requireHostHeader: false,
   }
 }
@@ -205,8 +207,8 @@ const lastRowsTimeoutMs = 5000
 const unreferenced = { ref: false }
 
 /**
- * Counts the requests in work: a call whose connection is closed goes on to its end, or still writes
- * its row in the ledger.
+ * Counts running requests, including calls whose client has disconnected and that still write their
+ * ledger row.
  */
 function countWork(handle: Handle) {
   let running = 0
@@ -219,12 +221,15 @@ function countWork(handle: Handle) {
     handle: (request: IncomingMessage, response: ServerResponse): void => {
       running++
       handle(request, response).then(ended, () => {
-        // An error that escapes the exchange leaves no valid answer to send.
+        // An error that escapes the exchange leaves no valid response.
         response.destroy()
         ended()
       })
     },
-    /** Resolves when no request is in work, or some do not end though `onLate` was called. */
+    /**
+     * Resolves when no request is running. At the timeout it calls `onLate` and waits a little
+     * longer.
+     */
     ended: async (timeoutMs: number, onLate: () => void): Promise<void> => {
       if (running === 0) return
       const idle = new Promise<void>((resolve) => (onIdle = resolve))

@@ -2,28 +2,28 @@ import type { IncomingMessage } from 'node:http'
 
 /** Reads and writes the cookie that holds a session. */
 export type SessionCookie = {
-  /** The session's token; undefined where there is none. */
+  /** The session token; undefined without a cookie. */
   read(request: IncomingMessage): string | undefined
-  /** The header `set-cookie` that keeps a session for so long. */
+  /** The `set-cookie` header that sets the session for `ageSeconds`. */
   set(token: string, ageSeconds: number): string
-  /** The header `set-cookie` that removes it. */
+  /** The `set-cookie` header that removes the session. */
   clear(): string
 }
 
-/** No cookie of the gateway's own is longer. */
+/** The longest cookie of the gateway is shorter. */
 const valueLengthMax = 200
 
 const plainName = 'gateway_session'
 const secureName = `__Host-${plainName}`
 
-/** Whether a request may be that of somebody who is signed in. */
+/** Whether the request has a session cookie, valid or not. */
 export function presentsSession(request: IncomingMessage): boolean {
   return [plainName, secureName].some((name) => cookieOf(request, name) !== undefined)
 }
 
 /**
- * Over https the name begins with `__Host-`: no other host and no plain connection can set it
- * (RFC 6265bis section 4.1.3.2).
+ * With https the name begins with `__Host-`, so that no other host and no plain connection can set
+ * it (RFC 6265bis section 4.1.3.2).
  */
 export function createSessionCookie(baseUrl: string | undefined): SessionCookie {
   const isSecure = baseUrl?.startsWith('https:') === true
@@ -36,7 +36,7 @@ export function createSessionCookie(baseUrl: string | undefined): SessionCookie 
   }
 }
 
-/** A cookie of a request by its name; undefined where there is none, or none of the gateway's. */
+/** A cookie by name; undefined if it is missing or cannot be one of the gateway. */
 export function cookieOf(
   { headers: { cookie = '' } }: IncomingMessage,
   name: string,
