@@ -54,7 +54,6 @@ const oauthRequestBytesMax = 65_536
 
 type ExchangeContext = Parameters<OperationHandler>[0]
 
-/** Finds the handlers of the contract's operations by method and path. */
 export type ContractRouter = {
   /**
    * Returns the handler for a request; for a wrong method, a handler that refuses it. Undefined if
@@ -72,7 +71,6 @@ const document = new URL('../../generated/openapi.json', import.meta.url)
 /** The contract in openapi-backend, without handlers. */
 export type LoadedContract = OpenAPIBackend
 
-/** Reads the generated contract. */
 export async function loadContract(): Promise<LoadedContract> {
   // Generated from the linted openapi.yaml.
   const definition = JSON.parse(await readFile(document, 'utf8')) as Document
@@ -233,7 +231,6 @@ function handlerOf(
 type Described = Pick<(typeof operations)[number], 'protocol'> &
   Readonly<Record<'alsoAt' | 'headerNames', readonly string[]>>
 
-/** The operation in the generated list. */
 function operationOf({ operationId }: BackendOperation): Described {
   return operations.find(({ id }) => id === operationId)!
 }
@@ -261,7 +258,7 @@ function methodRefusal(
   }
 }
 
-/** The path in the syntax of @koa/router; model ids contain slashes. */
+/** Model ids contain slashes. */
 function patternOf(path: string): string {
   return path.replace(/\{(model)\}$/, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
 }

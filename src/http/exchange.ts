@@ -20,7 +20,6 @@ export type Exchange = {
   status: number
   durationMs: number
   caller: Caller | undefined
-  /** The thrown value, if any. */
   error: unknown
   /** The client disconnected before the answer was complete. */
   left: boolean
@@ -34,7 +33,6 @@ export type ExchangeContext = {
   req: IncomingMessage
   res: ServerResponse
   state: ExchangeState
-  /** The path parameters. */
   params?: object
   /** False if Koa must not write the response. */
   respond?: boolean
@@ -62,7 +60,6 @@ export type ExchangeState = {
   hold: Hold
   /** An error of the request itself, after which the connection is closed. */
   refusal?: GatewayError | undefined
-  /** The handler, if the path is literally in the contract. */
   operation?: OperationHandler | undefined
   caller?: Caller
   /** The trace of the exchange, if tracing is on. */
@@ -138,7 +135,6 @@ export function createExchange(
   }
 }
 
-/** Counts running requests and reports whether they exceed the limit. */
 function createSlots(most: number) {
   let taken = 0
   return {
@@ -231,12 +227,10 @@ function leaveToOthers(
   record.endWithAnswer()
 }
 
-/** The methods that the router supports for a path. */
 function methodsOf({ matched = [] }: ExchangeContext): string[] {
   return [...new Set(matched.flatMap((layer) => layer.methods))]
 }
 
-/** The route template of the request. */
 function routeOf({ req, state, matched = [] }: ExchangeContext): string | undefined {
   if (state.operation !== undefined) return pathOf(req).replace(/(?<=.)\/$/, '')
   const path = matched.at(-1)?.path
