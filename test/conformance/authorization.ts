@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { freePort } from '../../scripts/free-port.ts'
 import { startGateway } from '../support/gateway.ts'
 import { registered } from '../support/oauth-client.ts'
-import { sayYes } from '../support/oauth-person.ts'
+import { approveClient } from '../support/oauth-person.ts'
 import { startProgram } from '../support/program.ts'
 import { projectFolder } from '../support/folder.ts'
 
@@ -25,7 +25,7 @@ const suite = startProgram(process.execPath, [script, ...target, ...resource], {
 // The suite prints an authorization address and waits for the redirect.
 void suite
   .printed(/https?:\/\/\S+\/oauth\/authorize\?\S+/)
-  .then(async ([address]) => fetch(await sayYes(gateway, address)))
+  .then(async ([address]) => fetch(await approveClient(gateway, address)))
   .catch((error: unknown) => process.stderr.write(`${String(error)}\n`))
 const { code, stdout, stderr } = await suite.ended
 process.stdout.write(stdout)

@@ -1,6 +1,6 @@
 import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { expect } from 'chai'
-import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { chatVendors, startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
 import { paint } from '../support/image-doubles/paint.ts'
 import { startImageVendors, type ImageVendors } from '../support/image-vendors.ts'
 import { callTool, connectClient, picturesOf, textOf } from '../support/mcp-client.ts'
@@ -26,10 +26,10 @@ const forms: [string, object][] = [
 ]
 
 describe('pictures in the arguments of the tool chat', () => {
-  let house: VendorHouse
+  let house: VendorGateway
   let client: Client
   before(async () => {
-    house = await startVendorHouse()
+    house = await startVendorGateway()
     client = await connectClient(house.gateway, house.gateway.liveKey)
   })
   after(async () => {

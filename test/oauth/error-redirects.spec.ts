@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { authorize, getAs, registered, type Registered } from '../support/oauth-client.ts'
-import { sayYes } from '../support/oauth-person.ts'
+import { approveClient } from '../support/oauth-person.ts'
 import { createVisitor } from './pages/visitor.ts'
 
 describe('an error for a client that registered itself with an address on another host', () => {
@@ -42,7 +42,7 @@ describe('an error for a client that registered itself with an address on anothe
   }
   const consent = async (redirect_uri: string) => {
     const answer = await askFrom(redirect_uri, {})
-    return sayYes(gateway, answer.url)
+    return approveClient(gateway, answer.url)
   }
 
   for (const [name, changes, error] of wrong) {

@@ -11,7 +11,7 @@ import {
   type Pkce,
   type Registered,
 } from '../support/oauth-client.ts'
-import { sayYes } from '../support/oauth-person.ts'
+import { approveClient } from '../support/oauth-person.ts'
 import { createTestProvider, type TestProvider } from '../support/oauth-provider.ts'
 import { startPublicHost } from '../support/public-host.ts'
 
@@ -39,7 +39,7 @@ describe('a client that signs a person in', () => {
       .connect(first)
       .catch((error: unknown) => error)
     expect(refused).to.be.instanceOf(UnauthorizedError)
-    const { searchParams } = await sayYes(at, provider.sentTo!)
+    const { searchParams } = await approveClient(at, provider.sentTo!)
     expect(searchParams.get('iss')).to.equal(at.url)
     await first.finishAuth(searchParams.get('code')!)
     const client = new Client({ name: 'test', version: '1' })
@@ -96,7 +96,7 @@ describe('a client that signs a person in', () => {
         code_challenge_method: 'S256',
         ...asked,
       })
-      const back = await sayYes(gateway, `/oauth/authorize?${String(query)}`)
+      const back = await approveClient(gateway, `/oauth/authorize?${String(query)}`)
       return back.searchParams.get('code')!
     }
     const exchange = (code: string, changes: Record<string, string> = {}, headers = {}) =>

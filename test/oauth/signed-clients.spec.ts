@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { forEachStore } from '../support/each-store.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { callback, createPkce, postForm, registered } from '../support/oauth-client.ts'
-import { sayYes } from '../support/oauth-person.ts'
+import { approveClient } from '../support/oauth-person.ts'
 import { startPublicHost, type PublicHost } from '../support/public-host.ts'
 
 type Tokens = { access_token: string; refresh_token: string }
@@ -57,7 +57,7 @@ forEachStore('a client with private_key_jwt', () => {
       code_challenge: challenge,
       code_challenge_method: 'S256',
     })
-    const back = await sayYes(gateway, `/oauth/authorize?${String(query)}`)
+    const back = await approveClient(gateway, `/oauth/authorize?${String(query)}`)
     return {
       grant_type: 'authorization_code',
       code: back.searchParams.get('code')!,

@@ -1,6 +1,6 @@
 import { said } from './lean-vendor.ts'
 
-/** What a program asks, and whom. */
+/** Parameters of a program's calls. */
 export type Asked = {
   baseURL: string
   apiKey: string
@@ -10,7 +10,7 @@ export type Asked = {
   prompts: Record<'text' | 'weather' | 'place' | 'picture', string>
 }
 
-/** The calls that each program makes of the same names. */
+/** Every program makes these calls, by name. */
 export type Program = { calls: (asked: Asked) => Record<CallName, () => Promise<unknown>> }
 
 export const prompts: Asked['prompts'] = {
@@ -20,7 +20,7 @@ export const prompts: Asked['prompts'] = {
   picture: 'What do you see?',
 }
 
-/** What each call has to give. */
+/** Expected result of each call. */
 export const expected = {
   text: said.text,
   stream: said.text,

@@ -7,7 +7,7 @@ type Body = {
   messages: { role: string; content: unknown }[]
 }
 
-/** What the vendor says to each kind of request. */
+/** The vendor's answer to each kind of request. */
 export const said = {
   text: 'Hello there.',
   weather: 'It is 21 degrees in Ulm.',
@@ -16,8 +16,8 @@ export const said = {
 }
 
 /**
- * A vendor whose answers have nothing but what it has to say: no ids, types and indexes, arguments as an object;
- * whole answers have no end, and streams two. What clients need besides is the gateway's to add.
+ * A vendor with minimal answers: no ids, types and indexes, arguments as an object, no finish reason in whole
+ * answers and two in streams. The gateway must add what clients need.
  */
 export function leanVendor({ body }: ReceivedRequest): ScriptedAnswer {
   const { stream = false, ...asked } = body as Body

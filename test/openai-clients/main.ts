@@ -1,6 +1,6 @@
 /**
- * Puts the client libraries that people use in front of a gateway whose vendor says as little as it can:
- * `npm run clients`. Names of programs choose among them. Exits with 1 when a call fails.
+ * Tests common client libraries with a gateway whose vendor sends minimal answers: `npm run clients`. Arguments
+ * select programs by name. Exits with 1 when a call fails.
  */
 import { registerHooks } from 'node:module'
 import { join } from 'node:path'
@@ -17,14 +17,14 @@ const programs = ['vercel-ai', 'langchain', 'openai-agents']
 const chosen = process.argv.slice(2)
 const unknown = chosen.filter((name) => !programs.includes(name))
 if (unknown.length > 0) {
-  throw new Error(`There is no ${unknown.join(', ')}. There is ${programs.join(', ')}.`)
+  throw new Error(`Unknown program ${unknown.join(', ')}. Choose from ${programs.join(', ')}.`)
 }
 const callTimeoutMs = 20_000
 const folder = pathToFileURL(join(import.meta.dirname, 'programs/')).href
 const modules = await installPackages(join(import.meta.dirname, 'packages'), 'openai-clients')
 const beside = pathToFileURL(join(modules, '../program.js')).href
 
-// The programs import the libraries by name, which are installed elsewhere.
+// The programs import libraries by name, but these are installed in another folder.
 registerHooks({
   resolve: (specifier, context, next) => {
     const isOwn = context.parentURL?.startsWith(folder) === true && !specifier.startsWith('.')
@@ -41,17 +41,17 @@ const asked = {
   picture: pixel.slice(pixel.indexOf(',') + 1),
   prompts,
 }
-// Names of `expected` alone.
+// The keys of `expected` are exactly these names.
 const names = Object.keys(expected) as CallName[]
 
 async function complaintAbout(call: () => Promise<unknown>, wanted: unknown): Promise<string> {
   const late = AbortSignal.timeout(callTimeoutMs)
   const tooLate = new Promise<never>((_resolve, reject) => {
-    late.addEventListener('abort', () => reject(new Error('It takes too long.')))
+    late.addEventListener('abort', () => reject(new Error('The call timed out.')))
   })
   try {
     const given = await Promise.race([call(), tooLate])
-    return isDeepStrictEqual(given, wanted) ? '' : `It gave ${JSON.stringify(given)}.`
+    return isDeepStrictEqual(given, wanted) ? '' : `Unexpected result: ${JSON.stringify(given)}.`
   } catch (error) {
     return String(error).slice(0, 300)
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { shareReadings } from '../../src/pages/metrics.ts'
 
-/** Readings that take `readingMs` each, on a clock that only they and their rests move. */
+/** Readings that take `readingMs` each, on a clock that advances only with them and their pauses. */
 function readings(readingMs: number) {
   const seen = { begun: 0, rests: [] as number[], fails: false }
   let time = 0
@@ -28,19 +28,19 @@ function readings(readingMs: number) {
   return { seen, read, ask, pass: (ms: number) => (time += ms) }
 }
 
-describe('readings of the metrics', () => {
-  it('are shared by all who ask at once', async () => {
+describe('readings of metrics', () => {
+  it('are shared by concurrent requests', async () => {
     const { seen, ask } = readings(5)
     expect(new Set(await ask(200))).to.deep.equal(new Set(['reading 1']))
     expect(seen.begun).to.equal(1)
   })
 
-  it('are made anew for who asks later', async () => {
+  it('are repeated for a later request', async () => {
     const { ask } = readings(5)
     expect([await ask(1), await ask(1)]).to.deep.equal([['reading 1'], ['reading 2']])
   })
 
-  it('begin after the question, also while another is under way', async () => {
+  it('start after the request, also while an earlier reading runs', async () => {
     const { seen, read } = readings(5)
     const first = read()
     while (seen.begun === 0) await Promise.resolve()
@@ -49,7 +49,7 @@ describe('readings of the metrics', () => {
     expect((await second).text).to.equal('reading 2')
   })
 
-  it('rest four times as long as they took, and never long', async () => {
+  it('pause for four times their duration, up to a maximum', async () => {
     const quick = readings(5)
     await quick.ask(1)
     await quick.ask(1)
@@ -64,7 +64,7 @@ describe('readings of the metrics', () => {
     expect(slow.seen.rests).to.deep.equal([0, 500])
   })
 
-  it('go on after one that failed', async () => {
+  it('continue after a failed reading', async () => {
     const { seen, ask } = readings(5)
     seen.fails = true
     const failed = await ask(3).catch((error: Error) => error.message)

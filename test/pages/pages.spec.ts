@@ -9,7 +9,7 @@ import { makeFolder } from '../support/folder.ts'
 import { hello } from '../support/own-endpoint.ts'
 import { until } from '../support/until.ts'
 
-describe('pages outside of the contract', () => {
+describe('pages outside the contract', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway()
@@ -18,14 +18,14 @@ describe('pages outside of the contract', () => {
   const get = (path: string, headers: Record<string, string> = {}) =>
     gateway.fetch(path, { key: null, headers, redirect: 'manual' })
 
-  it('say that the gateway is alive and ready', async () => {
+  it('report that the gateway is alive and ready', async () => {
     const [health, ready] = [await get('/health'), await get('/ready')]
     expect([health.status, ready.status]).to.deep.equal([200, 200])
     expect(await health.json()).to.deep.equal({ status: 'ok' })
     expect(await ready.json()).to.deep.equal({ status: 'ready' })
   })
 
-  it('say that it is not ready while its store takes no rows, and ready once it does', async () => {
+  it('report that the gateway is not ready while its store accepts no rows', async () => {
     const folder = makeFolder()
     const bounds = { storeCheckIntervalMs: 20 }
     const broken = await startGateway({ variables: { DATA_DIR: folder.path }, bounds })
@@ -46,20 +46,20 @@ describe('pages outside of the contract', () => {
     folder.remove()
   })
 
-  it('show the contract as it is written', async () => {
+  it('serve the contract unchanged', async () => {
     const response = await get('/openapi.json')
     const document = (await response.json()) as typeof contract
     expect(response.headers.get('content-type')).to.contain('application/json')
     expect(document).to.deep.equal(contract)
   })
 
-  it('lead from the root to the API reference whatever does not ask for a page', async () => {
+  it('redirect clients other than browsers from / to the API reference', async () => {
     const response = await get('/')
     expect(response.status).to.equal(302)
     expect(response.headers.get('location')).to.equal('/docs')
   })
 
-  it('show an API reference that asks no other server for anything', async () => {
+  it('serve an API reference that loads nothing from another server', async () => {
     const page = await get('/docs')
     const html = await page.text()
     expect(page.headers.get('content-type')).to.equal('text/html; charset=utf-8')
@@ -78,7 +78,7 @@ describe('pages outside of the contract', () => {
     }
   })
 
-  it('scroll on a phone in what is wide, and not as a whole', async () => {
+  it('scroll only wide parts sideways on a telephone, not the whole page', async () => {
     const sheet = await get('/docs/reference.css')
     expect(sheet.headers.get('content-type')).to.equal('text/css; charset=utf-8')
     const css = await sheet.text()
@@ -87,14 +87,14 @@ describe('pages outside of the contract', () => {
     expect(await (await get('/docs')).text()).to.include('width=device-width')
   })
 
-  it('load no font, picture or map of elsewhere through the style sheet', async () => {
+  it('load no font, picture or source map of another server through the style sheet', async () => {
     const css = await (await get('/docs/swagger-ui.css')).text()
     expect(css).not.to.match(/url\(\s*["']?(https?:)?\/\//i)
     expect(css).not.to.match(/@import/i)
   })
 
-  describe('with numbers', () => {
-    it('show them to this machine', async () => {
+  describe('the metrics', () => {
+    it('are served to this machine', async () => {
       const body = { model: 'gpt-5-mini', messages: hello }
       await gateway.post('/v1/chat/completions', body)
       const response = await get('/metrics')
@@ -108,7 +108,7 @@ describe('pages outside of the contract', () => {
       expect(text).to.match(/process_resident_memory_bytes \d/)
     })
 
-    it('add up from one reading to the next', async () => {
+    it('increase from one reading to the next', async () => {
       const sums = async () => {
         const text = await (await get('/metrics')).text()
         const read = (name: string) => {
@@ -143,7 +143,7 @@ describe('pages outside of the contract', () => {
       expect(after.nanoUsd).to.be.greaterThan(before.nanoUsd)
     })
 
-    it('hold neither keys nor accounts', async () => {
+    it('contain neither keys nor accounts', async () => {
       const text = await (await get('/metrics')).text()
       const [row] = await gateway.usage()
       for (const secret of [gateway.testKey, row!.account_id, row!.key_id]) {
@@ -151,14 +151,14 @@ describe('pages outside of the contract', () => {
       }
     })
 
-    it('hide them from whoever comes through a proxy', async () => {
+    it('are not served through a proxy', async () => {
       for (const name of ofProxies) {
         const expected = { status: 401, code: 'invalid_api_key' }
         await expectError(await get('/metrics', { [name]: '127.0.0.1' }), expected)
       }
     })
 
-    it('hide them from a page whose name leads here', async () => {
+    it('are not served to a host name that resolves to this machine', async () => {
       const ask = async (host: string) => {
         const head = `GET /metrics HTTP/1.1\r\n${host}connection: close\r\n\r\n`
         return Number((await sendRaw(gateway.url, head)).split(' ', 2)[1])
@@ -178,7 +178,7 @@ describe('pages outside of the contract', () => {
       }
     })
 
-    it('want the token when there is one', async () => {
+    it('require the token when one is configured', async () => {
       const token = 'metrics-token-0123456789'
       await using guarded = await startGateway({ variables: { METRICS_TOKEN: token } })
       const ask = (authorization?: string) =>
@@ -195,7 +195,7 @@ describe('pages outside of the contract', () => {
   })
 })
 
-/** By which proxies and networks of delivery tell who asked, or that they were there. */
+/** Headers in which proxies and content delivery networks name the client or themselves. */
 const ofProxies = [
   'forwarded',
   'via',

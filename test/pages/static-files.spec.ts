@@ -28,14 +28,14 @@ const origins = new URL('../../third-party/swagger-ui/', import.meta.url)
 const decoders = { br: brotliDecompressSync, gzip: gunzipSync, identity: (bytes: Buffer) => bytes }
 type Coding = keyof typeof decoders
 
-describe('files that are served', () => {
+describe('static files', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway()
   })
   after(() => gateway.stop())
 
-  /** As it is on the wire, with no header but those given. */
+  /** Sends a GET with only the given headers, and returns the undecoded body. */
   const get = (path: string, headers: Record<string, string> = {}, method = 'GET') =>
     new Promise<{ status: number; headers: Record<string, string>; bytes: Buffer }>(
       (resolve, reject) => {
@@ -44,9 +44,9 @@ describe('files that are served', () => {
           response.on('data', (piece: Buffer) => pieces.push(piece))
           response.on('end', () => {
             const { statusCode: status = 0, headers } = response
-            // None of the headers here comes twice.
-            const told = headers as Record<string, string>
-            resolve({ status, headers: told, bytes: Buffer.concat(pieces) })
+            // None of the headers occurs twice.
+            const received = headers as Record<string, string>
+            resolve({ status, headers: received, bytes: Buffer.concat(pieces) })
           })
         })
           .on('error', reject)
@@ -63,7 +63,7 @@ describe('files that are served', () => {
     return coding
   }
 
-  it('are the same in every coding, and smaller', async () => {
+  it('are equal in every content coding, and smaller when compressed', async () => {
     const kept = readFileSync(new URL('swagger-ui-bundle.js', origins))
     const lengths: Record<string, number> = {}
     for (const coding of ['br', 'gzip', 'identity'] as const) {
@@ -94,12 +94,12 @@ describe('files that are served', () => {
     ['br;q=nonsense, gzip', 'gzip'],
   ]
   for (const [accepted, coding] of codings) {
-    it(`are sent as ${coding} to who accepts ${JSON.stringify(accepted)}`, async () => {
+    it(`are sent as ${coding} for the Accept-Encoding ${JSON.stringify(accepted)}`, async () => {
       expect(await codingFor(accepted)).to.equal(coding)
     })
   }
 
-  it('are sent once to who keeps them', async () => {
+  it('are sent once to clients that cache them', async () => {
     for (const path of paths) {
       const headers = { 'accept-encoding': 'br' }
       const first = await get(path, headers)
@@ -122,7 +122,7 @@ describe('files that are served', () => {
     }
   })
 
-  it('have a tag for each coding', async () => {
+  it('have an ETag per content coding', async () => {
     const tags = await Promise.all(
       Object.keys(decoders).map(async (coding) => {
         const { headers } = await get(bundle, { 'accept-encoding': coding })
@@ -132,7 +132,7 @@ describe('files that are served', () => {
     expect(new Set(tags).size).to.equal(3)
   })
 
-  it('have a head of their own', async () => {
+  it('answer HEAD', async () => {
     for (const path of paths) {
       const whole = await get(path, { 'accept-encoding': 'gzip' })
       const head = await get(path, { 'accept-encoding': 'gzip' }, 'HEAD')
@@ -145,7 +145,7 @@ describe('files that are served', () => {
     }
   })
 
-  it('are no others than those that are listed', async () => {
+  it('are only those that are listed', async () => {
     const others = [
       '/docs/swagger-ui-bundle.js.map',
       '/docs/swagger-ui-bundle.js.LICENSE.txt',
@@ -179,7 +179,7 @@ describe('files that are served', () => {
     }
   })
 
-  it('are only read', async () => {
+  it('accept only GET and HEAD', async () => {
     for (const path of [...paths, '/', '/health', '/ready', '/metrics']) {
       for (const method of ['POST', 'PUT', 'DELETE', 'OPTIONS']) {
         const response = await gateway.fetch(path, { method, key: null })
@@ -189,7 +189,7 @@ describe('files that are served', () => {
     }
   })
 
-  it('are what a browser, a crawler and a generator of clients ask for', async () => {
+  it('include what browsers, crawlers and client generators request', async () => {
     const icon = await get('/favicon.ico')
     expect(icon.headers['content-type']).to.equal('image/png')
     expect(icon.bytes.subarray(1, 4).toString()).to.equal('PNG')
@@ -204,7 +204,7 @@ describe('files that are served', () => {
     expect(slash.bytes.equals((await get('/docs')).bytes)).to.equal(true)
   })
 
-  it('answer many who ask first at the same moment', async () => {
+  it('answer many first requests at the same moment', async () => {
     await using fresh = await startGateway()
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => fresh.fetch(bundle, { key: null })),
@@ -218,7 +218,7 @@ describe('a file', () => {
   const ask = (accepted: string) =>
     ({ headers: { 'accept-encoding': accepted } }) as unknown as IncomingMessage
 
-  it('is one answer for all who ask for it in one coding', async () => {
+  it('is one shared answer per content coding', async () => {
     const answerTo = staticFile({ type: 'text/plain', content: 'word '.repeat(1000) })
     const [first, ...others] = await Promise.all(
       Array.from({ length: 20 }, () => answerTo(ask('br'))),
@@ -227,12 +227,12 @@ describe('a file', () => {
     expect(await answerTo(ask('gzip'))).not.to.equal(first)
   })
 
-  it('is sent as it is when it is short', async () => {
+  it('is sent uncompressed when it is short', async () => {
     const answerTo = staticFile({ type: 'text/plain', content: 'word' })
     expect(await answerTo(ask('br'))).to.equal(await answerTo(ask('identity')))
   })
 
-  it('is read again when it could not be read', async () => {
+  it('is read again after a failed read', async () => {
     const folder = makeFolder()
     const path = join(folder.path, 'late.txt')
     const answerTo = staticFile({ type: 'text/plain', content: pathToFileURL(path) })

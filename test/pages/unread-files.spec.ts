@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 const file = '/docs/swagger-ui-bundle.js'
 const mebibyte = 1024 * 1024
 
-/** Connections that ask for the largest file, several times at once, and read nothing of it. */
+/** Connections that request the largest file several times at once, and read nothing. */
 async function askAndRest(url: string, connections: number, times: number): Promise<Socket[]> {
   const asked = `GET ${file} HTTP/1.1\r\nhost: gateway\r\n\r\n`.repeat(times)
   const sockets = await Promise.all(Array.from({ length: connections }, () => openConnection(url)))
@@ -19,13 +19,13 @@ async function askAndRest(url: string, connections: number, times: number): Prom
   return sockets
 }
 
-describe('files that nobody reads to their end', () => {
+describe('files that clients do not read to their end', () => {
   const open: Socket[] = []
   afterEach(() => {
     for (const socket of open.splice(0)) socket.destroy()
   })
 
-  it('take no memory, however many ask for them', async () => {
+  it('use no memory per client', async () => {
     const folder = makeFolder()
     const server = await startServer({ folder: folder.path })
     const numbers = async () => {
@@ -50,7 +50,7 @@ describe('files that nobody reads to their end', () => {
     expect(after.resident - before.resident).to.be.lessThan(40 * mebibyte)
   })
 
-  it('leave the room for requests to those', async () => {
+  it('leave the memory for requests to other requests', async () => {
     await using own = await startOwnEndpoint({ limits: { buffered_bytes_max: mebibyte } })
     const { gateway, upstream } = own
     upstream.answer(completion('Hi.'))

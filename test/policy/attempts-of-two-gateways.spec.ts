@@ -160,7 +160,7 @@ describe('attempts in Redis', () => {
     expect(await counts.attempt([['away', 1]])).to.equal(0)
     expect(await counts.attempt([['away', 1]])).to.be.greaterThan(0)
     await redis.restart()
-    await until('it is used again', () => replica.told.at(-1) === 'together')
+    await until('it is used again', () => replica.modes.at(-1) === 'together')
     expect(await counts.attempt([['away', 1]])).to.equal(0)
   })
 })

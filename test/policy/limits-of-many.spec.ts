@@ -41,7 +41,7 @@ describe('limits that are counted in the Redis of two replicas', () => {
   })
   afterEach(async () => {
     await Promise.all(both.map(async (each) => each.stop()))
-    for (const { told, faults } of both) expect([...told, ...faults]).to.deep.equal([])
+    for (const { modes, faults } of both) expect([...modes, ...faults]).to.deep.equal([])
   })
 
   it('let exactly 500 of 2000 calls through that come at once', async () => {

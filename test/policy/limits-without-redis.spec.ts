@@ -35,9 +35,9 @@ describe('limits of two replicas whose Redis', () => {
     const results = await Promise.allSettled(calls)
     return results.filter(({ status }) => status === 'fulfilled').length
   }
-  const alone = () => both.every(({ told }) => told.at(-1) === 'alone')
+  const alone = () => both.every(({ modes }) => modes.at(-1) === 'alone')
   const together = () =>
-    until('it counts again', () => both.every(({ told }) => told.at(-1) === 'together'), backMs)
+    until('it counts again', () => both.every(({ modes }) => modes.at(-1) === 'together'), backMs)
 
   it('is killed: each counts its share, and both as one when it is back with nothing', async () => {
     expect(await letIn(one, 8)).to.equal(8)
@@ -50,7 +50,7 @@ describe('limits of two replicas whose Redis', () => {
     await redis.restart()
     await together()
     expect((await letIn(one, 7)) + (await letIn(other, 30))).to.equal(10)
-    for (const { told } of both) expect(told).to.deep.equal(['alone', 'together'])
+    for (const { modes } of both) expect(modes).to.deep.equal(['alone', 'together'])
   })
 
   it('freezes: nobody waits but who came first, and nothing is counted twice when it goes on', async () => {
@@ -96,17 +96,17 @@ describe('limits of two replicas whose Redis', () => {
       const who = callerWith({ requestsPerMinute: 10, concurrency: 1 }, {}, `of ${owner}`)
       ;(await other.admit(who, demandOf())).end(nothing)
     }
-    for (const { told } of both) expect(told).to.deep.equal([])
+    for (const { modes } of both) expect(modes).to.deep.equal([])
   })
 
   it('forgets its scripts: they are sent again', async () => {
     expect(await letIn(one, 4)).to.equal(4)
     await one.command(['SCRIPT', 'FLUSH'])
     expect(await letIn(other, 30)).to.equal(6)
-    for (const { told } of both) expect(told).to.deep.equal([])
+    for (const { modes } of both) expect(modes).to.deep.equal([])
   })
 
-  it('is told when a replica ends: the others have its share', async () => {
+  it('is divided among the remaining replicas after one has stopped', async () => {
     await other.stop()
     await one.beat()
     await until('it knows', () => one.processes() === 1, 5000)

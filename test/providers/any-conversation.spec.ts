@@ -5,7 +5,7 @@ import { answerTo, hello, note, pdf } from '../support/chat-wire.ts'
 import { pixel } from '../support/pixel.ts'
 import { closedChats } from '../support/closed-chat/vendors.ts'
 import { modelOf } from '../support/route.ts'
-import { lostIn, tell } from '../support/told-chat.ts'
+import { lostFields, prepareChat } from '../support/prepared-chat.ts'
 
 type Messages = ChatRequest['messages']
 
@@ -168,11 +168,11 @@ describe('any conversation that the contract permits', () => {
     it(`is translated for ${model} so that its vendor accepts it, with a warning for each loss`, () => {
       fc.assert(
         fc.property(conversationWith(partsOf(model)), options, (messages, rest) => {
-          const told = tell(model, { ...rest, messages })
+          const told = prepareChat(model, { ...rest, messages })
           expect(told.problems).to.deep.equal([])
           const { status = 200, body: said } = answerTo(model, told.sent)!
           expect(status, JSON.stringify(said)).to.equal(200)
-          if (modelOf(model).row.provider in closedChats) expect(lostIn(told)).to.deep.equal([])
+          if (modelOf(model).row.provider in closedChats) expect(lostFields(told)).to.deep.equal([])
         }),
         { numRuns: 200 },
       )

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import type { ChatRequest } from '../../src/core/chat/chat.ts'
 import { isIdle } from '../../src/core/chat/idle.ts'
 import { chatCases, type ChatCase } from '../support/chat-cases.ts'
-import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { chatVendors, startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
 import { write } from '../support/chat-wire.ts'
 
 type Refused = { error: { param: string | null; message: string } }
@@ -37,9 +37,9 @@ const ignored = [
 
 /** Members of a case that have no effect, since the rest of it repeats or excludes them. */
 const withoutEffect: Readonly<Record<string, RegExp>> = {
-  'both limits, alike': /^max_/,
-  'tools, some of them': /^tools\[1\]/,
-  'tools, one of some': /^tools\[1\]/,
+  'both limits, equal': /^max_/,
+  'tools, some allowed': /^tools\[1\]/,
+  'tools, some required': /^tools\[1\]/,
 }
 /** Models that think only on request. */
 const thinksWhenAsked = /^claude-(?:haiku-4-5|opus-4-6)$/
@@ -88,8 +88,8 @@ function lostWithoutWarning({ name, request }: ChatCase, model: string): string[
 }
 
 describe("the chat requests of OpenAI's clients", () => {
-  let house: VendorHouse
-  before(async () => (house = await startVendorHouse()))
+  let house: VendorGateway
+  before(async () => (house = await startVendorGateway()))
   after(() => house.stop())
 
   for (const [id, model] of pairs) {

@@ -14,7 +14,7 @@ import {
   type Probe,
 } from '../support/openai-properties.ts'
 import { modelOf } from '../support/route.ts'
-import { tell, type Told } from '../support/told-chat.ts'
+import { prepareChat, type PreparedChat } from '../support/prepared-chat.ts'
 
 const page = join(import.meta.dirname, '../../docs/chat-requests.md')
 /** One model of each vendor, by the heading of its column. */
@@ -48,9 +48,9 @@ type Outcome = 'sent' | 'mapped' | 'warned' | 'refused' | 'lost'
 
 /** The fate of a property: a problem or warning about it, or its form in the vendor's request. */
 function outcomeOf(model: string, name: string, { with: given, without = {} }: Probe): Outcome {
-  const translated = tell(model, { ...base, ...given })
+  const translated = prepareChat(model, { ...base, ...given })
   if (translated.problems.length > 0) return 'refused'
-  const before = tell(model, { ...base, ...without })
+  const before = prepareChat(model, { ...base, ...without })
   const expected = new Set(before.warnings.map(({ param }) => param))
   if (translated.warnings.some(({ param }) => !expected.has(param))) return 'warned'
   if (JSON.stringify(translated.sent) === JSON.stringify(before.sent)) return 'lost'
@@ -58,7 +58,7 @@ function outcomeOf(model: string, name: string, { with: given, without = {} }: P
 }
 
 /** Whether the vendor's request has the property under its own name. */
-function isSent({ asked, sent }: Told, name: string): boolean {
+function isSent({ asked, sent }: PreparedChat, name: string): boolean {
   const names = name in asked ? [name] : ['messages', 'tools', 'tool_choice']
   return names.every((one) => isDeepStrictEqual(sent[one], asked[one]))
 }
@@ -124,7 +124,7 @@ describe('the table of chat requests', () => {
         for (const [name, probe] of Object.values(groups).flatMap((all) => Object.entries(all))) {
           if (outcomeOf(model, name, probe) !== 'warned') continue
           const asked = { ...base, ...probe.with }
-          const { warnings } = tell(model, asked)
+          const { warnings } = prepareChat(model, asked)
           const response = await gateway.post(
             '/v1/chat/completions',
             { model, ...asked },

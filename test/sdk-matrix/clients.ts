@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs'
 import { parse } from 'yaml'
 
-/** What the program of each client asks for. */
+/** Calls that the program of each client makes. */
 export const callNames = ['models', 'image', 'chat', 'refusal', 'edit', 'form', 'stream'] as const
 export type CallName = (typeof callNames)[number]
 
-/** A generator with its usual options, and the program in `programs/` that uses what it makes. */
+/** A generator with common options, and the program in `programs/` that uses its output. */
 export type Client = {
   name: string
-  /** Has the generator's binary and version. */
+  /** Package with the generator's binary and version. */
   package: string
-  /** Words for the generator, which reads `openapi.yaml` and writes the folder `client`. */
+  /** Arguments of the generator, which reads `openapi.yaml` and writes the folder `client`. */
   commands: string[][]
-  /** Files that the generator or the program wants, by name. */
+  /** Files that the generator or the program needs, by name. */
   files?: Record<string, string>
-  /** Calls that nothing it generates can make, and why. */
+  /** Calls that the generated code cannot make, with the reason. */
   cannot?: Partial<Record<CallName, string>>
 }
 
@@ -35,7 +35,7 @@ export default defineConfig({
 })
 `
 
-/** Those of devDependencies, which each run of the tests tries. */
+/** Generators in devDependencies, which every test run tries. */
 export const ownClients: Client[] = [
   {
     name: 'hey-api',
@@ -66,7 +66,7 @@ export const ownClients: Client[] = [
   },
 ]
 
-/** Those that are installed apart (`tools/package.json`). */
+/** Generators that are installed separately (`tools/package.json`). */
 export const furtherClients: Client[] = [
   {
     name: 'oazapfts',
@@ -140,7 +140,7 @@ export const emptyApi = createApi({
   {
     name: 'fets',
     package: 'fets',
-    // It generates nothing: its types read the document.
+    // fets generates no code: its types read the document.
     files: { 'client/openapi.ts': `export const openapi = ${documentText()} as const\n` },
     commands: [],
     cannot: { form: 'its types know no form in a body that is referred to' },

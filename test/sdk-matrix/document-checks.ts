@@ -5,10 +5,10 @@ import { contract } from './clients.ts'
 import { mockComplaints, proxyComplaints } from './prism.ts'
 import { run } from './try-client.ts'
 
-/** What others' tools have against the contract; resolves with their words, `''` without any. */
+/** A check of the contract with another tool; resolves with its errors, or `''` without any. */
 export type DocumentCheck = {
   name: string
-  /** What a reader of the table should know. */
+  /** A note for the table. */
   note?: string
   run: (gateway: TestGateway, tools: string) => Promise<string>
 }

@@ -1,6 +1,6 @@
 /**
- * Tries the contract with the generators that its users have: `npm run sdk-matrix`. Names of
- * generators or checks choose among them. Exits with 1 when one of them fails.
+ * Tests the contract with common client generators: `npm run sdk-matrix`. Arguments select generators and checks
+ * by name. Exits with 1 when one of them fails.
  */
 import { join } from 'node:path'
 import { startGateway } from '../support/gateway.ts'
@@ -11,10 +11,10 @@ import { printTable } from './table.ts'
 import { tryClient, type Trial } from './try-client.ts'
 
 const chosen = process.argv.slice(2)
-const known = [...ownClients, ...furtherClients, ...documentChecks].map(({ name }) => name)
-const unknown = chosen.filter((name) => !known.includes(name))
+const names = [...ownClients, ...furtherClients, ...documentChecks].map(({ name }) => name)
+const unknown = chosen.filter((name) => !names.includes(name))
 if (unknown.length > 0) {
-  throw new Error(`There is no ${unknown.join(', ')}. There is ${known.join(', ')}.`)
+  throw new Error(`Unknown name ${unknown.join(', ')}. Choose from ${names.join(', ')}.`)
 }
 const isChosen = ({ name }: { name: string }) => chosen.length === 0 || chosen.includes(name)
 const own = join(import.meta.dirname, '../../node_modules')

@@ -11,7 +11,7 @@ import { projectFolder } from '../support/folder.ts'
 import { contract } from './clients.ts'
 
 type Call = { name: string; method?: string; path: string; headers?: object; body?: object }
-/** `status` is what the gateway answers; `isWrong` where the request breaks the contract on purpose. */
+/** `status` is the expected status; `isWrong` marks a request that violates the contract on purpose. */
 type ProxiedCall = Call & { status: number; isWrong?: true; key?: null }
 
 const prompt = 'A lighthouse in a storm'
@@ -27,7 +27,7 @@ const rpc = (id: number | undefined, method: string, params?: object) => ({
 })
 const accept = 'application/json, text/event-stream'
 const listTool = { name: 'list-image-models', arguments: {} }
-const gone = { model: 'gpt-image-1', prompt }
+const retired = { model: 'gpt-image-1', prompt }
 
 function proxiedCalls(): ProxiedCall[] {
   const form = new FormData()
@@ -44,7 +44,7 @@ function proxiedCalls(): ProxiedCall[] {
       body: { prompt, images: [{ image_url: pixel }] },
       status: 200,
     },
-    // Prism sends a body on as text, which breaks the bytes of a picture: the gateway says so.
+    // Prism forwards bodies as text, which corrupts the picture, so the gateway refuses it.
     { name: 'an edit as a form', path: edits, body: form, status: 400 },
     { name: 'a chat', path: chat, body: { model: 'gpt-5-mini', messages }, status: 200 },
     {
@@ -63,7 +63,7 @@ function proxiedCalls(): ProxiedCall[] {
     { name: 'models', path: '/v1/models?limit=5', status: 200 },
     { name: 'a model', path: '/v1/models/alibaba%2Fqwen-image-plus', status: 200 },
     { name: 'no such model', path: '/v1/models/no-such-model', status: 404 },
-    { name: 'a model that is gone', path: images, body: gone, status: 410 },
+    { name: 'a retired model', path: images, body: retired, status: 410 },
     {
       name: 'too many pictures',
       path: images,
@@ -95,7 +95,7 @@ function proxiedCalls(): ProxiedCall[] {
   ]
 }
 
-/** Prism between a client and the gateway: what it has against requests and answers. */
+/** Errors that Prism finds in requests and answers, as a proxy in front of the gateway. */
 export async function proxyComplaints(gateway: TestGateway, tools: string): Promise<string> {
   const prism = await startPrism(tools, ['proxy', fileURLToPath(contract), gateway.url])
   const found: string[] = []
@@ -103,9 +103,9 @@ export async function proxyComplaints(gateway: TestGateway, tools: string): Prom
     for (const call of proxiedCalls()) {
       const { name, status, isWrong, key } = call
       const response = await ask(prism.url, call, key === null ? {} : keyHeader(gateway))
-      const told = JSON.parse(response.headers.get('sl-violations') ?? '[]') as Violation[]
-      const wrong = told.filter(({ location: [where] }) => !isWrong || where === 'response')
-      if (isWrong && told.length === 0) found.push(`${name}: Prism lets the request pass.`)
+      const violations = JSON.parse(response.headers.get('sl-violations') ?? '[]') as Violation[]
+      const wrong = violations.filter(({ location: [where] }) => !isWrong || where === 'response')
+      if (isWrong && violations.length === 0) found.push(`${name}: Prism lets the request pass.`)
       found.push(...wrong.map((one) => `${name}: ${JSON.stringify(one)}`))
       const text = await response.text()
       if (response.status !== status)
@@ -119,7 +119,7 @@ export async function proxyComplaints(gateway: TestGateway, tools: string): Prom
 
 type Violation = { location: string[]; message: string }
 
-/** What the contract has against what Prism makes of it, for each status of each operation. */
+/** Violations of the contract in Prism's mock answers, for each status of each operation. */
 export async function mockComplaints(gateway: TestGateway, tools: string): Promise<string> {
   const prism = await startPrism(tools, ['mock', fileURLToPath(contract)])
   const found: string[] = []
@@ -182,7 +182,7 @@ function keyHeader({ testKey }: TestGateway): object {
 async function startPrism(tools: string, words: string[]) {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server that listens on a port has such an address.
+  // The address of a listening TCP server always has this type.
   const { port } = server.address() as AddressInfo
   server.close()
   const script = join(tools, '.bin/prism')

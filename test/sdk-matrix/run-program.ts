@@ -1,6 +1,6 @@
 /**
- * Runs the program of a client as a bundler would: `node run-program.ts <folder> <address> <key>`.
- * Prints what each of its calls gave, as JSON.
+ * Runs the program of a client as a bundler would: `node run-program.ts <folder> <address> <key>`. Prints the
+ * result of each call as JSON.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { registerHooks } from 'node:module'
@@ -17,7 +17,7 @@ type Program = {
 const [folder = '', address = '', key = ''] = process.argv.slice(2)
 const callTimeoutMs = 20_000
 
-// Generated code names no extensions, and its types and enums are not only to be stripped.
+// Generated code imports without extensions, and its enums cannot be handled by type stripping.
 registerHooks({
   resolve: (specifier, context, next) => {
     const { parentURL = '' } = context
@@ -39,12 +39,12 @@ registerHooks({
   },
 })
 
-// The program is compiled against this type before it is run.
+// The program was compiled against this type before.
 const program = (await import(pathToFileURL(join(folder, 'program.ts')).href)) as Program
 const given: Record<string, { value?: unknown; error?: string }> = {}
 for (const [name, call] of Object.entries(program.calls(address, key, pixel))) {
   const late = sleep(callTimeoutMs, undefined, { ref: false }).then(() => {
-    throw new Error('The call took too long.')
+    throw new Error('The call timed out.')
   })
   given[name] = await Promise.race([call(), late]).then(
     (value) => ({ value }),

@@ -1,6 +1,6 @@
 /**
- * Prints rows under their heads. The first text of a row, and a version, are shown as they are;
- * of the others an empty one is `ok`, null is `-`, and a complaint is `FAILED`. Nothing without rows.
+ * Prints rows below their headings; nothing without rows. The first column and versions are printed unchanged. In
+ * other columns '' is printed as `ok`, null as `-`, and any other text as `FAILED`.
  */
 export function printTable(heads: string[], rows: (string | null)[][]): void {
   if (rows.length === 0) return

@@ -6,7 +6,7 @@ import { makeFolder } from '../support/folder.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { callNames, contract, type CallName, type Client } from './clients.ts'
 
-/** Each part has its complaint, which is empty when there is none; null is what was not tried. */
+/** The errors of each step: '' for success, null for a step that was not tried. */
 export type Trial = {
   version: string
   generated: string
@@ -28,7 +28,7 @@ const compilerOptions = {
   allowImportingTsExtensions: true,
 }
 
-/** Generates a client into a folder of its own, compiles it with its program, and makes its calls. */
+/** Generates a client in its own folder, compiles it with its program, and makes its calls. */
 export async function tryClient(
   client: Client,
   gateway: Pick<TestGateway, 'url' | 'testKey'>,
@@ -85,7 +85,7 @@ function versionOf(client: Client, modules: string): string {
   return (JSON.parse(text) as { version: string }).version
 }
 
-/** Runs a script of npm's binaries under this Node; resolves with its output. */
+/** Runs a script of an npm package with this Node; resolves with its output. */
 export function run(folder: string, script: string, words: string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const options = { cwd: folder, timeout: commandTimeoutMs, maxBuffer: 64 * 1024 * 1024 }
@@ -120,11 +120,13 @@ async function callsOf(
 const picture = (value: unknown) =>
   typeof value === 'string' && Buffer.from(value, 'base64').length > 1000
     ? ''
-    : `This is no picture: ${shown(value)}`
+    : `Not a picture: ${shown(value)}`
 const text = (pattern: RegExp) => (value: unknown) =>
-  typeof value === 'string' && pattern.test(value) ? '' : `This is not ${pattern}: ${shown(value)}`
+  typeof value === 'string' && pattern.test(value)
+    ? ''
+    : `Does not match ${pattern}: ${shown(value)}`
 
-/** Why what a call gave is not what it should be; empty when it is. */
+/** Checks the result of each call; '' when it is correct. */
 const complaints: Record<CallName, (value: unknown) => string> = {
   models: (value) =>
     Array.isArray(value) && value.length === 2 ? '' : `No models: ${shown(value)}`,

@@ -153,7 +153,7 @@ describe('a store on PostgreSQL', () => {
     let made = 0
     beforeEach(async () => {
       told.length = 0
-      store = await openGuardedStore(folder.path, { limits: quick, told })
+      store = await openGuardedStore(folder.path, { limits: quick, notices: told })
     })
     afterEach(() => store.close())
 

@@ -23,7 +23,7 @@ describe('a store in trouble', () => {
   let other: DatabaseSync | undefined
   const told: string[] = []
   const open = async (limits: Partial<typeof quick> & { ledgerJournalBytesMax?: number } = {}) => {
-    store = await openGuardedStore(folder.path, { limits: { ...quick, ...limits }, told })
+    store = await openGuardedStore(folder.path, { limits: { ...quick, ...limits }, notices: told })
     other = new DatabaseSync(join(folder.path, 'gateway.db'))
   }
   beforeEach(() => {
@@ -203,7 +203,7 @@ describe('a store in trouble', () => {
   for (const durability of ['normal', 'full'] as const) {
     it(`goes on with a new thread, with durability ${durability}`, async () => {
       const limits = { ...quick, storeAnswerTimeoutMs: 600 }
-      store = await openGuardedStore(folder.path, { limits, told, durability })
+      store = await openGuardedStore(folder.path, { limits, notices: told, durability })
       const slow = sql`
         WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 12000000)
         SELECT count(*) FROM n`

@@ -1,10 +1,10 @@
-/** What one vendor's wire does to an answer, whole and streamed, and what OpenAI would have said. */
+/** An unusual answer of a vendor, whole and streamed, with the result that OpenAI's API would have sent. */
 export type AnswerTrap = {
   name: string
   model: string
-  /** The body of a whole answer; absent where the trap is in streams alone. */
+  /** Body of a whole answer; absent when only streams have the peculiarity. */
   whole?: object
-  /** The pieces of a streamed answer; absent where the trap is in whole answers alone. */
+  /** Pieces of a streamed answer; absent when only whole answers have the peculiarity. */
   events?: string[]
   message: { content: string | null; reasoning_content?: string; calls?: [string, string][] }
   finish: string
@@ -37,10 +37,10 @@ const calling = (content: string | null = null) => ({
 })
 const args = '{"at":1}'
 
-/** From what vendors' documents, clients and bug reports show (docs/vendors.md#openai-compatible-endpoints). */
+/** Collected from vendors' documents, clients and bug reports (docs/vendors.md#openai-compatible-endpoints). */
 export const answerTraps: AnswerTrap[] = [
   {
-    name: 'calls without `type`, and a null where there are none',
+    name: 'calls without `type`, and null for no calls',
     model: 'mistral/mistral-medium-latest',
     whole: answer(
       { role: 'assistant', content: '', tool_calls: [call('abcdefghi', args)] },
@@ -55,7 +55,7 @@ export const answerTraps: AnswerTrap[] = [
     finish: 'tool_calls',
   },
   {
-    name: 'members that it leaves out where they are null',
+    name: 'no members that would be null',
     model: 'xai/grok-4.3',
     whole: { ...answer({ role: 'assistant', content: 'It is 2.' }, 'stop'), object: undefined },
     events: [
@@ -69,7 +69,7 @@ export const answerTraps: AnswerTrap[] = [
     finish: 'stop',
   },
   {
-    name: 'thoughts as `reasoning`, and `eos` at the end',
+    name: '`reasoning` members, and the finish reason `eos`',
     model: 'together/openai/gpt-oss-20b',
     whole: answer(
       { role: 'assistant', content: 'It is 2.', reasoning: 'One and one.', tool_calls: [] },
@@ -87,7 +87,7 @@ export const answerTraps: AnswerTrap[] = [
     finish: 'stop',
   },
   {
-    name: 'comments, and a call without arguments',
+    name: 'SSE comments, and a call without arguments',
     model: 'openrouter/some/model',
     whole: answer(
       {
@@ -112,7 +112,7 @@ export const answerTraps: AnswerTrap[] = [
     finish: 'tool_calls',
   },
   {
-    name: 'pieces of a call with an empty id, and an empty reason in the middle',
+    name: 'pieces of a call with an empty id, and empty finish reasons between',
     model: 'alibaba/qwen3.8-max',
     events: [
       choosing({
@@ -148,7 +148,7 @@ export const answerTraps: AnswerTrap[] = [
     finish: 'tool_calls',
   },
   {
-    name: 'a word of its own for an answer that is too long',
+    name: 'its own finish reason for an answer that is too long',
     model: 'zai/glm-5',
     whole: answer({ role: 'assistant', content: 'It is' }, 'model_context_window_exceeded'),
     events: [
@@ -160,7 +160,7 @@ export const answerTraps: AnswerTrap[] = [
     finish: 'length',
   },
   {
-    name: 'empty lines before JSON, and signs of life',
+    name: 'empty lines and keep-alive comments',
     model: 'deepseek/deepseek-flash',
     events: [
       ': keep-alive\n\n',
@@ -175,7 +175,7 @@ export const answerTraps: AnswerTrap[] = [
     finish: 'stop',
   },
   {
-    name: 'calls that all have one index, whole in one piece, and `stop` behind them',
+    name: 'whole calls that share one index, and `stop` after them',
     model: 'own/ollama',
     whole: answer(
       {
@@ -209,7 +209,7 @@ export const answerTraps: AnswerTrap[] = [
     finish: 'tool_calls',
   },
   {
-    name: 'nothing but the text',
+    name: 'only the text',
     model: 'own/plain',
     whole: { choices: [{ message: { content: 'It is 2.' } }] },
     events: [
@@ -268,7 +268,7 @@ export const answerTraps: AnswerTrap[] = [
     finish: 'stop',
   },
   {
-    name: 'names and numbers of events, another line end and a mark of its encoding',
+    name: 'event names and ids, CRLF line ends and a byte order mark',
     model: 'own/plain',
     events: [
       `\uFEFFevent: message\r\nid: 1\r\n${delta({ role: 'assistant', content: 'It ' }).replaceAll('\n', '\r\n')}`,

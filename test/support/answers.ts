@@ -9,7 +9,7 @@ import {
 import { backendComplaints } from './contract-backend.ts'
 import { readEvents } from './event-stream.ts'
 
-/** An answer as it came over the wire. */
+/** A received answer with its whole body. */
 export type Answer = { status: number; headers: Headers; text: string }
 
 export async function received(response: Response): Promise<Answer> {
@@ -17,7 +17,7 @@ export async function received(response: Response): Promise<Answer> {
   return { status, headers, text: await response.text() }
 }
 
-/** What the contract has against an answer of an operation; empty when it is one of those it promises. */
+/** Violations of the contract in an answer of an operation; empty when it complies. */
 export function answerComplaints(id: string, answer: Answer): string[] {
   const declared = operation(id).responses[String(answer.status)]
   if (declared === undefined) return [`${id} does not declare the status ${answer.status}.`]
@@ -42,7 +42,7 @@ function headerComplaints({ headers: promised = {} }: ResponseObject, headers: H
   return [...unknown.map((name) => `The header ${name} is not declared.`), ...wrong]
 }
 
-/** Whether a header tells a program something that a contract should tell it before. */
+/** Whether a header is part of the gateway's API, so that the contract must declare it. */
 function ours(name: string): boolean {
   return /^(x-(request|gateway|ratelimit|should|accel)-|ratelimit|retry|depr|sunset|www-|allow)/.test(
     name,
@@ -63,7 +63,7 @@ function bodyComplaints({ content }: ResponseObject, { headers, text }: Answer):
   })
 }
 
-/** An answer as bytes. */
+/** Parses the bytes of an HTTP/1.1 answer. */
 export function readAnswer(bytes: string): Answer {
   const [head = '', text = ''] = bytes.split('\r\n\r\n')
   const [line = '', ...lines] = head.split('\r\n')

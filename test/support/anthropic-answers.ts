@@ -1,6 +1,6 @@
 import { usualCounts, type Spoken } from './spoken.ts'
 
-/** Signs all thoughts of the double. */
+/** Signature of all thinking blocks of the double. */
 export const signature = 'EqQB'
 const stopReasons = {
   stop: 'end_turn',
@@ -9,7 +9,7 @@ const stopReasons = {
   content_filter: 'refusal',
 }
 
-/** A whole answer. */
+/** A whole answer of the Messages API. */
 export function message(
   { text, reasoning, calls = [], end = 'stop', counts }: Spoken,
   model: string,
@@ -43,7 +43,7 @@ function usageOf(counts = usualCounts) {
   }
 }
 
-/** The events of a streamed answer, as the vendor writes them. */
+/** Events of a streamed answer, in the vendor's format. */
 export function anthropicEvents(spoken: Spoken, model: string): string[] {
   const { text, reasoning, calls = [], end = 'stop', counts } = spoken
   const usage = usageOf(counts)

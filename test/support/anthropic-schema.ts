@@ -20,7 +20,7 @@ const schemaKeywords = [
   'definitions',
 ]
 
-/** What an answer can be held to. Throws a Refused. */
+/** Checks a schema for structured output, as the vendor does. Throws a Refused. */
 export function checkSchema(schema: unknown, where = 'schema'): void {
   allowOnly(schema, schemaKeywords, where, 'invalid_request_error')
   const { type, properties, additionalProperties, items, anyOf, allOf, $defs, minItems } = schema

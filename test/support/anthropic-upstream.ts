@@ -39,7 +39,7 @@ const withoutSampling = /claude-(?:opus-4-[78]|opus-5|sonnet-5|haiku-5|fable)/
 const choosesItself = /claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
 const takesPrefill = /-4-5(?:-|$)/
 const newEfforts = ['low', 'medium', 'high', 'max']
-/** What each generation takes as `thinking`, and as `effort`; the first that matches counts. */
+/** Values of `thinking` and `effort` per generation; the first matching pattern applies. */
 const generations: readonly [RegExp, { thinking: string[]; efforts: string[] }][] = [
   [/-4-5(?:-|$)/, { thinking: ['enabled', 'disabled'], efforts: [] }],
   [/-4-6(?:-|$)/, { thinking: ['enabled', 'disabled', 'adaptive'], efforts: newEfforts }],
@@ -48,7 +48,7 @@ const generations: readonly [RegExp, { thinking: string[]; efforts: string[] }][
   [/sonnet-5-5/, { thinking: ['adaptive', 'between_tools'], efforts: [...newEfforts, 'xhigh'] }],
   [/-5/, { thinking: ['adaptive', 'disabled'], efforts: [...newEfforts, 'xhigh'] }],
 ]
-/** Plays Anthropic: refuses what the vendor refuses, in its words, and says the rest. */
+/** Simulates Anthropic: refuses invalid requests with the vendor's errors, and answers valid ones with `say`. */
 export function anthropicDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {
@@ -153,7 +153,7 @@ function checkEffort(effort: unknown, body: Body, refuse: Refuse): void {
   if (quiet && (effort === 'xhigh' || effort === 'max')) refuse('thinking: not with this effort')
 }
 
-/** Newer models do not go on with an answer; older ones with none that ends in white space. */
+/** Newer models refuse a final assistant message; older ones refuse one that ends with white space. */
 function checkEnd(messages: Message[], model: string, refuse: Refuse): void {
   const { role, content } = messages.at(-1)!
   if (role !== 'assistant') return
@@ -228,7 +228,7 @@ function checkSource(source: unknown, where: string, refuse: Refuse): void {
   }
 }
 
-/** A model that thinks within a budget goes on behind a call only with what it thought before. */
+/** With budgeted thinking, an assistant message with a tool call must start with its thinking block. */
 function checkThoughts(messages: Message[], thinking: unknown, refuse: Refuse): void {
   if ((thinking as Body | undefined)?.['type'] !== 'enabled') return
   const blocks = (messages.findLast(({ role }) => role === 'assistant')?.content ?? []) as Body[]

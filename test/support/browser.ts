@@ -4,18 +4,18 @@ import { programPath } from './program-path.ts'
 
 const axe = readFileSync(new URL(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
 
-/** The machine's own Chromium; the suite of `context` is left out where it has none. */
+/** Starts the machine's Chromium; without one, skips the suite of `context`. */
 export async function openBrowser(context?: Mocha.Context): Promise<Browser> {
   const executablePath = programPath('chromium', context)
-  // Its sandbox does not take the superuser, as whom containers run tests.
+  // Chromium's sandbox does not work as root, which containers run tests as.
   return chromium.launch({ executablePath, args: ['--no-sandbox'] })
 }
 
-/** What axe finds wrong with a page, by all rules or some: the rule, and each element that breaks it. */
+/** Accessibility violations that axe finds, by all rules or some: the rule and each violating element. */
 export async function barriersOf(page: Page, rules?: readonly string[]): Promise<string[]> {
   const isThere = await page.evaluate<boolean>('typeof axe !== "undefined"')
   if (!isThere) await page.evaluate(axe)
-  // All that it looked at and found well is half a megabyte, and most of the time.
+  // Reporting passed checks takes most of the time, and half a megabyte.
   const options = { resultTypes: ['violations'], ...(rules && { runOnly: rules }) }
   return page.evaluate<string[]>(`
     axe.run(${JSON.stringify(options)}).then(({ violations }) =>

@@ -4,7 +4,7 @@ import type { TestGateway } from './gateway.ts'
 
 export const nanoPerUsd = 1_000_000_000
 
-/** Gives a key a budget, or takes it away. */
+/** Sets or removes the budget of a key. */
 export async function setBudgetOfKey(
   { db }: Pick<TestGateway, 'db'>,
   key: string,
@@ -17,7 +17,7 @@ export async function setBudgetOfKey(
     .execute()
 }
 
-/** The same of all accounts. */
+/** Sets or removes the budget of all accounts. */
 export async function setBudgetOfAccount(
   { db }: Pick<TestGateway, 'db'>,
   budget: SpendingLimit | null,

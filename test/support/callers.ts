@@ -1,7 +1,7 @@
 import { noAllowance } from '../../src/accounts/allowance.ts'
 import type { Allowance, Caller } from '../../src/core/caller.ts'
 
-/** An owner without limits of its own. */
+/** An allowance without limits and budget. */
 export function unlimited(ownerId: string): Allowance {
   const limits = {
     requestsPerMinute: null,
@@ -12,7 +12,7 @@ export function unlimited(ownerId: string): Allowance {
   return { ownerId, limits, budget: null }
 }
 
-/** A key of an account, which may call all models without limit. */
+/** A caller with a key that may call all models without limits. */
 export function callerOf(options: Partial<Caller> = {}): Caller {
   const { accountId = 'acc_1', keyId = 'key_1' } = options
   return {
@@ -28,10 +28,10 @@ export function callerOf(options: Partial<Caller> = {}): Caller {
   }
 }
 
-/** What a reservation says of its call. */
+/** Description of a call for a reservation. */
 export const askedCall = { face: 'chat', modality: 'chat', model: 'm' } as const
 
-/** The row of an account without limits of its own. */
+/** An account row without limits and budget. */
 export function accountRow(id: string, name = id) {
   return { id, name, created_at: 0, is_operator: 0, ...noAllowance }
 }

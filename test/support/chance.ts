@@ -1,6 +1,6 @@
-/** Numbers that look random and are the same for the same seed (mulberry32). */
+/** Pseudo-random numbers, equal for equal seeds (mulberry32). */
 export type Chance = {
-  /** A whole number from 0 to below `bound`. */
+  /** An integer from 0 to `bound` - 1. */
   below(bound: number): number
 }
 

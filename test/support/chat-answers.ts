@@ -4,16 +4,16 @@ type Usage = Record<string, unknown>
 type Options = {
   model?: string
   finish?: string
-  /** As the upstream writes it; null for none. */
+  /** Usage in the answer; null for none. */
   usage?: Usage | null
 }
 
 const created = 1_767_225_600
 
-/** The counts that an answer carries unless a test says otherwise. */
+/** Default token counts of an answer. */
 export const usage: Usage = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13 }
 
-/** A whole answer, as an OpenAI-shaped upstream words it. */
+/** A whole answer in OpenAI's format. */
 export function completion(content: string, options: Options = {}): ScriptedAnswer {
   const { model = 'house-1', finish = 'stop' } = options
   const message = { role: 'assistant', content }
@@ -30,7 +30,7 @@ export function chunk(members: object, model = 'house-1'): string {
   return `data: ${JSON.stringify({ ...identity, ...members })}\n\n`
 }
 
-/** The event that a stream of OpenAI begins with. */
+/** The first event of a stream in OpenAI's format. */
 export const roleChunk = chunk({
   choices: [{ index: 0, delta: { role: 'assistant', content: '' }, finish_reason: null }],
 })
@@ -40,26 +40,26 @@ export function textChunk(content: string, members: object = {}): string {
   return chunk({ choices: [{ index: 0, delta: { content }, finish_reason: null }], ...members })
 }
 
-/** The event that ends the text. */
+/** The event with the finish reason. */
 export function finishChunk(finish = 'stop', members: object = {}): string {
   return chunk({ choices: [{ index: 0, delta: {}, finish_reason: finish }], ...members })
 }
 
-/** The event that carries nothing but counts. */
+/** The event with the token counts only. */
 export function usageChunk(counts: Usage = usage): string {
   return chunk({ choices: [], usage: counts })
 }
 
 export const doneEvent = 'data: [DONE]\n\n'
 
-/** A whole streamed answer: a chunk for each word, the counts, the end mark. */
+/** A whole streamed answer: a chunk per word, the counts and the end mark. */
 export function streamed(words: readonly string[], options: Options = {}): ScriptedAnswer {
   const counted = options.usage === null ? [] : [usageChunk(options.usage)]
   const texts = words.map((word) => textChunk(word))
   return { pieces: [...texts, finishChunk(options.finish), ...counted, doneEvent] }
 }
 
-/** A refusal, as OpenAI writes it. */
+/** An error answer in OpenAI's format. */
 export function refusal(
   status: number,
   code: string | null = null,

@@ -2,10 +2,10 @@ import { note, pdf } from './chat-wire.ts'
 import { pixel } from './pixel.ts'
 
 type Members = Record<string, unknown>
-/** What a model must be able to do, lest it refuses the case by name. */
+/** Capabilities without which a model refuses the case with an error that names them. */
 export type Need = 'vision' | 'audio' | 'file' | 'tools' | 'custom tools' | 'choices' | 'logprobs'
 
-/** A chat request that clients of OpenAI send; `request` lacks `model`. */
+/** A chat request that OpenAI clients send; `request` lacks `model`. */
 export type ChatCase = {
   name: string
   request: Members & { messages: readonly Members[] }
@@ -45,7 +45,7 @@ const call = (id: string, town: string) => ({
   function: { name: 'weather', arguments: JSON.stringify({ town }) },
 })
 
-/** Two steps of tool calls, as OpenAI's client hands them back. */
+/** Two rounds of tool calls, in the form in which OpenAI's client sends them back. */
 const twoSteps: readonly Members[] = [
   { role: 'system', content: 'Be brief.' },
   { role: 'user', content: 'How is it in Rome, Oslo and Bern?' },
@@ -126,9 +126,9 @@ const conversations: readonly ChatCase[] = [
   says('a text file', shown(text, { type: 'file', file: { filename: 'a.csv', file_data: note } }), [
     'file',
   ]),
-  says('a known file', shown(text, { type: 'file', file: { file_id: 'file-1' } }), ['file']),
+  says('a file by id', shown(text, { type: 'file', file: { file_id: 'file-1' } }), ['file']),
   says('two steps of tools', twoSteps, ['tools']),
-  says('words of the user after results', [...twoSteps, ...ask], ['tools']),
+  says('a user message after results', [...twoSteps, ...ask], ['tools']),
   says(
     'instructions after results',
     [...twoSteps, { role: 'system', content: 'Be kind.' }, ...ask],
@@ -141,8 +141,8 @@ const conversations: readonly ChatCase[] = [
     [...twoSteps.slice(0, 3), ...ask, ...twoSteps.slice(3)],
     ['tools'],
   ),
-  says('an old call without a result', [...functionHistory.slice(0, 2), ...ask], ['tools']),
-  says('an answer of refusal', [
+  says('a legacy call without a result', [...functionHistory.slice(0, 2), ...ask], ['tools']),
+  says('a refusal as an answer', [
     ...ask,
     { role: 'assistant', content: null, refusal: 'No.' },
     ...ask,
@@ -150,12 +150,12 @@ const conversations: readonly ChatCase[] = [
     ...ask,
   ]),
   says('an answer at the end', [...ask, { role: 'assistant', content: 'I' }]),
-  says('an answer in sound', [
+  says('an audio answer', [
     ...ask,
     { role: 'assistant', content: null, audio: { id: 'audio_1' } },
     ...ask,
   ]),
-  says('an old function call', functionHistory, ['tools']),
+  says('a legacy function call', functionHistory, ['tools']),
   says('a call of a custom tool', customHistory, ['custom tools']),
   says(
     'unknown members of a picture',
@@ -175,19 +175,19 @@ const toolCases: readonly ChatCase[] = [
   ...['auto', 'none', 'required'].map((tool_choice) =>
     asks(`tools, ${tool_choice}`, { tools: [weather], tool_choice }, ['tools']),
   ),
-  asks('tools, a named one', { tools: [weather], tool_choice: forced }, ['tools']),
-  asks('tools, some of them', { tools: [weather, clock], tool_choice: allowed('auto') }, ['tools']),
-  asks('tools, one of some', { tools: [weather, clock], tool_choice: allowed('required') }, [
+  asks('tools, a named tool', { tools: [weather], tool_choice: forced }, ['tools']),
+  asks('tools, some allowed', { tools: [weather, clock], tool_choice: allowed('auto') }, ['tools']),
+  asks('tools, some required', { tools: [weather, clock], tool_choice: allowed('required') }, [
     'tools',
   ]),
-  asks('tools, one at a time', { tools: [weather], parallel_tool_calls: false }, ['tools']),
-  asks('tools, side by side', { tools: [weather], parallel_tool_calls: true }, ['tools']),
+  asks('tools, no parallel calls', { tools: [weather], parallel_tool_calls: false }, ['tools']),
+  asks('tools, parallel calls', { tools: [weather], parallel_tool_calls: true }, ['tools']),
   asks(
     'strict tools',
     { tools: [{ ...weather, function: { ...weather.function, strict: true } }] },
     ['tools'],
   ),
-  asks('tools with two steps behind', { messages: twoSteps, tools: [weather] }, ['tools']),
+  asks('tools after two rounds of calls', { messages: twoSteps, tools: [weather] }, ['tools']),
   asks('custom tools', { tools: [shell, grammar] }, ['custom tools']),
   asks(
     'a custom tool, named',
@@ -205,9 +205,9 @@ const options: readonly ChatCase[] = [
     messages: [{ role: 'user', content: 'Answer in JSON.' }],
     response_format: { type: 'json_object' },
   }),
-  asks('JSON of a schema', format({ schema, strict: true })),
-  asks('JSON of a schema, loosely', format({ description: 'A town.', schema })),
-  asks('JSON of no schema', format({})),
+  asks('JSON with a strict schema', format({ schema, strict: true })),
+  asks('JSON with a schema that is not strict', format({ description: 'A town.', schema })),
+  asks('JSON without a schema', format({})),
   asks('a stop', { stop: 'END' }),
   asks('stops', { stop: ['END', '\n'] }),
   asks('an empty stop', { stop: '' }),
@@ -231,7 +231,7 @@ const options: readonly ChatCase[] = [
   asks('log probabilities', { logprobs: true, top_logprobs: 2 }, ['logprobs']),
   asks('max_tokens', { max_tokens: 100 }),
   asks('max_completion_tokens', { max_completion_tokens: 100 }),
-  asks('both limits, alike', { max_tokens: 100, max_completion_tokens: 100 }),
+  asks('both limits, equal', { max_tokens: 100, max_completion_tokens: 100 }),
   asks('both limits', { max_tokens: 50, max_completion_tokens: 100 }),
   ...efforts.map((reasoning_effort) => asks(`effort ${reasoning_effort}`, { reasoning_effort })),
   asks(
@@ -252,9 +252,11 @@ const options: readonly ChatCase[] = [
   asks('verbosity', { verbosity: 'low' }),
   asks('web_search_options', { web_search_options: { search_context_size: 'low' } }),
   asks('modalities', { modalities: ['text'] }),
-  asks('sound', { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } }, [
-    'audio',
-  ]),
+  asks(
+    'audio output',
+    { modalities: ['text', 'audio'], audio: { voice: 'alloy', format: 'wav' } },
+    ['audio'],
+  ),
   asks('safety_identifier', { safety_identifier: 's-1' }),
   asks('prompt_cache_key', { prompt_cache_key: 'k-1', prompt_cache_retention: '24h' }),
   asks('cache_control', { cache_control: { type: 'ephemeral' } }),
@@ -275,11 +277,11 @@ const options: readonly ChatCase[] = [
 
 const whole = [...conversations, ...toolCases, ...options]
 
-/** Every case, whole; and a few of them streamed, since only `stream_options` differs then. */
+/** Every case as a whole answer, and some streamed, where only `stream_options` differs. */
 export const chatCases: readonly ChatCase[] = [
   ...whole,
   ...whole
-    .filter(({ name }) => ['text', 'tools', 'JSON of a schema'].includes(name))
+    .filter(({ name }) => ['text', 'tools', 'JSON with a strict schema'].includes(name))
     .flatMap(({ name, request, needs = [] }) => [
       { name: `${name}, streamed`, request: { ...request, stream: true }, needs },
       {

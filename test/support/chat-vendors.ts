@@ -13,7 +13,7 @@ import {
 type Double = (
   say: (body: Record<string, unknown>) => Spoken,
 ) => (request: ReceivedRequest) => ScriptedAnswer
-/** A vendor with a wire of its own. */
+/** A vendor with its own protocol. */
 export type ChatVendor = { id: 'openai' | 'anthropic' | 'google'; model: string; double: Double }
 
 export const chatVendors: readonly ChatVendor[] = [
@@ -22,14 +22,14 @@ export const chatVendors: readonly ChatVendor[] = [
   { id: 'google', model: 'gemini-3-flash-preview', double: geminiDouble },
 ]
 
-/** A gateway in front of a double of each vendor. */
-export type VendorHouse = {
+/** A gateway with a double of each vendor. */
+export type VendorGateway = {
   gateway: TestGateway
   upstreams: Record<ChatVendor['id'], Upstream>
   stop(): Promise<void>
 }
 
-export async function startVendorHouse(file: object = {}): Promise<VendorHouse> {
+export async function startVendorGateway(file: object = {}): Promise<VendorGateway> {
   const [openai, anthropic, google] = await Promise.all([
     startUpstream(),
     startUpstream(),

@@ -16,13 +16,13 @@ import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 type Members = Partial<ChatRequest> & Record<string, unknown>
 export const hello: ChatRequest['messages'] = [{ role: 'user', content: 'Hello' }]
 
-/** A message of the user with one part. */
+/** A user message with one content part. */
 export const showing = (part: Part): ChatRequest['messages'] => [{ role: 'user', content: [part] }]
 type Part = Exclude<ChatRequest['messages'][number]['content'], string | null | undefined>[number]
 export const pdf = 'data:application/pdf;base64,JVBERi0xLjcK'
 export const note = `data:text/csv;base64,${Buffer.from('a,ä\n').toString('base64')}`
 
-/** Answers in which a model refused, in both forms. */
+/** Refusals of a model in both forms that OpenAI allows. */
 export const refusing: ChatRequest['messages'] = [
   ...hello,
   { role: 'assistant', content: null, refusal: 'No.' },
@@ -30,27 +30,27 @@ export const refusing: ChatRequest['messages'] = [
   { role: 'assistant', content: [{ type: 'refusal', refusal: 'Never.' }] },
   ...hello,
 ]
-/** Instructions of which the second is no text. */
+/** Instructions whose second message contains an image. */
 export const shownInstructions: ChatRequest['messages'] = [
   { role: 'system', content: [{ type: 'text', text: 'Be kind.' }] },
   { role: 'developer', content: [{ type: 'image_url', image_url: { url: pixel } }] },
   ...hello,
 ]
 
-/** A request, and what becomes of it. */
+/** A request, and the expected result of converting it to the vendor's format. */
 export type WireRow = {
   name: string
   model: string
   request: Members
-  /** Members of the wire, by path with dots. */
+  /** Expected members of the vendor's request, by dotted path. */
   wire?: Record<string, unknown>
-  /** `param` of each warning. */
+  /** `param` of each expected warning. */
   warned?: string[]
-  /** `param` of each problem. */
+  /** `param` of each expected problem. */
   refused?: string[]
 }
 
-/** A request in the words of its model's vendor. */
+/** Converts a request to the format of its model's vendor. */
 export function write({ model: id, request }: Pick<WireRow, 'model' | 'request'>) {
   const model = modelOf(id)
   const { provider } = model.row
@@ -59,7 +59,7 @@ export function write({ model: id, request }: Pick<WireRow, 'model' | 'request'>
   return vendorOf(provider)?.writeChat(whole, route) ?? writeChat(whole, route, plainDialect)
 }
 
-/** What the double of a model's vendor says to a body, where it has one. */
+/** The double's answer to a request body; undefined for a vendor without a double. */
 export function answerTo(id: string, written: object): ScriptedAnswer | undefined {
   const { provider, upstream_model: model } = modelOf(id).row
   const body = JSON.parse(JSON.stringify(written)) as object
@@ -85,7 +85,7 @@ export function answerTo(id: string, written: object): ScriptedAnswer | undefine
   }
 }
 
-/** What a vendor of OpenAI's protocol says to a body. */
+/** The answer of a vendor that speaks OpenAI's protocol. */
 function closedAnswer(provider: string, body: Body): ScriptedAnswer | undefined {
   const closed = closedChats[provider]
   if (closed === undefined) return undefined
@@ -104,7 +104,7 @@ function at(body: object, path: string): unknown {
     .reduce<unknown>((part, name) => (part as Record<string, unknown> | undefined)?.[name], body)
 }
 
-/** Checks each row against the writer of its vendor, and what it writes against the vendor's double. */
+/** Compares the written request of each row with the expected members, and sends it to the vendor's double. */
 export function describeWire(rows: readonly WireRow[]): void {
   for (const row of rows) {
     it(row.name, () => {

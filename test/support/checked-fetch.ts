@@ -1,11 +1,11 @@
 import { isOpenAiPath, openAiComplaints } from './openai-facts.ts'
 
-/** Longer answers are held against OpenAI's words by shorter ones of their kind. */
+/** Longer answers are not checked; shorter ones of the same kind are. */
 const charactersMax = 4_000_000
 
 /**
- * As `fetch`, for a gateway: what comes back of a path of OpenAI's is held against what OpenAI itself promises
- * (openai-facts.ts). Who reads an answer that does not keep it gets an error at its end.
+ * `fetch` for a gateway that checks answers on OpenAI's paths against OpenAI's API (openai-facts.ts). Reading
+ * the body of an answer that violates it fails at the end.
  */
 export async function checkedFetch(
   address: string | URL | Request,

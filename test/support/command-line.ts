@@ -1,7 +1,7 @@
 import { runCommandLine } from '../../src/command-line.ts'
 import type { Variables } from '../../src/settings/config.ts'
 
-/** Runs a command in this process, with no variables but those that are given. */
+/** Runs a command of the command line in this process, with only the given variables. */
 export async function runCommand(words: readonly string[], variables: Variables = {}) {
   const printed = { stdout: '', stderr: '' }
   const code = await runCommandLine([...words], {

@@ -1,7 +1,7 @@
 import { newId } from '../../src/accounts/id.ts'
 import type { TestGateway } from './gateway.ts'
 
-/** A client that has connected, as far as /api tells of it; it has no tokens. Gives its id. */
+/** Stores a connected client without tokens, as `/api` lists it. Returns its id. */
 export async function storeConnection(
   gateway: TestGateway,
   {

@@ -4,14 +4,14 @@ import type * as OpenApiBackend from 'openapi-backend'
 import type { Document } from 'openapi-backend'
 import { contract } from './contract.ts'
 
-// Required, as the gateway does: an import that waits would leave it half loaded for the gateway.
+// require() as in the gateway: a pending import() would leave the module half loaded for the gateway.
 const { OpenAPIBackend, SetMatchType, ValidationContext } = createRequire(import.meta.url)(
   'openapi-backend',
 ) as typeof OpenApiBackend
 
 type Answer = { status: number; headers: Headers; text: string }
 
-/** It would hold a 3.1 document against OpenAPI 3.0; the linter checks the document. */
+/** The definition is not validated, since the library knows only OpenAPI 3.0; the linter checks the document. */
 class Backend extends OpenAPIBackend {
   override validateDefinition(): Document {
     return this.document
@@ -27,12 +27,12 @@ const backend = await new Backend({
       validateSchema: false,
       allErrors: true,
       formats: { binary: true, 'date-time': true, password: true },
-      // Headers that the contract describes as numbers are texts on the wire.
+      // Numeric headers arrive as text.
       coerceTypes: context === ValidationContext.ResponseHeaders,
     }),
 }).init()
 
-/** What openapi-backend has against an answer of an operation: another reader of the contract. */
+/** Violations of the contract in an answer that openapi-backend finds, as an independent validator. */
 export function backendComplaints(id: string, { status, headers, text }: Answer): string[] {
   const type = headers.get('content-type') ?? ''
   const isJson = type.startsWith('application/json')

@@ -3,7 +3,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { parse } from 'yaml'
 import { toolsOf, type ToolsDocument } from '../../scripts/generate/tools.ts'
 
-/** As much of a JSON Schema as the contract uses. */
+/** The parts of JSON Schema that the contract uses. */
 export type Schema = {
   $ref?: string
   type?: string | string[]
@@ -69,9 +69,9 @@ function read(name: string): string {
   return readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 }
 
-/** openapi.yaml as it is written: nothing generated stands between it and a test. */
+/** The parsed openapi.yaml, without generated code in between. */
 export const contract = parse(read('openapi.yaml')) as ContractDocument
-/** mcp-tools.json as it is written, with what its references lead to in their places. */
+/** The parsed mcp-tools.json, with resolved references. */
 export const tools = toolsOf(
   JSON.parse(read('mcp-tools.json')) as ToolsDocument,
   contract as unknown as Parameters<typeof toolsOf>[1],
@@ -93,7 +93,7 @@ export const operations: OperationRow[] = Object.entries(contract.paths).flatMap
   })),
 )
 
-/** Without those that have OAuth's words, which test/oauth holds against its standards. */
+/** Operations without OAuth's, which test/oauth checks against the standards. */
 export const ownOperations = operations.filter((row) => row['x-protocol'] !== 'oauth')
 
 export function operation(id: string): OperationRow {
@@ -102,7 +102,7 @@ export function operation(id: string): OperationRow {
   return found
 }
 
-/** What a reference points at, or the thing itself. */
+/** Resolves a reference; returns anything else unchanged. */
 export function resolve<T extends object>(thing: T | Reference): T {
   if (!('$ref' in thing) || typeof thing.$ref !== 'string') return thing as T
   const path = thing.$ref.split('/').slice(1)
@@ -110,9 +110,9 @@ export function resolve<T extends object>(thing: T | Reference): T {
     (part, name) => (part as Record<string, unknown> | undefined)?.[name],
     contract,
   )
-  if (found === undefined) throw new Error(`${thing.$ref} points nowhere.`)
+  if (found === undefined) throw new Error(`${thing.$ref} does not exist.`)
   const { $ref: _, ...beside } = thing
-  // What stands beside a reference holds as well.
+  // Members beside a reference apply as well.
   const pointee = resolve(found as T)
   return Object.keys(beside).length === 0 ? pointee : { ...pointee, ...beside }
 }
@@ -123,7 +123,7 @@ export function bodySchema({ requestBody }: OperationRow): Schema | undefined {
   return media === undefined ? undefined : resolve(media.schema)
 }
 
-/** What a schema says when null is allowed or not: its alternatives, without null. */
+/** The alternatives of a schema without null. */
 export function alternatives(schema: Schema): Schema[] {
   const found = resolve(schema)
   const choices = found.anyOf ?? found.oneOf
@@ -146,7 +146,7 @@ export function allowsNull(schema: Schema): boolean {
   return found.const === null || [found.type ?? []].flat().includes('null')
 }
 
-// Ajv itself, on the document itself: a second opinion beside generated/checks.js.
+// Ajv on the document itself validates independently of generated/checks.js.
 const options = {
   strict: false,
   validateSchema: false,
@@ -160,12 +160,12 @@ closed.addSchema(closeObjects(contract), 'contract')
 
 const validators = new Map<string, ValidateFunction>()
 
-/** Why a value breaks a schema of the contract; empty when it does not. */
+/** Violations of a schema of the contract; empty when the value complies. */
 export function complaints(schema: Schema, value: unknown): string[] {
   return complaintsOf(ajv, 'open', schema, value)
 }
 
-/** The same, where members that the contract does not describe are complaints too. */
+/** Also reports members that the contract does not describe. */
 export function strictComplaints(schema: Schema, value: unknown): string[] {
   return complaintsOf(closed, 'closed', schema, value)
 }

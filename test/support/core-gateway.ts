@@ -14,7 +14,7 @@ import { callerOf } from './callers.ts'
 
 const budget = createBudget({ bytesMax: Infinity, now: () => performance.now() })
 
-/** The context of a call of one account. */
+/** A call context of an account. */
 export function contextOf(options: Partial<CallContext> = {}): CallContext {
   return {
     caller: callerOf(),
@@ -32,7 +32,7 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
   }
 }
 
-/** The core alone, with a memory and a ledger that the test can read. */
+/** The core alone, with a cache and a ledger that the test can read. */
 export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
   const kept = new Map<string, Remembered>()
   const rows: UsageRow[] = []
@@ -49,7 +49,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
   return { gateway, kept, rows }
 }
 
-/** The parts of a core that remembers, limits and records nothing. */
+/** Parts of a core without cache, limits and ledger. */
 export function corePartsOf(routes: Route[]): GatewayParts {
   return {
     ...createRecollection({ fingerprintKey: Buffer.alloc(fingerprintKeyBytes) }),

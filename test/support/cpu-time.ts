@@ -1,4 +1,4 @@
-/** Milliseconds of the processor that work takes in this thread; other work of the machine adds nothing. */
+/** CPU milliseconds that this thread spends in `work`, independent of the machine's load. */
 export function cpuMs(work: () => unknown): number {
   const before = process.threadCpuUsage()
   work()

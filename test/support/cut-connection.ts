@@ -1,15 +1,15 @@
 import { once } from 'node:events'
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** A way to a server whose connections a test can cut. */
+/** A TCP proxy whose connections a test can break. */
 export type CutConnection = {
   url: string
-  /** Breaks every connection that is open. */
+  /** Breaks all open connections. */
   cut(): void
   stop(): Promise<void>
 }
 
-/** Passes bytes on to a server and back. */
+/** Starts a TCP proxy to a server. */
 export async function openCutConnection(to: string): Promise<CutConnection> {
   const { hostname, port } = new URL(to)
   const open = new Set<Socket>()
@@ -30,7 +30,7 @@ export async function openCutConnection(to: string): Promise<CutConnection> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // A server of TCP has an address of that form.
+  // The address of a TCP server always has this type.
   const { port: own } = server.address() as AddressInfo
   const cut = () => {
     for (const socket of open) socket.destroy()

@@ -7,34 +7,34 @@ import { startGateway, suiteClock, type GatewayOptions, type TestGateway } from 
 const owner = { name: 'Ada Lovelace', email: 'ada@example.com', password: 'a sentence of Ada' }
 const schemes = ['light', 'dark'] as const
 const waitedMsMax = 20_000
-/** A desk and a telephone. */
+// A desktop screen and a telephone.
 const widths = [1200, 390] as const
 
 type Look = {
   scheme?: (typeof schemes)[number]
   width?: number
-  /** Whose session it is: the owner's, unless another is given (`gateway.people`); null for nobody's. */
+  /** Session to use: the owner's by default, another one from `gateway.people`, or null for no session. */
   as?: { token: string } | null
-  /** Where the browser is, and what its clock says, in Unix milliseconds, where that is not the gateway's. */
+  /** Time zone and clock of the browser, in Unix milliseconds; the gateway's clock by default. */
   timezoneId?: string
   clockMs?: number
-  /** Whether it stays for all tests of the `describe`, which lead it on: a further load costs a third. */
+  /** Whether the page stays open for all tests of the `describe`, which saves the time of loading it again. */
   stays?: boolean
 }
 
-/** A gateway with an owner, and a browser whose pages must tell of nothing wrong. */
+/** A gateway with an owner, and a browser whose pages must not log errors. */
 export type TestDashboard = {
   readonly gateway: TestGateway
-  /** Who has set the gateway up, with what a page of theirs sends. */
+  /** The person who set up the gateway, with session token and request headers. */
   readonly owner: typeof owner & { token: string; headers: Record<string, string> }
-  /** Opens a page at a path below `/dashboard`, in a browser of its own. */
+  /** Opens a page at a path below `/dashboard`, in a new browser context. */
   open(path?: string, look?: Look): Promise<Page>
 }
 
 /**
- * For a `describe`: one gateway and one browser for all of its tests, which are left out where the
- * machine has none. A test fails whose pages log an error, break the content security policy or ask
- * another host.
+ * Provides one gateway and one browser for the tests of a `describe`, and skips them on a machine without
+ * Chromium. A test fails when a page logs an error, violates the content security policy or sends a request
+ * to another host.
  */
 export function useDashboard(options: GatewayOptions = {}): TestDashboard {
   let browser: Browser | undefined
@@ -79,9 +79,9 @@ export function useDashboard(options: GatewayOptions = {}): TestDashboard {
         permissions: ['clipboard-read', 'clipboard-write'],
       })
       if (!look.stays) contexts.push(context)
-      // Sooner than that of the test, so that the failure names what was waited for.
+      // Shorter than the test's timeout, so that the failure names the missing element.
       context.setDefaultTimeout(waitedMsMax)
-      // The browser lives on the day of the gateway.
+      // The browser uses the gateway's date.
       await context.clock.install({ time: look.clockMs ?? clock() })
       if (as !== null) await context.addCookies([{ name: 'gateway_session', value: as.token, url }])
       const page = await context.newPage()
@@ -92,7 +92,7 @@ export function useDashboard(options: GatewayOptions = {}): TestDashboard {
   }
 }
 
-/** By the link of the first start, as the page of the link does it. */
+/** Sets up the gateway with the link of the first start. */
 async function setUp(gateway: TestGateway) {
   const token = await gateway.people.setUpLink()
   const response = await gateway.post('/api/setup', { token, ...owner }, { key: null })
@@ -111,7 +111,7 @@ function watch(page: Page, url: string, troubles: string[]): void {
   })
   page.on('console', (message) => {
     if (!['error', 'warning'].includes(message.type())) return
-    // What the gateway refuses, and a gateway that is away, is part of what is tested.
+    // Tests cover refused requests and an unreachable gateway, so these log lines are expected.
     const isAnswer =
       /^Failed to load resource: (the server responded|net::ERR_CONNECTION_REFUSED)/.test(
         message.text(),
@@ -125,27 +125,27 @@ function watch(page: Page, url: string, troubles: string[]): void {
   })
 }
 
-/** Presses a button that copies, 'Copy …'; gives what is on the clipboard when it says so. */
+/** Clicks a "Copy …" button, and returns the clipboard after the button has confirmed. */
 export async function copyBy(page: Page, name: string): Promise<string> {
-  const said = page.getByRole('button', { name: name.replace('Copy', 'Copied'), exact: true })
-  // It says so for a moment only: who looks is there before it is pressed.
-  await Promise.all([said.waitFor(), page.getByRole('button', { name, exact: true }).click()])
+  const confirmed = page.getByRole('button', { name: name.replace('Copy', 'Copied'), exact: true })
+  // The confirmation is short, so the test waits for it before it clicks.
+  await Promise.all([confirmed.waitFor(), page.getByRole('button', { name, exact: true }).click()])
   return page.evaluate<string>('navigator.clipboard.readText()')
 }
 
-/** Fails where axe finds a barrier on the page as it is. */
+/** Fails when axe finds an accessibility violation on the page. */
 export async function expectNoViolations(page: Page): Promise<void> {
   expect(await barriersOf(page)).to.deep.equal([])
 }
 
-/** Fails where a page has a barrier or scrolls sideways, in light or dark, on a desk or a telephone. */
+/** Fails when the page has a violation or scrolls sideways, in light and dark mode, on desktop and telephone. */
 export async function expectGoodLooks(page: Page): Promise<void> {
   const before = page.viewportSize()!
   for (const width of widths) {
     await page.setViewportSize({ width, height: 800 })
     for (const colorScheme of schemes) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      // Colours alone depend on the scheme.
+      // Only colours depend on the colour scheme.
       const rules = colorScheme === 'light' ? undefined : ['color-contrast']
       expect(await barriersOf(page, rules), `${colorScheme}, ${width}`).to.deep.equal([])
     }

@@ -3,15 +3,15 @@ import { loadConfig } from '../../src/settings/config.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { programPath } from './program-path.ts'
 
-/** The stores that there are. */
+// Supported stores.
 const kinds = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const
 export type StoreKind = keyof typeof kinds
 
 let current: StoreKind = 'sqlite'
 
 /**
- * Declares the same suite for each store: what it starts and opens uses that store. `TEST_STORES`
- * names the only one (scripts/test.ts).
+ * Declares a suite once per store; stores that it opens are of that kind. `TEST_STORES` names the only store to
+ * test (scripts/test.ts).
  */
 export function forEachStore(name: string, suite: (kind: StoreKind) => void): void {
   for (const kind of Object.keys(kinds) as StoreKind[]) {
@@ -29,32 +29,32 @@ export function forEachStore(name: string, suite: (kind: StoreKind) => void): vo
 
 type Database = { url: Promise<string>; isShared: boolean }
 const databases = new Map<string, Database>()
-/** Migrated, and with rows of a test that is over. */
+// Migrated databases with rows of a finished test.
 const used: Promise<string>[] = []
 let template: Promise<string> | undefined
 
-/** The database of a folder for data; undefined on SQLite, whose file is in the folder. */
+/** The database for a data folder; undefined for SQLite, whose file is in the folder. */
 export async function databaseOf(folder: string): Promise<string | undefined> {
-  const known = databases.get(folder)
-  if (known !== undefined || current === 'sqlite') return known?.url
+  const assigned = databases.get(folder)
+  if (assigned !== undefined || current === 'sqlite') return assigned?.url
   const url = emptyDatabase()
   databases.set(folder, { url, isShared: true })
   return url
 }
 
-/** Makes a database that of a folder, whatever the store of the suite. */
+/** Assigns a database to a folder, independent of the suite's store. */
 export function useDatabase(folder: string, url: string): void {
   databases.set(folder, { url: Promise.resolve(url), isShared: false })
 }
 
-/** To be called when a folder is removed: its database is emptied for another one. */
+/** Call when a folder is removed: its database is emptied and reused. */
 export function forgetDatabase(folder: string): void {
   const database = databases.get(folder)
   if (database?.isShared === true) used.push(database.url)
   databases.delete(folder)
 }
 
-/** A database with the tables of this version and nothing in them. */
+/** A migrated database without rows. */
 async function emptyDatabase(): Promise<string> {
   const again = used.pop()
   if (again !== undefined) {
@@ -66,7 +66,7 @@ async function emptyDatabase(): Promise<string> {
   return createDatabase({ template: nameIn(await template) })
 }
 
-// Imported when it is needed: what starts no PostgreSQL starts no program (scripts/test.ts).
+// Imported lazily, so that suites without PostgreSQL start no server (scripts/test.ts).
 async function startedPostgres() {
   const { sharedPostgres } = await import('./servers/postgres.ts')
   return sharedPostgres()
@@ -89,7 +89,7 @@ const truncation = `
       where schemaname = 'public' and tablename not like 'kysely%');
   end $$`
 
-/** Runs SQL in a database, as another program does. */
+/** Runs SQL in a database over a separate connection. */
 export async function runIn(url: string, sql: string): Promise<unknown[]> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()

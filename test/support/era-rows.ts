@@ -1,13 +1,13 @@
 import { modernHeaders, modernMeta, modernRequest } from './modern-mcp.ts'
 
 const modern = '2026-07-28'
-/** The revisions that begin with a handshake. */
+/** MCP revisions that begin with `initialize`. */
 export const olderRevisions = ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25']
 export const revisionMember = 'io.modelcontextprotocol/protocolVersion'
 const capabilities = 'io.modelcontextprotocol/clientCapabilities'
 export const versionHeader = 'mcp-protocol-version'
 
-/** What becomes of a request: its era takes it, or it is refused. */
+/** Expected result: accepted as legacy or modern, or refused. */
 type Outcome = { era: 'legacy' | 'modern' } | { status: number; code: number; says: RegExp }
 export type EraRow = {
   name: string
@@ -20,19 +20,19 @@ const legacyEra: Outcome = { era: 'legacy' }
 const modernEra: Outcome = { era: 'modern' }
 const refused = (code: number, says: RegExp, status = 400): Outcome => ({ status, code, says })
 
-/** A request which says nothing of its revision. */
+/** A request that does not name its revision. */
 export const plain = (method: string, params?: object) => ({
   jsonrpc: '2.0',
   id: 7,
   method,
   params,
 })
-/** A request that says this in its `_meta`. */
+/** A request with this `_meta`. */
 export const saying = (meta: object, method = 'tools/list') => plain(method, { _meta: meta })
 
-/** Requests that are taken, as real clients send them. */
+/** Requests that must be accepted, as real clients send them. */
 export const tolerated: EraRow[] = [
-  { name: 'a request that says nothing', body: plain('tools/list'), outcome: legacyEra },
+  { name: 'a request without a revision', body: plain('tools/list'), outcome: legacyEra },
   ...olderRevisions.map((version): EraRow => ({
     name: `the header ${version}`,
     body: plain('tools/list'),
@@ -46,7 +46,7 @@ export const tolerated: EraRow[] = [
     outcome: legacyEra,
   },
   {
-    name: 'a header that names its revision, and one that is behind',
+    name: 'a header that names its revision, and one with an older revision',
     body: modernRequest('tools/list'),
     headers: { ...modernHeaders('tools/list'), [versionHeader]: '2026-07-28,2025-11-25' },
     outcome: modernEra,
@@ -71,13 +71,13 @@ export const tolerated: EraRow[] = [
   },
   { name: 'a whole request', body: modernRequest('tools/list'), outcome: modernEra },
   {
-    name: 'a header that is behind the body',
+    name: 'a header with an older revision than the body',
     body: modernRequest('tools/list'),
     headers: { [versionHeader]: '2025-11-25' },
     outcome: modernEra,
   },
   {
-    name: 'a header that is behind, doubled',
+    name: 'a doubled header with an older revision',
     body: modernRequest('tools/list'),
     headers: { [versionHeader]: '2025-11-25, 2025-11-25' },
     outcome: modernEra,
@@ -122,7 +122,7 @@ export const tolerated: EraRow[] = [
   },
 ]
 
-/** Requests that are refused. */
+/** Requests that must be refused. */
 export const contradictions: EraRow[] = [
   {
     name: 'a header of another revision that there is not',
@@ -131,7 +131,7 @@ export const contradictions: EraRow[] = [
     outcome: refused(-32600, /1999-01-01/),
   },
   {
-    name: 'a header of two revisions, though both are known',
+    name: 'a header with two supported revisions',
     body: plain('tools/list'),
     headers: { [versionHeader]: '2025-11-25, 2025-06-18' },
     outcome: refused(-32600, /one revision/),
@@ -172,13 +172,13 @@ export const contradictions: EraRow[] = [
     outcome: refused(-32020, /mcp-protocol-version.*required/),
   },
   {
-    name: 'a header of an unknown revision over a known one',
+    name: 'a header with an unknown revision and a body with a supported one',
     body: modernRequest('tools/list'),
     headers: { ...modernHeaders('tools/list'), [versionHeader]: '2027-01-01' },
     outcome: refused(-32020, /2027-01-01.*2026-07-28/),
   },
   {
-    name: 'a body of an unknown revision under a known one',
+    name: 'a body with an unknown revision and a header with a supported one',
     body: saying({ ...modernMeta, [revisionMember]: '2027-01-01' }),
     headers: modernHeaders('tools/list'),
     outcome: refused(-32020, /2026-07-28.*2027-01-01/),
@@ -202,7 +202,7 @@ export const contradictions: EraRow[] = [
     outcome: refused(-32020, /prompts\/list.*tools\/list/),
   },
   {
-    name: 'another method, though the revision is behind',
+    name: 'another method in the header, with an older revision',
     body: modernRequest('tools/list'),
     headers: { [versionHeader]: '2025-11-25', 'mcp-method': 'tools/call' },
     outcome: refused(-32020, /mcp-method/),

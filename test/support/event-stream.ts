@@ -6,7 +6,7 @@ type Chunk = {
   usage?: { cost: number | null; cost_status: string; completion_tokens: number } | null
 }
 
-/** Reads a whole stream as the standard says, whatever its line ends. */
+/** Parses a whole event stream as the WHATWG HTML standard defines, with any line ends. */
 export function readEvents(text: string): StreamEvent[] {
   return text
     .split(/\r?\n\r?\n/)
@@ -26,7 +26,7 @@ export function readEvents(text: string): StreamEvent[] {
     })
 }
 
-/** The chunks of a chat stream, without its end mark and errors. */
+/** Chunks of a chat stream, without end mark and errors. */
 export function readChunks(text: string): Chunk[] {
   return readEvents(text).flatMap(({ name, data }) =>
     name !== undefined || data === undefined || data === '[DONE]'
@@ -35,7 +35,7 @@ export function readChunks(text: string): Chunk[] {
   )
 }
 
-/** What the chunks say, in one. */
+/** The concatenated text of all chunks. */
 export function readText(text: string): string {
   return readChunks(text)
     .flatMap(({ choices }) => choices.map(({ delta }) => delta.content ?? ''))

@@ -5,13 +5,13 @@ import { hello, ownKey, ownProvider } from './own-endpoint.ts'
 import { startUpstream, type Upstream } from './upstream.ts'
 
 type Options = {
-  /** The key of a vendor. */
+  /** API key for a vendor. */
   keyOf?: (id: string) => string
   limits?: Record<string, number>
   bounds?: Bounds
 }
 
-/** A gateway in front of one upstream that stands for every vendor, and for a server of the operator's own. */
+/** A gateway whose vendors, and one endpoint of the operator, are all one upstream. */
 export type EveryVendor = {
   gateway: TestGateway
   upstream: Upstream

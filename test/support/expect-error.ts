@@ -9,7 +9,7 @@ type ErrorBody = {
 }
 type Expected = { status: number; code: string; type?: string; param?: string | null }
 
-/** Checks an error as every path answers it (docs/behaviour.md#errors), and gives its members. */
+/** Checks an error answer (docs/behaviour.md#errors), and returns its members. */
 export async function expectError(
   response: Response,
   { status, code, type, param }: Expected,

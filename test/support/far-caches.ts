@@ -11,18 +11,18 @@ import { createSeal, sealKeyBytes } from '../../src/policy/far-cache/seal.ts'
 import { createResponseCache, type ResponseCache } from '../../src/policy/response-cache.ts'
 import { startRedis, type TestRedis } from './servers/redis.ts'
 
-/** The cache of one of several processes; each has a memory of its own. */
+/** The response cache of one process; each process has its own memory. */
 export type TestProcess = ResponseCache & {
   claim: (key: string) => Claim<Remembered>
-  /** What became of questions to the far cache, in order. */
+  /** Outcomes of requests to the shared cache, in order. */
   outcomes: string[]
   recallFar: NonNullable<ResponseCache['recallFar']>
 }
 
-/** Several processes that remember together. */
+/** Several processes with a shared cache. */
 export type Together = {
   processes: readonly TestProcess[]
-  /** One more, whose options may differ. */
+  /** Adds a process, with its own options. */
   join(options?: Options): TestProcess
   end(): Promise<void>
   redis?: TestRedis
@@ -36,13 +36,13 @@ type Options = {
   limits?: Partial<typeof standard>
   writesMax?: number
   writtenBytesMax?: number
-  /** Of a question. */
+  /** Timeout of a request to the shared cache. */
   timeoutMs?: number
 }
 
 const standard = { cacheTtlSeconds: 60 }
 const sealKey = randomBytes(sealKeyBytes)
-/** Long, so that a machine at work loses nothing. */
+// Long, so that nothing times out on a busy machine.
 const standardTimeoutMs = 2000
 const monotonic = () => performance.now()
 
@@ -84,7 +84,7 @@ const noClaims = () => () => ({
   leave: () => undefined,
 })
 
-/** A map that all reach. */
+/** Processes that share a map in memory. */
 export async function togetherInMemory(options: Options = {}): Promise<Together> {
   const kept = new Map<string, { bytes: Buffer; endsAt: number }>()
   const bytes: FarBytes = {
@@ -102,7 +102,7 @@ export async function togetherInMemory(options: Options = {}): Promise<Together>
   return { processes, join, end: async () => undefined }
 }
 
-/** Replicas of one Redis. */
+/** Processes that share one Redis. */
 export async function togetherInRedis(
   options: Options & { words?: readonly string[] } = {},
 ): Promise<Together> {
@@ -144,7 +144,7 @@ function connect(url: string): Promise<Redis> {
     url,
     keyPrefix: 'gateway:',
     limits: {
-      // As long as a question may take: a machine at work loses no connection.
+      // Long, so that no connection times out on a busy machine.
       redisConnectTimeoutMs: standardTimeoutMs,
       redisCommandTimeoutMs: standardTimeoutMs,
       redisPingIntervalMs: standardTimeoutMs,

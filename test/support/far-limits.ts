@@ -13,34 +13,34 @@ import { unlimited } from './callers.ts'
 import { callTimeoutMs, limitsInMemory, type TestLimits } from './limits.ts'
 import { sharedRedis, type TestRedis } from './servers/redis.ts'
 
-/** One of several processes that count together. */
+/** One of several processes that count limits together. */
 export type TestProcess = TestLimits & {
-  /** What is told the operator. */
-  told: readonly string[]
-  /** Among how many processes limits would be divided. */
+  /** Changes between counting alone and counting together. */
+  modes: readonly string[]
+  /** Number of processes by which limits would be divided. */
   processes(): number
-  /** Messages that were sent to where all count. */
+  /** Number of messages sent to the shared counts. */
   messages(): number
 }
 
 export type TestReplica = TestProcess & {
-  /** Says that it is there, so that it looks who else is. */
+  /** Announces the process, which then looks for other processes. */
   beat(): Promise<unknown>
-  /** Sends Redis a command of its own. */
+  /** Sends a command to Redis over its own connection. */
   command(words: readonly string[]): Promise<unknown>
-  /** Dies, a while ago. */
+  /** Simulates a process that died a while ago. */
   vanish(): Promise<void>
 }
 
 type Options = { exchange: CountsExchange; timeoutMs?: number; monotonic: () => number }
 type Process = Omit<TestProcess, 'pass' | 'stop'> & { close(): Promise<void> }
 
-/** A process that counts where `exchange` leads. */
+/** Starts a process that counts through `exchange`. */
 export function startProcess(processId: string, options: Options): Process {
   const { exchange, timeoutMs = 1000, monotonic } = options
   const settings = { limits: unlimited('').limits }
   const faults: unknown[] = []
-  const told: string[] = []
+  const modes: string[] = []
   let messages = 0
   const counts = createCountsInRedis({
     exchange: (operations) => {
@@ -52,16 +52,16 @@ export function startProcess(processId: string, options: Options): Process {
     monotonic,
     onAlone: (error) => {
       faults.push(error)
-      told.push('alone')
+      modes.push('alone')
     },
-    onJoint: () => void told.push('together'),
+    onJoint: () => void modes.push('together'),
   })
   const rateLimit = createRateLimit({ counts, defaults: () => settings.limits, monotonic })
   return {
     counts,
     settings,
     faults,
-    told,
+    modes,
     admit: (caller: Caller, demand: Demand) => rateLimit.admit(caller, demand, callTimeoutMs),
     look: async (caller: Caller) => rateLimit.look(caller),
     processes: counts.processes,
@@ -70,17 +70,17 @@ export function startProcess(processId: string, options: Options): Process {
   }
 }
 
-/** The gateway's script, by a clock that a test can put forward. */
+/** The gateway's Lua script, with a clock that a test can advance. */
 const timedScript = countsScript.replace(
   /^local now = .*$/m,
   "$& + (tonumber(redis.call('get', base .. ':passed')) or 0)",
 )
 const timedDigest = hash('sha1', timedScript)
 
-/** Behind the time after which a process is dead. */
+// More than the time after which a process counts as dead.
 const longAgoMs = 20_000
 
-/** Processes with a connection each to one Redis, and limits of their own there. */
+/** Processes with their own limits and connections to one Redis. */
 export async function startReplicas(
   count: number,
   options: { redis?: TestRedis; timeoutMs?: number } = {},
@@ -135,7 +135,7 @@ export async function startReplicas(
   )
 }
 
-/** Each place where limits can be counted, for suites that hold for all of them. */
+/** Places where limits can be counted, for suites that test all of them. */
 export const countedIn: Readonly<Record<string, () => Promise<TestLimits> | TestLimits>> = {
   memory: limitsInMemory,
   Redis: async () => (await startReplicas(1))[0]!,

@@ -6,7 +6,7 @@ import { forgetDatabase } from './each-store.ts'
 /** The root of this repository. */
 export const projectFolder = join(import.meta.dirname, '../..')
 
-/** An empty folder, to be removed when the test is over. */
+/** An empty folder; call `remove` after the test. */
 export type TemporaryFolder = { path: string; remove(): void }
 
 export function makeFolder(): TemporaryFolder {

@@ -23,24 +23,24 @@ import { revokeStoredKeys, storeKey, type StoredKey } from './keys.ts'
 
 export type GatewayOptions = {
   variables?: Variables
-  /** What gateway.yaml holds. */
+  /** Content of gateway.yaml. */
   file?: { limits?: object; [setting: string]: unknown }
   bounds?: Bounds
   clock?: () => number
-  /** For how long things last; a fake `clock` alone moves both. */
+  /** Monotonic clock; by default it follows `clock`. */
   monotonic?: () => number
-  /** Pauses between tries; a test that counts them does not wait. */
+  /** Waits between retries; a test can replace it to count them without waiting. */
   sleep?: (delayMs: number, signal: AbortSignal) => Promise<void>
   random?: () => number
-  /** What stands for the internet. */
+  /** Replaces DNS and connections to the internet. */
   publicNet?: PublicNet
   moreTools?: readonly BoundTool[]
-  /** A gateway whose store this one shares, as a further process of it. */
+  /** A gateway whose store this gateway shares, as a second process. */
   beside?: Pick<TestGateway, 'dataDir'> | undefined
   redisUrl?: string | undefined
 }
 
-/** As for `fetch`; `key` replaces the test key, null sends none. */
+/** Options of `fetch`; `key` replaces the test key, null sends none. */
 export type CallOptions = Omit<RequestInit, 'headers'> & {
   headers?: Record<string, string>
   key?: string | null
@@ -48,49 +48,49 @@ export type CallOptions = Omit<RequestInit, 'headers'> & {
 
 type KeyOptions = StoredKey & { accountId?: string }
 
-/** A real gateway on a free port of this machine, with a store of its own. */
+/** A real gateway on a free loopback port, with its own store. */
 export type TestGateway = {
   url: string
   dataDir: string
   testKey: string
   liveKey: string
-  /** A key that may do everything in the first account. */
+  /** A key with all scopes in the first account. */
   adminKey: string
   createKey(mode: Mode, options?: KeyOptions): Promise<string>
-  /** A further account, for `createKey`. */
+  /** Creates a further account, for `createKey`. Returns its id. */
   createAccount(): Promise<string>
-  /** Sets limits and a budget of a key, or of the first account. */
+  /** Sets limits and budget of a key, or of the first account. */
   allow(columns: Partial<AllowanceColumns>, key?: string): Promise<void>
   revokeKeys(): Promise<void>
   /** The tables. */
   db: Store['db']
   /** People who sign in. */
   people: TestPeople
-  /** Makes an owner with a one-time link, as POST /api/setup does. */
+  /** Creates an owner with a one-time link, as POST /api/setup does. */
   setUp(person: { token: string; email: string; name: string; password: string }): Promise<LetIn>
-  /** The ledger's rows, oldest first. */
+  /** Rows of the ledger, oldest first. */
   usage(): Promise<UsageTable[]>
   /** Adds rows to the ledger, as if calls had been made. */
   addUsage(rows: readonly UsageTable[]): Promise<void>
-  /** Every line logged so far. */
+  /** All log lines so far. */
   logText(): string
   fetch(path: string, init?: CallOptions): Promise<Response>
   /** Posts JSON with the test key, or the key that is given. */
   post(path: string, body: unknown, init?: CallOptions): Promise<Response>
-  /** Writes gateway.yaml anew, as text where it is to be no YAML, and sets variables as `.env` would. */
+  /** Overwrites gateway.yaml, with a string for invalid YAML, and sets variables as `.env` would. */
   rewrite(file: GatewayOptions['file'] | string, variables?: Variables): void
-  /** Reloads the settings as an operator; `rewrite` with these before it. */
+  /** Reloads the settings as an operator, after `rewrite` with these arguments. */
   reload(file?: GatewayOptions['file'] | string, variables?: Variables): Promise<Response>
-  /** What a reload of the catalog tells the clients of the tool server. */
+  /** Sends clients of the MCP server the notification that follows a reload of the catalog. */
   announceToolsChanged(): void
-  /** What a signal to stop does to the server; the ledger can still be read. */
+  /** Drains the server as SIGTERM does; the ledger stays readable. */
   drain(): Promise<void>
   stop(): Promise<void>
-  /** For a gateway of one test alone: `await using`. */
+  /** Stops the gateway at the end of a test, with `await using`. */
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Moves on with a clock, and stands still where a test sets it back. */
+/** A monotonic clock that follows `clock`, and stands still when a test sets it back. */
 function onlyForward(clock: () => number): () => number {
   let seen = clock()
   let elapsed = seen
@@ -102,20 +102,20 @@ function onlyForward(clock: () => number): () => number {
   }
 }
 
-/** The day on which the suite lives: models retire and prices change by the clock. */
+// A fixed date: retirements of models and prices depend on the clock.
 const today = Date.parse('2026-11-22T12:00:00Z') - performance.now()
 
-/** The time of that day, which goes on as time does. */
+/** The current time of the suite, which starts at that date. */
 export const suiteClock = (): number => Math.floor(today + performance.now())
 
-/** Nobody waits to be told of the end of a test. */
+// Tests do not wait for the drain notice.
 const quickDrain = { drain_notice_ms: 0, drain_quiet_ms: 0 }
-/** Nobody waits for the hashes of passwords either. */
+// Fast password hashes.
 const quickHashes = { passwordMemoryKib: 1024 }
-/** Where people are who have nothing to do with a test. */
+// Address of people who sign in without a test's request.
 const elsewhere = { address: '203.0.113.7', origin: '203.0.113.7', userAgent: null }
 
-/** Starts the gateway in this process; settings are those of a user, in variables and gateway.yaml. */
+/** Starts a gateway in this process, with settings from variables and gateway.yaml. */
 export async function startGateway(options: GatewayOptions = {}): Promise<TestGateway> {
   const { path: folder, remove } = makeFolder()
   const configFile = join(folder, 'gateway.yaml')

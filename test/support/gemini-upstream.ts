@@ -33,7 +33,7 @@ const finishReasons = {
   content_filter: 'SAFETY',
 }
 
-/** Plays Gemini: refuses what the vendor refuses, in its words, and says the rest. */
+/** Simulates Gemini: refuses invalid requests with the vendor's errors, and answers valid ones with `say`. */
 export function geminiDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {
@@ -119,7 +119,7 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   }
 }
 
-/** Levels that a model of the third generation on takes besides `minimal`. */
+/** Thinking levels of models from generation 3 on, besides `minimal`. */
 const levels = ['low', 'medium', 'high']
 const withoutMinimal = /pro|3\.[78]-flash|gemini-4/
 
@@ -139,8 +139,8 @@ function checkThinking(config: unknown, model: string, refuse: Refuse): void {
     return
   }
   if (budget !== undefined) refuse('thinking_budget: use thinking_level')
-  const known = withoutMinimal.test(model) ? levels : ['minimal', ...levels]
-  if (!known.includes(String(level))) {
+  const accepted = withoutMinimal.test(model) ? levels : ['minimal', ...levels]
+  if (!accepted.includes(String(level))) {
     refuse(`Thinking level ${String(level).toUpperCase()} is not supported for this model.`)
   }
 }
@@ -245,7 +245,7 @@ function answer(parts: Part[], model: string, { end = 'stop', counts }: Spoken, 
   }
 }
 
-/** The events of a streamed answer, as the vendor writes them. */
+/** Events of a streamed answer, in the vendor's format. */
 export function geminiEvents(spoken: Spoken, model: string): string[] {
   const { text = [], reasoning = [] } = spoken
   const parts: Part[] = [

@@ -6,16 +6,16 @@ import { until } from './until.ts'
 /** A connection whose request waits for its provider. */
 export type HeldAnswer = {
   socket: Awaited<ReturnType<typeof openConnection>>
-  /** What has come so far. */
+  /** Bytes received so far, as text. */
   text(): string
-  /** Lets the provider answer. */
+  /** Makes the provider answer. */
   answer(): void
 }
 
-/** Asks over a connection of its own, with more bytes behind the request; resolves when its provider is asked. */
+/** Sends a request over a new connection, followed by `next`; resolves when the provider receives the request. */
 export async function holdAnswer(
   { gateway, upstream }: OwnEndpoint,
-  behind: string,
+  next: string,
 ): Promise<HeldAnswer> {
   const gate = Promise.withResolvers<void>()
   upstream.answer({ ...completion('Hello.'), after: gate.promise })
@@ -24,7 +24,7 @@ export async function holdAnswer(
   const socket = await openConnection(gateway.url)
   let text = ''
   socket.on('data', (piece: Buffer) => (text += piece.toString()))
-  socket.write(postHead('/v1/chat/completions', gateway.liveKey, length) + body + behind)
+  socket.write(postHead('/v1/chat/completions', gateway.liveKey, length) + body + next)
   await until('it is asked', () => upstream.requests.length === 1)
   return { socket, text: () => text, answer: () => gate.resolve() }
 }

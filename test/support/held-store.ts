@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 import { databaseOf } from './each-store.ts'
 
-/** Keeps the store of a folder from taking rows, as another program may; the returned function ends that. */
+/** Locks the store of a folder against writes, as another program can; the returned function unlocks it. */
 export async function holdStore(folder: string): Promise<() => Promise<void>> {
   const url = await databaseOf(folder)
   if (url === undefined) {

@@ -6,15 +6,15 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { createVisitor, onwardOf, register } from '../oauth/pages/visitor.ts'
 import { callTool, textOf } from './mcp-client.ts'
 import { createTestProvider } from './oauth-provider.ts'
-import { sayYes } from './oauth-person.ts'
+import { approveClient } from './oauth-person.ts'
 
 /**
- * A program of its own, since NODE_EXTRA_CA_CERTS is read at a start: what a client and a person do at the
- * address, which is printed as JSON.
+ * A separate program, because Node reads NODE_EXTRA_CA_CERTS only at start. It acts as a client and as a person
+ * at the given URL, and prints the results as JSON.
  */
 const [url = '', testKey = ''] = process.argv.slice(2)
 
-/** What somebody sends who would have the gateway take another address for its own. */
+/** Headers of an attacker who wants the gateway to take another address for its own. */
 const forged = {
   host: 'evil.example',
   'x-forwarded-host': 'evil.example',
@@ -24,7 +24,7 @@ const forged = {
 
 type Answer = { status: number; headers: IncomingHttpHeaders; text: string }
 
-/** What `fetch` would not send. */
+/** A GET with headers that `fetch` does not allow. */
 const get = (path: string, headers: Record<string, string>) =>
   new Promise<Answer>((resolve, reject) => {
     const asked = request(url + path, { headers, servername: 'localhost' }, (response) => {
@@ -37,7 +37,7 @@ const get = (path: string, headers: Record<string, string>) =>
     asked.on('error', reject).end()
   })
 
-/** The whole flow with the SDK's client, up to a call and a renewal. */
+/** The whole OAuth flow with the SDK's client, up to a call and a token refresh. */
 async function connect() {
   const authProvider = createTestProvider()
   const transport = () => new StreamableHTTPClientTransport(new URL(`${url}/mcp`), { authProvider })
@@ -46,13 +46,13 @@ async function connect() {
     .connect(first)
     .catch((error: unknown) => error)
   if (!(refused instanceof UnauthorizedError)) throw refused
-  const back = await sayYes({ url, testKey }, authProvider.sentTo!)
+  const back = await approveClient({ url, testKey }, authProvider.sentTo!)
   await first.finishAuth(back.searchParams.get('code')!)
   const client = new Client({ name: 'test', version: '1' })
   await client.connect(transport())
   const tools = (await client.listTools()).tools.length
-  const said = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hello' }] }
-  const { isError = false, ...chat } = await callTool(client, 'chat', said)
+  const question = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'hello' }] }
+  const { isError = false, ...chat } = await callTool(client, 'chat', question)
   authProvider.kept.tokens = { ...authProvider.kept.tokens!, access_token: 'mag_oauth_over' }
   await client.listTools()
   const isRenewed = authProvider.kept.tokens.access_token !== 'mag_oauth_over'
@@ -66,7 +66,7 @@ async function connect() {
   return { asked, tools, chat: { isError, text: textOf(chat) }, isRenewed }
 }
 
-/** A person who makes an account, signs in on the page, and is known when another client asks. */
+/** Signs up, connects a client on the consent page, and checks that the next client needs no sign-in. */
 async function signIn() {
   const asking = await register({ url })
   const visitor = createVisitor({ url })
@@ -79,7 +79,7 @@ async function signIn() {
   })
   const consent = await visitor.press('sign_in', { email: ada.email, password: ada.password })
   const cookies = [...visitor.cookies.keys()]
-  // Who is signed in is asked at once.
+  // With a session, the consent page opens without sign-in.
   const again = await visitor.open((await register({ url })).path)
   await visitor.press('allow')
   const back = await visitor.ask(onwardOf(visitor.shown()))
@@ -91,17 +91,17 @@ async function signIn() {
   }
 }
 
-/** The same questions with honest and with forged headers. */
+/** Compares answers to equal requests with correct and forged headers. */
 async function compare() {
   const { path: authorize } = await register({ url })
   const ask = async (path: string, headers: Record<string, string>) => {
-    const { status, headers: told, text } = await get(path, headers)
+    const { status, headers: answered, text } = await get(path, headers)
     const seen = {
       status,
-      challenge: told['www-authenticate'],
-      location: told.location,
-      cookies: told['set-cookie']?.map((line) => line.replace(/=[^;]*/, '')),
-      // Each error has another request id.
+      challenge: answered['www-authenticate'],
+      location: answered.location,
+      cookies: answered['set-cookie']?.map((line) => line.replace(/=[^;]*/, '')),
+      // Error bodies contain a request id, which differs.
       body: status === 200 ? text : undefined,
     }
     const ids = /(interaction|authorize)\/[\w-]+|expires=[^;"]+/g

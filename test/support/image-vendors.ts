@@ -10,7 +10,7 @@ import { startXaiDouble, xaiKey } from './image-doubles/xai.ts'
 import { startZaiDouble, zaiKey } from './image-doubles/zai.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
 
-/** What the answer of the images API holds, as far as the tests look at it. */
+/** Members of an images API answer that the tests read. */
 export type ImagesBody = {
   created: number
   data: { b64_json: string; revised_prompt?: string }[]
@@ -62,25 +62,25 @@ type Options = {
   vendors?: readonly VendorName[]
   limits?: Record<string, number>
   bounds?: Bounds
-  /** Further settings of gateway.yaml. */
+  /** Additional settings of gateway.yaml. */
   file?: object
   variables?: Record<string, string>
   publicNet?: PublicNet
 }
 
-/** The gateway with live keys, in front of doubles of the vendors of pictures. */
+/** A gateway with live keys, in front of doubles of the image vendors. */
 export type ImageVendors = {
   gateway: TestGateway
   doubles: Record<VendorName, ImageDouble>
-  /** Posts with the live key, past the cache. */
+  /** Posts with the live key and without the cache. */
   post(path: string, body: object, init?: CallOptions): Promise<Response>
-  /** The same, and the parsed answer, which must be a 200. */
+  /** Posts, and returns the parsed answer, which must have status 200. */
   images(body: object, init?: CallOptions): Promise<ImagesBody>
   reset(): void
   stop(): Promise<void>
 }
 
-/** Settings with which a failure is told at once, and changes nothing for the next call. */
+/** Settings with which a failure is returned at once, and does not affect the next call. */
 const patience = {
   limits: { route_tries_max: 1 },
   bounds: { retryDelayMs: 0, circuitFailuresMax: 1000 },

@@ -7,8 +7,8 @@ const caches = join(import.meta.dirname, '../../node_modules/.cache')
 const installTimeoutMs = 600_000
 
 /**
- * Installs what a command needs beyond devDependencies, as the `package-lock.json` of the folder `source` has
- * it, unless it is there. Gives the folder of the packages. Rejects when npm fails or takes too long.
+ * Installs the packages in `source/package-lock.json`, which a command needs beyond devDependencies, unless
+ * installed. Returns their folder. Rejects when npm fails or times out.
  */
 export async function installPackages(source: string, command: string): Promise<string> {
   const cache = join(caches, command)

@@ -5,7 +5,7 @@ import type { TestGateway } from './gateway.ts'
 
 export type MadeKey = components['schemas']['CreatedApiKey']
 
-/** The operations of keys, asked with a key as their callers ask them. */
+/** Calls the operations of API keys with a key. */
 export function keyCalls(gateway: TestGateway) {
   const make = (key: string, settings: object = {}) =>
     gateway.post('/api/keys', { name: 'made', mode: 'test', ...settings }, { key })
@@ -21,7 +21,7 @@ export function keyCalls(gateway: TestGateway) {
       madeIn(await rotate(key, id, overlapMinutes)),
     revoke: (key: string, id: string) =>
       gateway.fetch(`/api/keys/${id}`, { key, method: 'DELETE' }),
-    /** The row of a key by its secret. */
+    /** The row of a key, found by its secret. */
     rowOf: (key: string) =>
       gateway.db
         .selectFrom('api_keys')

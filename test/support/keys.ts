@@ -9,7 +9,7 @@ import type { Announce } from '../../src/peers/announcement.ts'
 import type { Store } from '../../src/storage/store.ts'
 import type { ApiKeysTable } from '../../src/storage/tables.ts'
 
-/** Anything that the row of a key may hold, also what the gateway would not write. */
+/** Columns of a key's row, also values that the gateway would not write. */
 export type StoredKey = {
   models?: string[]
   scopes?: Scope[]
@@ -18,7 +18,7 @@ export type StoredKey = {
   row?: Partial<ApiKeysTable>
 }
 
-/** Puts the row of a key into the store, and gives the key. */
+/** Inserts a key's row, and returns the key. */
 export async function storeKey(
   { db }: Pick<Store, 'db'>,
   { accountId, mode, now }: { accountId: string; mode: Mode; now: number },
@@ -54,12 +54,12 @@ export async function storeKey(
   return key
 }
 
-/** Ends every key, as another process does. */
+/** Revokes every key directly in the database, as another process does. */
 export async function revokeStoredKeys({ db }: Pick<Store, 'db'>, now: number): Promise<void> {
   await db.updateTable('api_keys').set({ revoked_at: now }).execute()
 }
 
-/** Accounts and keys of a store, where every name is a model's id. */
+/** Accounts and keys of a store; every model name is a valid id. */
 export function accountsOf(
   store: Pick<Store, 'db'>,
   clock: () => number,

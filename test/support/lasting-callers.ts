@@ -11,10 +11,10 @@ const body = JSON.stringify({
   messages: [{ role: 'user', content: 'hello' }],
 })
 
-/** Answers by status, and by code of what came instead of one. */
+/** Number of answers by status, and of failures by error code. */
 export type Outcomes = Map<string, number>
 
-/** Callers that keep their connections, of two clients, with pauses and without. */
+/** Callers with two HTTP clients that keep connections open, with and without pauses. */
 export function startCallers(url: string, key: string) {
   const outcomes: Outcomes = new Map()
   const chance = chanceFrom(20_261_122)
@@ -68,7 +68,7 @@ async function askWithAgent(
 ): Promise<number> {
   const asking = request(url, { method: 'POST', agent, headers })
   asking.end(body)
-  // What the event `response` comes with.
+  // The argument of the `response` event.
   const [answer] = (await once(asking, 'response')) as [IncomingMessage]
   answer.resume()
   await once(answer, 'end')

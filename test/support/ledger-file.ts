@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import type { UsageTable } from '../../src/storage/tables.ts'
 
-/** What is in a store's file, whether or not a server has it open: the ledger, and SQLite's opinion. */
+/** The ledger of a SQLite file, also of a running server, and the result of SQLite's integrity check. */
 export function readLedger(dataDir: string): { rows: UsageTable[]; integrity: string } {
   const database = new DatabaseSync(join(dataDir, 'gateway.db'))
   try {

@@ -3,13 +3,13 @@ import { installCommand } from '../../scripts/test-servers/programs.ts'
 
 let leftOut: Test[] = []
 
-/** Collects the tests that leave themselves out; runs once, in Mocha's first process. */
+/** Collects skipped tests; runs once, in Mocha's first process. */
 export function mochaGlobalSetup(this: Runner): void {
   leftOut = []
   this.on('pending', (test) => void leftOut.push(test))
 }
 
-/** Names these tests, and what installs the programs that they need. With `CI=true` they are a failure. */
+/** Lists the skipped tests, and how to install the programs they need. With `CI=true` a skipped test is a failure. */
 export function mochaGlobalTeardown(): void {
   if (leftOut.length === 0) return
   const install = installCommand()
@@ -21,5 +21,5 @@ export function mochaGlobalTeardown(): void {
   process.stdout.write(
     `Left out (${reason}):\n${[...suites].map((name) => `  ${name}\n`).join('')}`,
   )
-  if (process.env['CI'] === 'true') throw new Error('With CI=true no test may be left out.')
+  if (process.env['CI'] === 'true') throw new Error('With CI=true no test may be skipped.')
 }

@@ -7,34 +7,34 @@ import { createRateLimit } from '../../src/policy/rate-limit.ts'
 import { callerOf, unlimited } from './callers.ts'
 
 const none = unlimited('').limits
-/** What a call asks for. */
+/** The demand of a call. */
 export const demandOf = (images = 0, tokens = 0): Demand => ({
   images,
   tokens: () => ({ certain: tokens, assumed: 0 }),
 })
-/** What a call has used that failed. */
+/** The usage of a failed call. */
 export const nothing: Used = { inputTokens: 0, outputTokens: 0, images: 0 }
 
-/** Limits that are counted somewhere; time passes when the test says so. */
+/** Limits with their counts, and a clock that the test sets. */
 export type TestLimits = {
   counts: Counts
   admit(caller: Caller, demand: Demand): Promise<Admission>
   look(caller: Caller): Promise<readonly LimitState[]>
   pass(ms: number): Promise<void> | void
-  /** Where an account has no limits of its own. */
+  /** Default limits of accounts. */
   settings: { limits: UsageLimits }
-  /** What went wrong behind an answer. */
+  /** Errors after an answer was sent. */
   faults: readonly unknown[]
-  /** What is in memory for them. */
+  /** Number of entries in memory. */
   size?(): number
   stop(): Promise<void> | void
 }
 
-/** How long a call of these tests may last: minutes pass in them at once. */
+/** Maximum duration of a call in these tests, which advance the clock by minutes. */
 export const callTimeoutMs = 36_000_000
 
 type LimitsInMemory = {
-  /** At once: nobody else is asked. */
+  /** Returns at once, without asking another process. */
   lookNow(caller: Caller): readonly LimitState[]
   size(): number
 }
@@ -59,7 +59,7 @@ export function limitsInMemory(): TestLimits & LimitsInMemory {
   }
 }
 
-/** A key of the one account, with these limits of both. */
+/** A key with its limits, and those of its account. */
 export function callerWith(
   key: Partial<UsageLimits>,
   account: Partial<UsageLimits> = {},
@@ -74,7 +74,7 @@ export function callerWith(
   })
 }
 
-/** The error of a call that is not let in. */
+/** The error of a call that is not admitted. */
 export async function refusal(admitted: Promise<unknown>): Promise<GatewayError> {
   const error: unknown = await admitted.then(
     () => undefined,

@@ -1,19 +1,19 @@
 import type { Chance } from './chance.ts'
 import { readChunks } from './event-stream.ts'
 
-/** An answer of which the last byte has arrived. */
+/** An answer whose last byte has arrived. */
 export type Acknowledged = {
   requestId: string
   kind: string
   status: number
-  /** What its receipt says; undefined where the answer has none. */
+  /** Cost in the answer; undefined when the answer contains none. */
   costUsd: number | null | undefined
 }
 export type Load = {
   acknowledged: Acknowledged[]
-  /** Answers that never came, or broke off. */
+  /** Number of answers that did not arrive, or broke off. */
   cut: number
-  /** Kept when every caller has met a broken connection. */
+  /** Resolves when every caller's connection has broken. */
   over: Promise<void>
 }
 
@@ -22,12 +22,12 @@ type Options = {
   key: string
   callers: number
   chance: Chance
-  /** Told of each answer that ended, with how many there are. */
+  /** Called after each complete answer, with their number. */
   onAnswer: (count: number) => void
 }
 type Call = { kind: string; path: string; body: object }
 
-/** Callers that ask one thing after the other, until the server is gone. */
+/** Starts callers that send one request after another until the server stops. */
 export function startLoad({ url, key, callers, chance, onAnswer }: Options): Load {
   const load: Load = { acknowledged: [], cut: 0, over: Promise.resolve() }
   const call = async (): Promise<void> => {
@@ -58,7 +58,7 @@ const chat = '/v1/chat/completions'
 
 function nextCall(chance: Chance): Call {
   const dice = chance.below(100)
-  // Some prompts come twice, so that the cache and calls in flight answer as well.
+  // Some prompts repeat, so that the cache and shared calls answer as well.
   const content = `tell me about ${chance.below(300)}`
   const conversation = (text: string) => ({
     model: 'gpt-5.2',
@@ -77,12 +77,12 @@ function nextCall(chance: Chance): Call {
     const body = { model: 'alibaba/qwen-image-2.0', prompt: content, size: '512x512' }
     return { kind: 'image', path: '/v1/images/generations', body }
   }
-  // Asked once each: who joins a call that fails is refused without a call of its own.
+  // Each is unique: a caller that joins a failing call would be refused without its own call.
   const once = chance.below(2 ** 31)
   return { kind: 'failing', path: chat, body: conversation(`sandbox:status=500 ${once}`) }
 }
 
-/** Throws when an answer that looks whole is not. */
+/** Returns the cost in an answer. Throws when a complete answer is malformed. */
 function costIn(response: Response, text: string): number | null | undefined {
   if (response.status !== 200) return undefined
   if (!response.headers.get('content-type')!.startsWith('text/event-stream')) {

@@ -3,7 +3,7 @@ import { chanceFrom, type Chance } from './chance.ts'
 import type { TestGateway } from './gateway.ts'
 import { usageRow } from './usage-row.ts'
 
-/** What one kind of call costs, in nano-dollars, and how often it is made. */
+/** Cost of one kind of call, in nano-dollars, and its frequency. */
 type Kind = {
   model: string
   provider: string
@@ -80,15 +80,15 @@ const failures = [
 ]
 
 const keyNames = ['Website', 'Mobile app', 'Nightly summaries', 'Design team']
-/** Which of them calls, each as often as it is here. */
+/** Index of the calling key, repeated by its share of the calls. */
 const keyShares = [0, 0, 0, 0, 1, 1, 1, 2, 2, 3]
 const dayMs = 86_400_000
-/** On weekends less is asked. */
+/** Calls per day of the week, fewer on weekends. */
 const callsOfDay = [22, 64, 70, 75, 72, 66, 26]
 
 /**
- * Gives the first account keys and some weeks of calls up to `now`, which look like those of a small
- * company and are the same each time. Gives the ids of the keys.
+ * Fills the first account with keys and some weeks of calls up to `now`, as in a small company, the same on each
+ * run. Returns the ids of the keys.
  */
 export async function makeUpAccount(
   gateway: TestGateway,
@@ -130,7 +130,7 @@ async function createKey(gateway: TestGateway, body: object): Promise<string> {
 function madeUpCall(at: number, chance: Chance): UsageTable {
   const kind = drawn(chance)
   const isPicture = 'images' in kind
-  // As random ids are, in the order of time.
+  // Sorts by time, as real request ids do.
   const random = Array.from({ length: 20 }, () => chance.below(16).toString(16)).join('')
   const id = `req_${at.toString(16).padStart(12, '0')}${random}`
   const durationMs = Math.round(kind.durationMs * (0.5 + chance.below(100) / 80))
@@ -170,7 +170,7 @@ function madeUpCall(at: number, chance: Chance): UsageTable {
   }
 }
 
-/** The attempts of a call that went well, the first of them perhaps not. */
+/** Attempts of a successful call, optionally after a failed one. */
 function triedWith(durationMs: number, isRepeated: boolean): readonly object[] {
   if (!isRepeated) return [{ outcome: 'ok', startMs: 4, durationMs }]
   const firstMs = Math.round(durationMs / 5)
@@ -231,7 +231,7 @@ function attempts({ model, provider }: Kind, tried: readonly object[]): string {
   return JSON.stringify(tried.map((one) => ({ provider, upstreamModel, ...one })))
 }
 
-/** A price of nano-dollars as the ledger has it: a decimal number of dollars. */
+/** Converts nano-dollars to the ledger's decimal dollars. */
 function usd(nanoUsd: number): string {
   const text = String(nanoUsd).padStart(10, '0')
   return `${text.slice(0, -9)}.${text.slice(-9)}`.replace(/\.?0+$/, '')

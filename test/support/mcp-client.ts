@@ -6,7 +6,7 @@ import {
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js'
 import type { CallOptions, TestGateway } from './gateway.ts'
 
-/** The SDK's own client, connected with the test key or the key that is given. */
+/** The SDK's client, connected with the given key or the test key. */
 export async function connectClient(
   gateway: Pick<TestGateway, 'url' | 'testKey'>,
   key = gateway.testKey,
@@ -14,10 +14,10 @@ export async function connectClient(
   return (await connectSession(gateway, key)).client
 }
 
-/** A client of the SDK, and the transport that knows its session. */
+/** A client of the SDK, and the transport with its session. */
 export type ClientSession = { client: Client; transport: StreamableHTTPClientTransport }
 
-/** As `connectClient`; `more` replaces the way to the gateway. */
+/** Like `connectClient`, but returns the transport as well; `more` are options of the transport. */
 export async function connectSession(
   { url }: Pick<TestGateway, 'url'>,
   key: string,
@@ -35,12 +35,12 @@ export async function connectSession(
 
 type ToolResult = Pick<CallToolResult, 'content' | 'isError'>
 
-/** The text of a tool's answer. */
+/** The text in a tool's result. */
 export function textOf({ content }: ToolResult): string {
   return content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('\n')
 }
 
-/** The pictures of a tool's answer. */
+/** The pictures in a tool's result. */
 export function picturesOf({ content }: ToolResult): { bytes: Buffer; mimeType: string }[] {
   return content.flatMap((block) =>
     block.type === 'image'
@@ -56,7 +56,7 @@ export async function callTool(
   args: Record<string, unknown> = {},
   options?: Parameters<Client['callTool']>[2],
 ): Promise<ToolResult> {
-  // The SDK's type allows a result of the oldest revisions as well.
+  // The SDK's type also allows the results of the oldest revisions.
   return (await client.callTool({ name, arguments: args }, undefined, options)) as ToolResult
 }
 
@@ -67,7 +67,7 @@ export type RpcAnswer = {
   error?: { code: number; message: string; data?: unknown }
 }
 
-/** Posts messages as they are, and reads what comes back as JSON. */
+/** Posts messages unchanged, and parses the answer as JSON. */
 export async function postMessages(
   gateway: TestGateway,
   body: unknown,
@@ -80,12 +80,12 @@ export async function postMessages(
   return { response, answer: answers[0]!, answers }
 }
 
-/** A request of the protocol. */
+/** A JSON-RPC request. */
 export function request(method: string, params?: object, id: unknown = 1): object {
   return { jsonrpc: '2.0', id, method, ...(params === undefined ? {} : { params }) }
 }
 
-/** A call of a tool. */
+/** A `tools/call` request. */
 export function toolCall(name: string, args?: object, id: unknown = 1): object {
   return request('tools/call', { name, arguments: args }, id)
 }

@@ -9,21 +9,21 @@ export type StreamedMessage = {
   error?: { code: number; message: string }
 }
 
-/** A stream of messages of the protocol, while it is open. */
+/** An open event stream with JSON-RPC messages. */
 export type MessageStream = {
   response: Response
-  /** What came so far, as it came. */
+  /** Received text, unparsed. */
   text(): string
   messages(): StreamedMessage[]
-  /** Waits for as many messages. */
+  /** Waits for a number of messages. */
   untilMessages(count: number): Promise<StreamedMessage[]>
-  /** Kept when the other side ends it. */
+  /** Resolves when the server ends the stream. */
   ended: Promise<void>
-  /** What a client does that vanishes. */
+  /** Closes the connection, as a client does that disappears. */
   leave(): void
 }
 
-/** Opens a stream; `open` gets the signal by which it is left. */
+/** Opens a stream; `open` gets the signal that aborts it. */
 export async function openMessageStream(
   open: (signal: AbortSignal) => Promise<Response>,
 ): Promise<MessageStream> {

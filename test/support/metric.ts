@@ -2,14 +2,14 @@ import { until } from './until.ts'
 
 type Measured = { fetch: (path: string) => Promise<Response> }
 
-/** The value of a metric; 0 when there is none. */
+/** The value of a metric; 0 when it is missing. */
 export async function metric({ fetch }: Measured, name: string): Promise<number> {
   const text = await (await fetch('/metrics')).text()
   const line = text.split('\n').find((one) => one.startsWith(`${name} `))
   return Number(line?.split(' ')[1] ?? 0)
 }
 
-/** Counts the calls of gateways that are left from now on, and go on. */
+/** Counts calls that continue after their caller has disconnected, from now on. */
 export async function countLeft(...gateways: readonly Measured[]) {
   const all = async () => {
     const counts = gateways.map((one) => metric(one, 'gateway_calls_left_total'))

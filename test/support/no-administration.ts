@@ -7,7 +7,7 @@ const scoped = operations.filter(({ security = [] }) =>
   security.some((one) => (one['bearer'] ?? []).some((scope) => scope !== 'inference')),
 )
 
-/** Holds that a token may do nothing that wants another scope than `inference`, or a session. */
+/** Checks that a token may use no operation that needs a session or another scope than `inference`. */
 export async function expectNoAdministration(
   gateway: Pick<TestGateway, 'fetch'>,
   key: string,

@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import type { TestGateway } from './gateway.ts'
 import { promisedFetch } from './oauth-promises.ts'
 
-/** What a client keeps of PKCE until it has its code. */
+/** PKCE values that a client keeps until it receives its code. */
 export type Pkce = { verifier: string; challenge: string }
 
 export function createPkce(): Pkce {
@@ -11,17 +11,17 @@ export function createPkce(): Pkce {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') }
 }
 
-/** Where the clients of tests are sent back to; nothing listens there. */
+/** Redirect URI of test clients; no server listens there. */
 export const callback = 'http://127.0.0.1:33418/callback'
 
 export type Registered = { client_id: string; client_secret?: string; redirect_uris: string[] }
 
-/** Registers a client, as an editor would. */
+/** Registers a client, as an editor does. */
 export function register(
   gateway: Pick<TestGateway, 'url'>,
   metadata: object = {},
 ): Promise<Response> {
-  const told = {
+  const defaults = {
     client_name: 'Editor',
     redirect_uris: [callback],
     token_endpoint_auth_method: 'none',
@@ -29,7 +29,7 @@ export function register(
   return promisedFetch(`${gateway.url}/oauth/register`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ ...told, ...metadata }),
+    body: JSON.stringify({ ...defaults, ...metadata }),
   })
 }
 
@@ -42,7 +42,7 @@ export async function registered(
   return (await answer.json()) as Registered
 }
 
-/** Begins an authorization; what is undefined in `changes` is left out. */
+/** Starts an authorization request; an undefined value in `changes` omits the parameter. */
 export function authorize(
   gateway: Pick<TestGateway, 'url'>,
   clientId: string,
@@ -66,7 +66,7 @@ export function authorize(
   })
 }
 
-/** Posts a form, as clients do to the token endpoint and its neighbours. */
+/** Posts a form, for example to the token endpoint. */
 export function postForm(
   gateway: Pick<TestGateway, 'url'>,
   path: string,
@@ -77,7 +77,7 @@ export function postForm(
   return promisedFetch(gateway.url + path, { method: 'POST', body, headers })
 }
 
-/** The status, headers and text of a GET with headers that `fetch` would not send. */
+/** Sends a GET with headers that `fetch` does not allow; returns status, headers and text. */
 export function getAs(
   url: string,
   headers: Record<string, string>,

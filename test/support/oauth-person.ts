@@ -2,10 +2,10 @@ import { createVisitor, onwardOf } from '../oauth/pages/visitor.ts'
 import type { TestGateway } from './gateway.ts'
 
 /**
- * What a person does in a browser for a client: signs in with an API key and says yes. Gives the
- * address that the client is told.
+ * Acts as a person in a browser who signs in with an API key and allows a client. Returns the redirect URL that
+ * the client receives.
  */
-export async function sayYes(
+export async function approveClient(
   gateway: Pick<TestGateway, 'url' | 'testKey'>,
   address: URL | string,
 ): Promise<URL> {

@@ -4,7 +4,7 @@ const ofOAuth = operations
   .filter((row) => row['x-protocol'] === 'oauth')
   .map((row) => ({ ...row, pattern: new RegExp(`^${row.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }))
 
-/** What the contract does not promise of an answer of an OAuth operation; empty where it keeps it. */
+/** Violations of the contract in an answer of an OAuth operation; empty when it complies. */
 async function oauthComplaints(method: string, path: string, answer: Response): Promise<string[]> {
   const found = ofOAuth.find((row) => row.method === method.toLowerCase() && row.pattern.test(path))
   if (found === undefined) return []
@@ -22,10 +22,10 @@ async function oauthComplaints(method: string, path: string, answer: Response): 
   return complaints(resolve(media.schema), await answer.clone().json())
 }
 
-/** As `fetch`; rejects where an OAuth operation answers what the contract does not promise. */
+/** `fetch` that rejects when an answer of an OAuth operation violates the contract. */
 export async function promisedFetch(address: string, init: RequestInit = {}): Promise<Response> {
   const answer = await fetch(address, init)
-  const told = await oauthComplaints(init.method ?? 'GET', new URL(address).pathname, answer)
-  if (told.length > 0) throw new Error(told.join(' '))
+  const found = await oauthComplaints(init.method ?? 'GET', new URL(address).pathname, answer)
+  if (found.length > 0) throw new Error(found.join(' '))
   return answer
 }

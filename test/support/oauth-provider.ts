@@ -5,13 +5,13 @@ import type {
 } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { callback } from './oauth-client.ts'
 
-/** What the SDK's client has a program keep, and where it sends the person. */
+/** State that the SDK's client keeps in a program, and the URL that it opens for the person. */
 export type TestProvider = OAuthClientProvider & {
   sentTo: URL | undefined
   kept: { client?: OAuthClientInformationMixed; tokens?: OAuthTokens }
 }
 
-/** A program that signs in with the SDK; with a document where it has the address of one. */
+/** A program that signs in with the SDK; with a URL, that of its client metadata document. */
 export function createTestProvider(clientMetadataUrl?: string): TestProvider {
   let verifier = ''
   const provider: TestProvider = {

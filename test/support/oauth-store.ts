@@ -19,19 +19,19 @@ const oauthLimits: ArtifactLimits & { oauthConnectionsPerAccountMax: number } = 
   oauthConnectionsPerAccountMax: 100,
 }
 
-/** What OAuth keeps in a store, at a time that a test sets. */
+/** OAuth's stored data in a store, with a clock that the test sets. */
 export function oauthOf(store: Store, changed: Partial<typeof oauthLimits> = {}) {
   const time = { now: 1_000_000 }
   const clock = () => time.now
   const limits = { ...oauthLimits, ...changed }
-  const told: Announcement[] = []
-  const announce = (one: Announcement) => void told.push(one)
+  const announced: Announcement[] = []
+  const announce = (one: Announcement) => void announced.push(one)
   const accounts = accountsOf(store, clock)
   const parts = { store, audit: accounts.audit, announce, clock, limits }
   return {
     ...accounts,
     time,
-    told,
+    announced,
     announce,
     artifacts: createArtifactStore(parts),
     connections: createConnections(parts),
@@ -40,11 +40,11 @@ export function oauthOf(store: Store, changed: Partial<typeof oauthLimits> = {})
   }
 }
 
-/** What two processes of a gateway have of one store, in which an account has a member. */
+/** One store with an account and a member, opened as two processes would. */
 export type OAuthStores = {
   store: Store
   other: Store
-  /** Removes whatever a test has kept. */
+  /** Removes all data that a test has stored. */
   empty(): Promise<void>
   close(): Promise<void>
 }
@@ -77,7 +77,7 @@ const kept = [
 export const accountId = 'acc_1'
 export const personId = 'usr_1'
 
-/** Puts an account with one member into a store. */
+/** Inserts an account with one member. */
 async function storeMember({ db }: Pick<Store, 'db'>): Promise<void> {
   await db.insertInto('accounts').values(accountRow(accountId)).execute()
   const person = { id: personId, email: 'a@b.c', name: 'A', password_hash: '', created_at: 0 }
@@ -91,7 +91,7 @@ async function storeMember({ db }: Pick<Store, 'db'>): Promise<void> {
   await db.insertInto('members').values(member).execute()
 }
 
-/** What a person says yes to. */
+/** A person's consent. */
 export const consent = {
   by: { personId },
   address: '203.0.113.7',

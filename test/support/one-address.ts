@@ -14,16 +14,16 @@ import { workersOf, workerVariables } from './worker-processes.ts'
 
 type Door = { url: string }
 
-/** Several processes of a gateway that clients know by one address. */
+/** Several gateway processes at one public address. */
 export type OneAddress = {
   origin: string
-  /** Where a request can be sent to: by both of them it reaches another process, or one of several by chance. */
+  /** Two URLs for requests, which usually reach different processes. */
   doors: readonly [Door, Door]
   testKey: string
   adminKey: string
   /** Runs the command line on the same store. */
   run(...words: string[]): Promise<string>
-  /** Ends one of several gateways as its operator would and starts it again. */
+  /** Stops one gateway as its operator does, and starts it again. */
   restart?(door: 0 | 1): Promise<void>
   stop(): Promise<void>
 }
@@ -48,7 +48,7 @@ async function madeKeys({ words, folder }: Processes, first: ServerProcess) {
   return { run, testKey: printedKey(first)!, adminKey: await run(...admin) }
 }
 
-/** Two gateways on one PostgreSQL and one Redis, behind nginx as deploy/ has it. */
+/** Two gateways on one PostgreSQL and one Redis, behind nginx as configured in deploy/. */
 export async function startReplicas(): Promise<OneAddress> {
   const temporary = makeFolder()
   const folder = temporary.path
@@ -95,7 +95,7 @@ export async function startReplicas(): Promise<OneAddress> {
   }
 }
 
-/** One gateway of two workers, on SQLite. */
+/** One gateway with two workers, on SQLite. */
 export async function startWorkers(): Promise<OneAddress> {
   const temporary = makeFolder()
   const folder = temporary.path

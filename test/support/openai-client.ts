@@ -2,7 +2,7 @@ import OpenAI from 'openai'
 import { checkedFetch } from './checked-fetch.ts'
 import type { TestGateway } from './gateway.ts'
 
-/** OpenAI's own client, pointed at the gateway: each call is made anew, and once. */
+/** OpenAI's own client for the gateway, without cache and retries. */
 export function openAiClient({ url, testKey }: TestGateway, apiKey = testKey): OpenAI {
   const defaultHeaders = { 'cache-control': 'no-store' }
   return new OpenAI({

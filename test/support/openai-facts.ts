@@ -2,9 +2,9 @@ import { Ajv2020, type AnySchema, type ValidateFunction } from 'ajv/dist/2020.js
 import { readEvents } from './event-stream.ts'
 
 /**
- * What OpenAI's own description requires of answers, typed in from it on 2026-11-22 and independent of our
- * contract: https://github.com/openai/openai-openapi, `openapi.yaml` of 2026-08-21, the schemas that are
- * named. Members beside these are free.
+ * Requirements on answers in OpenAI's API, typed in on 2026-11-22 and independent of our contract. Source:
+ * https://github.com/openai/openai-openapi, `openapi.yaml` of 2026-08-21, the named schemas. Other members are
+ * allowed.
  */
 const text = { type: 'string' }
 const name = { type: 'string', minLength: 1 }
@@ -33,7 +33,7 @@ const call = {
   ],
 }
 const reasons = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
-/** `ServiceTier`; the members below it have no null. */
+/** `ServiceTier`, which alone may be null. */
 const beside = {
   service_tier: { enum: ['auto', 'default', 'flex', 'scale', 'priority', 'fast', null] },
   system_fingerprint: text,
@@ -128,7 +128,7 @@ const checks = {
   models: ajv.compile(models),
 }
 
-/** What OpenAI's paths answer with 200. */
+/** Schemas of answers with status 200, by path. */
 const answers: readonly (readonly [RegExp, keyof typeof checks])[] = [
   [/^\/v1\/chat\/completions$/, 'completion'],
   [/^\/v1\/images\/(?:generations|edits)$/, 'images'],
@@ -138,12 +138,12 @@ const answers: readonly (readonly [RegExp, keyof typeof checks])[] = [
 
 type Received = { status: number; type: string; text: string }
 
-/** Whether OpenAI has such a path, so that what it answers can be held against the facts. */
+/** Whether OpenAI's API has this path, so that its answers can be checked. */
 export function isOpenAiPath(path: string): boolean {
   return answers.some(([pattern]) => pattern.test(path))
 }
 
-/** What keeps an answer from being one of OpenAI's; empty when nothing does. */
+/** Violations of OpenAI's API in an answer; empty when it complies. */
 export function openAiComplaints(path: string, { status, type, text: body }: Received): string[] {
   if (type.startsWith('text/event-stream')) return streamComplaints(body)
   if (!type.startsWith('application/json')) return []
@@ -162,7 +162,7 @@ type Chunk = {
   }[]
 }
 
-/** Each event by itself, and what they have to say together: roles, beginnings of calls, an end. */
+/** Checks each event, and the whole stream: roles, starts of calls, finish reasons. */
 function streamComplaints(body: string): string[] {
   const events = readEvents(body).filter(({ data }) => data !== undefined)
   const found: string[] = []
@@ -172,7 +172,7 @@ function streamComplaints(body: string): string[] {
   for (const { name: kind, data } of events) {
     if (data === '[DONE]') continue
     const parsed: unknown = JSON.parse(data!)
-    if (kind !== undefined && kind !== 'error') found.push(`OpenAI names no event '${kind}'.`)
+    if (kind !== undefined && kind !== 'error') found.push(`OpenAI has no event '${kind}'.`)
     const wrong = complaintsOf(kind === 'error' ? checks.failure : checks.chunk, parsed)
     found.push(...wrong)
     if (kind === 'error' || wrong.length > 0) continue
@@ -193,9 +193,9 @@ function streamComplaints(body: string): string[] {
     }
   }
   if (ids.size > 1) found.push('The chunks have several ids.')
-  // A caller who leaves has no end.
+  // A stream whose caller disconnected has no end mark.
   if (events.at(-1)?.data === '[DONE]' && finished.size === 0) found.push('No choice has an end.')
-  if (/^(?:id|retry):|\r|^\uFEFF/m.test(body)) found.push('A line is none of OpenAI.')
+  if (/^(?:id|retry):|\r|^\uFEFF/m.test(body)) found.push('A line is not in the format of OpenAI.')
   return found
 }
 

@@ -1,7 +1,7 @@
 /**
- * The properties of OpenAI's CreateImageRequest and CreateImageEditRequest, each with a value that
- * is not its default. Source: github.com/openai/openai-node 7.55.0, src/resources/images.ts, and
- * github.com/openai/openai-openapi of 2026-08-21, read on 2026-11-22.
+ * Properties of OpenAI's CreateImageRequest and CreateImageEditRequest, each with a value other than its default.
+ * Source: github.com/openai/openai-node 7.55.0, src/resources/images.ts, and github.com/openai/openai-openapi of
+ * 2026-08-21, read on 2026-11-22.
  */
 export const generationFields = {
   background: 'transparent',

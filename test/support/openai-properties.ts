@@ -2,16 +2,16 @@ import type OpenAI from 'openai'
 import { pdf } from './chat-wire.ts'
 import { pixel } from './pixel.ts'
 
-/** Where the names were read: the compiler holds them to the types of that package. */
+/** Source of the names; the compiler checks them against the types of this package. */
 export const source = { package: 'openai', version: '7.55.0', date: '2026-11-22' }
 
 type Members = Record<string, unknown>
-/** A request with the property, and the same without it. */
+/** A request with the property, and the same request without it. */
 export type Probe = { with: Members; without?: Members }
 
 type Chat = OpenAI.ChatCompletionCreateParamsNonStreaming
 type Parts = OpenAI.ChatCompletionContentPart
-/** Read by our own sequence, whoever the vendor is. */
+// Used by the gateway itself, for every vendor.
 type Ours = 'messages' | 'model' | 'stream' | 'stream_options'
 
 const weather = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }
@@ -23,7 +23,7 @@ const beside = (given: Members, members: Members): Probe => ({
   without: given,
 })
 
-/** The properties of CreateChatCompletionRequest, each at a value that is not its default. */
+/** Properties of CreateChatCompletionRequest, each with a value other than its default. */
 export const chatProperties: Readonly<Record<Exclude<keyof Chat, Ours>, Probe>> = {
   audio: { with: { audio: { voice: 'alloy', format: 'wav' } } },
   frequency_penalty: { with: { frequency_penalty: 0.5 } },
@@ -61,7 +61,7 @@ export const chatProperties: Readonly<Record<Exclude<keyof Chat, Ours>, Probe>> 
 }
 
 const user = { role: 'user', content: 'Hello' }
-/** The model answers results; to everything else the user adds something. */
+/** A conversation that ends as required: tool results with an assistant message, everything else with a user message. */
 const messages = (...given: Members[]): Members => {
   const answers = ['tool', 'function'].includes(String(given.at(-1)?.['role']))
   return { messages: answers ? given : [...given, user] }
@@ -70,14 +70,14 @@ const call = { id: 'call_1', type: 'function', function: { name: 'weather', argu
 const customCall = { id: 'call_1', type: 'custom', custom: { name: 'shell', input: 'ls' } }
 const result = { role: 'tool', tool_call_id: 'call_1', content: 'Warm.' }
 const hi = { role: 'assistant', content: 'Hi.' }
-/** A member of a message, beside the same message without it. */
+/** A message with a member, and the same message without it. */
 const member = (message: Members, more: Members, ...behind: Members[]): Probe => ({
   with: messages({ ...message, ...more }, ...behind),
   without: messages(message, ...behind),
 })
 
 type Role<Param> = Exclude<keyof Param, 'role' | 'content'>
-/** Roles, and the members of their messages besides the content. */
+/** Roles, and members of their messages other than the content. */
 export const messageProperties: Readonly<
   Record<
     | OpenAI.ChatCompletionMessageParam['role']
@@ -133,7 +133,7 @@ const shown = (part: Members): Probe => {
   }
 }
 
-/** The content parts of a user's message, and an answer's own. */
+/** Content parts of a user message, and an assistant's own parts. */
 export const partProperties: Readonly<
   Record<Parts['type'] | 'refusal' | 'image_url.detail', Probe>
 > = {
@@ -159,7 +159,7 @@ const allowed = {
   allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'weather' } }] },
 }
 
-/** The kinds of tools, of their calls and of the choice among them. */
+/** Kinds of tools, tool calls and tool choices. */
 export const toolProperties: Readonly<
   Record<
     `tools: ${Kinds}` | `tool_choice: ${Named}` | `tool_calls: ${Kinds}` | 'function.strict',
@@ -185,7 +185,7 @@ export const toolProperties: Readonly<
   },
 }
 
-/** The properties of CreateImageRequest, for the tests of pictures. */
+/** Properties of CreateImageRequest, for the tests of pictures. */
 export const imageProperties = propertiesOf<OpenAI.ImageGenerateParamsNonStreaming>()({
   background: true,
   complexity: true,
@@ -208,7 +208,7 @@ export const imageProperties = propertiesOf<OpenAI.ImageGenerateParamsNonStreami
   user: true,
 })
 
-/** The same of CreateImageEditRequest. */
+/** Properties of CreateImageEditRequest. */
 export const imageEditProperties = propertiesOf<OpenAI.ImageEditParamsNonStreaming>()({
   background: true,
   complexity: true,
@@ -232,7 +232,7 @@ export const imageEditProperties = propertiesOf<OpenAI.ImageEditParamsNonStreami
   user: true,
 })
 
-/** The names of all properties of a type: one that is left out does not compile. */
+/** Names of all properties of a type; omitting one is a compile error. */
 function propertiesOf<Params>() {
   return (names: Record<keyof Params, true>): readonly string[] => Object.keys(names)
 }

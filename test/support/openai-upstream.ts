@@ -7,7 +7,7 @@ export const openAiKey = 'sk-proj-0123456789abcdef'
 
 const invalid = 'invalid_request_error'
 
-/** Plays OpenAI: refuses what the vendor refuses, in its words, and says the rest. */
+/** Simulates OpenAI: refuses invalid requests with the vendor's errors, and answers valid ones with `say`. */
 export function openAiDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {
@@ -73,7 +73,7 @@ function completion(spoken: Spoken, { model }: Body) {
   return { ...identity, object: 'chat.completion', model, choices: [choice], usage }
 }
 
-/** The events of a streamed answer, as the vendor writes them. */
+/** Events of a streamed answer, in the vendor's format. */
 export function openAiEvents(spoken: Spoken, body: Body): string[] {
   const { text = [], reasoning = [], calls = [], end = 'stop', counts } = spoken
   const counted = (body['stream_options'] as Body | undefined)?.['include_usage'] === true

@@ -6,31 +6,31 @@ import { startUpstream, type Upstream } from './upstream.ts'
 type Options = {
   limits?: Record<string, number>
   bounds?: Bounds
-  /** Further settings of gateway.yaml. */
+  /** Additional settings of gateway.yaml. */
   file?: object
   variables?: Record<string, string>
   clock?: () => number
   monotonic?: () => number
-  /** What stands for the internet. */
+  /** Replaces DNS and connections to the internet. */
   publicNet?: PublicNet
-  /** Further members of its entry in gateway.yaml. */
+  /** Additional members of the provider's entry in gateway.yaml. */
   own?: object
 }
 
-/** A gateway in front of an OpenAI-shaped server of the operator's own, `own/<model>`. */
+/** A gateway with an OpenAI-compatible server of the operator as `own/<model>`. */
 export type OwnEndpoint = {
   gateway: TestGateway
   upstream: Upstream
-  /** Asks own/house-1 with the live key. */
+  /** Calls own/house-1 with the live key. */
   chat(body?: object, init?: CallOptions): Promise<Response>
   stop(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** What the operator's server takes as its key. */
+/** API key of the operator's server. */
 export const ownKey = 'sk-own-0123456789abcdef'
 
-/** A provider is tried once, and a test that fails in the middle of a stream does not wait for it. */
+/** One try per provider, and a short drain when a test fails in the middle of a stream. */
 export const quickLimits = { route_tries_max: 1, drain_timeout_ms: 2000 }
 
 export const hello = [{ role: 'user' as const, content: 'hello' }]
@@ -65,7 +65,7 @@ export async function startOwnEndpoint(options: Options = {}): Promise<OwnEndpoi
   }
 }
 
-/** How gateway.yaml names such a server. */
+/** The provider's entry in gateway.yaml. */
 export function ownProvider(id: string, { url }: Pick<Upstream, 'url'>): object {
   return {
     id,

@@ -4,18 +4,18 @@ import type { Role } from '../../src/core/caller.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { callerOf } from './callers.ts'
 
-/** A person who is signed in, as a browser is. */
+/** A signed-in person with the data of a browser session. */
 export type SignedInPerson = {
   personId: string
   sessionId: string
   email: string
   token: string
-  /** What a page of the gateway sends. */
+  /** Headers of a request from a page of the gateway. */
   headers: { cookie: string; 'x-csrf-token': string }
 }
 type Options = { accountId?: string; role?: Role; email?: string }
 
-/** People of a gateway under test, without its passwords and its HTTP. */
+/** Creates people of a gateway under test, without password hashing and HTTP. */
 export type TestPeople = ReturnType<typeof createTestPeople>
 
 export function createTestPeople(store: Store, parts: People, firstAccountId: string) {
@@ -29,7 +29,7 @@ export function createTestPeople(store: Store, parts: People, firstAccountId: st
     return { personId, sessionId: session.id, email, token, headers }
   }
   return {
-    /** A new person, signed in; an owner of the first account unless it says otherwise. */
+    /** Creates a signed-in person, by default an owner of the first account. */
     signIn: async (options: Options = {}): Promise<SignedInPerson> => {
       const { accountId = firstAccountId, role = 'owner' } = options
       const { email = `person-${++made}@example.com` } = options
@@ -46,16 +46,16 @@ export function createTestPeople(store: Store, parts: People, firstAccountId: st
       const row = { account_id: accountId, person_id: personId, role, joined_at: ++made }
       await store.db.insertInto('members').values(row).execute()
     },
-    /** A further session of a person. */
+    /** Creates a further session of a person. */
     signInAgain: ({ personId, email }: SignedInPerson) => begin(personId, email),
-    /** An invitation by whoever runs the gateway. */
+    /** Creates an invitation as an operator. */
     invite: (email: string, accountId = firstAccountId, role: Role = 'member') =>
       parts.invitations.create(
         { ...operator, accountId },
         { email, role },
         { id: operator.keyId, address: null },
       ),
-    /** A link for a new password by whoever runs the machine. */
+    /** Creates a password link as on the command line. */
     passwordLink: (email: string) => parts.passwordLinks.createByEmail(email),
     setUpLink: () => parts.setUpLinks.create(),
   }

@@ -2,7 +2,7 @@ import sharp from 'sharp'
 
 export type SeenPicture = { format: string; width: number; height: number }
 
-/** What a picture's bytes say they are; they are decoded to the end. */
+/** Format and size of a picture, which is decoded completely. */
 export async function look(base64: string): Promise<SeenPicture> {
   const bytes = Buffer.from(base64, 'base64')
   const { format, width, height } = await sharp(bytes).metadata()
@@ -10,15 +10,15 @@ export async function look(base64: string): Promise<SeenPicture> {
   return { format, width, height }
 }
 
-/** The picture of a data URL, which names its type truly. */
+/** Decodes the picture in a data URL, whose media type must be correct. */
 export async function lookAtUrl(url: string): Promise<SeenPicture> {
   const [, type = '', base64 = ''] = /^data:image\/([a-z]+);base64,(.+)$/s.exec(url) ?? []
   const seen = await look(base64)
-  if (seen.format !== type) throw new Error(`A ${seen.format} is called ${type}.`)
+  if (seen.format !== type) throw new Error(`A ${seen.format} picture has the media type ${type}.`)
   return seen
 }
 
-/** What the answer of a chat with an image model holds, as far as the tests look at it. */
+/** Members of a chat answer with pictures that the tests read. */
 export type ChatImagesBody = {
   object: string
   choices: {

@@ -1,17 +1,17 @@
 import { complaints, resolve, type Schema } from './contract.ts'
 
-/** A value on one side of a bound of its schema. */
+/** A value just inside or outside of a bound of its schema. */
 export type Probe = {
   value: unknown
   allowed: boolean
-  /** What a complaint has to name, from the value on: `[0].image_url`. */
+  /** Path that the error must contain, starting at the value: `[0].image_url`. */
   at: string
   code?: 'missing_required_parameter' | 'unknown_parameter'
 }
-/** Values of properties that a schema leaves open but the product does not: `model`, `url`, … */
+/** Values of properties that the schema does not restrict but the gateway does: `model`, `url`, … */
 export type Words = Readonly<Record<string, unknown>>
 
-/** What a pattern of the contract lets pass and what it does not: a new pattern needs a row. */
+/** Matching and other texts for each pattern of the contract. A new pattern needs an entry. */
 const patterns: Record<string, { passes: string[]; stops: string[] }> = {
   '^[1-9][0-9]?(\\.[0-9])?:[1-9][0-9]?(\\.[0-9])?$': {
     passes: ['1:1', '16:9'],
@@ -63,7 +63,7 @@ const patterns: Record<string, { passes: string[]; stops: string[] }> = {
   '^[^/\\\\]+$': { passes: ['fox.png', 'a fox'], stops: ['', 'a/fox.png', 'a\\fox.png'] },
 }
 
-/** Every enum value, bound and member of a schema, on both sides; `key` is the property's name. */
+/** Probes of every enum value, bound and member of a schema; `key` is the property's name. */
 export function probesOf(schema: Schema, words: Words, key = ''): Probe[] {
   const branches = branchesOf(schema)
   const found = branches.flatMap((branch) => branchProbes(branch, words, key))
@@ -73,7 +73,7 @@ export function probesOf(schema: Schema, words: Words, key = ''): Probe[] {
   }
   const wrong = kinds.size === 0 ? [] : wrongValues.filter(({ kind }) => !kinds.has(kind))
   return [
-    // What one branch refuses another may allow.
+    // A value that one branch refuses may be valid in another branch.
     ...found.filter(
       ({ allowed, value }) => allowed || branches.every((b) => complaints(b, value).length > 0),
     ),
@@ -81,7 +81,7 @@ export function probesOf(schema: Schema, words: Words, key = ''): Probe[] {
   ]
 }
 
-/** The probes of an object's members, each in an object that is otherwise `base`. */
+/** Probes of an object's members, each within a copy of `base`. */
 export function memberProbes(schema: Schema, base: object, words: Words): Probe[] {
   const { properties = {}, required = [], additionalProperties } = schema
   const members = Object.entries(properties).flatMap(([name, member]) =>
@@ -93,7 +93,7 @@ export function memberProbes(schema: Schema, base: object, words: Words): Probe[
         at: `.${name}${probe.at}`,
       })),
   )
-  // Null is absent, whatever the member.
+  // Null means the same as an absent member.
   const nulls = Object.keys(properties)
     .filter((name) => !required.includes(name))
     .map((name) => allowed({ ...base, [name]: null }))
@@ -115,7 +115,7 @@ export function memberProbes(schema: Schema, base: object, words: Words): Probe[
   ]
 }
 
-/** As many members as there may be, and one more. */
+/** The maximum number of members, and one more. */
 function countProbes(schema: Schema, base: object, words: Words): Probe[] {
   const { maxProperties, additionalProperties: further = true } = schema
   if (maxProperties === undefined) return []
@@ -130,7 +130,7 @@ function countProbes(schema: Schema, base: object, words: Words): Probe[] {
   return [allowed(filled(maxProperties)), refused(filled(maxProperties + 1))]
 }
 
-/** The least that a schema takes. */
+/** A minimal value of a schema. */
 export function sample(schema: Schema, words: Words, key = ''): unknown {
   const [branch] = branchesOf(schema)
   const { type, properties = {}, required = [] } = branch!
@@ -236,7 +236,7 @@ function arrayProbes(schema: Schema, words: Words, key: string): Probe[] {
 
 function patternOf(pattern: string): { passes: string[]; stops: string[] } {
   const found = patterns[pattern]
-  if (found === undefined) throw new Error(`Give samples of the pattern ${pattern} here.`)
+  if (found === undefined) throw new Error(`Add samples of the pattern ${pattern} to this file.`)
   return found
 }
 
@@ -257,7 +257,7 @@ const wrongValues = [
   { kind: 'null', value: null },
 ]
 
-/** The JSON types that a branch takes; the value of a constant tells its type. */
+/** JSON types of a branch; a constant's type is that of its value. */
 function kindsOf({ type, enum: values, const: constant }: Schema): string[] {
   if (values !== undefined || constant !== undefined) {
     return [values ?? constant].flat().map((value) => (value === null ? 'null' : typeof value))

@@ -1,8 +1,8 @@
 import { packages, pathOf, type TestProgram } from '../../scripts/test-servers/programs.ts'
 
 /**
- * The path of an installed program. Where it is missing, the test or suite of `context` is left out, which
- * fails a run with `CI=true` (left-out.ts). Throws without a context.
+ * The path of an installed program. When it is missing, skips the test or suite of `context`, which fails a run
+ * with `CI=true` (left-out.ts). Throws without a context.
  */
 export function programPath(program: TestProgram, context?: Mocha.Context): string {
   const path = pathOf(program)

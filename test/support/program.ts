@@ -7,10 +7,10 @@ import { projectFolder } from './folder.ts'
 
 const startTimeoutMs = 30_000
 
-// Halves the time that a program takes to start, and there are many starts.
+// Halves the start time of the many child processes.
 const compileCache = join(tmpdir(), 'gateway-test-compile-cache')
 
-/** How a program ended, and what it printed. */
+/** Exit code and output of a program. */
 export type Ended = {
   code: number | null
   signal: NodeJS.Signals | null
@@ -21,23 +21,23 @@ export type Program = {
   processId: number
   stdout(): string
   stderr(): string
-  /** Kept when the program is gone and all that it printed is here. */
+  /** Resolves when the program has ended and its output is complete. */
   ended: Promise<Ended>
   kill(signal: NodeJS.Signals): void
-  /** Ends it and what it started, if it has a group of its own. */
+  /** Kills its process group, when it has its own. */
   killGroup(): void
-  /** Resolves once `pattern` is on stdout; rejects when the program ends or takes too long. */
+  /** Resolves when `pattern` appears on stdout; rejects when the program ends or the time is over. */
   printed(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>
 }
 type Options = {
-  /** The working folder, where a `.env` would be read. */
+  /** Working folder, from which `.env` is read. */
   folder: string
   variables?: Variables
-  /** Whether it begins a process group, which a signal of the terminal does not reach. */
+  /** Whether it gets its own process group. */
   isGroup?: boolean
 }
 
-/** Starts a program with no variables but those that are given and the way to find programs. */
+/** Starts a program with only the given variables and PATH. */
 export function startProgram(
   command: string,
   words: readonly string[],
@@ -90,14 +90,14 @@ export function startProgram(
       try {
         process.kill(-child.pid!, 'SIGKILL')
       } catch {
-        // All of it is gone.
+        // The whole group has ended already.
       }
     },
     printed,
   }
 }
 
-/** Runs a program of ours to its end. */
+/** Runs a script with Node to its end. */
 export function runProgram(
   script: string,
   words: readonly string[],

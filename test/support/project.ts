@@ -5,11 +5,11 @@ import { makeFolder } from './folder.ts'
 
 const root = join(import.meta.dirname, '../..')
 
-/** A TypeScript project in a folder of its own, with the compiler and the packages of this one. */
+/** A TypeScript project in its own folder, with the compiler and packages of this repository. */
 export type Project = {
   path: string
   write(name: string, text: string): void
-  /** The compiler's complaints. */
+  /** Compiles, and returns the compiler's errors. */
   compile(): Promise<string[]>
   remove(): void
 }
@@ -24,7 +24,7 @@ export function makeProject(): Project {
   }
   const options = { extends: join(root, 'tsconfig.json'), include: ['**/*.ts'] }
   write('tsconfig.json', JSON.stringify(options))
-  // Types are inferred from it, as in any project whose packages are ES modules.
+  // Marks it as an ES module project, from which the compiler infers the module format.
   write('package.json', '{"type":"module"}')
   return { path, write, compile: () => compile(path), remove }
 }

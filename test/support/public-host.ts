@@ -9,26 +9,26 @@ import { isPublicAddress } from '../../src/pictures/public-address.ts'
 const key = readFileSync(new URL('public-host-key-for-tests.pem', import.meta.url), 'utf8')
 const cert = readFileSync(new URL('public-host-certificate-for-tests.pem', import.meta.url), 'utf8')
 
-/** Loopback too, but it counts as public for a gateway that is given `net`. */
+// Also loopback, but the gateway treats it as public when it is started with `net`.
 const publicAddress = '127.0.0.2'
 const insideAddress = '127.0.0.1'
 
 type Script = (response: ServerResponse, path: string) => void
 
-/** A part of the internet, with a name server, and a server inside that nobody must reach. */
+/** A simulated internet: a name server, a public server, and a private server that no request may reach. */
 export type PublicHost = {
   net: PublicNet
   port: number
-  /** The address of something on the public server, under a name that leads there. */
+  /** A URL on the public server, with a host name that resolves to it. */
   address(path: string, name?: string): string
-  /** How paths are answered; 404 for all others. */
+  /** Sets the answer for a path; other paths get 404. */
   serve(path: string, script: Script | Buffer): void
-  /** What the public server was asked. */
+  /** Requests that the public server received. */
   requests: { path: string; headers: Record<string, unknown> }[]
-  /** How often anybody connected to the server inside, and to the public one. */
+  /** Number of connections to the private and to the public server. */
   insideConnections(): number
   publicConnections(): number
-  /** How names resolve; by turns when there are several answers. */
+  /** Sets the addresses of a name; several answers are used in turn. */
   resolve(name: string, ...answers: string[][]): void
   reset(): void
   stop(): Promise<void>
@@ -48,7 +48,7 @@ export async function startPublicHost(): Promise<PublicHost> {
   })
   const port = await freePort()
   await listen(outside, publicAddress, port)
-  // The same port and certificate: whoever gets this far is served.
+  // Same port and certificate, so that a request that gets here succeeds.
   const inside = createServer({ key, cert }, secret)
   await listen(inside, insideAddress, port)
   outside.on('connection', () => connections.public++)

@@ -7,16 +7,16 @@ import { integerColumns } from '../../src/storage/tables.ts'
 /** Rows by table. */
 export type Rows = Readonly<Record<string, readonly Record<string, SQLInputValue>[]>>
 
-/** The tables that are exported, in their order. */
+/** Exported tables, in their order. */
 export const tables = Object.entries(exportedTables).flatMap(([name, plan]) =>
   plan === 'derived' ? [] : [{ name, key: plan.key }],
 )
 
-/** What other rows refer to. */
+/** Ids that rows of other tables refer to. */
 const referred: Readonly<Record<string, string>> = { account_id: 'acc_1', person_id: 'usr_1' }
 const ownIds: Readonly<Record<string, string>> = { accounts: 'acc_1', people: 'usr_1' }
 
-/** Random rows of every table of the store at `path`. */
+/** Random rows for every table of the store at `path`. */
 export function rowsFor(path: string): fc.Arbitrary<Rows> {
   const database = new DatabaseSync(path, { readOnly: true })
   const arbitraries = tables.map(({ name }) => {
@@ -45,11 +45,11 @@ function valueOf(column: string, type: string): fc.Arbitrary<SQLInputValue> {
   if (column === 'is_operator') return fc.constantFrom(0, 1)
   if (type.toLowerCase() === 'blob') return fc.uint8Array({ maxLength: 40 })
   if (Object.hasOwn(integerColumns, column)) return fc.integer({ min: 0, max: 2 ** 47 })
-  // PostgreSQL has no character 0.
+  // PostgreSQL cannot store the character U+0000.
   return fc.string({ unit: 'binary', maxLength: 12 }).map((text) => text.replaceAll('\0', ''))
 }
 
-/** Inserts rows as they are; those whose key is there already, or is null, are left out. */
+/** Inserts rows unchanged, except rows whose key is null or already exists. */
 export function insertRows(path: string, rows: Rows): void {
   const database = new DatabaseSync(path)
   database.exec('BEGIN')
@@ -67,7 +67,7 @@ export function insertRows(path: string, rows: Rows): void {
   database.close()
 }
 
-/** What a store holds, sums by the hour included, in the order of their keys. */
+/** All rows of a store, also hourly sums, sorted by key. */
 export function contentOf(dataDir: string): Record<string, unknown[]> {
   const database = new DatabaseSync(storePath(dataDir), { readOnly: true })
   const read = (name: string, order: string) =>

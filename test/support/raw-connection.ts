@@ -1,17 +1,17 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-/** An open connection to a gateway, for what no HTTP client would send. */
+/** Opens a TCP connection to a gateway, for bytes that no HTTP client sends. */
 export async function openConnection(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
-  // A connection that the gateway cuts is what some tests are about.
+  // Some tests make the gateway break the connection.
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   return socket
 }
 
-/** Sends bytes as they are, and gives everything that comes back until the connection is closed. */
+/** Sends bytes unchanged, and returns everything received until the connection is closed. */
 export async function sendRaw(url: string, bytes: string | Buffer): Promise<string> {
   const socket = await openConnection(url)
   const pieces: Buffer[] = []
@@ -21,7 +21,7 @@ export async function sendRaw(url: string, bytes: string | Buffer): Promise<stri
   return Buffer.concat(pieces).toString()
 }
 
-/** The head of a POST with a JSON body. */
+/** Request line and headers of a POST with a JSON body. */
 export function postHead(path: string, key: string, headers: Record<string, string> = {}): string {
   const lines = Object.entries({
     host: 'gateway',

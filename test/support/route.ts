@@ -5,7 +5,7 @@ import { selectRoutes, type Provider, type Route } from '../../src/core/route.ts
 
 const rows = readCatalogRows()
 
-/** Finds models that the catalog does not describe, at providers that take any name. */
+/** Finds models that are not in the catalog, of providers that accept any name. */
 const others = createCatalog({
   rows: [],
   undescribed: ['moonshot', 'openrouter', 'own', 'together'].map((provider) => {
@@ -17,14 +17,14 @@ const others = createCatalog({
   clock: () => 0,
 })
 
-/** A model of the catalog, or of a provider that takes any name. */
+/** A model of the catalog, or of a provider that accepts any name. */
 export function modelOf(id: string): Model {
   const row = rows.find((one: CatalogModel) => one.id === id)
   if (row === undefined) return others.find(id).model
   return { row, prices: readPrices(row), undescribed: false }
 }
 
-/** A route that nobody calls. */
+/** A route for tests that do not call it. */
 export function routeOf(
   provider: string,
   { model = 'gpt-4.1', ...rest }: Partial<Omit<Provider, 'id'>> & { model?: string } = {},
@@ -37,7 +37,7 @@ export function routeOf(
   }
 }
 
-/** Chooses routes that would adjust a request so, for a caller who wants nothing adjusted. */
+/** Selects among routes with these adjustments for a caller who allows none (strict mode). */
 export function selectStrictly(warnings: readonly Warning[]): void {
   const check = () => ({ problems: [], warnings })
   selectRoutes({ routes: [routeOf('one')], check, warnings: [], strict: true, fallback: true })

@@ -6,15 +6,15 @@ import type { Upstream } from './upstream.ts'
 import { until } from './until.ts'
 
 type Round = {
-  /** Of all rounds. */
+  /** Counter of continued calls, over all rounds. */
   left: Awaited<ReturnType<typeof countLeft>>
   upstream: Upstream
   round: number
 }
 
 /**
- * Calls a tool with two clients that both count their requests from 0, and cancels the call of one,
- * which is left to itself: the other is answered.
+ * Calls a tool with two clients whose request ids both start at 0, and cancels one call. The call of the other
+ * client must be answered.
  */
 export async function cancelInTurn(
   sessions: readonly [ClientSession, ClientSession],
@@ -31,7 +31,7 @@ export async function cancelInTurn(
     return { ended, leave: () => leaving.abort() }
   })
   await until('both are at work', () => upstream.requests.length === 2)
-  // The first, in every other round the second: which is the younger must not matter.
+  // Alternates which call is cancelled, so that the order of the calls does not matter.
   const [first, second] = round % 2 === 0 ? [0, 1] : [1, 0]
   calls[first]!.leave()
   await left.until(round + 1)

@@ -3,16 +3,16 @@ import type { Variables } from '../../src/settings/config.ts'
 import { startProgram, type Program } from './program.ts'
 import { projectFolder } from './folder.ts'
 
-/** The real server in a process of its own. */
+/** The real server in a separate process. */
 export type ServerProcess = Program & { url: string }
 
 type Options = {
   folder: string
   variables?: Variables
   npm?: boolean
-  /** Options of Node. */
+  /** Command line options of Node. */
   words?: readonly string[]
-  /** What starts the server instead. */
+  /** Command that starts the server instead of Node. */
   command?: readonly [command: string, words: readonly string[]]
 }
 
@@ -20,7 +20,7 @@ const main = join(projectFolder, 'src/main.ts')
 
 const whereItIs = /listening on (https?:\/\/\S+)/
 
-/** Starts `node src/main.ts`, or `npm start`, on a free port with its store in `folder`. */
+/** Starts `node src/main.ts` or another command on a free port, with its store in `folder`. */
 export async function startServer({
   folder,
   variables,
@@ -36,7 +36,7 @@ export async function startServer({
   return { ...program, url }
 }
 
-/** The key in what a first start prints; undefined at any later one. */
+/** The test key that a first start prints; undefined for a later start. */
 export function printedKey({ stdout }: ServerProcess): string | undefined {
   return /mag_test_[\w-]+/.exec(stdout())?.[0]
 }

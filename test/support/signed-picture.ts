@@ -1,10 +1,10 @@
 import { crc32 } from 'node:zlib'
 import type { PictureFormat } from './image-doubles/paint.ts'
 
-/** What stands for a manifest: a JUMBF superbox whose description says `c2pa`. */
+/** A minimal manifest: a JUMBF superbox whose description says `c2pa`. */
 const manifest = Buffer.from('0000002a6a756d62000000226a756d6463327061', 'hex')
 
-/** The same picture with a C2PA manifest in the place where its format keeps one. */
+/** Adds a C2PA manifest to a picture, where its format stores one. */
 export function signed(bytes: Buffer, format: PictureFormat): Buffer {
   if (format === 'png') {
     const typed = Buffer.concat([Buffer.from('caBX'), manifest])

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 
 /**
- * Puts a disk of 256 KiB in memory at an empty folder; the function that it gives takes it away.
- * Undefined where this user may not.
+ * Mounts a tmpfs of 256 KiB on an empty folder. Returns a function that unmounts it; undefined when this user may
+ * not mount.
  */
 export function mountSmallDisk(folder: string): (() => void) | undefined {
   const words = ['-t', 'tmpfs', '-o', 'size=256k', 'tmpfs', folder]

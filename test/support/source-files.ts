@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path'
 import ts from 'typescript'
 import { projectFolder } from './folder.ts'
 
-/** A file of the project, by its path in it, parsed. */
+/** A parsed file of the project, with its path. */
 export type SourceFile = { name: string; text: string; tree: ts.SourceFile }
 
 const bannedNames = /(^|[-./])(utils?|helpers?|common|shared|managers?|services?|misc)([-./]|$)/
 const kebabNames = /^([a-z0-9]+(-[a-z0-9]+)*\/)+[a-z0-9]+(-[a-z0-9]+)*(\.spec)?\.[a-z]+$/
 
-/** The files of a pattern from the project's folder on. */
+/** Files that match a pattern, relative to the project's folder. */
 export function readSource(pattern: string): SourceFile[] {
   return globSync(pattern, { cwd: projectFolder }).map((name) => {
     const text = readFileSync(join(projectFolder, name), 'utf8')
@@ -17,7 +17,7 @@ export function readSource(pattern: string): SourceFile[] {
   })
 }
 
-/** What a file imports, as it is written there: also types, and what it loads later. */
+/** Imports of a file as written, also types and dynamic imports. */
 export function importsOf({ tree }: SourceFile): string[] {
   return nodesOf(tree).flatMap((node) => {
     const { moduleSpecifier } = node as ts.ImportDeclaration | ts.ExportDeclaration
@@ -29,14 +29,14 @@ export function importsOf({ tree }: SourceFile): string[] {
   })
 }
 
-/** The files of the project that a file imports. */
+/** Project files that a file imports. */
 export function filesImportedBy(file: SourceFile): string[] {
   return importsOf(file)
     .filter((target) => target.startsWith('.'))
     .map((target) => join(dirname(file.name), target))
 }
 
-/** Each way on which following imports comes back to where it began. */
+/** Import cycles. */
 export function circlesOf(files: readonly SourceFile[]): string[] {
   const imports = new Map(files.map((file) => [file.name, filesImportedBy(file)]))
   const circles: string[] = []
@@ -68,19 +68,19 @@ export function isLong({ text }: Pick<SourceFile, 'text'>): boolean {
   return text.trimEnd().split('\n').length > 300
 }
 
-/** Where functions of more than 70 lines are. */
+/** Locations of functions with more than 70 lines. */
 export function longFunctionsOf({ name, tree }: SourceFile): string[] {
   return nodesOf(tree)
     .filter((node) => ts.isFunctionLike(node) && linesOf(tree, node) > 70)
     .map((node) => `${name}:${tree.getLineAndCharacterOfPosition(node.getStart()).line + 1}`)
 }
 
-/** Names that do not say what is in a file, or are not written as the others are. */
+/** File names without a meaning, or not in kebab-case. */
 export function poorNamesOf(names: readonly string[]): string[] {
   return names.filter((name) => bannedNames.test(name) || !kebabNames.test(name))
 }
 
-/** A node with all that is in it. */
+/** A node and all of its descendants. */
 export function nodesOf(tree: ts.Node): ts.Node[] {
   const found: ts.Node[] = []
   const visit = (node: ts.Node): void => {

@@ -1,15 +1,15 @@
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 
-/** What a double's model says, whatever the words of its vendor. */
+/** Output of a double's model, independent of the vendor's format. */
 export type Spoken = {
-  /** In the pieces in which it is streamed. */
+  /** Text, in the pieces of the stream. */
   text?: string[]
   reasoning?: string[]
   calls?: { id: string; name: string; args: object }[]
   end?: 'stop' | 'length' | 'tool_calls' | 'content_filter'
   counts?: Counts
 }
-/** Token counts: `input` is all of it, cached and written to a cache included, `output` with reasoning. */
+/** Token counts: `input` includes cached tokens and cache writes, `output` includes reasoning. */
 export type Counts = {
   input: number
   output: number
@@ -20,7 +20,7 @@ export type Counts = {
 
 export const usualCounts: Counts = { input: 20, output: 7 }
 
-/** A refusal that a double words as its vendor does. */
+/** A refusal, which a double sends in its vendor's format. */
 export class Refused extends Error {
   readonly status: number
   readonly type: string
@@ -32,7 +32,7 @@ export class Refused extends Error {
   }
 }
 
-/** Plays a vendor: what `check` throws is answered as the vendor words it, everything else by `answer`. */
+/** Builds a double: errors from `check` become refusals in the vendor's format, other requests go to `answer`. */
 export function vendorDouble({ check, refusal, answer }: VendorDouble): Play {
   return (request) => {
     try {
@@ -52,7 +52,7 @@ type VendorDouble = {
   answer: Play
 }
 
-/** Throws unless an object has no other members than these. */
+/** Throws when an object has other members than these. */
 export function allowOnly(
   value: unknown,
   names: readonly string[],
@@ -67,7 +67,7 @@ export function allowOnly(
   throw new Refused(400, type, `${where}.${other}: Extra inputs are not permitted`)
 }
 
-/** Cuts bytes into pieces of these lengths by turns. */
+/** Cuts bytes into pieces, cycling through the given lengths. */
 export function cut(bytes: Buffer, lengths: readonly number[]): Buffer[] {
   const pieces: Buffer[] = []
   for (let at = 0, turn = 0; at < bytes.length; turn++) {

@@ -4,7 +4,7 @@ import { startStream } from '../../src/providers/openai-compatible/event-stream.
 import { ownTexts } from '../../src/providers/transport/vendor-texts.ts'
 import type { OpenAnswer } from '../../src/providers/transport/upstream.ts'
 
-/** The stream of an OpenAI-shaped upstream, outside a gateway. */
+/** The chat stream of an OpenAI-compatible upstream, without a gateway. */
 export function startOpenAiStream(
   answer: OpenAnswer,
   answerBytesMax: number,

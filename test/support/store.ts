@@ -11,33 +11,33 @@ const configOf = (dataDir: string, durability: 'normal' | 'full', changed: Chang
   return { dataDir, durability, limits: { ...config.limits, ...changed } }
 }
 
-/** The store of a folder, with the limits of the settings; `told` gets what it notices. */
+/** Opens the store of a folder with the limits of the settings; `notices` collects its warnings. */
 export function openTestStore(
   dataDir: string,
   durability: 'normal' | 'full' = 'normal',
   limits: Changed = {},
-  told: string[] = [],
+  notices: string[] = [],
 ): Promise<Store> {
-  return open(configOf(dataDir, durability, limits), told)
+  return open(configOf(dataDir, durability, limits), notices)
 }
 
-async function open(config: ReturnType<typeof configOf>, told: string[] = []): Promise<Store> {
+async function open(config: ReturnType<typeof configOf>, notices: string[] = []): Promise<Store> {
   const databaseUrl = await databaseOf(config.dataDir)
-  return openStore(config, { databaseUrl }, (sentence) => void told.push(sentence))
+  return openStore(config, { databaseUrl }, (sentence) => void notices.push(sentence))
 }
 
-type GuardOptions = { limits?: Changed; told?: string[]; durability?: 'normal' | 'full' }
+type GuardOptions = { limits?: Changed; notices?: string[]; durability?: 'normal' | 'full' }
 
-/** The same with its journal; `told` gets the names of its events. */
+/** Opens a store with its journal; `notices` collects the names of its events. */
 export async function openGuardedStore(
   dataDir: string,
-  { limits = {}, told = [], durability = 'normal' }: GuardOptions = {},
+  { limits = {}, notices = [], durability = 'normal' }: GuardOptions = {},
 ): Promise<GuardedStore> {
   const config = configOf(dataDir, durability, limits)
   const events: StoreEvents = {
-    storeFailed: ({ reason }) => void told.push(reason),
-    storeRecovered: (rows) => void told.push(`recovered ${rows}`),
-    rowRefused: (_row, { message }) => void told.push(message),
+    storeFailed: ({ reason }) => void notices.push(reason),
+    storeRecovered: (rows) => void notices.push(`recovered ${rows}`),
+    rowRefused: (_row, { message }) => void notices.push(message),
   }
   const monotonic = () => performance.now()
   return guardStore({ store: await open(config), config, monotonic, events })

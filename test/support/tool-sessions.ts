@@ -10,7 +10,7 @@ export const initialize = request('initialize', {
   clientInfo: { name: 'x', version: '1' },
 })
 
-/** What clients do in a session, or without one where its id is undefined; with the live key unless another is given. */
+/** Client requests in a session, or without one when the id is undefined; by default with the live key. */
 export function sessionCalls(gateway: TestGateway) {
   const headersOf = (id: string | undefined): Record<string, string> =>
     id === undefined ? {} : { [sessionHeader]: id }

@@ -1,7 +1,7 @@
 import { startGateway, type TestGateway } from './gateway.ts'
 import { startRedis, type TestRedis } from './servers/redis.ts'
 
-/** Two gateways on one store, which hear each other through a Redis. */
+/** Two gateways with one store, which communicate through Redis. */
 export type TwoProcesses = {
   a: TestGateway
   b: TestGateway
@@ -10,11 +10,11 @@ export type TwoProcesses = {
 }
 
 type Options = NonNullable<Parameters<typeof startGateway>[0]> & {
-  /** Of each its own. */
+  /** Clocks, one per gateway. */
   clocks?: readonly [() => number, () => number]
 }
 
-/** Starts both in this process. */
+/** Starts both gateways in this process. */
 export async function startTwo(options: Options): Promise<TwoProcesses> {
   const redis = await startRedis()
   const start = (index: number, beside?: TestGateway) =>

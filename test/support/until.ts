@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const pauseMs = 10
 
-/** Asks again and again until the answer is true; fails when it never is within the limit. */
+/** Polls until the answer is true; throws after the time limit. */
 export async function until(
   what: string,
   ask: () => boolean | Promise<boolean>,

@@ -6,14 +6,14 @@ import { startGateway, type GatewayOptions, type TestGateway } from './gateway.t
 /** A gateway that saves pictures. */
 export type UploadingGateway = {
   gateway: TestGateway
-  /** Where it saves them. */
+  /** Upload folder. */
   folder: string
-  /** What the folder is in, which is as empty. */
+  /** Parent of the upload folder, without other content. */
   outer: string
   stop(): Promise<void>
 }
 
-/** Starts a gateway with an empty upload folder of its own. */
+/** Starts a gateway with an empty upload folder. */
 export async function startUploading(options: GatewayOptions = {}): Promise<UploadingGateway> {
   const { path: outer, remove } = makeFolder()
   const folder = join(outer, 'uploads')

@@ -12,47 +12,47 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type ScriptedAnswer = {
   status?: number
   headers?: Record<string, string>
-  /** Sent as JSON when it is an object, else as it is. */
+  /** An object is sent as JSON, everything else unchanged. */
   body?: object | string | Buffer
-  /** Sent one by one, each as its own write, as fast as they are read. */
+  /** Sent as separate writes, as fast as they are read. */
   pieces?: Iterable<string | Buffer> | AsyncIterable<string | Buffer>
-  /** Waited for before anything is sent. */
+  /** The answer waits for this promise. */
   after?: Promise<unknown>
-  /** Waited before anything is sent. */
+  /** Delay before the answer. */
   delayMs?: number
   /** Never answers; with pieces, never ends. */
   hang?: boolean
-  /** Breaks the connection: before the head, or after the body. */
+  /** Breaks the connection before the head, or after the body. */
   reset?: 'before' | 'after'
 }
-/** A request as the upstream got it. */
+/** A request that the upstream received. */
 export type ReceivedRequest = {
   method: string
   path: string
   headers: IncomingHttpHeaders
-  /** The parsed body, or its text when it is not JSON. */
+  /** The parsed JSON body, or its text when it is not JSON. */
   body: unknown
   bytes: Buffer
-  /** Whether the gateway closed the connection before the answer was whole. */
+  /** Whether the gateway closed the connection before the answer was complete. */
   aborted: boolean
-  /** Kept when the answer is over, whole or not. */
+  /** Resolves when the answer has ended, complete or not. */
   closed: Promise<void>
-  /** How much of the answer was written so far. */
+  /** Number of bytes of the answer written so far. */
   bytesSent: number
 }
 
-/** An upstream that plays what a test prescribes, and remembers what it was asked. */
+/** A server that answers as a test prescribes, and records its requests. */
 export type Upstream = {
   url: string
   requests: ReceivedRequest[]
-  /** Answers every request with this from now on, or by what it asks. */
+  /** Sets the answer of all further requests, or a function that returns it. */
   answer(
     script: ScriptedAnswer | ((request: ReceivedRequest, index: number) => ScriptedAnswer),
   ): void
   stop(): Promise<void>
 }
 
-/** Starts an upstream on a free port of this machine. */
+/** Starts an upstream on a free loopback port. */
 export async function startUpstream(): Promise<Upstream> {
   const requests: ReceivedRequest[] = []
   let script: (request: ReceivedRequest, index: number) => ScriptedAnswer = () => ({ status: 500 })

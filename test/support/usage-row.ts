@@ -1,6 +1,6 @@
 import type { UsageTable } from '../../src/storage/tables.ts'
 
-/** A row of the ledger in which nothing but its name and time matters. */
+/** A ledger row with default values except for id and time. */
 export function usageRow(id: string, at = 1): UsageTable {
   return { ...blank, id, at }
 }

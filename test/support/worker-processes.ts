@@ -4,7 +4,7 @@ import { sharedRedis } from './servers/redis.ts'
 
 export type LoggedLine = { msg: string; worker?: number; [field: string]: unknown }
 
-/** Variables of a server of several workers, which meet in the Redis of this test process. */
+/** Variables of a server with several workers, which share the Redis of this test process. */
 export async function workerVariables(count = 2) {
   const { url } = await sharedRedis()
   return {
@@ -15,14 +15,14 @@ export async function workerVariables(count = 2) {
   }
 }
 
-/** What a server has logged so far. */
+/** Log lines of a server so far. */
 export function loggedLines({ stderr }: Pick<ServerProcess, 'stderr'>): LoggedLine[] {
   const lines = stderr().split('\n')
   const whole = lines.filter((line) => line.startsWith('{') && line.endsWith('}'))
   return whole.map((line) => JSON.parse(line) as LoggedLine)
 }
 
-/** The workers that answer, with their processes; the server logs at `info`. */
+/** The listening workers and their process ids; the server must log at `info`. */
 export function workersOf(
   server: Pick<ServerProcess, 'stderr'>,
 ): { worker: number; pid: number }[] {

@@ -92,8 +92,8 @@ for (const protocol of ['http/protobuf', 'http/json']) {
 
     it('tell the vendor of the try', () => {
       const attempt = one('chat', client)
-      expect(calls.told).to.include(`00-${attempt.traceId}-${attempt.spanId}-01`)
-      expect(calls.told).to.have.length(new Set(calls.told).size)
+      expect(calls.traceparents).to.include(`00-${attempt.traceId}-${attempt.spanId}-01`)
+      expect(calls.traceparents).to.have.length(new Set(calls.traceparents).size)
     })
 
     it('show a stream to its end, and when it began', () => {
@@ -120,7 +120,7 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       })
       expect(request.attributes).to.include({ 'gen_ai.provider.name': 'second' })
       for (const { spanId } of attempts) {
-        expect(calls.told).to.include(`00-${request.traceId}-${spanId}-01`)
+        expect(calls.traceparents).to.include(`00-${request.traceId}-${spanId}-01`)
       }
     })
 
@@ -211,9 +211,11 @@ for (const protocol of ['http/protobuf', 'http/json']) {
     it('leave out who does not want to be traced, but count them', () => {
       expect(spansOf('not sampled')).to.deep.equal([])
       expect(
-        calls.told.filter((text) => text.startsWith(`00-${calls.ids['not sampled']}-`)),
+        calls.traceparents.filter((text) => text.startsWith(`00-${calls.ids['not sampled']}-`)),
       ).to.have.length(1)
-      expect(calls.told.some((text) => text.startsWith(`00-${'0'.repeat(32)}`))).to.equal(false)
+      expect(calls.traceparents.some((text) => text.startsWith(`00-${'0'.repeat(32)}`))).to.equal(
+        false,
+      )
     })
   })
 }

@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { chatVendors, startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
 import { pdf } from '../support/chat-wire.ts'
 import { expectError } from '../support/expect-error.ts'
 import { pixel } from '../support/pixel.ts'
@@ -132,10 +132,10 @@ const rows: Row[] = [
 ]
 
 describe('a conversation that makes no sense', () => {
-  let house: VendorHouse
+  let house: VendorGateway
   before(async () => {
     // None of the three is without sight; one of another vendor is, by a way through theirs.
-    house = await startVendorHouse({
+    house = await startVendorGateway({
       aliases: { blind: 'groq/llama-3.1-8b-instant' },
       routes: { 'groq/llama-3.1-8b-instant': ['openai/llama'] },
     })
@@ -179,9 +179,9 @@ describe('a conversation that makes no sense', () => {
 })
 
 describe('a conversation that is large', () => {
-  let house: VendorHouse
+  let house: VendorGateway
   before(async () => {
-    house = await startVendorHouse()
+    house = await startVendorGateway()
   })
   after(() => house.stop())
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import type OpenAI from 'openai'
 import { expectError } from '../support/expect-error.ts'
-import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { chatVendors, startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
 import { openAiClient } from '../support/openai-client.ts'
 import { pixel } from '../support/pixel.ts'
 import type { Spoken } from '../support/spoken.ts'
@@ -25,11 +25,11 @@ const thinking: Spoken = {
 }
 
 describe('a conversation that goes on', () => {
-  let house: VendorHouse
+  let house: VendorGateway
   let client: OpenAI
   before(async () => {
     // None of the three is without sight; one of another vendor is, by a way through theirs.
-    house = await startVendorHouse({
+    house = await startVendorGateway({
       aliases: { blind: 'groq/llama-3.1-8b-instant' },
       routes: { 'groq/llama-3.1-8b-instant': ['openai/llama'] },
     })

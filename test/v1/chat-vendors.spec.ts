@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type OpenAI from 'openai'
-import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { chatVendors, startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
 import { pdf } from '../support/chat-wire.ts'
 import { openAiClient } from '../support/openai-client.ts'
 import { pixel } from '../support/pixel.ts'
@@ -38,10 +38,10 @@ function costUsd(id: string, { input, cached, output }: typeof counts): number {
 }
 
 describe("OpenAI's own client", () => {
-  let house: VendorHouse
+  let house: VendorGateway
   let client: OpenAI
   before(async () => {
-    house = await startVendorHouse()
+    house = await startVendorGateway()
     client = openAiClient(house.gateway, house.gateway.liveKey)
   })
   after(() => house.stop())

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import type OpenAI from 'openai'
-import { startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
 import { readChunks, readEvents } from '../support/event-stream.ts'
 import { expectError } from '../support/expect-error.ts'
 import { openAiClient } from '../support/openai-client.ts'
@@ -29,10 +29,10 @@ const hi = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta',
 const opened = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }
 
 describe('answers in formats of their own', () => {
-  let house: VendorHouse
+  let house: VendorGateway
   let client: OpenAI
   before(async () => {
-    house = await startVendorHouse()
+    house = await startVendorGateway()
     client = openAiClient(house.gateway, house.gateway.liveKey)
   })
   after(() => house.stop())

@@ -1,4 +1,4 @@
-import { chatVendors, startVendorHouse, type VendorHouse } from '../support/chat-vendors.ts'
+import { chatVendors, startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
 import { expectError } from '../support/expect-error.ts'
 
 const user = (content: unknown) => ({ role: 'user', content })
@@ -17,8 +17,8 @@ const rows = [
 ]
 
 describe('a chat that says nothing', () => {
-  let house: VendorHouse
-  before(async () => (house = await startVendorHouse()))
+  let house: VendorGateway
+  before(async () => (house = await startVendorGateway()))
   after(() => house.stop())
 
   for (const { name, messages, at } of rows) {

@@ -34,7 +34,7 @@ forEachStore('what OAuth keeps', () => {
     oauth = oauthOf(store)
     grantId = await oauth.connections.connect(consent)
     // The connection itself is announced, too.
-    oauth.told.length = 0
+    oauth.announced.length = 0
   })
 
   const token = (more = {}) => ({
@@ -186,7 +186,7 @@ forEachStore('what OAuth keeps', () => {
     // One call for each kind, all at once.
     await Promise.all([1, 2, 3].map(() => oauth.artifacts.revokeByGrantId(grantId)))
     expect(await store.db.selectFrom('oauth_artifacts').selectAll().execute()).to.deep.equal([])
-    expect(oauth.told).to.deep.include({ kind: 'keys_changed', keyIds: [grantId] })
+    expect(oauth.announced).to.deep.include({ kind: 'keys_changed', keyIds: [grantId] })
     const { data } = await oauth.audit.list(
       { accountId: consent.accountId, action: 'key.revoke' },
       { limit: 10, order: 'asc', cursor: undefined },
@@ -207,7 +207,7 @@ forEachStore('what OAuth keeps', () => {
     await keep('AccessToken', 'access')
     await oauth.artifacts.destroy('AccessToken', 'access')
     expect(await oauth.artifacts.find('AccessToken', 'access')).to.equal(undefined)
-    expect(oauth.told).to.deep.equal([{ kind: 'keys_changed', keyIds: [grantId] }])
+    expect(oauth.announced).to.deep.equal([{ kind: 'keys_changed', keyIds: [grantId] }])
   })
 
   it('keeps a client, and of its secret the digest', async () => {

@@ -81,7 +81,7 @@ forEachStore('the sweep of what OAuth keeps', () => {
 
   it('ends a connection when its last token has expired, and tells it', async () => {
     const id = await oauth.connections.connect(consent)
-    oauth.told.length = 0
+    oauth.announced.length = 0
     const state = async () => (await oauth.keys.retrieve({ id })).state
     await oauth.artifacts.upsert('Grant', id, {}, 10 * 86_400)
     await look()
@@ -93,7 +93,7 @@ forEachStore('the sweep of what OAuth keeps', () => {
     await later(dayMs)
     expect(await state()).to.equal('expired')
     expect(await digests()).to.deep.equal([])
-    expect(oauth.told).to.deep.include({ kind: 'keys_changed', keyIds: [id] })
+    expect(oauth.announced).to.deep.include({ kind: 'keys_changed', keyIds: [id] })
   })
 
   it('ends a connection that nobody has made a token of', async () => {

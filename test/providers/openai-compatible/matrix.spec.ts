@@ -7,7 +7,7 @@ import { checkClosed } from '../../support/closed-chat/schema.ts'
 import { closedChats } from '../../support/closed-chat/vendors.ts'
 import { selectStrictly } from '../../support/route.ts'
 import { Refused } from '../../support/spoken.ts'
-import { lostIn, tell, type Told } from '../../support/told-chat.ts'
+import { lostFields, prepareChat, type PreparedChat } from '../../support/prepared-chat.ts'
 
 /** Models that the catalog does not describe; cases with media do not apply to them. */
 const others = ['moonshot/kimi-k3-turbo', 'openrouter/any', 'together/any']
@@ -21,7 +21,7 @@ const described = new Set(models.map(({ id }) => id))
 const all = [...models, ...others.map((id) => ({ id, provider: id.split('/')[0]! }))]
 
 /** The vendor's error for a sent request; undefined if it accepts the request. */
-function complaintOf(provider: string, { sent }: Told): string | undefined {
+function complaintOf(provider: string, { sent }: PreparedChat): string | undefined {
   try {
     checkClosed(closedChats[provider]!, sent)
     return undefined
@@ -32,7 +32,7 @@ function complaintOf(provider: string, { sent }: Told): string | undefined {
 }
 
 /** The error of strict mode for the adjustments, which names their parameters. */
-function strictly({ warnings }: Told): string {
+function strictly({ warnings }: PreparedChat): string {
   try {
     selectStrictly(warnings)
     return ''
@@ -41,7 +41,7 @@ function strictly({ warnings }: Told): string {
   }
 }
 
-function isSettled({ messages }: Told['asked']): boolean {
+function isSettled({ messages }: PreparedChat['asked']): boolean {
   // Cases are conversations.
   return settledCalls(messages as ChatRequest['messages']) !== undefined
 }
@@ -51,7 +51,7 @@ describe('the chat requests of OpenAI’s clients', () => {
     it(`are accepted by ${id}, or refused with the parameter, with a warning for each loss`, () => {
       const wrong = chatCases.flatMap(({ name, request, needs = [] }) => {
         if (others.includes(id) && needs.some((need) => media.has(need))) return []
-        const translated = tell(id, request)
+        const translated = prepareChat(id, request)
         if (translated.problems.length > 0) {
           const unnamed = translated.problems.some(({ param }) => param === '')
           const isRight = needs.length > 0 && !unnamed
@@ -63,7 +63,7 @@ describe('the chat requests of OpenAI’s clients', () => {
         )
         return [
           ...[complaintOf(provider, translated) ?? []].flat().map((words) => `${name}: ${words}`),
-          ...lostIn(translated).map((path) => `${name}: ${path} is lost`),
+          ...lostFields(translated).map((path) => `${name}: ${path} is lost`),
           ...unnamed.map(({ param }) => `${name}: ${param} passes strictly`),
         ]
       })
@@ -74,7 +74,7 @@ describe('the chat requests of OpenAI’s clients', () => {
   for (const id of ['own/any']) {
     it(`reach ${id} unchanged`, () => {
       for (const { name, request } of chatCases) {
-        const { asked, sent, warnings, problems } = tell(id, request)
+        const { asked, sent, warnings, problems } = prepareChat(id, request)
         // Results are moved after their calls for every vendor.
         if (isSettled(asked)) continue
         expect([warnings, problems], name).to.deep.equal([[], []])

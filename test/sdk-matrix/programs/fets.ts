@@ -3,7 +3,7 @@ import type { openapi } from './client/openapi'
 
 export function calls(baseUrl: string, key: string, picture: string) {
   const client = createClient<NormalizeOAS<typeof openapi>>({
-    // It knows the address of `servers` alone.
+    // The types allow only the URL in `servers`.
     endpoint: baseUrl as '/',
     globalParams: { headers: { authorization: `Bearer ${key}` } },
   })
@@ -22,12 +22,12 @@ export function calls(baseUrl: string, key: string, picture: string) {
       const json = { model: 'gpt-5-mini', messages }
       const answer = await client['/v1/chat/completions'].post({ json })
       const completion = answer.ok && (await answer.json())
-      // An event stream would be a string.
+      // For an event stream it would be a string.
       return typeof completion === 'object' && completion.choices[0]!.message.content
     },
     refusal: async () => {
       const json = { prompt: 'A fox', quality: 'superb' } as const
-      // @ts-expect-error -- there is no such quality
+      // @ts-expect-error -- not a valid quality
       const answer = await client['/v1/images/generations'].post({ json })
       return answer.status === 400 && (await answer.json()).error.code
     },

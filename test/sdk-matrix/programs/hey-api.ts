@@ -22,7 +22,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
       return data!.choices[0]!.message.content
     },
     refusal: async () => {
-      // @ts-expect-error -- there is no such quality
+      // @ts-expect-error -- not a valid quality
       const { error } = await createImage({ client, body: { prompt: 'A fox', quality: 'superb' } })
       return error!.error.code
     },
@@ -36,7 +36,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
         image: await (await fetch(picture)).blob(),
         prompt: 'A fox',
       }
-      // The function of the operation sends JSON.
+      // The generated function sends JSON, so the form uses the client directly.
       const { data } = await client.post<CreateImageEditResponses>({
         ...formDataBodySerializer,
         url: '/v1/images/edits',

@@ -22,7 +22,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
       return choices[0]!.message.content
     },
     refusal: async () => {
-      // @ts-expect-error -- there is no such quality
+      // @ts-expect-error -- not a valid quality
       const refused: unknown = await createImage({ prompt: 'A fox', quality: 'superb' }).catch(
         (error: unknown) => error,
       )

@@ -8,7 +8,7 @@ import {
 } from './client'
 
 export function calls(baseUrl: string, key: string, picture: string) {
-  // The client of Kubb names no media type by itself.
+  // Kubb's client sets no content type.
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   setConfig({ baseURL: baseUrl, headers })
   const messages = [{ role: 'user' as const, content: 'Hello' }]
@@ -23,9 +23,9 @@ export function calls(baseUrl: string, key: string, picture: string) {
       return choices[0]!.message.content
     },
     refusal: async () => {
-      // @ts-expect-error -- there is no such quality
+      // @ts-expect-error -- not a valid quality
       const answer = await createImage({ prompt: 'A fox', quality: 'superb' })
-      // The client of Kubb takes every answer for a good one.
+      // Kubb's client treats every status as a success.
       return (answer as unknown as ErrorResponse).error.code
     },
     edit: async () => {

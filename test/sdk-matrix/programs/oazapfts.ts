@@ -24,7 +24,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
       return answer.status === 200 && answer.data.choices[0]!.message.content
     },
     refusal: async () => {
-      // @ts-expect-error -- there is no such quality
+      // @ts-expect-error -- not a valid quality
       const answer = await createImage({ prompt: 'A fox', quality: 'superb' })
       return answer.status === 400 && answer.data.error.code
     },

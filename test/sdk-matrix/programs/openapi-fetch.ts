@@ -2,7 +2,7 @@ import createClient from 'openapi-fetch'
 import type { paths } from './client/types'
 
 export function calls(baseUrl: string, key: string, picture: string) {
-  // Without the media type, the answer of a chat may also be the text of an event stream.
+  // Without this media type, a chat answer could also be the text of an event stream.
   const client = createClient<paths, 'application/json'>({
     baseUrl,
     headers: { authorization: `Bearer ${key}` },
@@ -25,7 +25,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     },
     refusal: async () => {
       const { error } = await client.POST('/v1/images/generations', {
-        // @ts-expect-error -- there is no such quality
+        // @ts-expect-error -- not a valid quality
         body: { prompt: 'A fox', quality: 'superb' },
       })
       return error!.error.code

@@ -28,7 +28,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
       return choices[0]!.message.content
     },
     refusal: async () => {
-      // @ts-expect-error -- there is no such quality
+      // @ts-expect-error -- not a valid quality
       const call = ImagesService.createImage({ prompt: 'A fox', quality: 'superb' })
       const refused: unknown = await call.catch((error: unknown) => error)
       return refused instanceof ApiError && refused.body.error.code

@@ -20,7 +20,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     },
     refusal: async () => {
       const trusting = createApiClient(baseUrl, { axiosConfig, validate: 'response' })
-      // @ts-expect-error -- there is no such quality
+      // @ts-expect-error -- not a valid quality
       const call = trusting.createImage({ prompt: 'A fox', quality: 'superb' })
       const refused: unknown = await call.catch((error: unknown) => error)
       return isErrorFromAlias(api.api, 'createImage', refused) && refused.response.data.error.code

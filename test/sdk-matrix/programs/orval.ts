@@ -1,7 +1,7 @@
 import { createChatCompletion, createImage, createImageEdit, listModels } from './client/api'
 
 export function calls(baseUrl: string, key: string, picture: string) {
-  // The option `mutator` puts one's own function in its place.
+  // Replaces fetch, to which Orval's option `mutator` would be the alternative.
   const fetchAt = globalThis.fetch
   globalThis.fetch = (url, init) => fetchAt(new URL(String(url), baseUrl), init)
   const options = { headers: { authorization: `Bearer ${key}` } }
@@ -20,7 +20,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
       return typeof data === 'object' && 'choices' in data && data.choices[0]!.message.content
     },
     refusal: async () => {
-      // @ts-expect-error -- there is no such quality
+      // @ts-expect-error -- not a valid quality
       const answer = await createImage({ prompt: 'A fox', quality: 'superb' }, options)
       return answer.status === 400 && answer.data.error.code
     },

@@ -27,7 +27,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     },
     refusal: async () => {
       const createImageRequest = { prompt: 'A fox', quality: 'superb' } as const
-      // @ts-expect-error -- there is no such quality
+      // @ts-expect-error -- not a valid quality
       const { error } = await dispatch(createImage.initiate({ createImageRequest }))
       return (error as { data: ErrorResponse }).data.error.code
     },

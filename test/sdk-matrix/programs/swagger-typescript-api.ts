@@ -21,7 +21,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
       return data.choices[0]!.message.content
     },
     refusal: async () => {
-      // @ts-expect-error -- there is no such quality
+      // @ts-expect-error -- not a valid quality
       const call = v1.createImage({ prompt: 'A fox', quality: 'superb' })
       const { error } = (await call.catch((refused) => refused)) as { error: ErrorResponse }
       return error.error.code
@@ -36,7 +36,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
         image: new File([await (await fetch(picture)).blob()], 'a.png'),
         prompt: 'A fox',
       }
-      // The function of the operation sends JSON.
+      // The generated function sends JSON, so the form uses the client directly.
       const { data } = await api.request<ImagesResponse>({
         path: '/v1/images/edits',
         method: 'POST',

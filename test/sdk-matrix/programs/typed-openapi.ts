@@ -31,7 +31,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     refusal: async () => {
       const call = client.post('/v1/images/generations', {
         header: {},
-        // @ts-expect-error -- there is no such quality
+        // @ts-expect-error -- not a valid quality
         body: { prompt: 'A fox', quality: 'superb' },
       })
       const refused: unknown = await call.catch((error: unknown) => error)

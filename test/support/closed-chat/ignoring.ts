@@ -27,7 +27,7 @@ const thinks = ({ thinking }: Body) => typeOf(thinking) !== 'disabled'
 export const deepseek: ClosedChat = {
   ...usual,
   source: 'api-docs.deepseek.com/api/create-chat-completion; DeepSeek-V3#1376',
-  ignoresStrangers: true,
+  ignoresUnknown: true,
   fields: without(
     ...platform,
     ...words('n seed logit_bias parallel_tool_calls user'),
@@ -56,7 +56,7 @@ export const deepseek: ClosedChat = {
 export const alibaba: ClosedChat = {
   ...usual,
   source: 'dashscope SDK of 2026-07; agentscope#1608',
-  ignoresStrangers: true,
+  ignoresUnknown: true,
   fields: without(...platform, ...words('frequency_penalty logit_bias user max_completion_tokens')),
   messages: {
     system: unnamed,
@@ -80,7 +80,7 @@ export const alibaba: ClosedChat = {
 export const bytedance: ClosedChat = {
   ...usual,
   source: 'volcengine-go-sdk, arkruntime/model/chat_completion.go of 2026-08',
-  ignoresStrangers: true,
+  ignoresUnknown: true,
   fields: without(...platformBut('service_tier'), 'n', 'seed', 'max_completion_tokens'),
   tools: { function: [...functionTool, 'function.parameters!'] },
   efforts: (model) => (model.startsWith('seed-2') ? ['minimal', 'low', 'medium', 'high'] : []),
@@ -93,7 +93,7 @@ export const bytedance: ClosedChat = {
 export const xai: ClosedChat = {
   ...usual,
   source: 'docs.x.ai/docs/api-reference; cc-switch#7584',
-  ignoresStrangers: true,
+  ignoresUnknown: true,
   fields: without(...platformBut('web_search_options'), 'logit_bias', 'max_completion_tokens'),
   messages: { ...usual.messages, developer: named },
   efforts: (model) =>
@@ -113,7 +113,7 @@ export const xai: ClosedChat = {
 export const zai: ClosedChat = {
   ...usual,
   source: 'zai-sdk, types/chat; pydantic-ai, profiles/zai',
-  ignoresStrangers: true,
+  ignoresUnknown: true,
   fields: without(
     ...platform,
     ...words('n seed presence_penalty frequency_penalty logit_bias user'),
@@ -145,7 +145,7 @@ export const zai: ClosedChat = {
 export const together: ClosedChat = {
   ...usual,
   source: 'together-ai 0.52.0, resources/chat/completions',
-  ignoresStrangers: true,
+  ignoresUnknown: true,
   fields: without(
     ...platform,
     'parallel_tool_calls',
@@ -164,7 +164,7 @@ const isKimi = ({ model }: Body) => String(model).startsWith('kimi-')
 export const moonshot: ClosedChat = {
   ...usual,
   source: 'platform.moonshot.ai/docs/api/chat; models.dev#3331',
-  ignoresStrangers: true,
+  ignoresUnknown: true,
   fields: without(
     ...platformBut('prompt_cache_key', 'safety_identifier'),
     ...words('logit_bias logprobs top_logprobs parallel_tool_calls seed user'),
@@ -193,7 +193,7 @@ export const moonshot: ClosedChat = {
 export const openrouter: ClosedChat = {
   ...usual,
   source: '@openrouter/sdk 1.3.19, ChatRequest and ChatMessages',
-  ignoresStrangers: true,
+  ignoresUnknown: true,
   takesBothLimits: true,
   fields: without(
     ...words('function_call functions moderation n prompt_cache_retention safety_identifier store'),

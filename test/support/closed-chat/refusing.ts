@@ -15,7 +15,7 @@ import {
 } from './forms.ts'
 import { openAiFields, type Body, type ClosedChat } from './schema.ts'
 
-/** Vendors that refuse members that they do not know. */
+/** Vendors that refuse unknown members of a request. */
 export const openai: ClosedChat = {
   source: 'openai 7.55.0, resources/chat/completions; smolagents#1671',
   fields: openAiFields,
@@ -116,7 +116,7 @@ export const mistral: ClosedChat = {
   ],
 }
 
-/** mistral-common, protocol/instruct/validator.py: which roles may follow a role. */
+/** Roles that may follow each role (mistral-common, protocol/instruct/validator.py). */
 const mistralFollowers: Readonly<Record<string, readonly string[]>> = {
   system: ['user', 'assistant', 'system'],
   user: ['assistant', 'system', 'user'],

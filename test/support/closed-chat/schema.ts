@@ -2,14 +2,14 @@ import { Refused } from '../spoken.ts'
 
 export type Body = Record<string, unknown>
 
-/** What a vendor takes, typed in from its own description; `rules` are its words for the rest. */
+/** Request members that a vendor accepts, typed in from its documents; `rules` are further checks. */
 export type ClosedChat = {
-  /** Where that is said. */
+  /** The document. */
   source: string
   fields: readonly string[]
-  /** It ignores members that OpenAI does not know, so that those may come. */
-  ignoresStrangers?: true
-  /** It takes the old limit of an answer beside the new one. */
+  /** Unknown members are ignored, unless they are members of OpenAI's API that the vendor lacks. */
+  ignoresUnknown?: true
+  /** Accepts `max_tokens` and `max_completion_tokens` together. */
   takesBothLimits?: true
   messages: Readonly<Record<string, readonly string[]>>
   /** Members of content parts, by type. */
@@ -63,11 +63,11 @@ export const openAiFields: readonly string[] = [
   'web_search_options',
 ]
 
-/** Throws unless the vendor takes the body. */
+/** Throws unless the vendor accepts the body. */
 export function checkClosed(closed: ClosedChat, body: Body): void {
-  const { fields, ignoresStrangers, messages, parts, calls, tools } = closed
+  const { fields, ignoresUnknown, messages, parts, calls, tools } = closed
   const strange = Object.keys(body).find(
-    (name) => !fields.includes(name) && !(ignoresStrangers && !openAiFields.includes(name)),
+    (name) => !fields.includes(name) && !(ignoresUnknown && !openAiFields.includes(name)),
   )
   if (strange !== undefined) refuse(`property '${strange}' is unsupported`)
   const hasBoth = body['max_tokens'] !== undefined && body['max_completion_tokens'] !== undefined
@@ -78,12 +78,12 @@ export function checkClosed(closed: ClosedChat, body: Body): void {
   let open = new Set<unknown>()
   for (const [index, message] of listOf(body['messages']).entries()) {
     const where = `messages[${index}]`
-    hold(message, messages[String(message['role'])], where)
+    checkMembers(message, messages[String(message['role'])], where)
     const content = message['content']
     if (Array.isArray(content)) {
       if (content.length === 0) refuse(`${where}.content is empty`)
       for (const part of listOf(content))
-        hold(part, parts[String(part['type'])], `${where}.content`)
+        checkMembers(part, parts[String(part['type'])], `${where}.content`)
     } else if (typeof content !== 'string' && content !== null && content !== undefined) {
       refuse(`${where}.content is no text`)
     }
@@ -91,7 +91,7 @@ export function checkClosed(closed: ClosedChat, body: Body): void {
       refuse(`${where}.tool_calls is too short`)
     }
     for (const call of listOf(message['tool_calls'])) {
-      hold(call, calls[String(call['type'])], `${where}.tool_calls`)
+      checkMembers(call, calls[String(call['type'])], `${where}.tool_calls`)
       called.add(call['id'])
     }
     if (message['role'] === 'assistant') checkAnswer(message, where)
@@ -107,7 +107,7 @@ export function checkClosed(closed: ClosedChat, body: Body): void {
   checkResults(open)
   if (body['tools'] !== undefined && listOf(body['tools']).length === 0)
     refuse('tools is too short')
-  for (const tool of listOf(body['tools'])) hold(tool, tools[String(tool['type'])], 'tools')
+  for (const tool of listOf(body['tools'])) checkMembers(tool, tools[String(tool['type'])], 'tools')
   checkChoice(closed, body)
   checkStops(body)
   const efforts = closed.efforts?.(String(body['model']))
@@ -148,8 +148,8 @@ function checkStops({ stop }: Body): void {
   if (stops.includes('')) refuse("Invalid 'stop': empty string")
 }
 
-/** Throws unless all members, those of a named inner object included, are known: `a`, `a.b`. */
-function hold(value: Body, members: readonly string[] | undefined, where: string): void {
+/** Throws unless all members are accepted, also nested ones: `a`, `a.b`. */
+function checkMembers(value: Body, members: readonly string[] | undefined, where: string): void {
   if (members === undefined) refuse(`${where} has an unknown type`)
   for (const [name, inner] of Object.entries(value)) {
     if (!members.includes(name)) refuse(`property '${where}.${name}' is unsupported`)
@@ -158,7 +158,7 @@ function hold(value: Body, members: readonly string[] | undefined, where: string
     const isText = deeper.includes(`${name}.`)
     if (isText !== (typeof inner === 'string')) refuse(`${where}.${name} has the wrong form`)
     if (!isText)
-      hold(
+      checkMembers(
         inner as Body,
         deeper.map((one) => one.slice(name.length + 1)),
         `${where}.${name}`,

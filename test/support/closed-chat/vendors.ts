@@ -11,7 +11,7 @@ import {
 import { cerebras, groq, mistral, openai } from './refusing.ts'
 import type { ClosedChat } from './schema.ts'
 
-/** The vendors of OpenAI's protocol whose bodies are known, by id. */
+/** Request schemas of vendors that speak OpenAI's protocol, by vendor id. */
 export const closedChats: Readonly<Record<string, ClosedChat>> = {
   openai,
   mistral,

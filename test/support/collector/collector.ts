@@ -12,7 +12,7 @@ import type { messages } from './messages.ts'
 type Value = string | number | boolean | Value[]
 export type Attributes = Record<string, Value>
 
-/** A span as the collector got it. */
+/** A span that the collector received. */
 export type SeenSpan = {
   name: string
   /** 1 internal, 2 server, 3 client. */
@@ -31,22 +31,22 @@ export type SeenSpan = {
 export type SeenPoint = { attributes: Attributes; value: number; count?: number; counts?: number[] }
 export type SeenMetric = { name: string; unit: string; points: SeenPoint[] }
 
-/** How the collector behaves. */
+/** How the collector answers. */
 export type Behaviour = 'takes' | 'refuses' | 'hangs' | 'breaks'
 
-/** A collector of OpenTelemetry that takes only what OTLP allows. */
+/** An OpenTelemetry collector that refuses everything that violates OTLP. */
 export type Collector = {
   url: string
-  /** In the order in which they came. */
+  /** In the order of arrival. */
   spans: SeenSpan[]
   resources: Attributes[]
   headers: IncomingHttpHeaders[]
-  /** The metrics as they came last. */
+  /** The last received state of a metric. */
   metric(name: string): SeenMetric | undefined
   metricNames(): string[]
-  /** All bytes that came. */
+  /** All received bytes. */
   bytes(): Buffer
-  /** What it could not read. */
+  /** Errors in received messages. */
   complaints: string[]
   exports(): number
   behave(how: Behaviour): void
@@ -58,7 +58,7 @@ const signals: Readonly<Record<string, keyof typeof messages>> = {
   '/v1/metrics': 'ExportMetricsServiceRequest',
 }
 
-/** Starts a collector on a free port of this machine, below `path`. */
+/** Starts a collector on a free loopback port; its paths start with `path`. */
 export async function startCollector(path = ''): Promise<Collector> {
   const spans: SeenSpan[] = []
   const metrics = new Map<string, SeenMetric>()
@@ -83,7 +83,7 @@ export async function startCollector(path = ''): Promise<Collector> {
       if (type === undefined || request.method !== 'POST') throw new Error(`${request.url}?`)
       const isJson = request.headers['content-type'] === 'application/json'
       if (!isJson && request.headers['content-type'] !== 'application/x-protobuf') {
-        throw new Error('The media type is another one.')
+        throw new Error('Unexpected media type.')
       }
       const message = isJson
         ? checkJson(JSON.parse(bytes.toString()), type)
@@ -132,7 +132,7 @@ export async function startCollector(path = ''): Promise<Collector> {
   }
 }
 
-// The members of decoded messages, as `messages.ts` has them.
+// Members of decoded messages, as declared in `messages.ts`.
 type Pair = { key: string; value: Record<string, unknown> }
 type Point = {
   attributes?: Pair[]

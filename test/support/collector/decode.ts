@@ -2,7 +2,7 @@ import { messages, type FieldType, type Message } from './messages.ts'
 
 type Decoded = Record<string, unknown>
 
-/** Decodes a message of OTLP from protobuf; throws for what is no such message. */
+/** Decodes an OTLP message from protobuf; throws for an invalid message. */
 export function decodeProtobuf(bytes: Buffer, type: keyof typeof messages): Decoded {
   const reader = readerOf(bytes)
   const fields: Message = messages[type]
@@ -19,7 +19,7 @@ export function decodeProtobuf(bytes: Buffer, type: keyof typeof messages): Deco
   return decoded
 }
 
-/** Checks that a message is OTLP's JSON, and gives it in the form of the other one. */
+/** Checks an OTLP message in JSON, and returns it in the form that `decodeProtobuf` returns. */
 export function checkJson(value: unknown, type: keyof typeof messages): Decoded {
   if (typeof value !== 'object' || value === null) throw new Error(`${type} is no object.`)
   const fields = new Map(

@@ -1,4 +1,4 @@
-/** The messages of OTLP that a collector takes, as opentelemetry-proto has them: number, name, type. */
+/** Messages of OTLP that a collector accepts (opentelemetry-proto): field number, name, type. */
 type Field = readonly [name: string, type: FieldType, isList?: 'list']
 export type FieldType =
   | 'string'

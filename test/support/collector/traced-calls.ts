@@ -7,9 +7,9 @@ import { startUpstream, type ScriptedAnswer, type Upstream } from '../upstream.t
 import { startCollector, type Collector } from './collector.ts'
 
 export const model = 'gpt-5-mini'
-/** The span that each request names as the one around it. */
+/** Span id in the `traceparent` header of each request. */
 export const callerSpan = '00f067aa0ba902b7'
-/** What must not be in any byte that leaves. */
+/** Values that must not appear in any exported byte. */
 export const secrets = {
   prompt: 'what the prompt says',
   answer: 'what the answer says',
@@ -19,23 +19,23 @@ export const secrets = {
   query: 'x=y',
 }
 
-/** What a collector was told of calls of all kinds, each in a trace of its own. */
+/** Calls of all kinds, each in its own trace, and the data that the collector received. */
 export type TracedCalls = {
   collector: Collector
-  /** The traces, by what was done in them. */
+  /** Trace ids, by the kind of call. */
   ids: Readonly<Record<string, string>>
-  /** What the vendors were told, with each request. */
-  told: readonly string[]
+  /** The `traceparent` header of each request to a vendor. */
+  traceparents: readonly string[]
   keys: readonly string[]
   firstUrl: string
   logText: string
   stop(): Promise<void>
 }
 
-type House = { first: Upstream; second: Upstream; gateway: TestGateway; told: string[] }
+type House = { first: Upstream; second: Upstream; gateway: TestGateway; traceparents: string[] }
 type Headers = Record<string, string>
 
-/** Makes the calls through a gateway, which is stopped then, so that all of it has arrived. */
+/** Makes the calls through a gateway, and stops it so that all data has been exported. */
 export async function makeTracedCalls(protocol: string): Promise<TracedCalls> {
   const collector = await startCollector('/otlp')
   const [first, second] = [await startUpstream(), await startUpstream()]
@@ -54,8 +54,8 @@ export async function makeTracedCalls(protocol: string): Promise<TracedCalls> {
       limits: quickLimits,
     },
   })
-  const told: string[] = []
-  const ids = await actAll({ first, second, gateway, told })
+  const traceparents: string[] = []
+  const ids = await actAll({ first, second, gateway, traceparents })
   const keys = [gateway.testKey, gateway.liveKey, gateway.adminKey, ownKey]
   await gateway.stop()
   const stop = async () => {
@@ -63,7 +63,15 @@ export async function makeTracedCalls(protocol: string): Promise<TracedCalls> {
     await second.stop()
     await collector.stop()
   }
-  return { collector, ids, told, keys, firstUrl: first.url, logText: gateway.logText(), stop }
+  return {
+    collector,
+    ids,
+    traceparents,
+    keys,
+    firstUrl: first.url,
+    logText: gateway.logText(),
+    stop,
+  }
 }
 
 function newTrace(number: number, flags = '01') {
@@ -72,7 +80,7 @@ function newTrace(number: number, flags = '01') {
 }
 
 async function actAll(house: House): Promise<Record<string, string>> {
-  const { first, second, gateway, told } = house
+  const { first, second, gateway, traceparents } = house
   const ids: Record<string, string> = {}
   const traced = async (
     name: string,
@@ -83,9 +91,9 @@ async function actAll(house: House): Promise<Record<string, string>> {
     ids[name] = traceId
     await act(headers)
   }
-  /** An upstream forgets what it was asked. */
+  /** Sets an upstream's answer. The upstream forgets earlier requests, so their headers are kept first. */
   const script = (upstream: Upstream, answer: ScriptedAnswer) => {
-    for (const { headers } of upstream.requests) told.push(String(headers['traceparent']))
+    for (const { headers } of upstream.requests) traceparents.push(String(headers['traceparent']))
     upstream.answer(answer)
   }
   script(first, completion(secrets.answer, { model: 'gpt-5-mini-2026' }))
@@ -133,7 +141,7 @@ async function chat({ gateway }: House, body: object, headers: Headers, key = ga
   await answer.text()
 }
 
-/** One call in the trace of the request, one in its own, and one that fails. */
+/** One tool call in the trace of the HTTP request, one in the trace of its `_meta`, and one that fails. */
 async function callTools(gateway: TestGateway, headers: Headers, own: Headers): Promise<void> {
   const messages = [{ role: 'user', content: `${secrets.prompt}, and more` }]
   const call = (id: number, meta: Headers, name = 'chat') => {

@@ -6,7 +6,7 @@ import {
   type SeededFault,
 } from './seeded-fault.ts'
 
-/** Faults between clients and the tool server's challenge. */
+/** Faults between a client and the MCP endpoint or its challenge. */
 export const challengeFaults: readonly SeededFault[] = [
   {
     wrong: 'http is redirected to https',

@@ -4,15 +4,15 @@ import type { AddressInfo } from 'node:net'
 
 type Answer = { status: number; headers?: Record<string, string>; json?: unknown; page?: string }
 
-/** A gateway as far as strangers see it, with sign-in; closed: it refuses what the real one would. */
+/** A double of a gateway with OAuth sign-in, as clients see it. It refuses everything that the gateway refuses. */
 export type GatewayDouble = {
   url: string
   key: string
-  /** Under which address it believes to be reached, and what it says of itself beyond that. */
+  /** The base URL that it announces, and additional members of its metadata. */
   baseUrl: string
   saysAlso: { server: object; resource: object }
   registered: Map<string, readonly string[]>
-  /** How often a comment comes over a stream. */
+  /** Interval of comments in an event stream. */
   pingMs: number
   stop(): Promise<void>
 }

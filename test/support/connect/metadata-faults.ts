@@ -1,6 +1,6 @@
 import { pageAt, plainAt, rewritten, type SeededFault } from './seeded-fault.ts'
 
-/** Faults of the metadata. */
+/** Faults of the OAuth metadata. */
 export const metadataFaults: readonly SeededFault[] = [
   {
     wrong: 'BASE_URL names another scheme',

@@ -6,7 +6,7 @@ import {
   type SeededFault,
 } from './seeded-fault.ts'
 
-/** Faults of a proxy that changes requests or answers. */
+/** Faults that a proxy causes. */
 export const passageFaults: readonly SeededFault[] = [
   {
     wrong: 'Authorization is stripped',

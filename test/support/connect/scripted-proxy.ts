@@ -14,34 +14,34 @@ const certificate = (part: string) =>
   readFileSync(new URL(`../public-host-${part}-for-tests.pem`, import.meta.url), 'utf8')
 export const certificates = { key: certificate('key'), cert: certificate('certificate') }
 
-/** What a proxy does to what passes; each may be wrong in one way. */
+/** Modifications that a proxy makes. */
 export type Script = {
-  /** Answers by itself; false to pass the request on. */
+  /** Answers a request itself; returns false to forward it. */
   instead?: (request: IncomingMessage, response: ServerResponse) => boolean
-  /** Changes the headers of a request that is passed on. */
+  /** Changes the headers of a forwarded request. */
   request?: (headers: Record<string, unknown>, request: IncomingMessage) => void
-  /** Changes the head of an answer. */
+  /** Changes status and headers of an answer. */
   head?: (
     head: { status: number; headers: Record<string, unknown> },
     request: IncomingMessage,
     sent: string,
   ) => void
-  /** Changes the text of an answer that is no stream. */
+  /** Changes the body of an answer that is no event stream. */
   text?: (body: string, request: IncomingMessage, sent: string) => string
-  /** Holds a stream back, or cuts it after so long. */
+  /** Buffers an event stream, or cuts it after a time. */
   stream?: 'buffered' | { cutAfterMs: number }
 }
 
 export type ScriptedProxy = {
   url: string
-  /** Where it passes requests on to. */
+  /** URL of the server behind the proxy. */
   upstream: string
   script: Script
   requests: { method: string; path: string; headers: IncomingMessage['headers'] }[]
   stop(): Promise<void>
 }
 
-/** A proxy on loopback before a server, with TLS where it is asked for. */
+/** Starts a reverse proxy on loopback, with TLS on request. */
 export async function startScriptedProxy(
   upstream: string,
   { isEncrypted = false } = {},

@@ -1,21 +1,21 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Script } from './scripted-proxy.ts'
 
-/** One thing that is wrong between a client and the gateway, and what the doctor has to call it. */
+/** A fault between a client and the gateway, and the finding that `connect` must report. */
 export type SeededFault = {
   wrong: string
   code: string
-  /** What its sentence says. */
+  /** Expected sentence. */
   says: RegExp
-  /** What its remedy names. */
+  /** Expected remedy. */
   remedy: RegExp
   script?: Script
-  /** What the gateway says of itself, where it differs. */
+  /** Overrides of the gateway's metadata. */
   server?: object
   resource?: object
-  /** The public address that it believes to have; the true one is given. */
+  /** The base URL that the gateway announces, given the correct one. */
   baseUrl?: (url: string) => string
-  /** Whose alone it is, by name; everybody's if undefined. */
+  /** Names of the only clients that the fault affects; undefined for all clients. */
   whom?: readonly string[]
 }
 
@@ -23,7 +23,7 @@ export const onPath = (path: RegExp, change: () => void, { url = '' }: IncomingM
   if (path.test(url)) change()
 }
 
-/** A page where `path` matches. */
+/** Answers with a page where `path` matches. */
 export function pageAt(path: RegExp, status: number): Script {
   return {
     instead: ({ url = '' }, response) => {
@@ -62,7 +62,7 @@ export function withHeader(path: RegExp, name: string, value: string): Script {
   }
 }
 
-/** Changes JSON where `path` matches. */
+/** Changes a JSON body where `path` matches. */
 export function rewritten(path: RegExp, change: (json: Record<string, unknown>) => void): Script {
   return {
     text: (body, { url = '' }) => {
@@ -74,7 +74,7 @@ export function rewritten(path: RegExp, change: (json: Record<string, unknown>) 
   }
 }
 
-/** A refusal of registrations whose body matches. */
+/** Refuses client registrations whose body matches. */
 export function refusing(body: RegExp): Script {
   return {
     head: (head, { url }, sent) => {
@@ -87,7 +87,7 @@ export function refusing(body: RegExp): Script {
   }
 }
 
-/** The whole of a fault as a proxy before a gateway of this address would make it. */
+/** The script that makes a proxy in front of a gateway at `url` cause the fault. */
 export function scriptOf(fault: SeededFault, url: string): Script {
   const { script = {}, server, resource, baseUrl } = fault
   const other = baseUrl?.(url)

@@ -8,7 +8,7 @@ import {
   type SeededFault,
 } from './seeded-fault.ts'
 
-/** Faults that prevent the sign-in. */
+/** Faults that prevent people from signing in. */
 export const signInFaults: readonly SeededFault[] = [
   {
     wrong: 'the advertised registration endpoint is missing',

@@ -4,7 +4,7 @@ import { parseEnv } from 'node:util'
 import { parse } from 'yaml'
 import { projectFolder } from '../folder.ts'
 
-/** What the tests look at of a service. */
+/** Members of a service that the tests read. */
 export type Service = {
   image: string
   command?: string[]
@@ -33,24 +33,24 @@ export type ComposeFile = {
 
 const folder = join(projectFolder, 'deploy')
 
-/** deploy/compose.yaml, with its anchors and with the defaults of its variables. */
+/** Parses deploy/compose.yaml, with anchors resolved and variables at their defaults. */
 export function readComposeFile(): ComposeFile {
   const text = readFileSync(join(folder, 'compose.yaml'), 'utf8')
   const filled = text.replaceAll(/\$\{\w+:-([^}]*)\}/g, '$1')
   return parse(filled, { merge: true }) as ComposeFile
 }
 
-/** The variables of an env file, as its example has them. */
+/** Variables in the example of an env file. */
 export function readExample(name: string): Record<string, string> {
   const text = readFileSync(join(folder, `${name}.example`), 'utf8')
   return parseEnv(text) as Record<string, string>
 }
 
-/** Services in an order in which each comes behind those that it waits for. */
+/** Service names, sorted so that each follows its dependencies. */
 export function startOrder({ services }: ComposeFile): string[] {
   const order: string[] = []
   const add = (name: string, on: readonly string[]): void => {
-    if (on.includes(name)) throw new Error(`${name} waits for itself.`)
+    if (on.includes(name)) throw new Error(`${name} depends on itself.`)
     for (const other of Object.keys(services[name]!.depends_on ?? {})) add(other, [...on, name])
     if (!order.includes(name)) order.push(name)
   }
@@ -58,7 +58,7 @@ export function startOrder({ services }: ComposeFile): string[] {
   return order
 }
 
-/** `45s` and `1m30s` in seconds. */
+/** Converts a duration such as `45s` or `1m30s` to seconds. */
 export function secondsOf(duration: string): number {
   const [, minutes = '0', seconds = '0'] = /^(?:(\d+)m)?(?:(\d+)s)?$/.exec(duration)!
   return Number(minutes) * 60 + Number(seconds)

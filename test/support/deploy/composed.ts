@@ -13,18 +13,18 @@ import { until } from '../until.ts'
 import { readComposeFile, secondsOf, startOrder, type ComposeFile } from './compose-file.ts'
 import { readImage } from './replayed-image.ts'
 
-/** The services of compose.yaml as processes of this machine. */
+/** The services of compose.yaml, run as processes on this machine. */
 export type Composed = {
   gateways: readonly string[]
-  /** The addresses of nginx, and of Caddy before the same gateways. */
+  /** URLs of nginx, and of Caddy in front of the same gateways. */
   urls: { nginx: string; caddy: string }
   /** A key for tests, which both gateways take. */
   key: string
-  /** One that may be used from 127.0.0.2 alone. */
+  /** A test key that works only from 127.0.0.2. */
   nearKey: string
-  /** A service's process at the moment. */
+  /** The current process of a service. */
   gateway(name: string): ServerProcess
-  /** Stops a gateway as Compose would, starts it again and waits until it is healthy. */
+  /** Stops a gateway as Compose does, starts it again and waits until it is healthy. */
   restart(name: string): Promise<{ code: number | null }>
   stop(): Promise<void>
 }
@@ -33,7 +33,7 @@ const deployFolder = join(projectFolder, 'deploy')
 const read = (path: string) => readFileSync(join(deployFolder, path), 'utf8')
 const run = promisify(execFile)
 
-/** Starts what compose.yaml describes, on loopback, below `folder`: commands, variables, files and order are its own. */
+/** Starts the services of compose.yaml below `folder`, on loopback, with the file's commands, variables and order. */
 export async function startComposed(folder: string): Promise<Composed> {
   const file = readComposeFile()
   const image = readImage()
@@ -120,7 +120,7 @@ export async function startComposed(folder: string): Promise<Composed> {
   }
 }
 
-/** The stores of compose.yaml, with its options, and where they are for a gateway. */
+/** Starts the stores of compose.yaml with its options, and returns their URLs as variables of a gateway. */
 async function startStores({ services }: ComposeFile) {
   const variables: Record<string, string> = {}
   const settings = services['postgres']!.command!.flatMap((word, at, words) =>
@@ -138,7 +138,7 @@ async function startStores({ services }: ComposeFile) {
   }
 }
 
-/** nginx.conf as it is mounted, with addresses and folders of this machine. */
+/** nginx.conf with this machine's addresses and folders. */
 export function nginxConfiguration(
   port: number,
   folder: string,
@@ -157,7 +157,7 @@ export function nginxConfiguration(
   )
 }
 
-/** nginx-tls.conf beside what `nginxConfiguration` gives, with the certificate for tests, at another port. */
+/** Writes nginx-tls.conf beside the result of `nginxConfiguration`, with the test certificate and another port. */
 export function writeNginxTls(port: number, folder: string): void {
   const certificates = join(projectFolder, 'test/support/public-host')
   const text = replaced(
@@ -172,7 +172,7 @@ export function writeNginxTls(port: number, folder: string): void {
   writeFileSync(join(folder, 'gateway.d/tls.conf'), text)
 }
 
-/** Caddyfile as it is mounted, with addresses of this machine. */
+/** Caddyfile with this machine's addresses. */
 export function caddyConfiguration(
   port: number,
   addresses: readonly (readonly [string, string])[],
@@ -183,10 +183,10 @@ export function caddyConfiguration(
   ])
 }
 
-/** A text with others for its parts, each of which has to be in it. */
+/** Replaces parts of a text; throws when a part is missing. */
 export function replaced(text: string, ...pairs: (readonly [from: string, to: string])[]): string {
   for (const [from, to] of pairs) {
-    if (!text.includes(from)) throw new Error(`There is no ${from} to be replaced.`)
+    if (!text.includes(from)) throw new Error(`The text does not contain ${from}.`)
     text = text.replaceAll(from, to)
   }
   return text

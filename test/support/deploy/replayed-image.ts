@@ -15,9 +15,9 @@ import { basename, dirname, join } from 'node:path'
 import { DockerfileParser, type Copy, type Env, type JSONInstruction } from 'dockerfile-ast'
 import { projectFolder } from '../folder.ts'
 
-/** What the image's last stage tells of how it is run; paths are those inside the image. */
+/** How the image's last stage is run; paths are those inside the image. */
 export type ReplayedImage = {
-  /** The folder that stands for `/`. */
+  /** The folder that represents `/`. */
   root: string
   workingFolder: string
   variables: Record<string, string>
@@ -37,15 +37,15 @@ const source = join(projectFolder, 'deploy/Dockerfile')
 const nodeImage = '${NODE_IMAGE}'
 
 /**
- * Carries the Dockerfile's instructions out in `folder`, where no container can be built: the same
- * commands and copies, with a folder for the root of each stage. Of the image of Node there is the program
- * that runs this, of the base image nothing.
+ * Executes the Dockerfile's instructions in `folder`, without a container: the same commands and copies, with
+ * a folder as the root of each stage. The Node image is replaced by the running Node binary; the base image
+ * is empty.
  */
 export function replayImage(folder: string): ReplayedImage {
   return replay(folder)
 }
 
-/** What the Dockerfile says of how its image is run; nothing is copied or run. */
+/** Reads from the Dockerfile how its image is run; copies and runs nothing. */
 export function readImage(): ReplayedImage {
   return replay(undefined)
 }
@@ -69,7 +69,7 @@ function replay(folder: string | undefined): ReplayedImage {
       continue
     }
     if (stage === undefined) throw new Error(`${keyword} stands before FROM.`)
-    // The parser gives an instruction the class of its keyword.
+    // The parser's class for an instruction follows from its keyword.
     const json = () => (instruction as JSONInstruction).getJSONStrings().map(unquoted)
     if (keyword === 'WORKDIR') stage.workingFolder = words[0]!
     if (keyword === 'WORKDIR' || keyword === 'RUN' || keyword === 'COPY') {
@@ -109,7 +109,7 @@ function emptyStage(root: string): Stage {
   }
 }
 
-/** What the build takes of the image of Node. */
+/** Copies the parts of the Node image that the build uses. */
 function addNode(root: string): void {
   mkdirSync(join(root, 'usr/local/bin'), { recursive: true })
   cpSync(process.execPath, join(root, 'usr/local/bin/node'), { dereference: true })
@@ -120,14 +120,14 @@ function run({ root, workingFolder }: Stage, command: string): void {
   if (/(^|\s)\//.test(command))
     throw new Error(`A path of the image cannot be replayed: ${command}`)
   if (command === 'npm ci') {
-    // With the packages of development, which the same command has put here.
+    // The project's own node_modules contain the development packages that this command installs.
     symlinkSync(join(projectFolder, 'node_modules'), join(root, workingFolder, 'node_modules'))
     return
   }
   const { PATH, HOME } = process.env
   execFileSync('sh', ['-c', command], {
     cwd: join(root, workingFolder),
-    // Packages come from npm's cache where they are there.
+    // Use npm's cache before the network.
     env: { PATH, HOME, npm_config_prefer_offline: 'true' },
     stdio: 'pipe',
     timeout: runTimeoutMs,
@@ -158,28 +158,28 @@ function copy(stage: Stage, instruction: Copy, words: string[], stages: Map<stri
 
 function copyFile(path: string, target: string): void {
   mkdirSync(dirname(target), { recursive: true })
-  // The stages are on one file system; what is large need not lie there twice.
+  // All stages are on one file system, so files are linked instead of copied.
   if (path.startsWith(projectFolder)) cpSync(path, target)
   else linkSync(path, target)
 }
 
-/** A file that .dockerignore leaves out is not there for a builder. */
+/** Throws for a file that .dockerignore excludes from the build context. */
 function expectInContext(path: string): void {
   const lines = readFileSync(join(projectFolder, '.dockerignore'), 'utf8').split('\n')
   if (!lines.includes(`!${path}`)) throw new Error(`.dockerignore leaves ${path} out.`)
-  if (!existsSync(join(projectFolder, path))) throw new Error(`There is no ${path}.`)
+  if (!existsSync(join(projectFolder, path))) throw new Error(`${path} does not exist.`)
 }
 
 function unquoted(argument: { getJSONValue(): string }): string {
   return argument.getJSONValue()
 }
 
-/** Where a path that the image has is on this machine; other words stay as they are. */
+/** Converts a path inside the image to its path on this machine; returns other words unchanged. */
 export function placed(word: string, { root }: ReplayedImage): string {
   return word.startsWith('/') && existsSync(join(root, word)) ? join(root, word) : word
 }
 
-/** How many bytes the files of a folder have. */
+/** Total size of the files of a folder, in bytes. */
 export function bytesIn(folder: string): number {
   const paths = globSync('**/*', { cwd: folder }).concat(globSync('**/.*', { cwd: folder }))
   return [...new Set(paths)]

@@ -10,7 +10,7 @@ type Body = {
   parameters?: { size?: string; n?: number; seed?: number; watermark?: boolean }
 }
 type Model = {
-  /** The least and most input pictures. */
+  /** Minimum and maximum number of input pictures. */
   images: [number, number]
   picturesMax: number
   size: 'listed' | 'sides' | 'area' | 'none'
@@ -40,7 +40,7 @@ const defaultSizes = {
   none: '1024*1024',
 }
 
-/** Alibaba's DashScope, as far as it makes pictures (docs/vendors.md#model-studio-images). */
+/** A double of the image API of Alibaba's DashScope (docs/vendors.md#model-studio-images). */
 export function startAlibabaDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

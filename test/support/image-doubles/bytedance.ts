@@ -63,7 +63,7 @@ const models: Record<string, Model> = {
   },
 }
 
-/** ByteDance's ModelArk, as far as it makes pictures (docs/vendors.md#modelark-images). */
+/** A double of the image API of ByteDance's ModelArk (docs/vendors.md#modelark-images). */
 export function startBytedanceDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

@@ -2,36 +2,36 @@ import { readFileSync } from 'node:fs'
 import { startUpstream, type ReceivedRequest, type ScriptedAnswer } from '../upstream.ts'
 import { paint, type Painting } from './paint.ts'
 
-/** What a vendor does: refuse what it refuses, else paint. */
+/** Behaviour of a vendor: refuses invalid requests, and paints for valid ones. */
 export type VendorDouble = {
   refusal(request: ReceivedRequest): ScriptedAnswer | undefined
   answer(request: ReceivedRequest, host: PictureHost): AsyncIterable<string> | string
 }
 export type PictureHost = {
-  /** Keeps a picture, and gives its address. */
+  /** Stores a picture, and returns its URL. */
   keep(painting: Painting): string
   base64(painting: Painting): Promise<string>
-  /** How many calls were answered before. */
+  /** Number of earlier calls. */
   serial: number
 }
 
-/** A vendor's server on loopback, as strict as the vendor. */
+/** A vendor's API on loopback that refuses everything that the vendor refuses. */
 export type ImageDouble = {
   url: string
-  /** What it was asked to make. */
+  /** Received calls. */
   calls: ReceivedRequest[]
-  /** The pictures that were fetched from it by address. */
+  /** Requests for pictures by URL. */
   fetches: ReceivedRequest[]
-  /** Plays these instead of its pictures, one a call that it would not refuse; `paint` for none. */
+  /** Answers the next valid calls with these instead of pictures; `paint` keeps the picture. */
   play(...answers: (ScriptedAnswer | 'paint')[]): void
-  /** Plays this instead of every picture that is fetched from now on. */
+  /** Answers requests for pictures by URL with these from now on. */
   playFetches(...answers: (ScriptedAnswer | 'paint')[]): void
-  /** Gives the pictures at addresses of another host. */
+  /** Puts another origin into the URLs of pictures. */
   hostPicturesAt(origin: string | undefined): void
-  /** Waits before it answers the call with this index. */
+  /** Delays answers. */
   delayBy(delayMs: (request: ReceivedRequest) => number): void
   picture(path: string): Painting | undefined
-  /** Behaves well again, and forgets what it was asked. */
+  /** Removes scripted answers, and forgets received calls. */
   reset(): void
   stop(): Promise<void>
 }
@@ -103,20 +103,20 @@ async function* painted(painting: Painting): AsyncIterable<Buffer> {
   yield await paint(painting)
 }
 
-/** An answer in the shape in which a vendor was seen to give it. */
+/** An answer recorded from a vendor. */
 export function fixture(name: string): ScriptedAnswer {
   const file = new URL(`./fixtures/${name}.json`, import.meta.url)
   return JSON.parse(readFileSync(file, 'utf8')) as ScriptedAnswer
 }
 
-/** The members of an object that are not in the list. */
+/** Names of members that are not in the list. */
 export function unknownMembers(value: unknown, known: readonly string[]): string[] {
   return Object.keys(value ?? {}).filter((name) => !known.includes(name))
 }
 
 const magics = { png: '89504e47', jpeg: 'ffd8ff', webp: '52494646' }
 
-/** Whether this is base64 of a picture of this media type, in canonical form. */
+/** Whether a text is canonical base64 of a picture of this media type. */
 export function isPicture(mediaType: string, base64: string): boolean {
   const format = mediaType.replace('image/', '') as PictureName
   const bytes = Buffer.from(base64, 'base64')
@@ -125,7 +125,7 @@ export function isPicture(mediaType: string, base64: string): boolean {
 }
 type PictureName = keyof typeof magics
 
-/** Whether this is a data URL of a picture, as vendors take it. */
+/** Whether a text is a data URL of a picture that vendors accept. */
 export function isPictureUrl(text: unknown): boolean {
   const found = typeof text === 'string' ? /^data:(image\/[a-z]+);base64,(.*)$/.exec(text) : null
   return found !== null && isPicture(found[1]!, found[2]!)

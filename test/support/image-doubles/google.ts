@@ -5,7 +5,7 @@ import type { PictureFormat } from './paint.ts'
 export const googleKey = 'AIza-test-key-of-google-0123456789'
 
 type Part = { text?: string; inlineData?: { mimeType: string; data: string } }
-/** As a correct request has it. */
+/** The body of a valid request. */
 type Body = {
   contents: { role?: string; parts: Part[] }[]
   generationConfig: {
@@ -52,7 +52,7 @@ const models: Record<string, Model> = {
 
 const path = /^\/v1beta\/models\/([\w.-]+):generateContent$/
 
-/** Google's Gemini API, as far as it makes pictures (docs/vendors.md#gemini-images). */
+/** A double of the image API of Google's Gemini (docs/vendors.md#gemini-images). */
 export function startGoogleDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

@@ -44,7 +44,7 @@ const known = [
   'user',
 ]
 
-/** OpenAI, as far as it makes pictures (docs/vendors.md#openai-images). */
+/** A double of OpenAI's image API (docs/vendors.md#openai-images). */
 export function startOpenaiDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

@@ -5,17 +5,17 @@ export type Painting = {
   width: number
   height: number
   format: PictureFormat
-  /** Decides the colour: the same number gives the same bytes. */
+  /** Selects the colour: equal numbers give equal bytes. */
   number: number
 }
 
 const painted = new Map<string, Promise<Buffer>>()
 
-/** A real picture of one colour; as cheap as one can be. */
+/** A picture in one colour, cached. */
 export function paint({ width, height, format, number }: Painting): Promise<Buffer> {
   const key = `${width}x${height} ${format} ${number % 64}`
-  const known = painted.get(key)
-  if (known !== undefined) return known
+  const cached = painted.get(key)
+  if (cached !== undefined) return cached
   const background = colourOf(number)
   const blank = sharp({ create: { width, height, channels: 3, background } })
   const made = blank.toFormat(format, format === 'png' ? { compressionLevel: 1 } : {}).toBuffer()
@@ -23,13 +23,13 @@ export function paint({ width, height, format, number }: Painting): Promise<Buff
   return made
 }
 
-/** The colour of a number, which JPEG and scaling leave as it is. */
+/** Colour for a number, chosen so that JPEG and scaling preserve it. */
 export function colourOf(number: number): { r: number; g: number; b: number } {
   const step = number % 64
   return { r: (step % 4) * 80, g: (Math.floor(step / 4) % 4) * 80, b: Math.floor(step / 16) * 80 }
 }
 
-/** The number behind the colour of a picture. */
+/** The number of a picture, from its colour. */
 export async function numberIn(bytes: Buffer): Promise<number> {
   const { data } = await sharp(bytes)
     .removeAlpha()

@@ -28,7 +28,7 @@ const known = [
   'image_url',
 ]
 
-/** Together, as far as it makes pictures (docs/vendors.md#openai-compatible-endpoints). */
+/** A double of Together's image API (docs/vendors.md#openai-compatible-endpoints). */
 export function startTogetherDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

@@ -23,7 +23,7 @@ const ratios = new Set(
 )
 const known = 'model prompt n aspect_ratio resolution quality response_format user'.split(' ')
 
-/** xAI, as far as it makes pictures (docs/vendors.md#xai-images). */
+/** A double of xAI's image API (docs/vendors.md#xai-images). */
 export function startXaiDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

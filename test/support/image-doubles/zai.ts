@@ -37,7 +37,7 @@ const models: Record<string, Model> = {
   },
 }
 
-/** Z.AI, as far as it makes pictures (docs/vendors.md#zai-images). */
+/** A double of Z.AI's image API (docs/vendors.md#zai-images). */
 export function startZaiDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,

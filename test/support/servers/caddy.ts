@@ -6,7 +6,7 @@ import { startDaemon, type Daemon } from './daemon.ts'
 
 export type TestCaddy = Daemon & { url: string }
 
-/** Starts Caddy with the text of a whole Caddyfile, which has to listen on `port` of 127.0.0.1. */
+/** Starts Caddy with a complete Caddyfile, which must listen on `port` of 127.0.0.1. */
 export async function startCaddy(
   configuration: (place: { port: number }) => string,
 ): Promise<TestCaddy> {

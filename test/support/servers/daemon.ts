@@ -5,26 +5,26 @@ import type { TestProgram } from '../../../scripts/test-servers/programs.ts'
 import { programPath } from '../program-path.ts'
 import { childrenOf } from '../child-processes.ts'
 
-/** A real server on a port of this machine, which ends with this process at the latest. */
+/** A real server on a loopback port. It ends with this process at the latest. */
 export type Daemon = {
-  /** Signals the server's own process: SIGKILL, SIGSTOP, SIGCONT. */
+  /** Sends a signal to the server's own process: SIGKILL, SIGSTOP, SIGCONT. */
   kill(signal: NodeJS.Signals): void
-  /** Signals the processes that it has started as well: of PostgreSQL, those of its connections. */
+  /** Also signals its child processes, such as PostgreSQL's connections. */
   killAll(signal: NodeJS.Signals): void
-  /** Ends it and removes its folder, unless that is kept for a next start. */
+  /** Stops the server, and removes its folder unless it is kept. */
   stop(options?: { keepsFolder?: boolean }): Promise<void>
 }
 
 type Options = {
   program: TestProgram
   words: readonly string[]
-  /** On its output when it takes connections; undefined where `isReady` tells. */
+  /** Output that shows that it accepts connections; undefined with `isReady`. */
   ready?: RegExp
-  /** Asked again and again until it is true. */
+  /** Polled until it returns true. */
   isReady?: () => Promise<boolean>
-  /** The signal that ends it. */
+  /** Signal that stops it. */
   stopSignal: NodeJS.Signals
-  /** Whom it runs as. */
+  /** User that it runs as. */
   user?: { uid: number; gid: number } | undefined
   folder: string
 }
@@ -32,7 +32,7 @@ type Options = {
 const startTimeoutMs = 30_000
 const outputMax = 100_000
 
-/** The server ends when its standard input does, so also when this process is killed; so does its folder. */
+/** A shell script that stops the server and removes its folder when standard input closes, also after a kill. */
 const watched = `
 {
   sh -c 'echo $$ >pid; echo "pid $$"; exec "$@"' sh "$@" </dev/null
@@ -44,7 +44,7 @@ wait
 [ "$last" = keep ] || rm -rf "$PWD"
 `
 
-/** Starts a server; rejects with its output when it ends, or is not ready in time. */
+/** Starts a server; rejects with its output when it ends or is not ready in time. */
 export async function startDaemon(options: Options): Promise<Daemon> {
   const { program, words, ready, isReady, stopSignal, user = {}, folder } = options
   const signal = stopSignal.replace(/^SIG/, '')
@@ -70,13 +70,13 @@ export async function startDaemon(options: Options): Promise<Daemon> {
     await sleep(10)
   }
   const pid = Number(/^pid (\d+)$/m.exec(output)?.[1])
-  // A test process that has nothing else to do may end.
+  // Does not keep the test process running.
   child.unref()
   for (const pipe of [child.stdin, child.stdout, child.stderr]) unref(pipe)
   return {
     kill: (name) => void process.kill(pid, name),
     killAll: (name) => {
-      // Itself first: it then starts no further one.
+      // The parent first, so that it starts no further child.
       process.kill(pid, name)
       for (const child of childrenOf(pid)) sendSignal(child, name)
     },
@@ -88,7 +88,7 @@ export async function startDaemon(options: Options): Promise<Daemon> {
   }
 }
 
-/** To a process that may have ended since it was listed. */
+/** Sends a signal to a process that may have ended since it was listed. */
 function sendSignal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name)
@@ -97,7 +97,7 @@ function sendSignal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** Pipes of child processes are sockets, whose types do not tell. */
+/** Pipes of child processes are sockets, although their types do not say so. */
 function unref(pipe: unknown): void {
   ;(pipe as { unref(): void }).unref()
 }

@@ -8,8 +8,8 @@ import { startDaemon, type Daemon } from './daemon.ts'
 export type TestNginx = Daemon & { url: string; port: number }
 
 /**
- * Starts nginx with the text of a whole configuration, which may write its files below `folder` and has
- * to listen on `port` of 127.0.0.1.
+ * Starts nginx with a complete configuration, which may write below `folder` and must listen on `port` of
+ * 127.0.0.1.
  */
 export async function startNginx(
   configuration: (place: { port: number; folder: string }) => string,

@@ -10,10 +10,10 @@ import { pathOf } from '../../../scripts/test-servers/programs.ts'
 import { programPath } from '../program-path.ts'
 import { startDaemon, type Daemon } from './daemon.ts'
 
-/** A throw-away PostgreSQL. */
+/** A temporary PostgreSQL server. */
 export type TestPostgres = Daemon & {
   port: number
-  /** The address of a new database, which is empty or a copy of another one. */
+  /** Creates a database, empty or copied from a template, and returns its URL. */
   createDatabase(options?: { template?: string }): Promise<string>
   /** Starts it again after it was killed, with the same data and port. */
   restart(): Promise<void>
@@ -21,7 +21,7 @@ export type TestPostgres = Daemon & {
 
 const superuser = 'gateway'
 
-/** Starts a PostgreSQL of its own; `settings` are those of postgresql.conf, `files` are beside it. */
+/** Starts a PostgreSQL server; `settings` are lines of postgresql.conf, `files` are written beside it. */
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
   files: Readonly<Record<string, string>> = {},
@@ -79,7 +79,7 @@ export async function startPostgres(
   }
 }
 
-/** The processes of connections outlive a killed server for a moment, and keep the next one out. */
+/** Retries the start: connections of a killed server run on for a moment, and block a new one. */
 async function startAgain(start: () => Promise<Daemon>): Promise<Daemon> {
   for (let left = 50; ; left--) {
     try {
@@ -93,13 +93,13 @@ async function startAgain(start: () => Promise<Daemon>): Promise<Daemon> {
 
 let shared: Promise<TestPostgres> | undefined
 
-/** The PostgreSQL of this process, for specs that need a database and do no harm to the server. */
+/** PostgreSQL of this test process, for specs that need a database and do not disturb the server. */
 export function sharedPostgres(): Promise<TestPostgres> {
   shared ??= startPostgres()
   return shared
 }
 
-/** PostgreSQL refuses to run as root; its package has made a user. */
+/** The user that PostgreSQL's package creates: PostgreSQL refuses to run as root. */
 function unprivileged(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (kind: '-u' | '-g') =>

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { freePort } from '../../../scripts/free-port.ts'
 import { startDaemon, type Daemon } from './daemon.ts'
 
-/** A throw-away Redis, empty at each start. */
+/** A temporary Redis server, empty at each start. */
 export type TestRedis = Daemon & {
   url: string
   /** Starts it again after it was killed, on the same port. */
@@ -13,13 +13,13 @@ export type TestRedis = Daemon & {
 
 let shared: Promise<TestRedis> | undefined
 
-/** The Redis of this test process, for specs that do it no harm. */
+/** Redis of this test process, for specs that do not disturb it. */
 export function sharedRedis(): Promise<TestRedis> {
   shared ??= startRedis()
   return shared
 }
 
-/** Starts a Redis of its own, in some 20 ms; `words` are further options of its command line. */
+/** Starts a Redis server, in about 20 ms; `words` are additional command line options. */
 export async function startRedis(words: readonly string[] = []): Promise<TestRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-redis-'))
   const port = await freePort()

@@ -10,17 +10,17 @@ import { modelOf } from './route.ts'
 
 type Members = Record<string, unknown>
 
-/** What becomes of a request to a model: what is sent, and what the caller is told. */
-export type Told = {
+/** A chat request after preparation: the vendor's request, and the warnings and problems for the caller. */
+export type PreparedChat = {
   asked: Members
   sent: Members
   warnings: readonly Warning[]
   problems: readonly Problem[]
 }
 
-/** Takes a request the way of a call, up to the vendor's wire. */
-export function tell(model: string, request: Members): Told {
-  // Cases are what clients send, the contract's shape or not.
+/** Prepares a request as a call does, up to the vendor's format. */
+export function prepareChat(model: string, request: Members): PreparedChat {
+  // Cases are requests of real clients, which may violate the contract.
   const whole = structuredClone({ model, ...request }) as unknown as ChatRequest
   const asked = withoutEmpty(whole)
   const refused = refusalOf(asked)
@@ -46,9 +46,9 @@ function refusalOf(request: ChatRequest): Problem[] {
   }
 }
 
-/** Members that only our own sequence reads, or that do not change what a model does. */
+/** Members that only the gateway reads, or that do not affect the model. */
 const ours = new Set(['model', 'models', 'messages', 'stream', 'stream_options', 'cache_control'])
-/** The same under another name. */
+/** Members with another name at vendors. */
 const names: Readonly<Record<string, string>> = {
   user: 'user_id',
   seed: 'random_seed',
@@ -56,18 +56,18 @@ const names: Readonly<Record<string, string>> = {
   max_completion_tokens: 'max_tokens',
 }
 
-/** The paths of what was asked, is not sent, and was not told either. */
-export function lostIn({ asked, sent, warnings, problems }: Told): string[] {
-  const told = [...warnings, ...problems].map(({ param }) => param)
+/** Paths of requested members that are neither sent nor reported to the caller. */
+export function lostFields({ asked, sent, warnings, problems }: PreparedChat): string[] {
+  const reported = [...warnings, ...problems].map(({ param }) => param)
   const isTold = (path: string) =>
-    told.some(
+    reported.some(
       (param) => path === param || path.startsWith(`${param}.`) || path.startsWith(`${param}[`),
     )
   const fields = Object.entries(asked).filter(([field, value]) => {
     if (ours.has(field) || isIdle(field, value) || isTold(field)) return false
-    if (told.some((param) => param.startsWith(field))) return false
-    // What the choice leaves of the tools, and what is told of the functions that it is about.
-    if (told.includes({ tools: 'tool_choice', function_call: 'functions' }[field] ?? ''))
+    if (reported.some((param) => param.startsWith(field))) return false
+    // A tool choice reports removed tools, and legacy functions are reported together.
+    if (reported.includes({ tools: 'tool_choice', function_call: 'functions' }[field] ?? ''))
       return false
     if (isDeepStrictEqual(sent[field], value)) return false
     if (isDeepStrictEqual(sent[names[field] ?? ''], value)) return false
@@ -80,7 +80,7 @@ export function lostIn({ asked, sent, warnings, problems }: Told): string[] {
   return [...fields.map(([field]) => field), ...leaves.map(([path]) => path)]
 }
 
-/** Whether a field is sent in other words that mean the same. */
+/** Whether a field is sent in an equivalent form. */
 function isSame(field: string, value: unknown, sent: Members): boolean {
   const { thinking, enable_thinking: enabled, logprobs } = sent
   switch (field) {
@@ -96,7 +96,7 @@ function isSame(field: string, value: unknown, sent: Members): boolean {
     case 'top_logprobs':
       return typeof logprobs === 'number' && logprobs > 0
     case 'response_format':
-      // Any JSON is what a schema without a schema asks for.
+      // A schema format without a schema means any JSON.
       return JSON.stringify(sent['response_format']) === '{"type":"json_object"}'
     case 'tools':
       return isDeepStrictEqual(toolsOf(sent['tools']), toolsOf(value))
@@ -105,7 +105,7 @@ function isSame(field: string, value: unknown, sent: Members): boolean {
   }
 }
 
-/** Tools without what says nothing, or marks what may be kept. */
+/** Tools without empty members and cache marks. */
 function toolsOf(value: unknown): unknown {
   if (!Array.isArray(value)) return value
   return (value as { cache_control?: unknown; function: Members }[]).map((tool) => {
@@ -123,7 +123,7 @@ function reasons({ model }: Members): boolean {
   )
 }
 
-/** Members that have another form at each vendor, that only answers have, or that only mark. */
+/** Members whose form differs between vendors, that only answers have, or that only mark. */
 const silent = new Set(
   'role type id tool_call_id reasoning_content annotations parsed extra_content cache_control'.split(
     ' ',
@@ -136,7 +136,7 @@ function leavesOf(value: unknown, path: string): [string, unknown][] {
   }
   const { content } = value as { content?: string | unknown[] | null }
   return Object.entries(value).flatMap(([name, inner]) => {
-    // Of an answer that says something and refuses too, the words are what was said.
+    // An answer with text and refusal counts as its text.
     if (silent.has(name) || (name === 'refusal' && content?.length)) return []
     return leavesOf(inner, Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`)
   })
