@@ -13,7 +13,7 @@ import {
 
 type Parameter = components['schemas']['ModelParameter']
 
-/** What the vendors know of parameters. */
+/** How the vendors treat request parameters. */
 type ParameterRules = {
   imageConfigOf(providerId: string): ImageConfigSchema
   /** Translates a chat request for a route: warnings of dropped parameters, and problems. */

@@ -133,17 +133,17 @@ function snapshotOf({ row, undescribed }: Model, upstreamModel: string, isListed
   return { row: dated, prices: readPrices(dated), undescribed }
 }
 
-/** How much longer or shorter a name may be; `nearName` takes as many slips. */
+/** Maximum difference in length; `nearName` allows as many typing errors. */
 const lettersMax = 3
 
-/** The name that is probably meant by one that no model has; undefined if none is near. */
+/** The existing name that is closest to an unknown one; undefined if none is close. */
 export function nearModel(asked: string, models: readonly Model[]): string | undefined {
   const plain = asked.trim().toLowerCase()
   const names = models
     .flatMap(({ row: { id, aliases = [] } }) => [id, id.slice(id.indexOf('/') + 1), ...aliases])
     .filter((name) => Math.abs(name.length - plain.length) <= lettersMax)
   const digits = digitsOf(plain)
-  // Of two versions neither is a slip for the other, so letters are doubted before digits.
+  // Names of the same version come first: letters are mistyped more often than digits.
   const sameVersion = names.filter((name) => digitsOf(name) === digits)
   return nearName(plain, sameVersion) ?? nearName(plain, names)
 }

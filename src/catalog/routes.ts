@@ -180,11 +180,11 @@ type KeyModels = {
 }
 
 /**
- * Judges by the id of the model, by whatever name it is asked for and listed; `idOf` gives the id of
- * a name, or the name itself.
+ * Compares model ids, so requests and the key's list may use any name of a model. `idOf` returns
+ * the id of a name, or the name itself if it is unknown.
  */
 function createKeyModels(idOf: (name: string) => string): KeyModels {
-  // A list lives as long as its caller.
+  // The ids of a key's list are cached as long as the caller object lives.
   const known = new WeakMap<readonly string[], ReadonlySet<string>>()
   const idsOf = (models: readonly string[]) => {
     let ids = known.get(models)

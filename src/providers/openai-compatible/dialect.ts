@@ -149,7 +149,7 @@ export type ImageDialect = {
   edits?: { path: string; inputs: (sources: readonly ImageSource[]) => object }
   /** Whether an item is a placeholder for a picture that the vendor refused as unsafe. */
   isRefused?: (item: ImageItem) => boolean
-  /** The header in which it takes an idempotency key. */
+  /** The header that carries an idempotency key. */
   idempotencyHeader?: string
   /** The abilities of models that the catalog does not list. */
   unlisted?: DescribedImages

@@ -126,11 +126,11 @@ type TokenOdds = Odds & { top_logprobs: Odds[] }
 const others = [' the', ' a', ' and', ' of', ' to', ' in', ' it', ' that', ' is', ' was']
 const otherStep = 0.7
 
-/** Made-up log probabilities of the tokens, always the same, with `top` alternatives for each. */
+/** Deterministic fake log probabilities of tokens, with `top` alternatives for each. */
 function tokenOdds(tokens: readonly string[], top: number): TokenOdds[] {
   return tokens.map((token, index) => {
     const chance = hash('sha256', `${index}${token}`, 'buffer').readUInt16BE() / 65_536
-    // From certain to one in three, so that the said token is always the likeliest.
+    // Between 1 and 1/3, so that the chosen token is always the most likely.
     const logprob = round(-1.1 * chance * chance)
     const rest = others
       .filter((other) => other !== token)

@@ -2,7 +2,7 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Target, Warning } from '../../core/model.ts'
 import { functionsOnly } from '../wire/function-tools.ts'
 
-/** What the sandbox has to know of the model that it plays. */
+/** The properties of the simulated model that the sandbox needs. */
 type Played = {
   contextWindow?: number
   reasons: boolean

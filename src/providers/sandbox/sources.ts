@@ -1,7 +1,7 @@
 import type { PictureSize } from './scene/svg.ts'
 
 type Frame = PictureSize & { left: number; top: number }
-/** An input picture at its place, as pixels. */
+/** An input picture as pixels, with its position. */
 type SourceLayer = {
   input: Buffer
   raw: { width: number; height: number; channels: 4 }

@@ -3,7 +3,7 @@ import { ProviderFailure } from '../../core/failure.ts'
 import { noMemory } from '../transport/drawing.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 
-/** An answer as the events that it is made of; it rests until somebody listens. */
+/** An answer as its events; paused until `listen` is called. */
 type EventSource = {
   answer: OpenAnswer
   /** Passes whole events; several that arrived together are passed at once. */
@@ -204,7 +204,7 @@ const lineFeed = 0x0a
 const carriageReturn = 0x0d
 const emptyLine = Buffer.from('\n\n')
 
-/** Where the last whole event ends: after an empty line. */
+/** The end of the last whole event: after an empty line. */
 function endOfEvents(bytes: Buffer): number {
   const at = bytes.lastIndexOf(emptyLine)
   return at < 0 ? 0 : at + emptyLine.length

@@ -50,7 +50,7 @@ export type Time = keyof typeof timeWords
 
 export type Thing = { name: ThingName; colour: string | undefined; count: number }
 
-/** What a prompt asks for. */
+/** The elements of a prompt. */
 type Idea = {
   things: Thing[]
   places: Set<PlaceName>
