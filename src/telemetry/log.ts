@@ -1,13 +1,5 @@
 import { fstatSync } from 'node:fs'
 import { pino, type DestinationStream, type Logger } from 'pino'
-import {
-  readTraceContext,
-  traceHeaders,
-  type Trace,
-  type TraceCarrier,
-  type TracedTry,
-  type Tracing,
-} from '../core/trace.ts'
 
 export type Log = Logger & {
   /**
@@ -140,19 +132,4 @@ function regularFile(): Sink {
   // A full disk is no reason to stop.
   file.on('error', () => undefined)
   return file
-}
-
-/** Passes the traces of callers on to vendors as they are, and tells of nothing else. */
-export const passingOn: Tracing = {
-  request: passedOn,
-  tool: (_name, meta, around) => passedOn(meta) ?? around,
-}
-
-function passedOn(carrier: TraceCarrier): Trace | undefined {
-  // Of most requests this is all.
-  if (carrier.traceparent === undefined) return undefined
-  const context = readTraceContext(carrier)
-  if (context === undefined) return undefined
-  const traced: TracedTry = { headers: traceHeaders(context), ended: () => undefined }
-  return { tryBegins: () => traced }
 }

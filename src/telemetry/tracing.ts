@@ -1,6 +1,13 @@
-import type { Tracing } from '../core/trace.ts'
+import {
+  readTraceContext,
+  traceHeaders,
+  type Trace,
+  type TraceCarrier,
+  type TracedTry,
+  type Tracing,
+} from '../core/trace.ts'
 import type { Events } from './events.ts'
-import { type Log, passingOn } from './log.ts'
+import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import type { MetricFamily } from './open-telemetry/bridge.ts'
 import type { OpenTelemetrySettings } from './open-telemetry/start.ts'
@@ -63,4 +70,18 @@ export async function startTracing({
       exported: events.exported,
     },
   })
+}
+
+/** Passes `traceparent` of callers on to vendors unchanged, without spans of its own. */
+const passingOn: Tracing = {
+  request: passedOn,
+  tool: (_name, meta, around) => passedOn(meta) ?? around,
+}
+
+function passedOn(carrier: TraceCarrier): Trace | undefined {
+  if (carrier.traceparent === undefined) return undefined
+  const context = readTraceContext(carrier)
+  if (context === undefined) return undefined
+  const traced: TracedTry = { headers: traceHeaders(context), ended: () => undefined }
+  return { tryBegins: () => traced }
 }
