@@ -1,8 +1,7 @@
 import type { Usage } from '../../core/money/price.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { membersOf, type Members } from '../wire/any-json.ts'
-import { servedTier } from '../wire/served-tier.ts'
-import { usageOf, type TokensMax } from '../wire/token-count.ts'
+import { servedTier, usageOf, type TokensMax } from '../wire/token-count.ts'
 
 /** Anthropic's token counts, not validated; the last event of a stream repeats some of them. */
 export type WireUsage = Members

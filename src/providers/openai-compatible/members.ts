@@ -1,7 +1,7 @@
 import { ProviderFailure } from '../../core/failure.ts'
 import { isMembers, type Members } from '../wire/any-json.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { openAiTier } from '../wire/served-tier.ts'
+import { openAiTier } from '../wire/token-count.ts'
 import { randomBytes } from 'node:crypto'
 import type { ChunkIdentity } from '../../core/chat/chat.ts'
 

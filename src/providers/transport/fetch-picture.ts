@@ -5,7 +5,7 @@ import type { Picture } from '../../core/image/image.ts'
 import { readPicture } from '../../core/image/picture.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Dispatch } from './dispatch.ts'
-import { noMemory } from './drawing.ts'
+import { noMemory } from './answer-memory.ts'
 import { receive, type PieceReader } from './upstream.ts'
 
 /** Downloads from an untrusted URL; rejects if its address is not public. */

@@ -4,10 +4,15 @@ import { ProviderFailure } from '../../core/failure.ts'
 import type { TraceHeaders } from '../../core/trace.ts'
 import { connectionFailure, enough, readFailure, tooLarge } from './answer-failure.ts'
 import type { Coalescing } from './coalescing.ts'
-import { inTrace, type Dispatch, type UpstreamHead, type UpstreamRequest } from './dispatch.ts'
-import { drawOn, noMemory } from './drawing.ts'
+import {
+  inTrace,
+  type Dispatch,
+  type UpstreamHead,
+  type UpstreamRequest,
+  linkSignal,
+} from './dispatch.ts'
+import { reserveAnswerMemory, noMemory } from './answer-memory.ts'
 import { checkJsonBounds } from './json-bounds.ts'
-import { linkSignal } from './link-signal.ts'
 
 export type { UpstreamHead } from './dispatch.ts'
 /** Copies in memory of an answer that is parsed and printed again: bytes, value and text. */
@@ -50,7 +55,7 @@ export function receive<T>(
     let lastWait: NodeJS.Timeout | undefined
     let wasSent = false
     const link = linkSignal(signal)
-    const memory = drawOn({ hold, copies, control: link.control, abort: link.abort })
+    const memory = reserveAnswerMemory({ hold, copies, control: link.control, abort: link.abort })
     const clear = () => {
       link.clear()
       clearTimeout(lastWait)

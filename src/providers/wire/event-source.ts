@@ -1,6 +1,6 @@
 import type { EventSink } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
-import { noMemory } from '../transport/drawing.ts'
+import { noMemory } from '../transport/answer-memory.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
 
 /** An answer as its events; paused until `listen` is called. */

@@ -1,5 +1,6 @@
 import type { Target } from '../../core/model.ts'
 import type { Usage } from '../../core/money/price.ts'
+import type { VendorTexts } from '../transport/vendor-texts.ts'
 
 /** The maximum token counts of a call; larger counts are an error of the vendor. */
 export type TokensMax = { input: number; output: number }
@@ -90,4 +91,32 @@ function sumOf(values: readonly unknown[], most: number): number | undefined {
 
 function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null
+}
+
+/** Names of the default service tier. */
+const ordinaryTiers: ReadonlySet<unknown> = new Set(['default', 'standard', 'on_demand'])
+
+/** The service tier of an answer in the vendor's term; empty for the default tier. */
+export function servedTier(tier: unknown, texts: VendorTexts): Pick<Usage, 'serviceTier'> {
+  const name = texts.name(tier, tierCharactersMax)
+  return name === undefined || ordinaryTiers.has(name) ? {} : { serviceTier: name }
+}
+
+const tierCharactersMax = 40
+
+/** The tiers of OpenAI's answers. */
+const openAiTiers: ReadonlySet<unknown> = new Set([
+  'auto',
+  'default',
+  'flex',
+  'scale',
+  'priority',
+  'fast',
+  null,
+])
+
+/** OpenAI's name of the tier; undefined if OpenAI has no such tier. */
+export function openAiTier(tier: unknown): unknown {
+  if (ordinaryTiers.has(tier)) return 'default'
+  return openAiTiers.has(tier) ? tier : undefined
 }

@@ -14,7 +14,7 @@ type Options = {
 }
 
 /** Memory for an answer, reserved before its bytes are read; without memory reading pauses. */
-export type Drawing = {
+export type AnswerMemory = {
   /** Call with the head: reserves the announced length, up to `bytesMax`. */
   announce(head: Pick<UpstreamHead, 'headers'>, bytesMax: number): void
   /** Call with the total of received bytes. */
@@ -26,7 +26,7 @@ export type Drawing = {
 }
 
 /** Reserves memory within the call's limit (docs/behaviour.md#memory). */
-export function drawOn({ hold, copies, control, abort }: Options): Drawing {
+export function reserveAnswerMemory({ hold, copies, control, abort }: Options): AnswerMemory {
   let drawn = 0
   let here = 0
   let asked = 0
