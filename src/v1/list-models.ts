@@ -17,6 +17,6 @@ export function listModels({ catalog, routes }: Options): Operation<'listModels'
     }
     const { models } = catalog.list(filter, (model) => routes.usable(model, caller))
     const json: Schemas['ModelList'] = { object: 'list', data: models.map(toModel) }
-    return { status: 200, json }
+    return { status: 200, json, mayBeCoded: true }
   }
 }
