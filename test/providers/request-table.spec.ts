@@ -100,7 +100,9 @@ describe('the table of chat requests', () => {
     const ids = new Set(Object.values(columns).map((model) => modelOf(model).row.provider))
     expect(vendors.map(({ id }) => id).filter((id) => !ids.has(id))).to.deep.equal([])
     const { package: name, version, date } = source
-    expect(readFileSync(page, 'utf8')).to.contain(`\`${name}\` ${version}, ${date}`)
+    expect(readFileSync(page, 'utf8').replaceAll('\n', ' ')).to.contain(
+      `\`${name}\` ${version} (${date})`,
+    )
   })
 
   describe('with a strict caller', () => {
