@@ -14,26 +14,26 @@ import { newId } from './id.ts'
 import { timeText } from './key-form.ts'
 import { isInName, listPage } from './list-page.ts'
 import { roleIn } from './memberships.ts'
-import { scopesLeft } from './role.ts'
+import { remainingScopes } from './role.ts'
 
 type Schemas = components['schemas']
 type Account = Schemas['Account']
 
 export type Accounts = {
-  /** The account of those who run the gateway; `created` says that there was none before. */
+  /** The operators' account, which is created on the first start; `created` reports whether it was. */
   first(): Promise<{ id: string; created: boolean }>
   /**
-   * The key as it administers now, for its account or another one: whoever operates the gateway may for
-   * any. Throws `not_found`, also where there is such an account.
+   * The caller with the scopes that its key has now, acting for an account. Operators may act for any
+   * account. Throws `not_found` for a missing account, and for accounts of others.
    */
   actFor(caller: Caller, accountId: string): Promise<Caller>
-  /** All accounts for an operator, else their own; `search` is a part of a name, or an id. */
+  /** All accounts for an operator, otherwise the caller's own; `search` is an id or part of a name. */
   list(by: Administrator, page: PageRequest, search?: string): Promise<Page<Account>>
-  /** Throws `not_found` for what is not there, or not theirs; `update` too. */
+  /** Throws `not_found` for a missing account and for accounts of others; so does `update`. */
   retrieve(by: Administrator, id: string): Promise<Account>
-  /** Throws `insufficient_scope` unless an operator asks. */
+  /** Throws `insufficient_scope` unless the caller is an operator. */
   create(by: Administrator, asked: Schemas['NewAccount']): Promise<Account>
-  /** Throws `insufficient_scope` for limits and a budget, unless an operator asks. */
+  /** Throws `insufficient_scope` when a caller who is not an operator changes limits or the budget. */
   update(by: Administrator, id: string, change: Schemas['AccountChange']): Promise<Account>
 }
 
@@ -53,25 +53,25 @@ export function createAccounts(options: Options): Accounts {
   }
   const form = async (row: AccountsTable) => (await forms([row]))[0]!
   return {
-    // In a transaction: two processes at their first start must agree on one account.
+    // The transaction makes two processes that start for the first time agree on one account.
     first: () =>
       db.transaction().execute(async (transaction) => {
-        const known = await transaction
+        const existing = await transaction
           .selectFrom('accounts')
           .select('id')
-          // The clock may have been set back since.
+          // The oldest account need not be the operators': the clock may have been set back.
           .orderBy('is_operator', 'desc')
           .orderBy('created_at')
           .limit(1)
           .executeTakeFirst()
-        if (known !== undefined) return { id: known.id, created: false }
+        if (existing !== undefined) return { id: existing.id, created: false }
         const id = newId('acc')
         const row = { id, name: 'default', created_at: clock(), is_operator: 1, ...noAllowance }
         await transaction.insertInto('accounts').values(row).execute()
         return { id, created: true }
       }),
     actFor: async (caller, accountId) => {
-      const now = await asMakerMay(db, caller)
+      const now = await withCurrentScopes(db, caller)
       if (accountId === caller.accountId) return now
       const mayAct = now.isOperator && now.scopes.includes('admin')
       if (!mayAct) throw noAccount('account_id')
@@ -79,8 +79,8 @@ export function createAccounts(options: Options): Accounts {
       return { ...now, accountId }
     },
     list: async (by, page, search) => {
-      const tell = (row: AccountsTable) => row
-      const rows = await listPage(select(db, by, search), page, { time: 'created_at', tell })
+      const toItem = (row: AccountsTable) => row
+      const rows = await listPage(select(db, by, search), page, { time: 'created_at', toItem })
       return { ...rows, data: await forms(rows.data) }
     },
     retrieve: async (by, id) => {
@@ -123,11 +123,11 @@ async function find(db: Kysely<Tables>, id: string, param = 'id'): Promise<Accou
   return row
 }
 
-/** Read for each act, on every replica: a key administers as long as the person who made it may. */
-async function asMakerMay(db: Kysely<Tables>, caller: Caller): Promise<Caller> {
-  const { makerId, accountId, scopes } = caller
-  if (makerId === undefined) return caller
-  const left = scopesLeft(scopes, await roleIn(db, makerId, accountId))
+/** Reads the database for each change, so that a key stops administering when its creator may no more. */
+async function withCurrentScopes(db: Kysely<Tables>, caller: Caller): Promise<Caller> {
+  const { creatorId, accountId, scopes } = caller
+  if (creatorId === undefined) return caller
+  const left = remainingScopes(scopes, await roleIn(db, creatorId, accountId))
   return left.length === scopes.length ? caller : { ...caller, scopes: left, isOperator: false }
 }
 
@@ -136,11 +136,11 @@ function assertTheirs({ accountId, isOperator }: Administrator, id: string): voi
 }
 
 function forOperators(param: string): GatewayError {
-  const text = `'${param}' of an account is changed by those who run the gateway: ask them, or use an admin key of the first account.`
+  const text = `Only operators of the gateway may change '${param}' of an account. Ask an operator, or use an admin key of the first account.`
   return new GatewayError('insufficient_scope', text, { param })
 }
 
-/** There is none, or none that the caller may know of. */
+/** The same error for a missing account and for one that the caller may not see. */
 function noAccount(param: string): GatewayError {
   const text = 'There is no such account. GET /api/accounts lists yours.'
   return new GatewayError('not_found', text, { param })

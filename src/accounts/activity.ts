@@ -16,10 +16,9 @@ type Options = {
   clock: () => number
 }
 
-/** What accounts have, and what they have done since the UTC month began, in their order. */
+/** Members, keys, calls and costs of accounts in this UTC month, in the order of the accounts. */
 export type ActivitiesOf = (accounts: readonly Account[]) => Promise<Activity[]>
 
-/** Reads the activity of accounts from the rows of the store. */
 export function createActivities({ reader: { db }, clock }: Options): ActivitiesOf {
   return async (accounts) => {
     const now = clock()
@@ -48,7 +47,7 @@ function monthOf(now: number): number {
 
 type Sums = { account_id: string; calls: number; failed_calls: number; cost: string }
 
-/** The sums of the hours; a cost is digits, since it may be larger than a number holds exactly. */
+/** Sums of `usage_hours`. A cost is decimal text, since it may exceed Number.MAX_SAFE_INTEGER. */
 async function callsOf(
   db: Kysely<Tables>,
   ids: readonly string[],
@@ -76,7 +75,7 @@ async function membersOf(db: Kysely<Tables>, ids: readonly string[]) {
   return countsOf(rows)
 }
 
-/** The API keys that work. */
+/** Counts active API keys. */
 async function keysOf(db: Kysely<Tables>, ids: readonly string[], now: number) {
   const rows = await inState(db.selectFrom('api_keys'), 'active', now)
     .select((one) => ['account_id', one.fn.countAll<number>().as('count')] as const)

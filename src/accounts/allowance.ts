@@ -15,7 +15,7 @@ export const noAllowance: AllowanceColumns = {
   budget_period: null,
 }
 
-/** What the row of an account or key allows. */
+/** The limits and the budget in the row of an account or key. */
 export function allowanceOf(row: AccountsTable | ApiKeysTable): Allowance {
   const { budget_nano_usd: nano, budget_period: period } = row
   return {
@@ -30,7 +30,7 @@ export function allowanceOf(row: AccountsTable | ApiKeysTable): Allowance {
   }
 }
 
-/** What an owner without limits of its own may use. */
+/** The allowance of an owner without limits or budget. */
 export function unlimited(ownerId: string): Allowance {
   const limits = {
     requestsPerMinute: null,
@@ -41,12 +41,12 @@ export function unlimited(ownerId: string): Allowance {
   return { ownerId, limits, budget: null }
 }
 
-/** The id under which what a key uses and spends is counted: several keys may share one. */
+/** The id that a key's requests and costs are counted under; several keys may share one. */
 export function countedAs({ id, counts_with: first }: ApiKeysTable): string {
   return first ?? id
 }
 
-/** The columns that set limits and a budget; what is left out has none. */
+/** The columns that set limits and a budget; omitted members are omitted from the columns too. */
 export function allowanceColumns({
   limits = {},
   budget,

@@ -10,7 +10,7 @@ export function createKey(mode: Mode): string {
   return createSecret(mode)
 }
 
-/** The secret of a client, which is no key: `mag_secret_`, and the rest as in a key. */
+/** A client secret: `mag_secret_`, then random bits and a checksum as in a key. */
 export function createClientSecret(): string {
   return createSecret('secret')
 }
@@ -20,22 +20,22 @@ function createSecret(kind: Mode | 'secret'): string {
   return body + checksum(body)
 }
 
-/** A token for a cookie or a one-time link: 256 random bits in base64url; `digestOf` it is stored. */
+/** A token for a cookie or a one-time link: 256 random bits in base64url. Only its digest is stored. */
 export function createToken(): string {
   return randomBytes(secretBytes).toString('base64url')
 }
 
-/** Whether a text has the form and checksum of a key; others need no look-up. */
+/** Whether a text has the form and checksum of a key; any other text needs no look-up. */
 export function isWellFormedKey(text: string): boolean {
   return shape.test(text) && text.slice(-6) === checksum(text.slice(0, -6))
 }
 
-/** What is stored of a key: its SHA-256. A random key of 256 bits needs no slower hash. */
+/** The stored digest of a key: SHA-256, since a random key of 256 bits needs no slower hash. */
 export function digestOf(key: string): string {
   return hash('sha256', key, 'base64url')
 }
 
-/** Prefix and last characters of the checksum, by which people recognise a key. */
+/** Prefix and last four characters, by which people recognise a key. */
 export function hintOf(key: string): string {
   return `${key.slice(0, key.indexOf('_', 4) + 1)}…${key.slice(-4)}`
 }

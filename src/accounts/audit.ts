@@ -10,7 +10,7 @@ import { listPage } from './list-page.ts'
 type Schemas = components['schemas']
 type AuditEvent = Schemas['AuditEvent']
 
-/** The gateway's own commands, which may do everything. */
+/** The actor of commands on the gateway's machine, which may do everything. */
 export const commandLine: Administrator = {
   id: 'command_line',
   address: null,
@@ -19,10 +19,10 @@ export const commandLine: Administrator = {
   isOperator: true,
 }
 
-/** The process itself, which acts on a signal. */
+/** The actor of changes that a signal to the process causes. */
 export const signalActor: Actor = { id: 'signal', address: null }
 
-/** What was done. The values hold no secret. */
+/** One change. The values before and after contain no secret. */
 type Act = Pick<AuditEvent, 'account_id' | 'action' | 'target'> & {
   before?: object
   after?: object
@@ -35,16 +35,16 @@ type Filter = {
   by?: string | undefined
 }
 
-/** With the names that ids have now. */
+/** An event with the current names of its actor and target. */
 type NamedRow = AuditEventsTable & { by_name: string | null; target_name: string | null }
 
 export type Audit = {
-  /** Writes an act down, in the transaction that does it: neither is there without the other. */
+  /** Records a change in the transaction that makes it, so that both are committed or neither. */
   write(transaction: Transaction<Tables>, by: Actor, act: Act): Promise<void>
   list(filter: Filter, page: PageRequest): Promise<Page<AuditEvent>>
 }
 
-/** What administrators did. Nothing changes or removes what is written here. */
+/** The log of administrative changes. Events are never changed or removed. */
 export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number): Audit {
   return {
     write: async (transaction, by, { account_id, action, target, before, after }) => {
@@ -62,19 +62,16 @@ export function createAudit({ db }: Pick<Store, 'db'>, clock: () => number): Aud
       }
       await transaction.insertInto('audit_events').values(row).execute()
     },
-    list: (filter, page) => listPage(select(db, filter), page, { time: 'at', tell: toEvent }),
+    list: (filter, page) => listPage(select(db, filter), page, { time: 'at', toItem: toEvent }),
   }
 }
 
-/**
- * The members that differ between two versions of the same settings, as they were and as they are;
- * undefined where none does.
- */
+/** The members that differ between two versions of the same settings; undefined for equal versions. */
 export function changedValues<Settings extends object>(
   old: Settings,
   now: Settings,
 ): { before: Partial<Settings>; after: Partial<Settings> } | undefined {
-  // The members of an object are those of its type.
+  // Object.keys returns strings; `now` has the members of `Settings` only.
   const names = Object.keys(now) as (keyof Settings)[]
   const changed = names.filter((name) => JSON.stringify(old[name]) !== JSON.stringify(now[name]))
   if (changed.length === 0) return undefined
@@ -108,7 +105,7 @@ function select(db: Kysely<Tables>, { accountId, action, target, by }: Filter) {
   return rows
 }
 
-/** The name of what has the id in a column; null for what has none. */
+/** The name of the row whose id the column holds; null without such a row. */
 function nameOf(table: 'people' | 'api_keys' | 'accounts', column: 'by' | 'target') {
   const id = sql.ref(`audit_events.${column}`)
   return sql<string | null>`(select name from ${sql.table(table)} as named where named.id = ${id})`
@@ -120,7 +117,7 @@ function toEvent(row: NamedRow): AuditEvent {
     object: 'audit_event',
     at: new Date(row.at).toISOString(),
     account_id: row.account_id,
-    // Written by `write` alone.
+    // Only `write` writes this column.
     action: row.action as AuditEvent['action'],
     by: row.by,
     by_name: row.by_name,

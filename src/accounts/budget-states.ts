@@ -17,7 +17,7 @@ type Sums = Pick<BudgetWindowsTable, 'spent_nano_usd' | 'reserved_nano_usd'>
 
 const nothing: Sums = { spent_nano_usd: 0, reserved_nano_usd: 0 }
 
-/** What has become of budgets in the periods that a time is in, in order: no more reads for many than for one. */
+/** The states of budgets in the periods that contain a time, in the order of the owners. */
 export async function readStates(
   db: Kysely<Tables>,
   owners: readonly BudgetOwner[],
@@ -25,17 +25,17 @@ export async function readStates(
 ): Promise<BudgetState[]> {
   if (owners.length === 0) return []
   const asked = owners.map((owner) => inWindow(owner, at))
-  const known = await readOpenWindows(db, asked)
-  const missing = asked.filter((one) => !known.has(windowName(one)))
+  const open = await readOpenWindows(db, asked)
+  const missing = asked.filter((one) => !open.has(windowName(one)))
   const sums = missing.length === 0 ? undefined : await addUp(db, missing)
   return asked.map((one) => {
     const { spent_nano_usd: spent, reserved_nano_usd: reserved } =
-      known.get(windowName(one)) ?? sums?.get(windowName(one)) ?? nothing
+      open.get(windowName(one)) ?? sums?.get(windowName(one)) ?? nothing
     return stateOf({ ...one, spent, reserved })
   })
 }
 
-/** The same of the rows of accounts or keys; null of those without a budget. */
+/** The budget states of accounts or keys; null for a row without a budget. */
 export async function readStatesOf(
   db: Kysely<Tables>,
   rows: readonly (AccountsTable | ApiKeysTable)[],
@@ -54,7 +54,7 @@ export async function readStatesOf(
   return owners.map((owner) => (owner === undefined ? null : states.shift()!))
 }
 
-/** What opening these windows would find: nothing is written for who only looks. */
+/** The sums that opening these windows would store. Reading a state writes nothing. */
 async function addUp(
   db: Kysely<Tables>,
   missing: readonly OwnedWindow[],
@@ -68,13 +68,13 @@ async function addUp(
   return new Map(sums.flat())
 }
 
-/** Of accounts alone, or of keys alone, and of one period. */
+/** Sums for owners that are all accounts or all keys, with the same period. */
 async function addUpAlike(
   db: Kysely<Tables>,
   owners: readonly OwnedWindow[],
 ): Promise<[string, Sums][]> {
   const { accountId, ownerId, window } = owners[0]!
-  // Several keys may count as one.
+  // Several keys may share one budget.
   const owner =
     ownerId === accountId ? sql`one.account_id` : sql`coalesce(k.counts_with, one.key_id)`
   const accounts = listed(

@@ -22,14 +22,14 @@ type BudgetState = Schemas['BudgetState']
 
 export type Budgets = {
   reserve: Reserve
-  /** The same of a caller's account and key; null where there is none. */
+  /** The budget states of a caller's account and key; null without a budget. */
   statesFor(caller: Caller): Promise<[account: BudgetState | null, key: BudgetState | null]>
-  /** What has become of budgets in the periods that run, in order. */
+  /** The budget states in the current periods, in the order of the owners. */
   states(owners: readonly BudgetOwner[]): Promise<BudgetState[]>
-  /** The requests that this process holds something for. */
+  /** Ids of requests that this process holds money for. */
   held: ReadonlySet<string>
-  /** Those that nothing is held for any more, though the store may not know; with the times it was told. */
-  doubtful: Map<string, number>
+  /** Ended requests whose rows may still be in the store, with the number of attempts to delete them. */
+  uncertain: Map<string, number>
 }
 
 type Options = {
@@ -38,26 +38,26 @@ type Options = {
   limits?: GroupLimits
 }
 
-/** How long after its deadline a call has certainly ended, in this process or with it. */
+/** Added to a call's deadline: after this, the call has ended or its process has died. */
 const marginMs = 60_000
-/** An owner's window may be opened, and money may come free, between a refusal and a look. */
+/** Between a refusal and the read, another call may open a window or release money. */
 const triesMax = 4
-/** Of more than these the store is not told: what they hold comes free after their deadlines. */
-const doubtfulMax = 10_000
+/** Further reservations are not deleted explicitly; they expire after their deadlines. */
+const uncertainMax = 10_000
 
 /** Budgets of accounts and keys in the store (docs/storage.md#budgets). */
 export function createBudgets({ store, clock, limits }: Options): Budgets {
   const { db } = store
   const held = new Set<string>()
-  const doubtful = new Map<string, number>()
-  const doubt = (requestId: string): void => {
-    if (doubtful.size < doubtfulMax) doubtful.set(requestId, 0)
+  const uncertain = new Map<string, number>()
+  const markUncertain = (requestId: string): void => {
+    if (uncertain.size < uncertainMax) uncertain.set(requestId, 0)
   }
   const { grant, end } = createReservations(store)
   const reserveOne = createGroups(grant, limits)
   const endOne = createGroups(end, limits)
 
-  const read = (owners: readonly OwnedWindow[]) => asking(() => readSpendings(db, owners))
+  const read = (owners: readonly OwnedWindow[]) => orOverloaded(() => readSpendings(db, owners))
 
   const reserve: Reserve = async ({ caller, timeoutMs, ...call }) => {
     const { requestId, at, nanoUsd } = call
@@ -75,9 +75,9 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
       throw busy()
     } catch (error) {
       held.delete(requestId)
-      // Who gave up waiting for the store does not know what it has done.
+      // After a timeout of the store, the reservation may have been written.
       const isDecided = error instanceof GatewayError && error.code === 'insufficient_quota'
-      if (!isDecided) doubt(requestId)
+      if (!isDecided) markUncertain(requestId)
       throw error
     }
   }
@@ -85,16 +85,16 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
     settled: () => void held.delete(requestId),
     release: async () => {
       held.delete(requestId)
-      await endOne(requestId).catch(() => doubt(requestId))
+      await endOne(requestId).catch(() => markUncertain(requestId))
     },
   })
 
-  const states: Budgets['states'] = (owners) => asking(() => readStates(db, owners, clock()))
+  const states: Budgets['states'] = (owners) => orOverloaded(() => readStates(db, owners, clock()))
 
   return {
     reserve,
     held,
-    doubtful,
+    uncertain,
     states,
     statesFor: async (caller) => {
       const found = await states(ownersOf(caller))
@@ -107,7 +107,7 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
   }
 }
 
-/** The budgets that a caller's calls have to keep to. */
+/** The budgets that limit a caller's calls. */
 function ownersOf({ accountId, allowances }: Caller): BudgetOwner[] {
   return allowances.flatMap(({ ownerId, budget }) =>
     budget === null ? [] : [{ accountId, ownerId, budget }],
@@ -129,7 +129,7 @@ function insufficient(spending: Spending, nanoUsd: number): GatewayError {
   return new GatewayError('insufficient_quota', text, { progress: { budget } })
 }
 
-async function asking<T>(run: () => Promise<T>): Promise<T> {
+async function orOverloaded<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (error) {
@@ -139,6 +139,6 @@ async function asking<T>(run: () => Promise<T>): Promise<T> {
 }
 
 function busy(cause?: StoreError): GatewayError {
-  const text = 'The budget cannot be asked at the moment. Try again in a moment.'
+  const text = 'The budget cannot be read at the moment. Try again in a moment.'
   return new GatewayError('overloaded', text, { cause, retryAfterSeconds: 1 })
 }

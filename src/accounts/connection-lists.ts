@@ -14,11 +14,11 @@ type Schemas = components['schemas']
 type UsedKey = Schemas['UsedKey']
 type Reader = Pick<Caller, 'accountId' | 'keyId' | 'scopes' | 'person'>
 
-/** What has connected, and what has failed to, for those whose concern it is. */
+/** Lists of connected tool clients and refused attempts, limited to what the caller may see. */
 export type ConnectionLists = {
   clients(by: Reader, page: PageRequest): Promise<Page<Schemas['ToolClient']>>
   attempts(by: Reader, page: PageRequest): Promise<Page<Schemas['RefusedAttempt']>>
-  /** Those of which nobody knows whose they are. */
+  /** Refused attempts that belong to no known account. */
   unknown(page: PageRequest): Promise<Page<Schemas['RefusedAttempt']>>
 }
 
@@ -30,7 +30,7 @@ export function createConnectionLists({ store: { db }, log }: Options): Connecti
     page: PageRequest,
   ) => {
     await log.settle()
-    const found = await listPage(rows, page, { time: 'last_at', tell: (row) => row })
+    const found = await listPage(rows, page, { time: 'last_at', toItem: (row) => row })
     const keys = await keysOf(db, found.data)
     return { ...found, data: found.data.map((row) => attemptForm(row, keys)) }
   }
@@ -41,7 +41,7 @@ export function createConnectionLists({ store: { db }, log }: Options): Connecti
       const all = db.selectFrom('key_clients').selectAll().where('account_id', '=', by.accountId)
       const keyIds = keysWithin(db, by)
       const rows = keyIds === undefined ? all : all.where('key_id', 'in', keyIds)
-      const found = await listPage(rows, page, { time: 'last_seen_at', tell: (row) => row })
+      const found = await listPage(rows, page, { time: 'last_seen_at', toItem: (row) => row })
       const keys = await keysOf(db, found.data)
       return { ...found, data: found.data.map((row) => clientForm(row, keys)) }
     },
@@ -54,7 +54,7 @@ export function createConnectionLists({ store: { db }, log }: Options): Connecti
   }
 }
 
-/** The keys of which one may know; undefined for all of the account. */
+/** The keys that the caller may see; undefined for all keys of the account. */
 function keysWithin(db: Kysely<Tables>, { accountId, keyId, scopes, person }: Reader) {
   if (scopes.includes('keys:write') || scopes.includes('admin')) return undefined
   const keys = db.selectFrom('api_keys').select('id').where('account_id', '=', accountId)
@@ -101,7 +101,7 @@ function attemptForm(row: RefusedAttemptsTable, keys: Keys): Schemas['RefusedAtt
   return {
     id,
     object: 'refused_attempt',
-    // The three are written from the contract's own types.
+    // The connection log writes these columns from values of the contract's types.
     reason: row.reason as Schemas['AttemptReason'],
     face: row.face as Schemas['AttemptFace'],
     header: row.header as Schemas['AttemptHeader'] | null,

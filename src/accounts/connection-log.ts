@@ -9,25 +9,25 @@ import type { Tables } from '../storage/tables.ts'
 import { useWriteMs } from './last-use.ts'
 import { sweepAgain } from './sweep.ts'
 
-/** What connects and what fails to, written together once in a while. */
+/** Connected clients and refused attempts, kept in memory and written in batches. */
 export type KeptConnectionLog = ConnectionLog & {
-  /** Writes what waits here. */
+  /** Writes all pending rows. */
   settle(): Promise<void>
-  /** The same, for the last time. */
+  /** Writes all pending rows and stops the timer. */
   close(): Promise<void>
 }
 
-/** Of each kind; further ones are dropped until these are written. */
+/** Pending rows of each kind; further ones are dropped until the next write. */
 export const noteWaitingMax = 1000
-/** The programs of a person, each by its name. */
+/** Listed clients of one key, each with its own name. */
 const clientsPerKeyMax = 20
-/** Longer than a year: a program that is used once a year stays listed. */
+/** Longer than a year, so that a client that is used once a year stays listed. */
 const clientTtlMs = 400 * 86_400_000
-/** An account that exceeds it loses its own oldest attempts only. */
+/** Above this, the oldest attempts of the same account are removed. */
 const attemptsPerAccountMax = 200
-/** A month, as the usage pages show by the day. */
+/** One month, like the daily usage pages. */
 export const attemptTtlMs = 30 * 86_400_000
-/** Strangers can produce these, so they are fewer and expire sooner. */
+/** For attempts without an account: any client can cause them, so the bounds are lower. */
 const unknownAttemptsMax = 500
 const unknownAttemptTtlMs = 7 * 86_400_000
 
@@ -36,7 +36,7 @@ type Options = {
   /** Unix time in milliseconds. */
   clock: () => number
   limits: { keyUseWriteMs?: number; connectionLogWaitingMax?: number }
-  /** Told of each time that something was written, and of why that failed: what was noted is lost then. */
+  /** Called after each write, and with the reason when one failed: those rows are lost. */
   onWritten: (error?: unknown) => void
 }
 
@@ -58,8 +58,8 @@ export function createConnectionLog(options: Options): KeptConnectionLog {
     await writeClients(db, heard)
     await nameAccounts(db, refused)
     await writeAttempts(db, refused)
-    await forgetOld(db, clock())
-    await forgetMany(db, {
+    await removeExpired(db, clock())
+    await removeExcess(db, {
       keyIds: heard.map(({ key_id: id }) => id),
       accountIds: refused.flatMap(({ account_id: id }) => (id === null ? [] : [id])),
     })
@@ -71,16 +71,16 @@ export function createConnectionLog(options: Options): KeptConnectionLog {
   })
   const settle = async (): Promise<void> => {
     await writing.look()
-    // What was noted while others were written.
+    // Rows that were added during the first write.
     if (isWaiting()) await writing.look()
   }
 
   return {
     heard: ({ accountId, keyId }, client, { begins = false, tool }) => {
       const name = `${keyId} ${client.name}`
-      const known = clients.get(name)
-      if (known === undefined && clients.size >= waitingMax) return
-      const row = known ?? clientRow(accountId, keyId, client)
+      const pending = clients.get(name)
+      if (pending === undefined && clients.size >= waitingMax) return
+      const row = pending ?? clientRow(accountId, keyId, client)
       const now = clock()
       row.version = client.version
       row.last_seen_at = now
@@ -92,14 +92,14 @@ export function createConnectionLog(options: Options): KeptConnectionLog {
       clients.set(name, row)
     },
     refused: (attempt) => {
-      const name = likeness(attempt)
-      const known = attempts.get(name)
-      if (known === undefined && attempts.size >= waitingMax) return
+      const name = groupName(attempt)
+      const pending = attempts.get(name)
+      if (pending === undefined && attempts.size >= waitingMax) return
       const now = clock()
       attempts.set(name, {
         ...attemptRow(attempt, name),
-        times: (known?.times ?? 0) + 1,
-        first_at: known?.first_at ?? now,
+        times: (pending?.times ?? 0) + 1,
+        first_at: pending?.first_at ?? now,
         last_at: now,
       })
     },
@@ -125,8 +125,8 @@ function clientRow(accountId: string, keyId: string, { name }: HeardClient): Key
   }
 }
 
-/** By what attempts are alike: not by the address, of which there are many. */
-function likeness({
+/** Attempts with the same name share a row. The address is left out: one client may use many. */
+function groupName({
   accountId,
   keyId,
   reason,
@@ -181,7 +181,7 @@ async function writeClients(db: Kysely<Tables>, rows: KeyClientsTable[]): Promis
   }
 }
 
-/** An authorization server knows the key that a token is for, and no account. */
+/** Adds the account of the key; the authorization server reports only the key of a token. */
 async function nameAccounts(db: Kysely<Tables>, rows: RefusedAttemptsTable[]): Promise<void> {
   const nameless = rows.filter((row) => row.account_id === null && row.key_id !== null)
   if (nameless.length === 0) return
@@ -214,7 +214,7 @@ async function writeAttempts(db: Kysely<Tables>, rows: RefusedAttemptsTable[]): 
   }
 }
 
-/** Several processes lock the rows in one order. */
+/** Sorts the rows by id, so that several processes lock them in the same order. */
 function* inPieces<Row extends { id: string }>(rows: Row[]): Generator<Row[]> {
   const sorted = rows.toSorted((one, other) => (one.id < other.id ? -1 : 1))
   for (let at = 0; at < sorted.length; at += rowsPerStatement) {
@@ -222,8 +222,7 @@ function* inPieces<Row extends { id: string }>(rows: Row[]): Generator<Row[]> {
   }
 }
 
-/** Removes what is too old. */
-async function forgetOld(db: Kysely<Tables>, now: number): Promise<void> {
+async function removeExpired(db: Kysely<Tables>, now: number): Promise<void> {
   await db
     .deleteFrom('key_clients')
     .where('last_seen_at', '<', now - clientTtlMs)
@@ -238,21 +237,21 @@ async function forgetOld(db: Kysely<Tables>, now: number): Promise<void> {
 
 type Touched = { keyIds: readonly string[]; accountIds: readonly string[] }
 
-/** Removes the oldest of what is too many. */
-async function forgetMany(db: Kysely<Tables>, { keyIds, accountIds }: Touched): Promise<void> {
+/** Removes the oldest rows above the maximum of a key or an account. */
+async function removeExcess(db: Kysely<Tables>, { keyIds, accountIds }: Touched): Promise<void> {
   const clients = { table: 'key_clients', time: 'last_seen_at', owner: 'key_id' } as const
   const attempts = { table: 'refused_attempts', time: 'last_at', owner: 'account_id' } as const
   const ofKeys = sql`key_id in ${listed(db, keyIds)}`
   const ofAccounts = sql`account_id in ${listed(db, accountIds)}`
-  const ofNobody = sql`account_id is null`
+  const withoutAccount = sql`account_id is null`
   await keepLatest(db, clients, ofKeys, clientsPerKeyMax)
   await keepLatest(db, attempts, ofAccounts, attemptsPerAccountMax)
-  await keepLatest(db, attempts, ofNobody, unknownAttemptsMax)
+  await keepLatest(db, attempts, withoutAccount, unknownAttemptsMax)
 }
 
 type Kind = { table: string; time: string; owner: string }
 
-/** Of these rows the last ones, `max` of each owner. */
+/** Keeps the latest `max` rows of each owner among the selected rows, and deletes the others. */
 async function keepLatest(
   db: Kysely<Tables>,
   { table, time, owner }: Kind,

@@ -12,20 +12,19 @@ import { findByEmail, insertPerson, setPassword, type NewPerson, type People } f
 import { memberOfNone, type BegunSession, type Sessions, type Visitor } from './sessions.ts'
 import { assertSetUpLink, useSetUpLink } from './set-up-link.ts'
 
-/** Where somebody who is not signed in comes from; `origin` is what attempts are counted by. */
+/** The origin of a request without a session; `origin` is the value that attempts are counted by. */
 export type Stranger = Visitor & { origin: string }
 
 /** A session, with the token for its cookie. */
-export type LetIn = Pick<BegunSession, 'token' | 'ageSeconds'> & {
+export type SignInResult = Pick<BegunSession, 'token' | 'ageSeconds'> & {
   signedIn: components['schemas']['SignedIn']
 }
 
-/** Slows down who tries passwords and links. */
+/** Slows down attempts to guess passwords and links. */
 type Attempts = {
   begin(attempt: { origin: string; email?: string; isKnown?: boolean }): Promise<() => void>
 }
 
-/** What letting people in needs. */
 export type EntranceOptions = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
@@ -34,42 +33,42 @@ export type EntranceOptions = {
   people: Pick<People, 'retrieve'>
   sessions: Pick<Sessions, 'begin'>
   attempts: Attempts
-  /** Told of each sign-in that fails. */
+  /** Called for each failed sign-in. */
   onFailure: () => void
   clock: () => number
 }
 
-/** A password that is set by a link. */
+/** A new password with the token of a one-time link. */
 type ByLink = { token: string; next: string }
 
 export type Entrance = {
-  /** Whether there is anybody who could sign in. */
+  /** Whether at least one person can sign in. */
   isSetUp(): Promise<boolean>
   /** Signs a person in. Throws `invalid_credentials`, `rate_limit_exceeded`. */
-  signIn(credentials: { email: string; password: string }, from: Stranger): Promise<LetIn>
+  signIn(credentials: { email: string; password: string }, from: Stranger): Promise<SignInResult>
   /** Makes an owner of the first account with a one-time link. Throws `invalid_value`. */
-  setUp(person: NewPerson & { token: string }, from: Stranger): Promise<LetIn>
+  setUp(person: NewPerson & { token: string }, from: Stranger): Promise<SignInResult>
   /** Sets a new password with a one-time link, and ends all sessions. Throws `invalid_value`. */
-  resetPassword(change: ByLink, from: Stranger): Promise<LetIn>
+  resetPassword(change: ByLink, from: Stranger): Promise<SignInResult>
 }
 
-/** Where people come in who are not signed in yet. */
+/** Sign-in, first set-up and password reset, for people without a session. */
 export function createEntrance(options: EntranceOptions): Entrance {
   const { store, audit, announce, passwords, people, attempts, clock } = options
   const { db } = store
-  const welcomed = (personId: string, begun: BegunSession) => tell(people, personId, begun)
+  const resultOf = (personId: string, begun: BegunSession) => signInResult(people, personId, begun)
   return {
     isSetUp: async () => {
       const member = db.selectFrom('members').select('person_id').limit(1)
       return (await member.executeTakeFirst()) !== undefined
     },
     signIn: async (credentials, from) => {
-      const verified = await verify(options, credentials, from)
+      const verified = await verifyPassword(options, credentials, from)
       const begun = await db.transaction().execute(async (transaction) => {
-        await confirm(transaction, verified)
-        return beginIn(transaction, verified.id, { from, options })
+        await confirmPassword(transaction, verified)
+        return beginSession(transaction, verified.id, { from, options })
       })
-      return welcomed(verified.id, begun)
+      return resultOf(verified.id, begun)
     },
     setUp: async ({ token, email: given, name, password }, from) => {
       const email = plainEmail(given)
@@ -89,11 +88,11 @@ export function createEntrance(options: EntranceOptions): Entrance {
         } as const
         const actor = { id: made.id, address: from.address }
         await audit.write(transaction, actor, { ...act, after })
-        return [made.id, await beginIn(transaction, made.id, { from, options })] as const
+        return [made.id, await beginSession(transaction, made.id, { from, options })] as const
       })
       announce({ kind: 'sessions_changed' })
       succeeded()
-      return welcomed(id, begun)
+      return resultOf(id, begun)
     },
     resetPassword: (change, from) => resetPassword(change, from, options),
   }
@@ -103,7 +102,7 @@ async function resetPassword(
   { token, next }: ByLink,
   from: Stranger,
   options: EntranceOptions,
-): Promise<LetIn> {
+): Promise<SignInResult> {
   const { store, audit, announce, passwords, people, attempts, clock } = options
   const succeeded = await attempts.begin({ origin: from.origin })
   const { email } = await findPasswordLink(store.db, token, clock())
@@ -113,7 +112,7 @@ async function resetPassword(
     const now = clock()
     const personId = await usePasswordLink(transaction, token, now)
     await setPassword(transaction, { id: personId, hash, keptSessionId: null, now })
-    const session = await beginIn(transaction, personId, { from, options })
+    const session = await beginSession(transaction, personId, { from, options })
     const [first] = await membershipsOf(transaction, personId)
     const act = { action: 'person.reset_password', target: personId } as const
     const actor = { id: personId, address: from.address }
@@ -122,14 +121,14 @@ async function resetPassword(
   })
   announce({ kind: 'sessions_changed' })
   succeeded()
-  return tell(people, id, begun)
+  return signInResult(people, id, begun)
 }
 
-/** A person who gave their password, which has the hash `stored` and is to have `hash`. */
+/** A person whose password was checked: its stored hash, and the hash to store now. */
 type Verified = { id: string; stored: string; hash: string }
 
-/** Who has this e-mail and this password. Throws `invalid_credentials`, `rate_limit_exceeded`. */
-export async function verify(
+/** Checks e-mail and password. Throws `invalid_credentials`, `rate_limit_exceeded`. */
+export async function verifyPassword(
   options: EntranceOptions,
   { email: given, password }: { email: string; password: string },
   from: Stranger,
@@ -149,8 +148,8 @@ export async function verify(
   return { id, stored, hash }
 }
 
-/** Throws `invalid_credentials` where the password has been changed meanwhile. */
-export async function confirm(
+/** Stores the new hash. Throws `invalid_credentials` if the password changed since `verifyPassword`. */
+export async function confirmPassword(
   transaction: Transaction<Tables>,
   { id, stored, hash }: Verified,
 ): Promise<void> {
@@ -167,20 +166,20 @@ function wrongCredentials(): GatewayError {
   return new GatewayError('invalid_credentials', 'The e-mail or the password is wrong.')
 }
 
-/** What is told to a person who has been let in. */
-export async function tell(
+/** The response to a successful sign-in. */
+export async function signInResult(
   people: Pick<People, 'retrieve'>,
   personId: string,
   { token, ageSeconds, csrfToken, session }: BegunSession,
-): Promise<LetIn> {
+): Promise<SignInResult> {
   const person = await people.retrieve(personId)
   const signedIn = { object: 'signed_in', csrf_token: csrfToken, session, person } as const
   return { token, ageSeconds, signedIn }
 }
 
-/** The person of an e-mail, and whether they are signed in from this address already. */
+/** Finds a person by e-mail; `known_from` is 1 if they have a session from the same address. */
 function findPerson({ store: { db } }: EntranceOptions, email: string, { address }: Stranger) {
-  // One statement, also where there is no such person: it takes as long.
+  // Always one statement, so that the time does not reveal whether the person exists.
   return db
     .selectFrom('people')
     .select(['id', 'password_hash'])
@@ -196,8 +195,8 @@ function findPerson({ store: { db } }: EntranceOptions, email: string, { address
     .executeTakeFirst()
 }
 
-/** Begins a session and writes it down. Throws `insufficient_scope` for a member of no account. */
-export async function beginIn(
+/** Begins a session and records it in the audit log. Throws `insufficient_scope` for a member of no account. */
+export async function beginSession(
   transaction: Transaction<Tables>,
   personId: string,
   { from, options }: { from: Stranger; options: Pick<EntranceOptions, 'audit' | 'sessions'> },
@@ -214,16 +213,16 @@ export async function beginIn(
 
 type Owner = { email: string; name: string; hash: string; now: number }
 
-/** An owner of the first account: a new person, or who has the e-mail, with a new password. */
+/** Makes a person an owner of the first account; a registered person also gets the new password. */
 async function makeOwner(transaction: Transaction<Tables>, owner: Owner) {
   const { id: accountId } = await transaction
     .selectFrom('accounts')
     .select('id')
     .where('is_operator', '=', 1)
     .executeTakeFirstOrThrow()
-  const known = await findByEmail(transaction, owner.email)
-  const id = known ?? (await insertPerson(transaction, owner))
-  if (known !== undefined) {
+  const existing = await findByEmail(transaction, owner.email)
+  const id = existing ?? (await insertPerson(transaction, owner))
+  if (existing !== undefined) {
     const { hash, now } = owner
     await setPassword(transaction, { id, hash, keptSessionId: null, now })
   }

@@ -5,15 +5,15 @@ type Group<Item, Outcome> = {
 
 export type GroupLimits = { ledgerGroupRowsMax?: number; ledgerGroupPauseMaxMs?: number }
 
-/** One transaction of them takes some ten milliseconds. */
+/** A transaction of this size takes about ten milliseconds. */
 const groupRowsMax = 500
 /** A longer wait costs callers more than a larger group saves (docs/performance.md#ledger). */
 const groupPauseMaxMs = 2
 
 /**
- * Commits items; resolves with the outcome of one when it is durable. Items that arrive together, or
- * during a commit, share the next commit (docs/performance.md#ledger). The limit of concurrent
- * requests bounds the items that wait.
+ * Returns a function that commits an item and resolves with its outcome once it is durable. Items that
+ * arrive together, or during a commit, share the next commit (docs/performance.md#ledger). The limit
+ * of concurrent requests bounds the number of pending items.
  */
 export function createGroups<Item, Outcome>(
   commit: (items: readonly Item[]) => Promise<readonly Outcome[]>,
@@ -37,8 +37,8 @@ export function createGroups<Item, Outcome>(
   }
 
   /**
-   * Commits once a turn of the event loop adds no item: in a large group an item costs half as much.
-   * A single item waits for the end of its turn only.
+   * Commits when a turn of the event loop has added no item: in a large group an item costs half as
+   * much. A single item waits only until its turn ends.
    */
   function gather(before: number, until: number): void {
     setImmediate(() => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-/** A new id that says what it names: `acc` for an account, `key` for an API key, and so on. */
+/** A new id with a prefix for its type: `acc` for an account, `key` for an API key, and so on. */
 export function newId(prefix: string): string {
   return `${prefix}_${randomUUID().replaceAll('-', '')}`
 }

@@ -18,10 +18,10 @@ import {
 import { invalidKey, notAKey, readKey } from './read-key.ts'
 import { administers } from './role.ts'
 
-type Known = {
+type Cached = {
   caller: Caller
   expiresAt: number | null
-  /** What it is from then on. */
+  /** The error for a key after `expiresAt`. */
   ended: () => GatewayError
   trustedUntil: number
 }
@@ -29,27 +29,27 @@ type Options = {
   store: Store
   /** Unix time in milliseconds, by which keys expire. */
   clock: () => number
-  /** Never jumps, so that a clock that is set back keeps no revoked key alive. */
+  /** A monotonic clock: if the system clock is set back, a revoked key still leaves the cache. */
   monotonic: () => number
-  /** How long a look-up is valid; meanwhile another process may revoke the key. */
+  /** How long a look-up stays cached; within it, another process may revoke the key. */
   keyCacheMs?: number
   keyCacheEntriesMax?: number
-  /** What access tokens have to be for. */
+  /** The audience and scope that access tokens must have. */
   tokensFor: TokenPurpose
-  /** Told of a key that is used, whenever it is looked up. */
+  /** Called when a used key is looked up in the store, not when it comes from the cache. */
   onUse: (keyId: string) => void
 }
 
-/** Who calls with a key, and what is remembered of it. */
-export type KnownKeys = {
+/** Identifies callers by their keys, with a cache. */
+export type KeyCache = {
   identify: Identify
-  /** Looks up anew, at its next use, who is concerned by a change of the store. */
-  forget(isConcerned: (caller: Caller) => boolean): void
+  /** Removes callers from the cache; the store is read at their next use. */
+  forget(isAffected: (caller: Caller) => boolean): void
 }
 
-/** A revoked key must fail within two seconds, also when the announcement is lost. */
+/** A revoked key must be refused within two seconds, even when the announcement is lost. */
 const cacheMs = 1000
-/** Some kilobytes each; a key that is not cached costs one query. */
+/** An entry takes a few kilobytes; a key that is not cached costs one query. */
 const cacheEntriesMax = 10_000
 
 /** Authenticates keys against the store, and caches those it finds. */
@@ -61,12 +61,12 @@ export function createIdentify({
   keyCacheEntriesMax = cacheEntriesMax,
   tokensFor,
   onUse,
-}: Options): KnownKeys {
-  const known = new LRUCache<string, Known>({ max: keyCacheEntriesMax })
-  const lookingUp = new Map<string, Promise<Known>>()
+}: Options): KeyCache {
+  const cache = new LRUCache<string, Cached>({ max: keyCacheEntriesMax })
+  const lookingUp = new Map<string, Promise<Cached>>()
 
   // Concurrent calls with the same key share one look-up.
-  const lookUpOnce = (key: string, digest: string): Promise<Known> => {
+  const lookUpOnce = (key: string, digest: string): Promise<Cached> => {
     const running = lookingUp.get(digest)
     if (running !== undefined) return running
     const trustedUntil = monotonic() + keyCacheMs
@@ -75,7 +75,7 @@ export function createIdentify({
       : lookUp(store, { digest })
     const found = looked
       .then((one) => ({ ...one, trustedUntil }))
-      .catch(notLookedUp('key'))
+      .catch(overloadedWhenStoreFails('key'))
       .finally(() => {
         if (lookingUp.get(digest) === found) lookingUp.delete(digest)
       })
@@ -87,30 +87,30 @@ export function createIdentify({
   const identify: Identify = (credentials) => {
     const key = readKey(credentials)
     const digest = digestOf(key)
-    const found = known.get(digest)
+    const found = cache.get(digest)
     if (found !== undefined && found.trustedUntil >= monotonic()) return unexpired(found, clock())
     if (!isWellFormedKey(key) && !key.startsWith(accessTokenPrefix)) throw notAKey(key)
     const changesBefore = changes
     return lookUpOnce(key, digest).then((row) => {
-      // What was read while it changed may be what was before.
-      if (keyCacheMs > 0 && changes === changesBefore) known.set(digest, row)
+      // A row that was read during a change may be outdated.
+      if (keyCacheMs > 0 && changes === changesBefore) cache.set(digest, row)
       const caller = unexpired(row, clock())
       onUse(caller.keyId)
       return caller
     })
   }
-  const forget: KnownKeys['forget'] = (isConcerned) => {
+  const forget: KeyCache['forget'] = (isAffected) => {
     changes++
     lookingUp.clear()
-    const concerned = [...known].filter(([, { caller }]) => isConcerned(caller))
-    for (const [digest] of concerned) known.delete(digest)
+    const affected = [...cache].filter(([, { caller }]) => isAffected(caller))
+    for (const [digest] of affected) cache.delete(digest)
   }
   return { identify, forget }
 }
 
-type Found = Omit<Known, 'trustedUntil'>
+type Found = Omit<Cached, 'trustedUntil'>
 
-/** The key of a digest, or by its id that of a client. */
+/** Finds a key by its digest, or the key of a client by its id. */
 async function lookUp({ db }: Store, which: { digest: string } | { id: string }): Promise<Found> {
   const row = await db
     .selectFrom('api_keys')
@@ -131,7 +131,7 @@ async function lookUp({ db }: Store, which: { digest: string } | { id: string })
   return { caller, expiresAt: row.expires_at, ended }
 }
 
-/** Who calls with an access token: the caller of the key that it stands for, and no administrator. */
+/** The caller of an access token: that of the token's key, without administrative scopes. */
 async function lookUpToken(store: Store, token: string, reading: TokenReading): Promise<Found> {
   const { keyId, expiresAt, mayInfer } = await readAccessToken(store.db, token, reading)
   const found = await lookUp(store, { id: keyId })
@@ -143,7 +143,7 @@ async function lookUpToken(store: Store, token: string, reading: TokenReading): 
 }
 
 function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
-  const { allowed_models: models, allowed_addresses: networks, created_by: makerId } = key
+  const { allowed_models: models, allowed_addresses: networks, created_by: creatorId } = key
   // Written by `createKeys`.
   const scopes = JSON.parse(key.scopes) as Scope[]
   return {
@@ -157,12 +157,12 @@ function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
     allowances: [allowanceOf(account), allowanceOf(key)],
     isOperator: account.is_operator === 1,
     ...(key.bound_to === null ? {} : { boundTo: key.bound_to }),
-    ...(makerId !== null && administers(scopes) ? { makerId } : {}),
+    ...(creatorId !== null && administers(scopes) ? { creatorId } : {}),
   }
 }
 
-/** Says that a store does not answer; other errors stay as they are. */
-export function notLookedUp(what: 'key' | 'session'): (cause: unknown) => never {
+/** A rejection handler that turns a failed store into `overloaded` and rethrows other errors. */
+export function overloadedWhenStoreFails(what: 'key' | 'session'): (cause: unknown) => never {
   return (cause) => {
     if (!(cause instanceof StoreError) || cause.concernsStatement) throw cause
     const text = `The ${what} cannot be looked up at the moment. Try again in a moment.`
@@ -170,12 +170,12 @@ export function notLookedUp(what: 'key' | 'session'): (cause: unknown) => never 
   }
 }
 
-function unexpired({ caller, expiresAt, ended }: Known, now: number): Caller {
+function unexpired({ caller, expiresAt, ended }: Cached, now: number): Caller {
   if (expiresAt === null || expiresAt > now) return caller
   throw ended()
 }
 
-/** Why a key is none any more at a Unix time in milliseconds; undefined while it is one. */
+/** The error for a key that is revoked or expired at a Unix time in milliseconds; undefined for a valid one. */
 export function endOfKey(
   row: Pick<ApiKeysTable, 'kind' | 'expires_at' | 'revoked_at'> | undefined,
   nowMs: number,
@@ -190,7 +190,7 @@ function revoked(kind: ApiKeysTable['kind'] = 'key'): GatewayError {
   return connectionOver()
 }
 
-/** What each kind is told when its time is over. */
+/** The error for an expired key, by its kind. */
 const expiry: Record<ApiKeysTable['kind'], () => GatewayError> = {
   key: expired,
   session: sessionKeyOver,
@@ -204,6 +204,6 @@ function expired(): GatewayError {
 
 function sessionKeyOver(): GatewayError {
   const text =
-    'This key has ended with its hour or its session. POST /api/sessions/current/key gives the session another.'
+    'This session key has expired: it lasts an hour, or until its session ends. POST /api/sessions/current/key returns a new one.'
   return new GatewayError('expired_api_key', text)
 }

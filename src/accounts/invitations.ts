@@ -21,22 +21,22 @@ type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
   clock: () => number
-  /** Where browsers reach the gateway. */
+  /** The gateway's address for browsers. */
   baseUrl: string
   limits: { invitationsPerAccountMax?: number }
 }
 
-/** Long enough for a person on leave; the link is a secret in transit until then. */
+/** Covers a person's week of leave; a longer life would expose the secret link for longer. */
 const ttlMs = 7 * 86_400_000
 /** Each open invitation is a row in the account's list. */
 const openMax = 1000
 
 export type Invitations = {
-  /** Those that can still be accepted. */
+  /** Open, unexpired invitations. */
   list(accountId: string, page: PageRequest): Promise<Page<Invitation>>
   /**
-   * Invites an e-mail, in the place of what was open for it. Throws `already_member`,
-   * `too_many_invitations`, and `insufficient_scope` for who may not make such a member; `withdraw` too.
+   * Invites an e-mail, and replaces its open invitation. Throws `already_member`, `too_many_invitations`,
+   * and `insufficient_scope` for a role that the caller may not assign; so does `withdraw`.
    */
   create(
     caller: Caller,
@@ -47,13 +47,13 @@ export type Invitations = {
   withdraw(caller: Caller, id: string, actor: Actor): Promise<void>
 }
 
-/** Who may join an account: one e-mail, by a link that works once. */
+/** Invitations to an account: each is for one e-mail, with a one-time link. */
 export function createInvitations(options: Options): Invitations {
   const { audit, clock, baseUrl } = options
   const { db } = options.store
   return {
     list: (accountId, page) =>
-      listPage(usable(db, accountId, clock()), page, { time: 'created_at', tell: toInvitation }),
+      listPage(usable(db, accountId, clock()), page, { time: 'created_at', toItem: toInvitation }),
     create: (caller, asked, actor) =>
       db.transaction().execute(async (transaction) => {
         const { accountId } = caller
@@ -62,7 +62,7 @@ export function createInvitations(options: Options): Invitations {
         await assertNoMember(transaction, accountId, email)
         const older = await open(transaction, accountId).where('email', '=', email).execute()
         for (const row of older) await withdraw(transaction, row, { caller, actor, audit })
-        await assertRoom(transaction, accountId, options)
+        await assertBelowMaximum(transaction, accountId, options)
         const token = createToken()
         const row = rowOf({ accountId, role: asked.role, email, token, by: actor.id }, options)
         await transaction.insertInto('invitations').values(row).execute()
@@ -78,7 +78,7 @@ export function createInvitations(options: Options): Invitations {
           .executeTakeFirst()
         if (row === undefined) {
           const text =
-            'The account has no such open invitation. GET /api/invitations lists those it has.'
+            'The account has no such open invitation. GET /api/invitations lists the open ones.'
           throw new GatewayError('not_found', text, { param: 'id' })
         }
         await withdraw(transaction, row, { caller, actor, audit })
@@ -86,7 +86,7 @@ export function createInvitations(options: Options): Invitations {
   }
 }
 
-/** The invitation of a token. Throws `invalid_value` for one that cannot be accepted, with the reason. */
+/** Finds an invitation by its token. Throws `invalid_value` with the reason if it cannot be accepted. */
 export async function findInvitation(
   db: Kysely<Tables>,
   token: string,
@@ -97,13 +97,13 @@ export async function findInvitation(
     .selectAll()
     .where('digest', '=', digestOf(token))
     .executeTakeFirst()
-  if (row === undefined) throw notUsable('was withdrawn, or is none of this gateway')
+  if (row === undefined) throw notUsable('was withdrawn, or does not belong to this gateway')
   if (row.used_at !== null) throw notUsable('has been accepted')
   if (row.expires_at <= now) throw notUsable('has expired')
   return row
 }
 
-/** Takes an invitation, once, however many try it at once. Throws `invalid_value`. */
+/** Accepts an invitation; of concurrent calls one succeeds. Throws `invalid_value`. */
 export async function useInvitation(
   transaction: Transaction<Tables>,
   token: string,
@@ -136,8 +136,8 @@ async function assertNoMember(db: Kysely<Tables>, accountId: string, email: stri
   if (row !== undefined) throw alreadyMember()
 }
 
-/** Near enough: invitations that are made at once may not see one another. */
-async function assertRoom(
+/** An approximate maximum: concurrent transactions do not see each other's invitations. */
+async function assertBelowMaximum(
   db: Kysely<Tables>,
   accountId: string,
   {
@@ -151,8 +151,8 @@ async function assertRoom(
     .executeTakeFirstOrThrow()
   if (count < most) return
   const text =
-    `The account has ${count} open invitations, which is as many as it may have. ` +
-    'Withdraw those that nobody will accept: GET /api/invitations lists them.'
+    `The account has ${count} open invitations, the maximum. ` +
+    'Withdraw invitations that are no longer needed: GET /api/invitations lists them.'
   throw new GatewayError('too_many_invitations', text)
 }
 
@@ -193,7 +193,7 @@ function rowOf(
   }
 }
 
-/** Not accepted yet; they may have expired. */
+/** Invitations that were not accepted, including expired ones. */
 function open(db: Kysely<Tables>, accountId: string) {
   return db
     .selectFrom('invitations')
@@ -202,7 +202,6 @@ function open(db: Kysely<Tables>, accountId: string) {
     .where('used_at', 'is', null)
 }
 
-/** Those that can still be accepted. */
 function usable(db: Kysely<Tables>, accountId: string, now: number) {
   return open(db, accountId).where('expires_at', '>', now)
 }

@@ -7,29 +7,28 @@ import { allowanceOf, countedAs } from './allowance.ts'
 import { endOfKey } from './identify.ts'
 import { listIn } from './key-form.ts'
 import { roleIn } from './memberships.ts'
-import { scopesLeft } from './role.ts'
+import { remainingScopes } from './role.ts'
 
-/** Who makes and changes keys, and what they may do. */
-export type Giver = Pick<Administrator, 'id' | 'address' | 'scopes'>
+/** The person or key that creates and changes keys. */
+export type KeyIssuer = Pick<Administrator, 'id' | 'address' | 'scopes'>
 
-/** What a giver hands out at most: their own. */
+/** The limits of what an issuer may grant: its own scopes and settings. */
 export type Bounds = {
   scopes: readonly Scope[]
-  /** The key that they use; undefined for a person. */
+  /** The issuer's own key; undefined for a person. */
   own: ApiKeysTable | undefined
 }
 
-/** A setting by its name in the contract. */
 type Setting =
   'mode' | 'scopes' | 'models' | 'allowed_addresses' | 'expires_at' | 'limits' | 'budget'
 
 /**
- * What a giver may hand out; undefined where they administer the account. Read in the transaction
- * of the act, so that a key which was ended or narrowed meanwhile does nothing any more.
+ * What an issuer may grant; undefined for an administrator of the account. It is read in the transaction
+ * of the change, so that a key that was revoked or restricted in the meantime grants no more than it has.
  */
 export async function boundsOf(
   transaction: Transaction<Tables>,
-  { id, scopes }: Giver,
+  { id, scopes }: KeyIssuer,
   nowMs: number,
 ): Promise<Bounds | undefined> {
   if (!id.startsWith('key_'))
@@ -41,7 +40,7 @@ export async function boundsOf(
     .executeTakeFirst()
   const ended = endOfKey(own, nowMs)
   if (ended !== undefined || own === undefined) throw ended
-  const now = scopesLeft(
+  const now = remainingScopes(
     scopesOf(own),
     own.created_by === null ? 'owner' : await roleIn(transaction, own.created_by, own.account_id),
   )
@@ -52,10 +51,10 @@ export async function boundsOf(
   return { scopes: now, own }
 }
 
-/** The person who makes a key; with a key, the one who made that. Null for none. */
-export async function personBehind(
+/** The id of the issuing person, or of the person who created the issuing key; null if unknown. */
+export async function creatorOf(
   transaction: Transaction<Tables>,
-  { id }: Pick<Giver, 'id'>,
+  { id }: Pick<KeyIssuer, 'id'>,
 ): Promise<string | null> {
   if (id.startsWith('usr_')) return id
   const own = await transaction
@@ -66,19 +65,19 @@ export async function personBehind(
   return own?.created_by ?? null
 }
 
-/** What a key that such a giver makes has where nothing is said: their own restrictions. */
+/** Defaults for a new key: the restrictions of the issuer's own key. */
 export function inherited(bounds: Bounds | undefined): Partial<ApiKeysTable> {
   const own = bounds?.own
   if (own === undefined) return {}
   return {
     ...boundsIn(own),
     expires_at: own.expires_at,
-    // Together they use and spend no more than the giver may, however many there are.
+    // All keys of one issuer share its limits and budget.
     counts_with: isLimited(own) ? countedAs(own) : null,
   }
 }
 
-/** What bounds a key, without its time. */
+/** The restrictions of a key, without its expiry. */
 export function boundsIn(own: ApiKeysTable): Partial<ApiKeysTable> {
   return {
     allowed_models: own.allowed_models,
@@ -92,46 +91,46 @@ export function boundsIn(own: ApiKeysTable): Partial<ApiKeysTable> {
   }
 }
 
-/** Throws `insufficient_scope` unless each of the settings of a key is the giver's or less. */
-export function assertGivable(
+/** Throws `insufficient_scope` if a setting of a key exceeds the issuer's own. */
+export function assertGrantable(
   bounds: Bounds | undefined,
   wanted: ApiKeysTable,
   settings: Iterable<string> = Object.keys(widerBy),
 ): void {
   if (bounds === undefined) return
   for (const setting of settings) {
-    // Others than these are never bounded.
+    // Settings that `widerBy` does not list are unrestricted.
     const wider = widerBy[setting as Setting]?.(bounds, wanted)
     if (wider === undefined) continue
     throw new GatewayError(
       'insufficient_scope',
-      `'${setting}' must not be more than the API key that asks has itself: ${wider}. A key with the scope 'admin' may give it.`,
+      `'${setting}' exceeds what the calling API key may grant: ${wider}. A key with the scope 'admin' may grant it.`,
       { param: setting },
     )
   }
 }
 
-/** Throws `insufficient_scope` for a key that is not the giver's to change. */
-export function assertBelow(bounds: Bounds | undefined, target: ApiKeysTable): void {
+/** Throws `insufficient_scope` for a key that the issuer may not change. */
+export function assertMayChangeKey(bounds: Bounds | undefined, target: ApiKeysTable): void {
   if (bounds === undefined) return
   const { own } = bounds
   const reason =
     widerBy.scopes(bounds, target) ??
     widerBy.mode(bounds, target) ??
     (own !== undefined && isLimited(own) && countedAs(own) !== countedAs(target)
-      ? 'it does not count with the limits and the budget of that key'
+      ? 'this key does not share the limits and the budget of the calling key'
       : undefined)
   if (reason === undefined) return
   throw new GatewayError(
     'insufficient_scope',
-    `The API key that asks may not change this one: ${reason}. A key with the scope 'admin' may.`,
+    `The calling API key may not change this key: ${reason}. A key with the scope 'admin' may.`,
   )
 }
 
-/** Why a setting of a key is wider than the giver's; undefined where it is not. */
+/** Why a setting of a key exceeds the issuer's; undefined if it does not. */
 const widerBy: Record<Setting, (bounds: Bounds, wanted: ApiKeysTable) => string | undefined> = {
   mode: ({ own }, { mode }) =>
-    own?.mode === 'test' && mode === 'live' ? 'a test key makes no live key' : undefined,
+    own?.mode === 'test' && mode === 'live' ? 'a test key cannot create a live key' : undefined,
   scopes: ({ scopes }, wanted) => {
     const more = scopesOf(wanted).find((scope) => !scopes.includes(scope))
     return more === undefined ? undefined : `it lacks the scope '${more}'`
@@ -139,20 +138,20 @@ const widerBy: Record<Setting, (bounds: Bounds, wanted: ApiKeysTable) => string 
   models: ({ own }, wanted) => {
     const [most, asked] = [listIn(own?.allowed_models ?? null), listIn(wanted.allowed_models)]
     if (most === null) return undefined
-    if (asked === null) return 'it may call certain models alone'
+    if (asked === null) return 'it is restricted to certain models'
     const more = asked.find((model) => !most.includes(model))
     return more === undefined ? undefined : `it may not call '${more}'`
   },
   allowed_addresses: ({ own }, wanted) => {
     const [most, asked] = [listIn(own?.allowed_addresses ?? null), listIn(wanted.allowed_addresses)]
     if (most === null) return undefined
-    if (asked === null) return 'it has allowed addresses'
+    if (asked === null) return 'it is restricted to certain addresses'
     const more = asked.find((inner) => !most.some((outer) => isWithin(inner, outer)))
     return more === undefined ? undefined : `it may not be used from ${more}`
   },
   expires_at: ({ own }, { expires_at: asked }) => {
     const most = own?.expires_at ?? null
-    return isMore(asked, most) ? 'it ends before' : undefined
+    return isMore(asked, most) ? 'it expires earlier' : undefined
   },
   limits: ({ own }, wanted) => {
     if (own === undefined) return undefined
@@ -164,7 +163,7 @@ const widerBy: Record<Setting, (bounds: Bounds, wanted: ApiKeysTable) => string 
     if (most === null) return undefined
     const isLess =
       wanted.budget_period === most.period && !isMore(wanted.budget_nano_usd, most.nanoUsd)
-    return isLess ? undefined : `it has a budget by ${most.period} itself`
+    return isLess ? undefined : `it is limited by its own budget (${most.period})`
   },
 }
 
@@ -175,7 +174,7 @@ const limitColumns = [
   'concurrency',
 ] as const
 
-/** Whether a bound is wider than another; null is none. */
+/** Whether a bound is wider than another; null means unlimited. */
 function isMore(asked: number | null, most: number | null): boolean {
   return most !== null && (asked === null || asked > most)
 }

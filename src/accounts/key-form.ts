@@ -6,24 +6,23 @@ import { allowanceOf } from './allowance.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 
-/** What of a key can be chosen. */
+/** The settings of a key that its creator chooses. */
 type KeySettings = Pick<
   ApiKey,
   'name' | 'mode' | 'scopes' | 'models' | 'allowed_addresses' | 'limits' | 'expires_at'
 > & { budget: BudgetForm | null }
 
-/** What is not in the row of a key. */
-type KeyNews = {
+/** The properties of a key that its row lacks. */
+type KeyStatus = {
   /** Unix time in milliseconds. */
   nowMs: number
-  /** When it was last used, where that is not written yet. */
+  /** The last use, if it is not stored yet. */
   usedAtMs: number | undefined
-  /** What has become of its budget. */
   budget: ApiKey['budget']
 }
 
 /** A key in the contract's form, without its secret. */
-export function keyForm(row: ApiKeysTable, { nowMs, usedAtMs, budget }: KeyNews): ApiKey {
+export function keyForm(row: ApiKeysTable, { nowMs, usedAtMs, budget }: KeyStatus): ApiKey {
   return {
     id: row.id,
     object: 'api_key',
@@ -43,13 +42,13 @@ export function keyForm(row: ApiKeysTable, { nowMs, usedAtMs, budget }: KeyNews)
   }
 }
 
-/** A client of the account has the name of its key. */
+/** A client that the account created is named like its key. */
 function clientForm(row: ApiKeysTable): ApiKey['client'] {
   const { client_id: id, client_name: name, client_redirect_host: host } = row
   return id === null ? null : { id, name: name ?? row.name, redirect_host: host }
 }
 
-/** What was chosen for a key; no secret is in it. */
+/** The settings of a key, without its secret. */
 export function keySettings(row: ApiKeysTable): KeySettings {
   const { limits, budget } = allowanceOf(row)
   return {
@@ -65,12 +64,12 @@ export function keySettings(row: ApiKeysTable): KeySettings {
   }
 }
 
-/** A list that a column holds as JSON; null where there is none. */
+/** Parses a column that holds a list as JSON; null for a missing list. */
 export function listIn(column: string | null): string[] | null {
   return column === null ? null : (JSON.parse(column) as string[])
 }
 
-/** A Unix time in milliseconds as text. */
+/** A Unix time in milliseconds as ISO 8601 text. */
 export function timeText(atMs: number): string {
   return new Date(atMs).toISOString()
 }

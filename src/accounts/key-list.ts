@@ -6,21 +6,21 @@ import { isInName } from './list-page.ts'
 
 type ApiKey = components['schemas']['ApiKey']
 
-/** Which keys are listed. */
+/** The filter of a list of keys. */
 export type KeyFilter = {
   /** Undefined for the keys of all accounts. */
   accountId?: string
   state?: ApiKey['state'] | undefined
-  /** Undefined for all but those of sessions. */
+  /** Undefined for all kinds except session keys. */
   kind?: ApiKey['kind'] | undefined
-  /** The person who made it. */
+  /** The id of the person who created the key. */
   createdBy?: string | undefined
   mode?: ApiKey['mode'] | undefined
-  /** What its name has in it. */
+  /** Part of the name. */
   name?: string | undefined
 }
 
-/** How many API keys work at a Unix time in milliseconds. */
+/** Counts the active API keys at a Unix time in milliseconds. */
 export async function countActiveKeys({ db }: Pick<Store, 'db'>, nowMs: number): Promise<number> {
   const { count } = await inState(db.selectFrom('api_keys'), 'active', nowMs)
     .where('kind', '=', 'key')
@@ -29,7 +29,7 @@ export async function countActiveKeys({ db }: Pick<Store, 'db'>, nowMs: number):
   return count
 }
 
-/** The keys among these that are in a state at a Unix time in milliseconds. */
+/** Restricts a query of keys to a state at a Unix time in milliseconds. */
 export function inState<Row>(
   rows: SelectQueryBuilder<Tables, 'api_keys', Row>,
   state: ApiKey['state'],
@@ -44,7 +44,7 @@ export function inState<Row>(
       )
 }
 
-/** The keys that pass a filter at a Unix time in milliseconds. */
+/** Selects the keys that match a filter at a Unix time in milliseconds. */
 export function selectKeys(
   db: Kysely<Tables>,
   { accountId, kind, createdBy, state, mode, name }: KeyFilter,
@@ -52,7 +52,7 @@ export function selectKeys(
 ) {
   let rows = db.selectFrom('api_keys').selectAll()
   if (accountId !== undefined) rows = rows.where('account_id', '=', accountId)
-  // Keys of sessions come and go by themselves.
+  // Session keys are created and ended automatically.
   rows = kind === undefined ? rows.where('kind', '!=', 'session') : rows.where('kind', '=', kind)
   if (createdBy !== undefined) rows = rows.where('created_by', '=', createdBy)
   if (mode !== undefined) rows = rows.where('mode', '=', mode)

@@ -7,12 +7,12 @@ import { allowanceColumns } from './allowance.ts'
 
 type Change = components['schemas']['ApiKeyChange']
 
-/** The ids of models by any of their names. Throws `invalid_value`. */
+/** Resolves model names to ids. Throws `invalid_value` for an unknown name. */
 export type ModelIds = (names: readonly string[]) => string[]
 
 /**
- * The columns that hold what is asked for a key; what is left out has none. Throws `invalid_value`
- * for an address, a model or a time that is none.
+ * The columns for the requested settings of a key; omitted settings are omitted from the columns too.
+ * Throws `invalid_value` for an invalid address, model or time.
  */
 export function keyColumns(
   asked: Change,
@@ -29,35 +29,35 @@ export function keyColumns(
   }
 }
 
-/** Throws `invalid_value` for what cannot be changed of what a client has. */
+/** Throws `invalid_value` for a setting that cannot change for this kind of key. */
 export function assertChangeable({ kind, bound_to: key }: ApiKeysTable, change: Change): void {
   if (kind === 'key') return
   if (kind === 'session') return assertChangeableOfSession(change)
   const [param] = key === null ? [] : Object.keys(change).filter((setting) => setting !== 'name')
   if (param !== undefined) {
-    const text = `'${param}' is that of the key ${key}, with which the client was connected. Change it there.`
+    const text = `The connection takes '${param}' from the key ${key}. Change that key instead.`
     throw new GatewayError('invalid_value', text, { param })
   }
   assertForKind(kind, change)
 }
 
-/** What it may use and spend can be changed; who asks for it next gets the same. */
+/** Limits and budget can change; the next key of the same person inherits them. */
 function assertChangeableOfSession(change: Change): void {
   const param = (['scopes', 'expires_at'] as const).find((setting) => setting in change)
   if (param === undefined) return
-  const text = `'${param}' of a session's key cannot be changed. DELETE ends the key; removing the member keeps the person from getting another.`
+  const text = `'${param}' of a session's key cannot be changed. DELETE ends the key; remove the member to prevent new ones.`
   throw new GatewayError('invalid_value', text, { param })
 }
 
-/** Throws `invalid_value` for what a key of this kind cannot have. */
+/** Throws `invalid_value` for scopes that a key of this kind cannot have. */
 export function assertForKind(kind: ApiKeysTable['kind'], { scopes = [] }: Change): void {
   const more = kind === 'key' ? undefined : scopes.find((scope) => scope !== 'inference')
   if (more === undefined) return
-  const text = `'scopes' must be 'inference' alone for a ${kind}, not '${more}'. Create an API key to administrate.`
+  const text = `The only scope of a ${kind} is 'inference', not '${more}'. Create an API key for administration.`
   throw new GatewayError('invalid_value', text, { param: 'scopes' })
 }
 
-/** Throws `key_not_active` for what has no secret that an administrator could replace. */
+/** Throws `key_not_active` for a kind of key whose secret an administrator cannot replace. */
 export function assertRotatable({ kind }: ApiKeysTable): void {
   if (kind === 'connection') {
     const text =
@@ -83,7 +83,7 @@ function networks(texts: readonly string[]): string[] {
     const given = JSON.stringify(texts[index])
     throw new GatewayError(
       'invalid_value',
-      `'${param}' is no address and no network: ${given}. Send one such as 203.0.113.7, 10.0.0.0/8 or 2001:db8::/32.`,
+      `'${param}' must be an IP address or network, not ${given}. For example: 203.0.113.7, 10.0.0.0/8 or 2001:db8::/32.`,
       { param },
     )
   }
@@ -95,11 +95,11 @@ function timeOf(text: string, nowMs: number): number {
   const date = text.slice(0, 'yyyy-mm-dd'.length)
   const at = isDay(date) ? Date.parse(text) : Number.NaN
   if (Number.isNaN(at)) {
-    throw new GatewayError('invalid_value', `'${param}' is no time that there is: ${text}.`, {
-      param,
-    })
+    throw new GatewayError('invalid_value', `'${param}' is not a valid time: ${text}.`, { param })
   }
   if (at > nowMs) return at
-  const remedy = 'Send one to come. DELETE the key to end it now.'
-  throw new GatewayError('invalid_value', `'${param}' is over: ${text}. ${remedy}`, { param })
+  const remedy = 'Send a future time. To end the key now, DELETE it.'
+  throw new GatewayError('invalid_value', `'${param}' is in the past: ${text}. ${remedy}`, {
+    param,
+  })
 }

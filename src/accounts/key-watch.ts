@@ -8,13 +8,13 @@ import type { Tables } from '../storage/tables.ts'
 import { endOfKey } from './identify.ts'
 import { isOver, sessionOver } from './sessions.ts'
 
-/** An exchange that is under way; it has a caller once its key is known. */
+/** A running exchange; `caller` is set after its key is identified. */
 type Open = { caller?: Caller; ending: AbortController }
 
 export type KeyWatch = {
   /** Follows an exchange until the returned function is called. */
   follow(open: Open): () => void
-  /** Looks at once, since something has changed. */
+  /** Checks all followed exchanges now, after a change was announced. */
   look(): void
   close(): void
 }
@@ -27,12 +27,12 @@ type Options = {
   sessionIdleSeconds: number
 }
 
-/** Announced changes apply at once; this covers a lost announcement. */
+/** Announced changes apply at once; this check covers lost announcements. */
 const recheckMs = 1000
 
 /**
- * Ends streams and long calls whose key was revoked or has expired since they began, or whose
- * session is over: all that have something open are looked up together, once in a while.
+ * Aborts streams and long calls when their key is revoked or expires, or when their session ends. The
+ * keys and sessions of all running exchanges are looked up together, every `keyRecheckMs`.
  */
 export function createKeyWatch({
   store: { db },
@@ -65,7 +65,7 @@ export function createKeyWatch({
   const look = (): void => {
     isDue = false
     if (followed.isEmpty()) return
-    // A store that does not answer says nothing of a key; the next look is soon.
+    // When the store fails, exchanges continue until the next check.
     looking = lookAtAll()
       .catch(() => undefined)
       .finally(() => {
@@ -80,7 +80,7 @@ export function createKeyWatch({
   return {
     follow: followed.add,
     look: () => {
-      // One that is under way may have seen what was before.
+      // A running check may have read the old state, so another one follows it.
       if (looking === undefined) look()
       else isDue = true
     },
@@ -88,7 +88,7 @@ export function createKeyWatch({
   }
 }
 
-/** Looks up, by their ids, why keys or sessions are none any more. */
+/** Looks up keys or sessions by id; the result returns the error for an ended one. */
 type LookUp = (ids: readonly string[]) => Promise<(id: string) => GatewayError | undefined>
 
 async function end(open: readonly Open[], lookUp: LookUp): Promise<void> {
@@ -123,8 +123,8 @@ async function sessionsOf(db: Kysely<Tables>, ids: readonly string[]) {
 type Place = { open: Open; index: number }
 
 /**
- * What is open, in any order. A Set would keep what came and went until V8 collects its whole heap:
- * each table of a Set leads to the next, so that an old one holds all behind it
+ * The running exchanges, unordered. A Set would retain removed entries until a full garbage collection:
+ * each outgrown table of a Set references the next, so that an old table keeps all later ones alive
  * (docs/performance.md#event-streams).
  */
 function createPlaces() {
@@ -132,7 +132,7 @@ function createPlaces() {
   return {
     all: (): Open[] => places.map(({ open }) => open),
     isEmpty: () => places.length === 0,
-    /** The returned function takes it out; to be called once. */
+    /** Returns a function that removes the exchange; call it once. */
     add: (open: Open): (() => void) => {
       const place = { open, index: places.length }
       places.push(place)

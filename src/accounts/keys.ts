@@ -11,12 +11,12 @@ import { changedValues, type Audit } from './audit.ts'
 import { readStatesOf } from './budget-states.ts'
 import { newId } from './id.ts'
 import {
-  assertBelow,
-  assertGivable,
+  assertMayChangeKey,
+  assertGrantable,
   boundsOf,
   inherited,
-  personBehind,
-  type Giver,
+  creatorOf,
+  type KeyIssuer,
 } from './key-bounds.ts'
 import { keyForm, keySettings, timeText } from './key-form.ts'
 import { selectKeys, type KeyFilter } from './key-list.ts'
@@ -28,30 +28,30 @@ import {
   keyColumns,
   type ModelIds,
 } from './key-settings.ts'
-import { letSignIn } from './oauth/registered-clients.ts'
+import { registerClientOf } from './oauth/registered-clients.ts'
 import { endWithKey, followKey } from './oauth/connection-changes.ts'
 
 type Schemas = components['schemas']
 type ApiKey = Schemas['ApiKey']
 type CreatedKey = Schemas['CreatedApiKey']
-/** A new key; what is left out has the contract's default. */
+/** A new key; omitted members have the contract's defaults. */
 export type NewKey = Schemas['NewApiKey']
 
-/** A key of an account, undefined for any; or a connection that a person made. */
+/** Selects a key, optionally of one account only, or only a connection that a person made. */
 type Which = { id: string; accountId?: string; connectionOf?: string }
 
-/** Keys of accounts, in the contract's form. All throw `not_found` for a key that is not there. */
+/** Keys of accounts, in the contract's form. All functions throw `not_found` for a missing key. */
 export type Keys = {
   list(filter: KeyFilter, page: PageRequest): Promise<Page<ApiKey>>
   retrieve(which: Which): Promise<ApiKey>
-  /** Throws `insufficient_scope` for what the giver may not hand out, as the next two do. */
-  create(giver: Giver, accountId: string, asked: NewKey): Promise<CreatedKey>
+  /** Throws `insufficient_scope` for settings that the issuer may not grant; so do the next two. */
+  create(issuer: KeyIssuer, accountId: string, asked: NewKey): Promise<CreatedKey>
   /** Throws `key_not_active` for a revoked key. */
-  update(giver: Giver, which: Which, change: Schemas['ApiKeyChange']): Promise<ApiKey>
-  /** Makes a key that may do the same; the old one ends after the overlap. Throws `key_not_active`. */
-  rotate(giver: Giver, which: Which, overlapMinutes: number): Promise<CreatedKey>
-  /** Ends a key; one that is revoked already stays as it is. */
-  revoke(giver: Giver, which: Which): Promise<ApiKey>
+  update(issuer: KeyIssuer, which: Which, change: Schemas['ApiKeyChange']): Promise<ApiKey>
+  /** Replaces a key by one with the same settings; the old key expires after the overlap. Throws `key_not_active`. */
+  rotate(issuer: KeyIssuer, which: Which, overlapMinutes: number): Promise<CreatedKey>
+  /** Revokes a key; does nothing for a revoked one. */
+  revoke(issuer: KeyIssuer, which: Which): Promise<ApiKey>
 }
 
 type Options = {
@@ -61,7 +61,7 @@ type Options = {
   modelIds: ModelIds
   /** Unix time in milliseconds. */
   clock: () => number
-  /** When a key was last used, where that is not written yet. */
+  /** The last use of a key, if it is not stored yet. */
   usedAt?: (id: string) => number | undefined
 }
 
@@ -77,33 +77,33 @@ export function createKeys(options: Options): Keys {
   }
   const form = async (row: ApiKeysTable) => (await forms([row]))[0]!
   const created = async ({ row, key }: { row: ApiKeysTable; key: string }): Promise<CreatedKey> => {
-    const told = { ...(await form(row)), key }
+    const shown = { ...(await form(row)), key }
     const { client_id } = row
-    return client_id === null ? told : { ...told, client_id, client_secret: key }
+    return client_id === null ? shown : { ...shown, client_id, client_secret: key }
   }
   const changed = (id: string) => announce({ kind: 'keys_changed', keyIds: [id] })
   return {
     list: async (filter, page) => {
       const found = selectKeys(db, filter, clock())
-      const rows = await listPage(found, page, { time: 'created_at', tell: (row) => row })
+      const rows = await listPage(found, page, { time: 'created_at', toItem: (row) => row })
       return { ...rows, data: await forms(rows.data) }
     },
     retrieve: async (which) => form(await find(db, which)),
-    create: async (giver, accountId, asked) => {
-      return created(await create(options, giver, { accountId, asked }))
+    create: async (issuer, accountId, asked) => {
+      return created(await create(options, issuer, { accountId, asked }))
     },
-    update: async (giver, which, change) => {
-      const row = await update(options, giver, { which, change })
+    update: async (issuer, which, change) => {
+      const row = await update(options, issuer, { which, change })
       changed(row.id)
       return form(row)
     },
-    rotate: async (giver, which, overlapMinutes) => {
-      const made = await rotate(options, giver, { which, overlapMinutes })
+    rotate: async (issuer, which, overlapMinutes) => {
+      const made = await rotate(options, issuer, { which, overlapMinutes })
       changed(which.id)
       return created(made)
     },
-    revoke: async (giver, which) => {
-      const row = await revoke(options, giver, which)
+    revoke: async (issuer, which) => {
+      const row = await revoke(options, issuer, which)
       changed(row.id)
       return form(row)
     },
@@ -122,7 +122,7 @@ async function find(
   }
   const text =
     personId === undefined
-      ? 'There is no such key. GET /api/keys lists those there are.'
+      ? 'There is no such key. GET /api/keys lists the keys.'
       : 'You have no such connection. GET /api/me/connections lists yours.'
   throw new GatewayError('not_found', text, { param: 'id' })
 }
@@ -134,7 +134,7 @@ function newSecret({ kind, mode }: Pick<ApiKeysTable, 'kind' | 'mode'>) {
 
 function create(
   { store, audit, modelIds, clock }: Options,
-  giver: Giver,
+  issuer: KeyIssuer,
   { accountId, asked }: { accountId: string; asked: NewKey },
 ) {
   const { kind = 'key', mode, name } = asked
@@ -143,7 +143,7 @@ function create(
   const columns = keyColumns(asked, { modelIds, nowMs })
   const { key, columns: secret } = newSecret({ kind, mode })
   return store.db.transaction().execute(async (transaction) => {
-    const bounds = await boundsOf(transaction, giver, nowMs)
+    const bounds = await boundsOf(transaction, issuer, nowMs)
     const row: ApiKeysTable = {
       account_id: accountId,
       name,
@@ -158,7 +158,7 @@ function create(
       replaced_by: null,
       counts_with: null,
       last_used_at: null,
-      created_by: await personBehind(transaction, giver),
+      created_by: await creatorOf(transaction, issuer),
       kind,
       client_id: kind === 'client' ? newId('client') : null,
       client_name: null,
@@ -168,18 +168,18 @@ function create(
       ...columns,
       ...secret,
     }
-    assertGivable(bounds, row)
+    assertGrantable(bounds, row)
     await transaction.insertInto('api_keys').values(row).execute()
-    await letSignIn(transaction, row)
+    await registerClientOf(transaction, row)
     const act = { account_id: accountId, action: 'key.create', target: row.id } as const
-    await audit.write(transaction, giver, { ...act, after: keySettings(row) })
+    await audit.write(transaction, issuer, { ...act, after: keySettings(row) })
     return { row, key }
   })
 }
 
 function update(
   { store, audit, modelIds, clock }: Options,
-  giver: Giver,
+  issuer: KeyIssuer,
   { which, change }: { which: Which; change: Schemas['ApiKeyChange'] },
 ): Promise<ApiKeysTable> {
   const nowMs = clock()
@@ -188,23 +188,23 @@ function update(
     const row = await find(transaction, which)
     if (row.revoked_at !== null) throw revoked(row.revoked_at)
     assertChangeable(row, change)
-    const bounds = await boundsOf(transaction, giver, nowMs)
-    assertBelow(bounds, row)
+    const bounds = await boundsOf(transaction, issuer, nowMs)
+    assertMayChangeKey(bounds, row)
     const changed = { ...row, ...columns }
-    assertGivable(bounds, changed, Object.keys(change))
+    assertGrantable(bounds, changed, Object.keys(change))
     const values = changedValues(keySettings(row), keySettings(changed))
     if (values === undefined) return row
     await transaction.updateTable('api_keys').set(columns).where('id', '=', row.id).execute()
     await followKey(transaction, changed)
     const act = { account_id: row.account_id, action: 'key.update', target: row.id } as const
-    await audit.write(transaction, giver, { ...act, ...values })
+    await audit.write(transaction, issuer, { ...act, ...values })
     return changed
   })
 }
 
 function rotate(
   { store, audit, clock }: Options,
-  giver: Giver,
+  issuer: KeyIssuer,
   { which, overlapMinutes }: { which: Which; overlapMinutes: number },
 ) {
   const nowMs = clock()
@@ -212,14 +212,14 @@ function rotate(
     const old = await find(transaction, which)
     assertRotatable(old)
     assertReplaceable(old, nowMs)
-    const bounds = await boundsOf(transaction, giver, nowMs)
-    assertBelow(bounds, old)
-    assertGivable(bounds, old)
+    const bounds = await boundsOf(transaction, issuer, nowMs)
+    assertMayChangeKey(bounds, old)
+    assertGrantable(bounds, old)
     const { key, columns: secret } = newSecret(old)
     const fresh = { created_at: nowMs, last_used_at: null, counts_with: countedAs(old) }
     const row: ApiKeysTable = { ...old, ...fresh, ...secret }
     await transaction.insertInto('api_keys').values(row).execute()
-    await letSignIn(transaction, row)
+    await registerClientOf(transaction, row)
     const end = nowMs + overlapMinutes * 60_000
     const ending = { replaced_by: row.id, expires_at: Math.min(old.expires_at ?? Infinity, end) }
     await transaction.updateTable('api_keys').set(ending).where('id', '=', old.id).execute()
@@ -228,33 +228,33 @@ function rotate(
     const { expires_at: endedAt } = keySettings(old)
     const before = { replaced_by: null, expires_at: endedAt }
     const after = { replaced_by: row.id, expires_at: timeText(ending.expires_at) }
-    await audit.write(transaction, giver, { ...act, before, after })
+    await audit.write(transaction, issuer, { ...act, before, after })
     return { row, key }
   })
 }
 
-function revoke({ store, audit, clock }: Options, giver: Giver, which: Which) {
+function revoke({ store, audit, clock }: Options, issuer: KeyIssuer, which: Which) {
   const nowMs = clock()
   return store.db.transaction().execute(async (transaction) => {
     const row = await find(transaction, which)
-    assertBelow(await boundsOf(transaction, giver, nowMs), row)
+    assertMayChangeKey(await boundsOf(transaction, issuer, nowMs), row)
     if (row.revoked_at !== null) return row
     const ending = { revoked_at: nowMs }
     await transaction.updateTable('api_keys').set(ending).where('id', '=', row.id).execute()
-    await endWithKey(transaction, row, { by: giver, audit, now: nowMs })
+    await endWithKey(transaction, row, { by: issuer, audit, now: nowMs })
     const act = { account_id: row.account_id, action: 'key.revoke', target: row.id } as const
     const after = { revoked_at: timeText(nowMs) }
-    await audit.write(transaction, giver, { ...act, before: { revoked_at: null }, after })
+    await audit.write(transaction, issuer, { ...act, before: { revoked_at: null }, after })
     return { ...row, ...ending }
   })
 }
 
-/** Throws `key_not_active` for a key that has ended, and for one that has a successor. */
+/** Throws `key_not_active` for a revoked, expired or replaced key. */
 function assertReplaceable(row: ApiKeysTable, nowMs: number): void {
   const { revoked_at: revokedAt, replaced_by: successor, expires_at: end } = row
   if (revokedAt !== null) throw revoked(revokedAt)
   if (successor !== null) {
-    throw notActive(`This key is being replaced by ${successor}. Rotate that one.`)
+    throw notActive(`This key is being replaced by ${successor}. Rotate that key.`)
   }
   if (end !== null && end <= nowMs) {
     throw notActive(`This key expired at ${timeText(end)}. Create a new one.`)

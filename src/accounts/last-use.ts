@@ -1,13 +1,13 @@
 import { sql } from 'kysely'
 import type { Store } from '../storage/store.ts'
 
-/** When keys were last used. */
+/** Records when keys were last used. */
 export type LastUse = {
-  /** Notes that a key is used now. */
+  /** Records a use of a key now. */
   note(keyId: string): void
-  /** What is not written yet, as a Unix time in milliseconds. */
+  /** The last use that is not stored yet, a Unix time in milliseconds. */
   of(keyId: string): number | undefined
-  /** Writes what waits; also when the store fails, there is nothing more to do. */
+  /** Writes pending uses and stops the timer. Never rejects. */
   close(): Promise<void>
 }
 
@@ -18,12 +18,12 @@ type Options = {
   keyUseWriteMs?: number
 }
 
-/** The last use is shown to people by the minute; a crash loses one interval. */
+/** The dashboard shows minutes; a crash loses the uses of one interval. */
 export const useWriteMs = 60_000
 /** Uses of further keys within the interval are not recorded. */
 const keysWaitingMax = 10_000
 
-/** Writes when keys were last used: all of them together, once in a while. */
+/** Writes the last uses of all keys together, once per interval. */
 export function createLastUse({ store, clock, keyUseWriteMs = useWriteMs }: Options): LastUse {
   let waiting = new Map<string, number>()
   let writing = new Map<string, number>()
@@ -39,7 +39,7 @@ export function createLastUse({ store, clock, keyUseWriteMs = useWriteMs }: Opti
         and (api_keys.last_used_at is null or api_keys.last_used_at < used.value)
     `
       .execute(store.db)
-      // A store that does not answer loses when a key was used, and nothing else.
+      // A failed store loses only these times.
       .catch(() => undefined)
     writing = new Map()
   }
@@ -58,8 +58,8 @@ export function createLastUse({ store, clock, keyUseWriteMs = useWriteMs }: Opti
 }
 
 /**
- * One text for however many: the store keeps statements, and takes so many parameters only. Several
- * processes lock the rows in one order.
+ * Passes all uses as one JSON parameter, so that the statement text stays the same and the number of
+ * parameters is one. The `order by` makes several processes lock the rows in the same order.
  */
 function usedKeys(dialect: Store['dialect'], used: string) {
   if (dialect === 'sqlite') return sql`json_each(${used})`

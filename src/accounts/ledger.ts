@@ -24,7 +24,7 @@ export function createLedger(
   }
 }
 
-/** A row of the ledger as the store keeps it. */
+/** The columns of a ledger row. */
 export function toTable(row: UsageRow): UsageTable {
   const { usage } = row
   return {
@@ -78,7 +78,7 @@ export const usageColumns = [
   'images',
 ] as const
 
-/** What a row says was used. */
+/** The token and image counts of a row. */
 export function usageIn(row: Pick<UsageTable, (typeof usageColumns)[number]>): Usage {
   return {
     inputTokens: row.input_tokens,
@@ -91,26 +91,26 @@ export function usageIn(row: Pick<UsageTable, (typeof usageColumns)[number]>): U
     audioOutputTokens: row.audio_output_tokens,
     imageOutputTokens: row.image_output_tokens,
     images: row.images,
-    // An estimate has the same price; the row says so in `cost_status`.
+    // An estimate has the same price; `cost_status` marks estimates.
     estimated: false,
   }
 }
 
-type Told = components['schemas']['Warning']
+type KeptWarning = components['schemas']['Warning']
 
-/** So many of a call are kept: a row is read again for years. */
+/** Warnings kept per call, since rows stay for years. */
 const warningsMax = 20
 const textLengthMax = 300
 
-/** Values that are a setting and no part of a prompt: those are stored nowhere. */
+/** Matches setting values. Any other value may be part of a prompt, and prompts are never stored. */
 const plainValue = /^[\w.:/+-]{1,64}$/
 
-/** The warnings of a call as a row keeps them; null for none. */
+/** The stored form of a call's warnings; null without warnings. */
 export function warningsText(warnings: readonly Warning[]): string | null {
   if (warnings.length === 0) return null
   const kept = warnings
     .slice(0, warningsMax)
-    .map(({ param, requested, applied, reason }): Told => ({
+    .map(({ param, requested, applied, reason }): KeptWarning => ({
       param: shortened(param, textLengthMax),
       requested: plain(requested),
       applied: plain(applied),
@@ -118,15 +118,15 @@ export function warningsText(warnings: readonly Warning[]): string | null {
     }))
   const left = warnings.length - kept.length
   if (left > 0) {
-    const reason = `There were ${left} more adjustments, which are not kept.`
+    const reason = `${left} more adjustments were not stored.`
     kept.push({ param: 'warnings', requested: warnings.length, applied: warningsMax, reason })
   }
   return JSON.stringify(kept)
 }
 
-/** What `warningsText` has kept; null for rows of versions that did not keep it. */
-export function readWarnings(text: string | null): Told[] {
-  return text === null ? [] : (JSON.parse(text) as Told[])
+/** Parses the form of `warningsText`; empty for null. */
+export function readWarnings(text: string | null): KeptWarning[] {
+  return text === null ? [] : (JSON.parse(text) as KeptWarning[])
 }
 
 function plain(value: unknown): string | number | boolean | null {

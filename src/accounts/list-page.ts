@@ -2,23 +2,23 @@ import { sql, type RawBuilder, type SelectQueryBuilder } from 'kysely'
 import { pageOf, placeIn, type Page, type PageRequest } from '../core/page.ts'
 import type { Tables } from '../storage/tables.ts'
 
-type How<Time, Row, Told> = {
-  /** The column of the time by which the list is in order, in Unix milliseconds. */
+type How<Time, Row, Item> = {
+  /** The column that the list is sorted by: a Unix time in milliseconds. */
   time: Time
-  tell: (row: Row) => Told
+  toItem: (row: Row) => Item
 }
 
-/** One page of a list of rows in the order of a time, then of their ids. Throws `invalid_value` for its cursor. */
+/** One page of rows sorted by a time, then by id. Throws `invalid_value` for an invalid cursor. */
 export async function listPage<
   From extends keyof Tables,
   Time extends string,
   Row extends { id: string } & Record<Time, number>,
-  Told,
+  Item,
 >(
   rows: SelectQueryBuilder<Tables, From, Row>,
   { limit, cursor, order }: PageRequest,
-  { time, tell }: How<Time, Row, Told>,
-): Promise<Page<Told>> {
+  { time, toItem }: How<Time, Row, Item>,
+): Promise<Page<Item>> {
   let left = rows
   if (cursor !== undefined) {
     const beyond = sql.raw(order === 'asc' ? '>' : '<')
@@ -30,13 +30,13 @@ export async function listPage<
     .orderBy(sql.ref('id'), order)
     .limit(limit + 1)
     .execute()
-  return pageOf(found, limit, { placeOf: (row) => [row[time], row.id], tell })
+  return pageOf(found, limit, { placeOf: (row) => [row[time], row.id], toItem })
 }
 
-/** Whether the column `name` has this text in it; a to z are also A to Z. */
+/** SQL condition: the column `name` contains this text; the case of a to z is ignored. */
 export function isInName(text: string): RawBuilder<boolean> {
   const pattern = `%${text.replaceAll(/[\\%_]/g, '\\$&')}%`
-  // The database has the letters a to z in lower case.
+  // SQLite's lower() converts A to Z only, so the pattern must not convert other letters either.
   const plain = pattern.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase())
   return sql<boolean>`lower(name) like ${plain} escape '\\'`
 }

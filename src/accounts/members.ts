@@ -27,20 +27,20 @@ type Options = {
 
 export type Members = {
   list(caller: Caller, page: PageRequest): Promise<Page<Member>>
-  /** Throws `not_found`, `last_owner`, and `insufficient_scope` for who may not; `remove` too. */
+  /** Throws `not_found`, `last_owner`, and `insufficient_scope` if the caller may not; so does `remove`. */
   changeRole(caller: Caller, personId: string, change: RoleChange): Promise<Member>
-  /** Ends what a person may in the account at once. */
+  /** Ends a person's access to the account at once. */
   remove(caller: Caller, personId: string, actor: Actor): Promise<void>
   /** Ends a person's own membership, whatever their role. Throws `not_found`, `last_owner`. */
   leave(person: PersonCaller, accountId: string, actor: Actor): Promise<void>
 }
 type RoleChange = { role: Role; actor: Actor }
 
-/** Who belongs to an account, as its administrators and they themselves see and change it. */
+/** The members of an account, for its administrators and for the members themselves. */
 export function createMembers(options: Options): Members {
   const { db } = options.store
   const { audit, announce, clock } = options
-  // A removed member loses the connections to the account, and with the last account the sessions.
+  // Removal ends the person's connections to the account, and with the last account their sessions.
   const announceRemoval = (accountId: string) => {
     announce({ kind: 'account_changed', accountId })
     announce({ kind: 'sessions_changed' })
@@ -48,7 +48,7 @@ export function createMembers(options: Options): Members {
   return {
     list: async (caller, page) => {
       const rows = members(db, caller.accountId)
-      const found = await listPage(rows, page, { time: 'joined_at', tell: (row) => row })
+      const found = await listPage(rows, page, { time: 'joined_at', toItem: (row) => row })
       return { ...found, data: await toMembers(db, caller, found.data) }
     },
     changeRole: (caller, personId, { role, actor }) =>
@@ -85,7 +85,7 @@ export function createMembers(options: Options): Members {
       await db.transaction().execute(async (transaction) => {
         const row = await findMember(transaction, accountId, person.id)
         if (row === undefined) {
-          const text = 'You are a member of no such account. GET /api/me lists yours.'
+          const text = 'You are not a member of such an account. GET /api/me lists yours.'
           throw new GatewayError('not_found', text, { param: 'id' })
         }
         await remove(transaction, row, actor, options)
@@ -111,16 +111,16 @@ export async function addMember(
   await endPasswordLinks(transaction, personId, now)
 }
 
-/** The error for who is to become a member and is one. */
+/** The error for adding a person who is already a member. */
 export function alreadyMember(): GatewayError {
   const text =
-    'This person is a member of the account already. PATCH /api/members/{id} changes the role.'
+    'This person is already a member of the account. PATCH /api/members/{id} changes the role.'
   return new GatewayError('already_member', text)
 }
 
 type MemberRow = Awaited<ReturnType<typeof find>>
 
-/** Ends what a member may in the account. Throws `last_owner`. */
+/** Removes a member, with their connections, keys and links. Throws `last_owner`. */
 async function remove(
   transaction: Transaction<Tables>,
   row: MemberRow,
@@ -164,7 +164,7 @@ async function find(db: Kysely<Tables>, accountId: string, personId: string) {
   throw new GatewayError('not_found', text, { param: 'id' })
 }
 
-/** Read in the transaction that changes it: of two owners who go at once, one stays. */
+/** Reads in the transaction of the change, so that of two owners who leave at once, one stays. */
 async function assertOtherOwner(
   transaction: Transaction<Tables>,
   { account_id: accountId, id }: MemberRow,
@@ -178,7 +178,7 @@ async function assertOtherOwner(
     .limit(1)
     .executeTakeFirst()
   if (other !== undefined) return
-  const text = 'This is the last owner of the account. Make somebody else an owner first.'
+  const text = 'This is the last owner of the account. Make another member an owner first.'
   throw new GatewayError('last_owner', text)
 }
 

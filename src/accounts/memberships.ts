@@ -6,7 +6,7 @@ import type { AccountsTable, Tables } from '../storage/tables.ts'
 import { allowanceOf, unlimited } from './allowance.ts'
 import { scopesOf } from './role.ts'
 
-/** An account of a person, and what they are in it. */
+/** An account of a person, and their role in it. */
 export type Membership = { account: AccountsTable; role: Role; joinedAt: number }
 
 /** The accounts of a person in the order of joining. */
@@ -15,7 +15,7 @@ export async function membershipsOf(db: Kysely<Tables>, personId: string): Promi
   return rows.map(toMembership)
 }
 
-/** The same of several people, by their ids. */
+/** The memberships of several people, by person id. */
 export async function membershipsByPerson(
   db: Kysely<Tables>,
   personIds: readonly string[],
@@ -44,7 +44,7 @@ function toMembership({ role, joined_at: joinedAt, ...account }: MembershipRow):
   return { account, role, joinedAt }
 }
 
-/** The caller that a person is by default: in the account that they joined first. */
+/** The caller for a signed-in person, acting for the account that they joined first. */
 export function actingFor(
   person: Omit<SignedInPerson, 'role'>,
   own: readonly Membership[],
@@ -55,7 +55,10 @@ export function actingFor(
   return callerOf(person, { account, role: actingRole(first, isOperator), isOperator })
 }
 
-/** The same person in another account: as a member of it, or as one who runs the gateway. */
+/**
+ * The caller for the same person, acting for another account as a member or as an operator. Throws
+ * `not_found`.
+ */
 export async function accountToActFor(
   db: Kysely<Tables>,
   caller: PersonCaller,
@@ -76,7 +79,7 @@ export async function accountToActFor(
   throw new GatewayError('not_found', text, { param: 'account_id' })
 }
 
-/** In which role a person acts in an account at the moment; undefined where they do not. */
+/** The role that a person currently acts in for an account; undefined if they have no access. */
 export async function roleIn(
   db: Kysely<Tables>,
   personId: string,
@@ -89,12 +92,12 @@ export async function roleIn(
   return isOperator ? 'owner' : undefined
 }
 
-/** In which role a person acts in an account of theirs: who runs the gateway owns all but the first. */
+/** The role that a person acts in for their account: an operator acts as owner of all but the first. */
 export function actingRole({ account, role }: Membership, isOperator: boolean): Role {
   return isOperator && account.is_operator === 0 ? 'owner' : role
 }
 
-/** Whether a membership makes a person one of those who run the gateway. */
+/** Whether a membership makes a person an operator of the gateway. */
 export function isOperating({ account, role }: Membership): boolean {
   return account.is_operator === 1 && role !== 'member'
 }

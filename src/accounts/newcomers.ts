@@ -6,12 +6,12 @@ import type { InvitationsTable } from '../storage/people-tables.ts'
 import type { Tables } from '../storage/tables.ts'
 import { noAllowance } from './allowance.ts'
 import {
-  beginIn,
-  confirm,
-  tell,
-  verify,
+  beginSession,
+  confirmPassword,
+  signInResult,
+  verifyPassword,
   type EntranceOptions,
-  type LetIn,
+  type SignInResult,
   type Stranger,
 } from './entrance.ts'
 import { newId } from './id.ts'
@@ -25,31 +25,31 @@ import type { Sessions } from './sessions.ts'
 type Schemas = components['schemas']
 type SignedIn = Schemas['SignedIn']
 
-/** Who accepts with a token; a new person has a name and a password. */
+/** The acceptance of an invitation; a new person sends a name and a password too. */
 type Accepting = Schemas['AcceptInvitationRequest']
 
 type Options = EntranceOptions & {
   sessions: Pick<Sessions, 'current'>
   attempts: { signUp(origin: string): Promise<void> }
-  /** Whether strangers may make an account of their own. */
+  /** Whether anyone may create an account without an invitation. */
   signUp: 'open' | 'closed'
 }
 
 export type Newcomers = {
-  /** Makes a person with an account of their own. Throws `sign_up_closed`, `email_taken`. */
-  signUp(person: NewPerson, from: Stranger): Promise<LetIn>
+  /** Creates a person and their account. Throws `sign_up_closed`, `email_taken`. */
+  signUp(person: NewPerson, from: Stranger): Promise<SignInResult>
   /**
-   * Makes a member of who is not signed in. Throws `invalid_value` for the token or a weak password,
-   * `missing_required_parameter`, and `invalid_credentials` where the e-mail is somebody's already.
+   * Accepts an invitation without a session. Throws `invalid_value` for the token or a weak password,
+   * `missing_required_parameter`, and `invalid_credentials` for a wrong password of a registered person.
    */
-  accept(accepting: Accepting, from: Stranger): Promise<LetIn>
-  /** What an invitation offers, to who has its token. Throws `invalid_value`. */
+  accept(accepting: Accepting, from: Stranger): Promise<SignInResult>
+  /** Describes an invitation to the holder of its token. Throws `invalid_value`. */
   describe(token: string, from: Pick<Stranger, 'origin'>): Promise<Schemas['InvitationOffer']>
-  /** Makes a member of who is signed in. Throws `invalid_value` for the token, `already_member`. */
+  /** Accepts an invitation for a signed-in person. Throws `invalid_value` for the token, `already_member`. */
   join(caller: PersonCaller, token: string, by: Actor & { origin: string }): Promise<SignedIn>
 }
 
-/** Where people come in for the first time: into an account of their own, or one that invites them. */
+/** Sign-up, and acceptance of invitations. */
 export function createNewcomers(options: Options): Newcomers {
   const { store, sessions, people, attempts, clock } = options
   const { db } = store
@@ -66,15 +66,15 @@ export function createNewcomers(options: Options): Newcomers {
       const enter =
         (await findByEmail(db, email)) === undefined
           ? await newPerson(accepting, email, options)
-          : await knownPerson(accepting, email, { from, options })
+          : await registeredPerson(accepting, email, { from, options })
       const [id, begun] = await db.transaction().execute(async (transaction) => {
         const invitation = await useInvitation(transaction, accepting.token, clock())
         const personId = await enter(transaction)
         const by = { id: personId, address: from.address }
         await add(transaction, invitation, { personId, by, options })
-        return [personId, await beginIn(transaction, personId, { from, options })] as const
+        return [personId, await beginSession(transaction, personId, { from, options })] as const
       })
-      return tell(people, id, begun)
+      return signInResult(people, id, begun)
     },
     describe: async (token, { origin }) => {
       const row = await invitationOf(token, origin)
@@ -104,7 +104,7 @@ export function createNewcomers(options: Options): Newcomers {
   }
 }
 
-/** Gives the person, within the transaction that lets them in. */
+/** Finds or creates the person in the transaction that signs them in; resolves with their id. */
 type Enter = (transaction: Transaction<Tables>) => Promise<string>
 
 async function newPerson(
@@ -119,15 +119,15 @@ async function newPerson(
   return (transaction) => insertPerson(transaction, { email, name, hash, now: clock() })
 }
 
-async function knownPerson(
+async function registeredPerson(
   { password }: Accepting,
   email: string,
   { from, options }: { from: Stranger; options: Options },
 ): Promise<Enter> {
   if (password === undefined) throw missing('password')
-  const verified = await verify(options, { email, password }, from)
+  const verified = await verifyPassword(options, { email, password }, from)
   return async (transaction) => {
-    await confirm(transaction, verified)
+    await confirmPassword(transaction, verified)
     return verified.id
   }
 }
@@ -148,10 +148,10 @@ async function signUp(
   { email: given, name, password }: NewPerson,
   from: Stranger,
   options: Options,
-): Promise<LetIn> {
+): Promise<SignInResult> {
   const { store, audit, passwords, people, attempts, clock } = options
   if (options.signUp === 'closed') {
-    const text = 'Nobody signs up here. Ask an administrator for an invitation.'
+    const text = 'Sign-up is closed. Ask an administrator for an invitation.'
     throw new GatewayError('sign_up_closed', text)
   }
   await attempts.signUp(from.origin)
@@ -168,18 +168,18 @@ async function signUp(
     const act = { account_id: row.id, action: 'person.sign_up', target: personId } as const
     const by = { id: personId, address: from.address }
     await audit.write(transaction, by, { ...act, after: { email, name: row.name } })
-    return [personId, await beginIn(transaction, personId, { from, options })] as const
+    return [personId, await beginSession(transaction, personId, { from, options })] as const
   })
-  return tell(people, id, begun)
+  return signInResult(people, id, begun)
 }
 
 function missing(param: 'name' | 'password'): GatewayError {
-  const text = `'${param}' is missing. Sign in with the invited e-mail first, or send it.`
+  const text = `'${param}' is missing. Send it, or sign in with the invited e-mail first.`
   return new GatewayError('missing_required_parameter', text, { param })
 }
 
 function otherEmail(): GatewayError {
   const text =
-    'This invitation is for another e-mail than yours. Sign out, or sign in as the one who is invited.'
+    'This invitation is for a different e-mail than yours. Sign out, or sign in with the invited e-mail.'
   return new GatewayError('invalid_value', text, { param: 'token' })
 }

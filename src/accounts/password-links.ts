@@ -17,20 +17,20 @@ type Options = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
   clock: () => number
-  /** Where browsers reach the gateway. */
+  /** The gateway's address for browsers. */
   baseUrl: string
 }
 
-/** The link replaces a password: it is valid for the day on which it is handed over. */
+/** One day: the link replaces a password, and is used soon after it is handed over. */
 const ttlMs = 86_400_000
 
 export type PasswordLinks = {
   /**
-   * A link for a member of the account, the only one that works from now on. Throws `not_found`, and
-   * `insufficient_scope` where it would open more than the caller may change.
+   * Creates a link for a member of the account, and ends older ones. Throws `not_found`, and
+   * `insufficient_scope` if the link would give access to more than the caller may change.
    */
   create(caller: Caller, personId: string, actor: Actor): Promise<CreatedPasswordLink>
-  /** A link for anybody, for whoever runs the machine. Throws `not_found`. */
+  /** Creates a link for any person, for the command line. Throws `not_found`. */
   createByEmail(email: string): Promise<CreatedPasswordLink>
 }
 
@@ -53,7 +53,7 @@ export function createPasswordLinks(options: Options): PasswordLinks {
           .where('email', '=', plainEmail(email))
           .executeTakeFirst()
         if (person === undefined) {
-          throw new GatewayError('not_found', 'Nobody has this e-mail.', { param: 'email' })
+          throw new GatewayError('not_found', 'No person has this e-mail.', { param: 'email' })
         }
         const [first] = await membershipsOf(transaction, person.id)
         if (first === undefined) throw memberOfNone()
@@ -64,8 +64,8 @@ export function createPasswordLinks(options: Options): PasswordLinks {
 }
 
 /**
- * Ends the open links that set a person's password, in the transaction that changes the password, or what
- * the person may: whoever made the link was asked what it opened then.
+ * Ends a person's open password links. Called in each transaction that changes the password or a role:
+ * permission to create a link was checked against the roles at that time.
  */
 export async function endPasswordLinks(
   transaction: Transaction<Tables>,
@@ -80,7 +80,7 @@ export async function endPasswordLinks(
     .execute()
 }
 
-/** Takes a link, once, however many try it at once; gives whose it is. Throws `invalid_value`. */
+/** Uses a link and returns its person; of concurrent calls one succeeds. Throws `invalid_value`. */
 export async function usePasswordLink(
   transaction: Transaction<Tables>,
   token: string,
@@ -97,7 +97,7 @@ export async function usePasswordLink(
   return personId
 }
 
-/** Whose password a link sets. Throws `invalid_value` for one that cannot be used, with the reason. */
+/** The person of a link. Throws `invalid_value` with the reason if the link cannot be used. */
 export async function findPasswordLink(
   db: Kysely<Tables>,
   token: string,
@@ -109,17 +109,17 @@ export async function findPasswordLink(
     .select(['people.id', 'people.email', 'password_links.used_at', 'password_links.expires_at'])
     .where('password_links.digest', '=', digestOf(token))
     .executeTakeFirst()
-  if (row === undefined) throw notUsable('is none of this gateway')
+  if (row === undefined) throw notUsable('does not belong to this gateway')
   if (row.used_at !== null) throw notUsable(ended)
   if (row.expires_at <= now) throw notUsable('has expired')
   return { personId: row.id, email: row.email }
 }
 
 const ended =
-  'has been used, or was ended by a newer one or by a change of the password or the role'
+  'has been used, or was ended by a newer link or by a change of the password or the role'
 
 function notUsable(why: string): GatewayError {
-  const text = `This link ${why}. Ask whoever gave it to you for a new one.`
+  const text = `This link ${why}. Ask an administrator for a new one.`
   return new GatewayError('invalid_value', text, { param: 'token' })
 }
 
@@ -156,12 +156,12 @@ async function insert(
   return { object: 'password_link', person_id: personId, email, expires_at, token, link }
 }
 
-/** Why the caller makes no link for a person's new password; undefined where they may. */
+/** The error for creating a password link for a person; undefined if the caller may create it. */
 type RefusalOf = (personId: string) => GatewayError | undefined
 
 /**
- * Looks these people up, and tells of each. A password opens all that a person may: nobody gets there more
- * than they may change anyway.
+ * Checks for each person whether the caller may create a password link. A password gives access to all of
+ * a person's accounts, so a caller must already be allowed to change all of them.
  */
 export async function passwordLinkRefusals(
   db: Kysely<Tables>,
@@ -173,7 +173,7 @@ export async function passwordLinkRefusals(
   return (personId) => {
     if (personId === own) {
       return mayNot(
-        'Your own password is changed with PUT /api/me/password, or by a link of others.',
+        'Change your own password with PUT /api/me/password, or ask another administrator for a link.',
       )
     }
     const theirs = known.get(personId) ?? []
@@ -193,7 +193,7 @@ function refusalFor(
   }
   if (!mayChange(caller, here.role)) return onlyOwners()
   if (!caller.isOperator && theirs.length > 1) {
-    const text = 'This person has other accounts too. Ask those who run the gateway for the link.'
+    const text = 'This person has other accounts too. Ask an operator of the gateway for the link.'
     return mayNot(text)
   }
   const operating = theirs.find(isOperating)
@@ -203,7 +203,7 @@ function refusalFor(
   )
   return isOwnerToo
     ? undefined
-    : mayNot('This person owns the gateway. Another owner of the first account makes the link.')
+    : mayNot('This person owns the gateway. Ask another owner of the first account for the link.')
 }
 
 function mayNot(text: string): GatewayError {

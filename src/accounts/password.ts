@@ -3,14 +3,14 @@ import { GatewayError } from '../core/error.ts'
 import { createQueue } from '../core/resilience/queue.ts'
 
 export type Passwords = {
-  /** The hash of a password as a PHC string. Throws `overloaded` when too many wait. */
+  /** The hash of a password as a PHC string. Throws `overloaded` when the queue is full. */
   hash(password: string): Promise<string>
   /**
-   * Whether a password is the one that was hashed. Without a hash it is not, which takes as long.
+   * Whether a password matches a stored hash. Without a hash the result is false after the same time.
    * Throws `overloaded`.
    */
   matches(password: string, stored: string | undefined): Promise<boolean>
-  /** Whether a hash was made with other parameters than those of today. */
+  /** Whether a hash was made with parameters that differ from the current ones. */
   isOutdated(stored: string): boolean
 }
 
@@ -20,13 +20,13 @@ type Parameters = { memoryKib: number; passes: number; lanes: number }
 const recommended = { memoryKib: 65_536, passes: 3, lanes: 4 }
 /** Each hash takes 64 MiB and a core. */
 const hashesConcurrentMax = 2
-/** Further ones would exceed the time that a person waits. */
+/** A longer queue would make people wait too long. */
 const hashesWaitingMax = 64
 const saltBytes = 16
 const tagBytes = 32
 const phcForm = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/
 
-/** Hashes passwords with argon2id (RFC 9106), few at a time: each takes much memory. */
+/** Hashes passwords with argon2id (RFC 9106), two at a time, since each takes 64 MiB. */
 export function createPasswords({
   passwordMemoryKib: memoryKib = recommended.memoryKib,
 }: {
@@ -46,12 +46,10 @@ export function createPasswords({
       return phcOf(current, salt, await tagOf(password, salt, current))
     },
     matches: async (password, stored) => {
-      const known = stored === undefined ? undefined : readPhc(stored)
-      const salt = known?.salt ?? randomBytes(saltBytes)
-      const tag = await tagOf(password, salt, known?.parameters ?? current)
-      return (
-        known !== undefined && known.tag.length === tag.length && timingSafeEqual(known.tag, tag)
-      )
+      const phc = stored === undefined ? undefined : readPhc(stored)
+      const salt = phc?.salt ?? randomBytes(saltBytes)
+      const tag = await tagOf(password, salt, phc?.parameters ?? current)
+      return phc !== undefined && phc.tag.length === tag.length && timingSafeEqual(phc.tag, tag)
     },
     isOutdated: (stored) => !stored.startsWith(`${headOf(current)}$`),
   }
@@ -61,8 +59,8 @@ const charactersMin = 8
 const bytesMax = 1024
 
 /**
- * Refuses a password that is short, long, among the commonest, or the e-mail itself; nothing is
- * asked of its characters (NIST SP 800-63B section 3.1.1). Throws `invalid_value`.
+ * Rejects a password that is too short, too long, very common, or equal to the e-mail. No kinds of
+ * characters are required (NIST SP 800-63B section 3.1.1). Throws `invalid_value`.
  */
 export function assertStrong(password: string, email: string, param: string): void {
   const text = normalised(password)
@@ -75,20 +73,20 @@ export function assertStrong(password: string, email: string, param: string): vo
   if (Buffer.byteLength(text) > bytesMax) refuse(`must have at most ${bytesMax} bytes.`)
   const plain = text.toLowerCase()
   if (plain === email || plain === email.split('@', 1)[0]) {
-    refuse('must not be the e-mail. Choose another one.')
+    refuse('must not be the e-mail. Choose another password.')
   }
   const isRepeated = new Set(plain).size === 1
   if (isRepeated || guessablePasswords.has(plain)) {
-    refuse('is among the first that are guessed. Choose another one.')
+    refuse('is easy to guess. Choose another password.')
   }
 }
 
-/** The same e-mail whatever the letter case that it is written in. */
+/** Normalizes an e-mail: NFKC, lower case. */
 export function plainEmail(email: string): string {
   return email.normalize('NFKC').toLowerCase()
 }
 
-/** One password typed on two keyboards is one text. */
+/** Two keyboards may encode the same characters differently; NFKC makes them equal. */
 function normalised(password: string): string {
   return password.normalize('NFKC')
 }
@@ -105,7 +103,7 @@ function compute(password: string, salt: Buffer, parameters: Parameters): Promis
   })
 }
 
-/** Password Hashing Competition string format, so that parameters may change. */
+/** PHC string format, which stores the parameters with each hash. */
 function phcOf(parameters: Parameters, salt: Buffer, tag: Buffer): string {
   return [headOf(parameters), ...[salt, tag].map(unpadded)].join('$')
 }
@@ -120,7 +118,7 @@ function unpadded(bytes: Buffer): string {
 
 function readPhc(text: string) {
   const found = phcForm.exec(text)
-  if (found === null) throw new Error('A stored password hash is no argon2id PHC string.')
+  if (found === null) throw new Error('A stored password hash is not an argon2id PHC string.')
   const [, memory, passes, lanes, salt = '', tag = ''] = found
   return {
     parameters: { memoryKib: Number(memory), passes: Number(passes), lanes: Number(lanes) },
@@ -130,11 +128,11 @@ function readPhc(text: string) {
 }
 
 function overloaded(): GatewayError {
-  const text = 'Too many people sign in at the moment. Try again in a moment.'
+  const text = 'Too many sign-ins are in progress. Try again in a moment.'
   return new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
 }
 
-/** The commonest passwords of eight characters and more, of lists that attackers try first. */
+/** The commonest passwords of eight or more characters, which attackers try first. */
 const guessablePasswords: ReadonlySet<string> = new Set(
   `
   password passw0rd p@ssword p@ssw0rd pa$$word pa$$w0rd password1 password12 password123

@@ -15,7 +15,7 @@ import { endOtherSessions } from './sessions.ts'
 
 type Person = components['schemas']['Person']
 
-/** What a person who is made says of themselves. */
+/** The data of a new person. */
 export type NewPerson = { email: string; name: string; password: string }
 
 type Options = {
@@ -25,7 +25,7 @@ type Options = {
   passwords: Passwords
   /** Unix time in milliseconds. */
   clock: () => number
-  /** Slows down who guesses the password of a session that they found. */
+  /** Slows down guesses of the current password with a stolen session. */
   attempts: { begin(attempt: { origin: string; email: string }): Promise<() => void> }
 }
 
@@ -40,7 +40,7 @@ export type People = {
   ): Promise<void>
 }
 
-/** The people who sign in, and what they change of themselves. */
+/** The people who sign in, and their own settings. */
 export function createPeople(options: Options): People {
   const { audit, announce, passwords, attempts, clock } = options
   const { db } = options.store
@@ -93,7 +93,7 @@ export function createPeople(options: Options): People {
 
 type NewPassword = { id: string; hash: string; keptSessionId: string | null; now: number }
 
-/** Gives a person another password, which ends their other sessions, and links for a new one. */
+/** Sets a person's password, and ends their other sessions and open password links. */
 export async function setPassword(
   transaction: Transaction<Tables>,
   { id, hash, keptSessionId: keptId, now }: NewPassword,
@@ -107,7 +107,7 @@ export async function setPassword(
   await endPasswordLinks(transaction, id, now)
 }
 
-/** The id of the person who has an e-mail, as `plainEmail` gives it. */
+/** The id of the person with an e-mail in the form of `plainEmail`. */
 export async function findByEmail(db: Kysely<Tables>, email: string): Promise<string | undefined> {
   const row = await db
     .selectFrom('people')
@@ -130,7 +130,7 @@ export async function insertPerson(
     .onConflict((one) => one.column('email').doNothing())
     .executeTakeFirst()
   if (numInsertedOrUpdatedRows !== 0n) return id
-  const text = 'There is a person with this e-mail already. Sign in, or use another one.'
+  const text = 'This e-mail is already registered. Sign in, or use another e-mail.'
   throw new GatewayError('email_taken', text, { param: 'email' })
 }
 

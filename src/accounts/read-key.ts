@@ -2,7 +2,7 @@ import type { Credentials } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { keyRemedy } from '../core/words/remedies.ts'
 
-/** The API key of a request. Throws `missing_api_key` or `invalid_api_key`; names no key. */
+/** The API key of a request. Throws `missing_api_key` or `invalid_api_key`, without the key in the text. */
 export function readKey({ authorization, apiKey }: Credentials): string {
   if (authorization === undefined) {
     if (apiKey === undefined || apiKey === '') {
@@ -15,38 +15,38 @@ export function readKey({ authorization, apiKey }: Credentials): string {
   return key
 }
 
-/** The error for a text that is no key of this gateway: says what it probably is. */
+/** The error for a text that is not a key of this gateway, with the probable mistake. */
 export function notAKey(text: string): GatewayError {
   return invalidKey(shapes.find(([pattern]) => pattern.test(text))?.[1] ?? noKey)
 }
 
-/** The error for a key that is none, with what to do. */
+/** An `invalid_api_key` error with the remedy. */
 export function invalidKey(message: string): GatewayError {
   return new GatewayError('invalid_api_key', `${message} ${keyRemedy}`)
 }
 
-const noKey = 'This is no API key of this gateway: they begin with mag_live_ or mag_test_.'
+const noKey = 'This is not an API key of this gateway. Its keys begin with mag_live_ or mag_test_.'
 
-/** What a text is that stands in the place of a key; the first that fits. */
+/** Common mistakes in place of a key; the first match applies. */
 const shapes: readonly [RegExp, string][] = [
-  [/^["'`\u2018-\u201d]|["'`]$/, 'The key stands in quotes. Send it without them.'],
-  [/^bearer\b/i, "The word 'Bearer' stands in the key. Only `Authorization` has it, once."],
+  [/^["'`\u2018-\u201d]|["'`]$/, 'The key is in quotes. Send it without quotes.'],
+  [/^bearer\b/i, "The key begins with the word 'Bearer'. Only `Authorization` has it, once."],
   [
     /^(?:undefined|null|none|nil|nan|\[object Object\]|\$.*|%\w+%|\{\{.*|<.*|.*_API_KEY|your[-_ ].*)$/i,
-    'A name or a placeholder stands in the place of the key: the variable that holds it is not filled in.',
+    'The key is a name or a placeholder: the variable that should hold the key is not set.',
   ],
   [/\.\.\.$|…/, 'The key is shortened. Send all of it.'],
   [
     /^mag_secret_/,
-    'This is the secret of a client: it gets a token from POST /oauth/token, with `grant_type=client_credentials`.',
+    'This is a client secret. Exchange it for a token at POST /oauth/token with `grant_type=client_credentials`.',
   ],
-  [/^mag_(?:refresh|code)_/, 'This is to be exchanged for a token at POST /oauth/token.'],
-  [/^mag_(?:live|test)_/, 'The key has a typing error, or is not whole: its check sum is wrong.'],
+  [/^mag_(?:refresh|code)_/, 'Exchange this code or refresh token at POST /oauth/token first.'],
+  [/^mag_(?:live|test)_/, 'The key is mistyped or incomplete: its checksum is wrong.'],
 ]
 
 function headerComplaint(text: string): string {
   if (/^(?:bearer)?$/i.test(text)) {
-    return 'There is no key behind `Bearer`: the variable that holds it is probably empty.'
+    return 'The key after `Bearer` is missing: the variable that holds it is probably empty.'
   }
   if (/^bearer +bearer\b/i.test(text)) return 'The Authorization header says `Bearer` twice.'
   const [, key] = /^bearer[ :=]*(.*)$/i.exec(text) ?? []

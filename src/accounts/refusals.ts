@@ -17,7 +17,7 @@ import { rangeText } from './usage/report.ts'
 
 type Schemas = components['schemas']
 
-/** Which refusals are asked for; the texts are those of the contract's parameters. */
+/** The requested refusals; the texts are the contract's parameters, unparsed. */
 type RefusalsAsked = {
   caller: Pick<Caller, 'accountId' | 'isOperator'>
   mode: Schemas['Mode']
@@ -28,13 +28,13 @@ type RefusalsAsked = {
 
 type Counted = Pick<Caller, 'accountId' | 'keyId' | 'person'>
 
-/** Calls that were refused without a row in the ledger: counted in memory, written once in a while. */
+/** Refused calls without a ledger row: counted in memory and written in batches. */
 export type Refusals = {
-  /** Counts an error that a caller got; undefined for a caller without a key that exists. */
+  /** Counts an error response; `caller` is undefined for a request without a valid key. */
   count(error: GatewayError, caller: Counted | undefined): void
   /** The counts of a range by key and cause, the most frequent first. Throws a GatewayError. */
   list(asked: RefusalsAsked): Promise<Schemas['Refusals']>
-  /** Writes what waits, for the last time. */
+  /** Writes pending counts and stops the timer. */
   close(): Promise<void>
 }
 
@@ -49,17 +49,17 @@ type Options = {
 
 const rowsPerStatement = 50
 const listedMax = 100
-/** A day of 200 keys with one cause each; whoever fills it shortens the past of its own account alone. */
+/** A day of 200 keys with one cause each. Above this, the account's own oldest rows are removed. */
 const rowsPerAccountMax = 5000
-/** Without an account only wrong keys are counted: all else is what scanners of networks send. */
-const codesOfStrangers: ReadonlySet<string> = new Set(['invalid_api_key', 'invalid_token'])
+/** The codes counted without an account; other such requests are mostly network scans. */
+const codesWithoutAccount: ReadonlySet<string> = new Set(['invalid_api_key', 'invalid_token'])
 
 export function createRefusals({ store: { db }, clock, limits, onWritten }: Options): Refusals {
   const { connectionLogWaitingMax: waitingMax = noteWaitingMax } = limits
   let waiting = new Map<string, RefusalsTable>()
   const write = async (): Promise<boolean> => {
     if (waiting.size === 0) return false
-    // Several processes lock the rows in one order.
+    // Sorted, so that several processes lock the rows in the same order.
     const rows = [...waiting].toSorted(([one], [other]) => (one < other ? -1 : 1))
     waiting = new Map()
     for (let at = 0; at < rows.length; at += rowsPerStatement) {
@@ -73,7 +73,7 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
       .where('hour_at', '<', clock() - attemptTtlMs)
       .execute()
     const ids = new Set(rows.map(([, row]) => row.account_id))
-    for (const id of ids) await forgetMany(db, id)
+    for (const id of ids) await removeExcess(db, id)
     return true
   }
   const { look, close } = sweepAgain(write, {
@@ -83,16 +83,16 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
   return {
     count: (error, caller) => {
       const whose = error.concerns ?? caller
-      // What people are refused they see on the gateway's own pages.
+      // Signed-in people see their errors on the gateway's own pages.
       if (caller?.person !== undefined || !isRefusal(error, whose)) return
       const { accountId = '', keyId = '' } = whose ?? {}
       const now = clock()
       const hour = now - (now % hourMs)
       const name = `${accountId} ${hour} ${keyId} ${error.code}`
-      const known = waiting.get(name)
-      if (known !== undefined) {
-        known.calls++
-        known.last_at = now
+      const pending = waiting.get(name)
+      if (pending !== undefined) {
+        pending.calls++
+        pending.last_at = now
       } else if (waiting.size < waitingMax) {
         const place = { account_id: accountId, hour_at: hour, key_id: keyId }
         waiting.set(name, { ...place, error_code: error.code, calls: 1, last_at: now })
@@ -123,10 +123,10 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
   }
 }
 
-/** Whether the ledger has no row of it, and its caller or an operator can mend it. */
+/** Whether an error has no ledger row, and its caller or an operator can fix the cause. */
 function isRefusal({ code, status, cause, progress }: GatewayError, caller: object | undefined) {
-  if (caller === undefined) return codesOfStrangers.has(code)
-  // Whoever waited for an identical call that failed has a row, too.
+  if (caller === undefined) return codesWithoutAccount.has(code)
+  // A call that waited for an identical call has a ledger row too when that call fails.
   const hasRow = (progress.attempts ?? []).length > 0 || cause instanceof ProviderFailure
   return !hasRow && (status < 500 || code === 'no_provider_configured')
 }
@@ -146,7 +146,7 @@ async function add(db: Kysely<Tables>, rows: RefusalsTable[]): Promise<void> {
 }
 
 /** Removes the oldest hours of an account that has too many rows. */
-async function forgetMany(db: Kysely<Tables>, accountId: string): Promise<void> {
+async function removeExcess(db: Kysely<Tables>, accountId: string): Promise<void> {
   const rows = db.selectFrom('refusals').where('account_id', '=', accountId)
   const last = await rows
     .select('hour_at')

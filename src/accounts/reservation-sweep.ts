@@ -10,24 +10,23 @@ import { sweepAgain, type Sweep } from './sweep.ts'
 
 type Options = {
   store: Pick<Store, 'db' | 'commit'>
-  budgets: Pick<Budgets, 'held' | 'doubtful'>
+  budgets: Pick<Budgets, 'held' | 'uncertain'>
   clock: () => number
   intervalMs?: number
-  /** A call was charged as it was held, since its process died. */
+  /** Called for each call that was charged the amount it held, since its process died. */
   onAbandoned: (reservation: ReservationsTable) => void
-  /** Told of each look, and of why one failed: it frees nothing, and the next is soon. */
+  /** Called after each sweep, and with the reason when one failed. */
   onSwept: (error?: unknown) => void
 }
 
-/** Bounds how long the call of a dead process stays uncharged. */
+/** The longest time that a call of a dead process stays uncharged. */
 const sweepMs = 10_000
 
 /**
- * Charges calls that can be under way no more, since their process died, as they were held: at once where
- * that is known, as of another one on this machine, else when they have expired. A clock that
- * jumps ends nothing that is used: what has expired is ended at the second look that finds it so,
- * and each process renews its own at the first. What others have dated has expired when it has by
- * their clocks for certain.
+ * Charges the calls of dead processes the amount that they held: at once when the process is known to have
+ * ended on this machine, otherwise after the reservation expires. To survive a clock that jumps, each
+ * process renews its own expired reservations at the first sweep, and those of other processes are
+ * charged at the second sweep. The expiry of other processes allows for a difference of clocks.
  */
 export function sweepReservations(options: Options): Sweep {
   const { store, budgets, clock, intervalMs = sweepMs, onAbandoned, onSwept } = options
@@ -78,7 +77,7 @@ export function sweepReservations(options: Options): Sweep {
   }
   const work = async () => {
     await freeEnded()
-    await endDoubtful(store.db, budgets)
+    await endUncertain(store.db, budgets)
     await sweep()
     return true
   }
@@ -87,32 +86,33 @@ export function sweepReservations(options: Options): Sweep {
   return again
 }
 
-/** Twice: a server that was frozen may carry out what it was asked before behind the first time. */
-async function endDoubtful(
+/** Deletes each row twice: a stalled database server may execute an older insert after the first delete. */
+async function endUncertain(
   db: Kysely<Tables>,
-  { doubtful }: Pick<Budgets, 'doubtful'>,
+  { uncertain }: Pick<Budgets, 'uncertain'>,
 ): Promise<void> {
-  const told = [...doubtful]
-  if (told.length === 0) return
+  const requests = [...uncertain]
+  if (requests.length === 0) return
   const ids = listed(
     db,
-    told.map(([id]) => id),
+    requests.map(([id]) => id),
   )
   await db.deleteFrom('reservations').where('request_id', 'in', ids).execute()
-  for (const [id, times] of told) {
-    if (times > 0) doubtful.delete(id)
-    else doubtful.set(id, times + 1)
+  for (const [id, times] of requests) {
+    if (times > 0) uncertain.delete(id)
+    else uncertain.set(id, times + 1)
   }
 }
 
 /**
- * Two statements: the row of a call whose end is not known, at what it held, unless it has one; its triggers
- * end the reservation. Then the end of one that an older version made, of which no row can be made.
+ * Two statements. The first inserts a ledger row that charges the held amount, unless the call has a row;
+ * triggers then end the reservation. The second ends a reservation of an older version, which lacks the
+ * columns for a row.
  */
 function chargeOf(db: Kysely<Tables>, held: ReservationsTable): StoreStatement[] {
   const { request_id: id, expires_at: expiresAt, nano_usd: nanoUsd } = held
   const pricing = pricingText({ prices: { held: femtoUsd(nanoUsd) }, multiplier: onefold })
-  // Its process may have ended or renewed it meanwhile.
+  // The conditions skip a reservation that its process ended or renewed in the meantime.
   const row = sql`
     insert into usage (id, at, account_id, key_id, mode, face, modality, model, outcome, cache,
       input_tokens, cached_input_tokens, output_tokens, reasoning_tokens, images,

@@ -9,7 +9,7 @@ export type ReservingStore = Pick<
   'db' | 'dialect' | 'insertions' | 'commit' | 'decide'
 >
 
-/** What a call wants to hold, and of whose budgets. */
+/** A requested reservation: the amount to hold, and the budgets it counts against. */
 type AskedReservation = {
   requestId: string
   accountId: string
@@ -23,15 +23,15 @@ type AskedReservation = {
   owners: readonly OwnedWindow[]
 }
 
-/** Reservations in groups; both throw a GatewayError when the store fails. */
+/** Reserves in groups; both functions throw a GatewayError when the store fails. */
 type Reservations = {
-  /** Which of them are made: those whose windows are there and have enough left. */
+  /** Returns for each request whether it was made: its windows exist and have enough left. */
   grant(asked: readonly AskedReservation[]): Promise<readonly boolean[]>
   /** Ends reservations of requests. */
   end(requestIds: readonly string[]): Promise<readonly void[]>
 }
 
-/** The reservations of a store: it decides in one transaction, whoever else asks meanwhile. */
+/** Reservations in a store, which decides each group in one transaction. */
 export function createReservations(store: ReservingStore): Reservations {
   const { db, dialect, commit, decide } = store
   const ending = (requestId: string): StoreStatement =>
@@ -51,7 +51,7 @@ const windowHolds = `exists (
   select 1 from budget_windows
   where owner_id = ? and ends_at = ? and starts_at = ? and spent_nano_usd + reserved_nano_usd <= ?)`
 
-/** Adds the reservation, if the windows are there and have enough left; by how many they are. */
+/** Inserts a reservation if its windows exist and have enough left; indexed by the number of windows. */
 const reservationSql: readonly string[] = [
   'true',
   windowHolds,
@@ -63,7 +63,7 @@ const reservationSql: readonly string[] = [
     select ?, ?, ?, ?, ?, ?, ?, ?, ?, ? where ${condition}`,
 )
 
-/** One statement a call, under SQLite's write lock. */
+/** One statement per call, under SQLite's write lock. */
 async function grantEach({ commit }: ReservingStore, asked: readonly AskedReservation[]) {
   const changes = await commit(asked.map(statementOf))
   return changes.map((count) => count === 1)
@@ -84,7 +84,7 @@ function statementOf(asked: AskedReservation): StoreStatement {
   return { sql: reservationSql[owners.length]!, parameters }
 }
 
-/** One statement for all, which locks their windows first (storage/migrations/budget-functions.ts). */
+/** One statement for all calls, which locks their windows first (storage/migrations/budget-functions.ts). */
 async function grantAll({ db }: ReservingStore, asked: readonly AskedReservation[]) {
   const { rows } = await sql<{ granted: number[] }>`
     select budgets_reserve(${JSON.stringify(asked.map(toAsked))}) as granted
@@ -108,7 +108,7 @@ function toAsked({ owners, ...asked }: AskedReservation) {
       owner_id: ownerId,
       starts_at: window.startsAt,
       ends_at: window.endsAt,
-      // What may be spent and held already.
+      // The highest sum of spent and held money that leaves enough for this call.
       nano_usd: budget.nanoUsd - asked.nanoUsd,
     })),
   }

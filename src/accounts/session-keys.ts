@@ -15,11 +15,11 @@ import { keyForm, keySettings } from './key-form.ts'
 
 type CreatedKey = components['schemas']['CreatedApiKey']
 
-/** The keys with which people who are signed in call models: rows of `api_keys` of kind `session`. */
+/** The keys that signed-in people call models with: rows of `api_keys` of kind `session`. */
 export type SessionKeys = {
   /**
-   * The key of a person in the account that they act for, with a new secret; the one before it is
-   * refused from now on. Throws `invalid_session`, and `not_found` for an account that is not theirs.
+   * Returns the person's key for the current account with a new secret; the old secret stops working.
+   * Throws `invalid_session`, and `not_found` for an account that the person does not belong to.
    */
   renew(caller: PersonCaller, mode: Mode, actor: Actor): Promise<CreatedKey>
 }
@@ -33,7 +33,7 @@ type Options = {
   limits: { sessionIdleSeconds: number }
 }
 
-/** How long a key is good for, where its session is. */
+/** The lifetime of a key, unless its session ends earlier. */
 const keyTtlMs = 3_600_000
 
 export function createSessionKeys(options: Options): SessionKeys {
@@ -43,7 +43,7 @@ export function createSessionKeys(options: Options): SessionKeys {
     renew: async (caller, mode, actor) => {
       const renewed = await db.transaction().execute(async (transaction) => {
         const now = clock()
-        const { name } = await memberBehind(transaction, caller)
+        const { name } = await memberOf(transaction, caller)
         const sessionEnd = await endOfSession(transaction, caller, limits)
         const key = createKey(mode)
         const secret = {
@@ -63,13 +63,13 @@ export function createSessionKeys(options: Options): SessionKeys {
           .onConflict((one) =>
             one
               .columns(['created_by', 'account_id', 'mode'])
-              // Written out: SQLite finds the index by its very words.
+              // SQLite matches the partial index only by its literal condition.
               .where(sql<boolean>`kind = 'session' and revoked_at is null`)
               .doUpdateSet(secret),
           )
           .returningAll()
           .executeTakeFirstOrThrow()
-        // Renewed it may do what it could before: nothing to write down.
+        // A renewal changes no permission, so only a new key is recorded.
         if (row.id === fresh.id) {
           const act = { account_id: row.account_id, action: 'key.create', target: row.id } as const
           const after = { ...keySettings(row), kind: row.kind }
@@ -84,12 +84,12 @@ export function createSessionKeys(options: Options): SessionKeys {
   }
 }
 
-/** Whether a caller has come with the key of a session. */
+/** Whether a caller used a session key. */
 export function isOfSession({ boundTo }: Pick<Caller, 'boundTo'>): boolean {
   return boundTo?.startsWith('ses_') === true
 }
 
-/** Ends the keys of a person whose sessions are there no more, in the transaction that has ended them. */
+/** Ends a person's keys of ended sessions, in the transaction that ended them. */
 export async function endKeysOfEndedSessions(
   transaction: Transaction<Tables>,
   personId: string,
@@ -99,7 +99,7 @@ export async function endKeysOfEndedSessions(
   await ending(transaction, personId, now).where('bound_to', 'not in', open).execute()
 }
 
-/** Ends the keys that a person has for sessions in an account, in the transaction that removes them from it. */
+/** Ends a person's session keys in an account, in the transaction that removes the person from it. */
 export async function endSessionKeysIn(
   transaction: Transaction<Tables>,
   { personId, accountId }: { personId: string; accountId: string },
@@ -108,7 +108,7 @@ export async function endSessionKeysIn(
   await ending(transaction, personId, now).where('account_id', '=', accountId).execute()
 }
 
-/** They expire, and are not revoked: the next session of the person takes the row up again. */
+/** Expires keys instead of revoking them: the person's next session reuses the row. */
 function ending(transaction: Transaction<Tables>, personId: string, now: number) {
   return transaction
     .updateTable('api_keys')
@@ -119,8 +119,11 @@ function ending(transaction: Transaction<Tables>, personId: string, now: number)
     .where('expires_at', '>', now)
 }
 
-/** Read in the transaction: who has just been removed gets no key, nor who only runs the gateway. */
-async function memberBehind(
+/**
+ * Reads the member in the transaction, so that a person removed in the meantime gets no key. Operators
+ * who are not members get none either.
+ */
+async function memberOf(
   transaction: Transaction<Tables>,
   { accountId, person }: PersonCaller,
 ): Promise<{ name: string }> {
@@ -132,11 +135,11 @@ async function memberBehind(
     .where('members.person_id', '=', person.id)
     .executeTakeFirst()
   if (found !== undefined) return found
-  const text = 'You are no member of this account. Choose one of those that GET /api/me lists.'
+  const text = 'You are not a member of this account. GET /api/me lists your accounts.'
   throw new GatewayError('not_found', text, { param: 'account_id' })
 }
 
-/** When the session ends if nobody uses it any more. Throws `invalid_session` where it has. */
+/** When the session ends if it is not used again. Throws `invalid_session` if it has ended. */
 async function endOfSession(
   transaction: Transaction<Tables>,
   { person: { sessionId } }: PersonCaller,
@@ -150,12 +153,11 @@ async function endOfSession(
   if (row !== undefined) {
     return Math.min(row.expires_at, row.last_used_at + sessionIdleSeconds * 1000)
   }
-  throw new GatewayError('invalid_session', 'This session is over. Sign in again.')
+  throw new GatewayError('invalid_session', 'This session has ended. Sign in again.')
 }
 
 /**
- * What administrators set for the person's key before, with what is counted: a key that they end gives
- * neither back.
+ * The limits and the usage counter of the person's previous key: revoking that key resets neither.
  */
 async function boundsOfPerson(
   transaction: Transaction<Tables>,

@@ -11,17 +11,17 @@ import type { Tables } from '../storage/tables.ts'
 import { createToken, digestOf } from './api-key.ts'
 import type { Audit } from './audit.ts'
 import { newId } from './id.ts'
-import { notLookedUp } from './identify.ts'
+import { overloadedWhenStoreFails } from './identify.ts'
 import { listPage } from './list-page.ts'
 import { accountToActFor, actingFor, membershipsOf } from './memberships.ts'
 import { endKeysOfEndedSessions } from './session-keys.ts'
 
 type Session = components['schemas']['Session']
 
-/** Where a person comes from. */
+/** The network address and the browser of a request. */
 export type Visitor = { address: string | null; userAgent: string | null }
 
-/** A session that was begun; the token is told this once. */
+/** A new session; its token is returned only here. */
 export type BegunSession = {
   token: string
   ageSeconds: number
@@ -40,27 +40,27 @@ type Options = {
 export type SessionLimits = { sessionTtlSeconds: number; sessionIdleSeconds: number }
 
 export type Sessions = {
-  /** Begins a session, in the transaction of what lets the person in. */
+  /** Begins a session, in the transaction of the sign-in. */
   begin(transaction: Transaction<Tables>, personId: string, from: Visitor): Promise<BegunSession>
-  /** Who has the session of a token. Throws `invalid_session`. */
+  /** The person of a session token. Throws `invalid_session`. */
   identify(token: string): Promise<PersonCaller>
-  /** The person who acts for another account of theirs, or for any as an operator. Throws `not_found`. */
+  /** The caller acting for another account: their own, or any for an operator. Throws `not_found`. */
   actFor(caller: PersonCaller, accountId: string): Promise<Caller>
-  /** The session that is presented. */
+  /** The caller's current session. */
   current(caller: PersonCaller): Promise<Session>
   list(caller: PersonCaller, page: PageRequest): Promise<Page<Session>>
   /** Ends one of a person's sessions. Throws `not_found`. */
   end(caller: PersonCaller, sessionId: string, actor: Actor): Promise<void>
-  /** Ends all of a person's sessions but the one that is presented. */
+  /** Ends all of a person's sessions except the current one. */
   endOthers(caller: PersonCaller, actor: Actor): Promise<void>
 }
 
 const usedAgainAfterMs = 60_000
-/** The oldest is ended for a new one. */
+/** Above this, a new session ends the oldest one. */
 const sessionsPerPersonMax = 100
 const userAgentLengthMax = 300
 
-/** Where people are signed in. A session is looked up for each request: once ended, it is over. */
+/** Sessions of signed-in people. Each request looks its session up, so that an ended one stops at once. */
 export function createSessions(options: Options): Sessions {
   const { audit, announce, clock, limits } = options
   const { db } = options.store
@@ -88,7 +88,7 @@ export function createSessions(options: Options): Sessions {
       const session = toSession(row, row.id)
       return { token, ageSeconds: limits.sessionTtlSeconds, csrfToken: csrfTokenOf(token), session }
     },
-    identify: (token) => lookUp(token).catch(notLookedUp('session')),
+    identify: (token) => lookUp(token).catch(overloadedWhenStoreFails('session')),
     actFor: (caller, accountId) => accountToActFor(db, caller, accountId),
     current: async ({ person: { sessionId } }) => {
       const row = await db
@@ -105,8 +105,8 @@ export function createSessions(options: Options): Sessions {
         .selectAll()
         .where('person_id', '=', person.id)
         .where('last_used_at', '>', clock() - limits.sessionIdleSeconds * 1000)
-      const tell = (row: SessionsTable) => toSession(row, person.sessionId)
-      return listPage(rows, page, { time: 'created_at', tell })
+      const toItem = (row: SessionsTable) => toSession(row, person.sessionId)
+      return listPage(rows, page, { time: 'created_at', toItem })
     },
     end: async ({ person, accountId }, sessionId, actor) => {
       await db.transaction().execute(async (transaction) => {
@@ -146,7 +146,7 @@ async function deleteOwn(
   throw new GatewayError('not_found', text, { param: 'session_id' })
 }
 
-/** Ends all sessions of a person but one; gives their ids. */
+/** Ends all sessions of a person except `keptId`; returns the ids of the ended sessions. */
 export async function endOtherSessions(
   transaction: Transaction<Tables>,
   personId: string,
@@ -162,7 +162,7 @@ export async function endOtherSessions(
   return ended.map(({ id }) => id)
 }
 
-/** Whether a session has ended by its age, or because nobody used it. */
+/** Whether a session has reached its age limit, or was unused for too long. */
 export function isOver(
   row: Pick<SessionsTable, 'expires_at' | 'last_used_at'>,
   now: number,
@@ -171,18 +171,18 @@ export function isOver(
   return row.expires_at <= now || row.last_used_at + sessionIdleSeconds * 1000 <= now
 }
 
-/** The error for a session that is none any more. */
+/** The error for an ended session. */
 export function sessionOver(): GatewayError {
-  return new GatewayError('invalid_session', 'This session is over. Sign in again.')
+  return new GatewayError('invalid_session', 'This session has ended. Sign in again.')
 }
 
-/** The error for a person whom every account has removed. */
+/** The error for a person who has been removed from every account. */
 export function memberOfNone(): GatewayError {
-  const text = 'You are a member of no account. Ask for an invitation to one.'
+  const text = 'You are not a member of any account. Ask an administrator for an invitation.'
   return new GatewayError('insufficient_scope', text)
 }
 
-/** Known to whoever has the token alone, and of no use to find it. */
+/** A CSRF token that only the holder of the session token can compute; it does not reveal that token. */
 function csrfTokenOf(token: string): string {
   return createHmac('sha256', token).update('csrf').digest('base64url')
 }
@@ -194,7 +194,7 @@ function rowOf(
   { address, userAgent }: Visitor,
   { token, now, sessionTtlSeconds }: Now & { token: string },
 ): SessionsTable {
-  const told = userAgent
+  const printable = userAgent
     ?.replaceAll(/\p{C}+/gu, ' ')
     .trim()
     .slice(0, userAgentLengthMax)
@@ -206,11 +206,11 @@ function rowOf(
     last_used_at: now,
     expires_at: now + sessionTtlSeconds * 1000,
     address,
-    user_agent: told || null,
+    user_agent: printable || null,
   }
 }
 
-/** Removes everybody's sessions that are over, and the oldest of one who has too many. */
+/** Removes all idle sessions, and the person's expired sessions and the oldest above the maximum. */
 async function removeOver(
   transaction: Transaction<Tables>,
   personId: string,
@@ -238,7 +238,7 @@ async function removeOver(
 
 async function noteUse(db: Kysely<Tables>, id: string, now: number): Promise<void> {
   const noted = db.updateTable('sessions').set({ last_used_at: now }).where('id', '=', id)
-  // Who only reads may do so while nothing can be written.
+  // A failed write must not refuse the request.
   await noted.execute().catch(() => undefined)
 }
 

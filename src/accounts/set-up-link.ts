@@ -11,20 +11,20 @@ type Options = {
   clock: () => number
 }
 
-/** The link makes an owner: the operator uses it on the day of the start. */
+/** One day: the operator uses the link soon after the first start. */
 const ttlMs = 86_400_000
 
 export type SetUpLinks = {
-  /** A new link's token, the only one that works from now on; for whoever runs the machine. */
+  /** Creates a link, ends older ones, and returns its token; for the command line. */
   create(): Promise<string>
-  /** The same, unless the gateway has an owner, or another process has just made one, which stays. */
+  /** Like `create`, unless the gateway has an owner (undefined) or another process has just made a link. */
   createIfNeeded(): Promise<{ token: string } | 'made_elsewhere' | undefined>
 }
 
-/** Replicas that start at once make one link. Their clocks may differ as much. */
+/** Within this time, replicas that start together make one link; their clocks may differ by as much. */
 const justMadeMs = 60_000
 
-/** The one-time links that make an owner of the first account. */
+/** One-time links that create an owner of the first account. */
 export function createSetUpLinks({ store: { db }, audit, clock }: Options): SetUpLinks {
   const create = (transaction: Transaction<Tables>) => insert(transaction, clock())
   return {
@@ -64,7 +64,7 @@ export function createSetUpLinks({ store: { db }, audit, clock }: Options): SetU
   }
 }
 
-/** What is told of a link: its page, and a command to paste. */
+/** The printed text for a link: its page, and a command to paste. */
 export function setUpText(baseUrl: string, token: string): string {
   const person = {
     token,
@@ -72,7 +72,7 @@ export function setUpText(baseUrl: string, token: string): string {
     name: 'You',
     password: 'a long sentence of yours',
   }
-  return `This link makes an owner, once: ${baseUrl}/dashboard/setup#token=${token}
+  return `Open this one-time link to create an owner: ${baseUrl}/dashboard/setup#token=${token}
 
 Or, with your own e-mail, name and password:
 
@@ -80,11 +80,11 @@ curl -s ${baseUrl}/api/setup -H "Content-Type: application/json" -d '${JSON.stri
 `
 }
 
-/** What is told instead of a link that another process has printed. */
+/** The printed text when another process has printed a link. */
 export const printedElsewhereText =
-  'Another process printed a link that makes an owner less than a minute ago. `npm run -s gateway -- setup-link` prints a new one.'
+  'Another process printed a set-up link less than a minute ago. `npm run -s gateway -- setup-link` prints a new one.'
 
-/** Throws `invalid_value` for a link that cannot be used, with the reason. */
+/** Throws `invalid_value` with the reason if a link cannot be used. */
 export async function assertSetUpLink(
   db: Kysely<Tables>,
   token: string,
@@ -95,12 +95,12 @@ export async function assertSetUpLink(
     .select(['used_at', 'expires_at'])
     .where('digest', '=', digestOf(token))
     .executeTakeFirst()
-  if (row === undefined) throw notUsable('is none of this gateway')
-  if (row.used_at !== null) throw notUsable('has been used, or a newer one has taken its place')
+  if (row === undefined) throw notUsable('does not belong to this gateway')
+  if (row.used_at !== null) throw notUsable('has been used, or was replaced by a newer one')
   if (row.expires_at <= now) throw notUsable('has expired')
 }
 
-/** Takes a link, once. Throws `invalid_value`. */
+/** Uses up a link. Throws `invalid_value`. */
 export async function useSetUpLink(
   transaction: Transaction<Tables>,
   token: string,

@@ -15,26 +15,26 @@ export type BudgetOwner = {
   budget: SpendingLimit
 }
 
-/** The same with the period of its budget that a time is in. */
+/** A budget owner with one period of its budget. */
 export type OwnedWindow = BudgetOwner & { window: BudgetWindow }
-/** The same with what is spent and held in it. */
+/** A window with the money spent and held in it. */
 export type Spending = OwnedWindow & { spent: number; reserved: number }
 
-/** What is spent and held, in order. Windows that nobody asked for before are opened. */
+/** The money spent and held in windows, in their order; opens windows that have no row yet. */
 export async function readSpendings(
   db: Kysely<Tables>,
   owners: readonly OwnedWindow[],
 ): Promise<Spending[]> {
-  const known = await readOpenWindows(db, owners)
+  const open = await readOpenWindows(db, owners)
   const spendings: Spending[] = []
   for (const owner of owners) {
-    const row = known.get(windowName(owner)) ?? (await openWindow(db, owner))
+    const row = open.get(windowName(owner)) ?? (await openWindow(db, owner))
     spendings.push({ ...owner, spent: row.spent_nano_usd, reserved: row.reserved_nano_usd })
   }
   return spendings
 }
 
-/** The windows among these that somebody has opened, by their names. */
+/** The windows among these that have a row, by `windowName`. */
 export async function readOpenWindows(db: Kysely<Tables>, owners: readonly OwnedWindow[]) {
   const ids = owners.map(({ ownerId }) => ownerId)
   const rows = await db
@@ -46,7 +46,7 @@ export async function readOpenWindows(db: Kysely<Tables>, owners: readonly Owned
   return new Map(rows.map((row) => [nameOf(row), row]))
 }
 
-/** By what the windows of `readOpenWindows` are found. */
+/** The name of a window in the result of `readOpenWindows`. */
 export function windowName({ ownerId, window: { startsAt, endsAt } }: OwnedWindow): string {
   return nameOf({ owner_id: ownerId, starts_at: startsAt, ends_at: endsAt })
 }
@@ -57,11 +57,11 @@ function nameOf({ owner_id, starts_at, ends_at }: WindowKey): string {
   return `${owner_id} ${starts_at} ${ends_at}`
 }
 
-/** From here on the triggers keep it; one that is open already is left as it is. */
+/** Inserts a window unless it exists; from then on triggers maintain it. */
 function openWindow(db: Kysely<Tables>, owner: OwnedWindow): Promise<BudgetWindowsTable> {
   if (sqlDialectOf(db) === 'sqlite') return openNow(db, owner)
   return db.transaction().execute(async (transaction) => {
-    // Waits for the account's calls that are being written: their sums are not seen yet.
+    // Waits for uncommitted calls of the account, which the sums below would miss.
     await sql`select pg_advisory_xact_lock(hashtextextended(${owner.accountId}, 0))`.execute(
       transaction,
     )
@@ -73,7 +73,7 @@ async function openNow(
   db: Kysely<Tables>,
   { accountId, ownerId, window: { startsAt, endsAt } }: OwnedWindow,
 ): Promise<BudgetWindowsTable> {
-  // Several keys may count as one.
+  // Several keys may share one budget.
   const ofKey =
     ownerId === accountId
       ? sql``
@@ -103,12 +103,12 @@ export function inWindow(owner: BudgetOwner, at: number): OwnedWindow {
   return { ...owner, window: windowAt(owner.budget.period, at) }
 }
 
-/** What may still be held of it; below 0 where calls cost more than was held for them. */
+/** The remaining money; negative if calls cost more than they held. */
 export function leftOf({ budget, spent, reserved }: Spending): number {
   return budget.nanoUsd - spent - reserved
 }
 
-/** In the contract's form. */
+/** A budget state in the contract's form. */
 export function stateOf(spending: Spending): BudgetState {
   const { ownerId, budget, spent, reserved, window } = spending
   const renewal = renewalOf(window)
@@ -123,14 +123,14 @@ export function stateOf(spending: Spending): BudgetState {
   }
 }
 
-/** From when to when a budget counts, Unix times in milliseconds; the end is not in it. */
+/** A period of a budget, Unix times in milliseconds; the end is exclusive. */
 type BudgetWindow = { startsAt: number; endsAt: number }
 
 /** The last time that a Date can hold. */
 const endOfTime = 8_640_000_000_000_000
 const dayMs = 86_400_000
 
-/** The UTC day or month that a time is in, or all time. */
+/** The UTC day or month that contains a time, or all time. */
 export function windowAt(period: SpendingLimit['period'], at: number): BudgetWindow {
   switch (period) {
     case 'day': {
@@ -147,7 +147,7 @@ export function windowAt(period: SpendingLimit['period'], at: number): BudgetWin
   }
 }
 
-/** When a budget is whole again, Unix time in milliseconds; null for never. */
+/** When a budget renews, Unix time in milliseconds; null for never. */
 function renewalOf({ endsAt }: BudgetWindow): number | null {
   return endsAt === endOfTime ? null : endsAt
 }

@@ -1,19 +1,19 @@
-/** Work that puts the store in order, again and again. */
+/** Periodic maintenance of the store. */
 export type Sweep = {
-  /** Sweeps once, or waits for the sweep that is under way; done by itself. Never rejects. */
+  /** Sweeps now, or waits for the running sweep. Never rejects. */
   look(): Promise<void>
   close(): void
 }
 
 type Options = {
   intervalMs: number
-  /** Told of each sweep, and of why one failed: what is left waits for the next. */
+  /** Called after each sweep, and with the reason when one failed. */
   onSwept: (error?: unknown) => void
 }
 
 /**
- * Does this work every `intervalMs`, once at a time, until it is closed. The work gives whether it was this
- * process's turn to do it.
+ * Runs `work` every `intervalMs`, one run at a time, until it is closed. `work` resolves with whether this
+ * process did it; another process may have taken the turn.
  */
 export function sweepAgain(work: () => Promise<boolean>, { intervalMs, onSwept }: Options): Sweep {
   let running: Promise<unknown> | undefined
@@ -24,7 +24,7 @@ export function sweepAgain(work: () => Promise<boolean>, { intervalMs, onSwept }
         if (wasOurs) onSwept()
       })
       .catch((error: unknown) => {
-        // The store may have closed before the last one was done.
+        // The store may have closed during the last sweep.
         if (!closed) onSwept(error)
       })
       .finally(() => (running = undefined))

@@ -6,12 +6,12 @@ import type { UsageLimits } from '../core/caller.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { administratorOf } from './administrator.ts'
 
-/** What the operations on accounts need. */
+/** Dependencies of the operations on accounts. */
 export type AccountParts = {
   accounts: Accounts
   activitiesOf: ActivitiesOf
   audit: Audit
-  /** The limits of the settings in force. */
+  /** The limits of the settings currently in effect. */
   limitsInForce: () => UsageLimits
 }
 

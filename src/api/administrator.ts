@@ -5,7 +5,7 @@ import { actorOf } from '../http/operation.ts'
 
 type Call = { caller: Caller; request: IncomingMessage; addressOf: ClientAddress }
 
-/** The caller as the actor of an administrative change, with what they may do. */
+/** The caller as the actor of an administrative change, with their permissions. */
 export function administratorOf(call: Call): Administrator {
   const { accountId, scopes, isOperator } = call.caller
   return { ...actorOf(call), accountId, scopes, isOperator }

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { components } from '../../generated/types.ts'
-import type { Entrance, LetIn, Stranger } from '../accounts/entrance.ts'
+import type { Entrance, SignInResult, Stranger } from '../accounts/entrance.ts'
 import type { Newcomers } from '../accounts/newcomers.ts'
 import { GatewayError } from '../core/error.ts'
 import { originOf } from '../core/networks.ts'
@@ -10,7 +10,7 @@ import type { Operations } from '../http/contract-router.ts'
 import { actorOf, type Operation } from '../http/operation.ts'
 import type { SessionCookie } from '../http/session-cookie.ts'
 
-/** What the operations for people without a session need. */
+/** Dependencies of the operations for people without a session. */
 export type EntranceParts = {
   cookie: SessionCookie
   entrance: Entrance
@@ -18,9 +18,9 @@ export type EntranceParts = {
   signUp: components['schemas']['SignUpState']
 }
 
-/** The handlers for people without a session: each that lets a person in sets the cookie. */
+/** The handlers for people without a session. Each successful sign-in sets the cookie. */
 export function entranceOperations({ cookie, entrance, newcomers, signUp }: EntranceParts) {
-  const letIn = ({ token, ageSeconds, signedIn }: LetIn): Answer => ({
+  const signedInAnswer = ({ token, ageSeconds, signedIn }: SignInResult): Answer => ({
     status: 201,
     headers: { 'set-cookie': cookie.set(token, ageSeconds) },
     json: signedIn,
@@ -30,18 +30,19 @@ export function entranceOperations({ cookie, entrance, newcomers, signUp }: Entr
       const [is_set_up, is_signed_in] = [await entrance.isSetUp(), caller !== undefined]
       return { status: 200, json: { object: 'entrance', sign_up: signUp, is_set_up, is_signed_in } }
     },
-    setUp: async (call) => letIn(await entrance.setUp(call.body, strangerOf(call))),
-    signUp: async (call) => letIn(await newcomers.signUp(call.body, strangerOf(call))),
-    createSession: async (call) => letIn(await entrance.signIn(call.body, strangerOf(call))),
+    setUp: async (call) => signedInAnswer(await entrance.setUp(call.body, strangerOf(call))),
+    signUp: async (call) => signedInAnswer(await newcomers.signUp(call.body, strangerOf(call))),
+    createSession: async (call) =>
+      signedInAnswer(await entrance.signIn(call.body, strangerOf(call))),
     resetPassword: async (call) => {
       const { token, new_password: next } = call.body
-      return letIn(await entrance.resetPassword({ token, next }, strangerOf(call)))
+      return signedInAnswer(await entrance.resetPassword({ token, next }, strangerOf(call)))
     },
     describeInvitation: async (call) => ({
       status: 200,
       json: await newcomers.describe(call.body.token, strangerOf(call)),
     }),
-    acceptInvitation: acceptInvitation(newcomers, letIn),
+    acceptInvitation: acceptInvitation(newcomers, signedInAnswer),
   } satisfies Partial<Operations>
 }
 
@@ -54,15 +55,15 @@ export function strangerOf({ request, addressOf }: Call): Stranger {
   return { address, origin: originOf(address), userAgent }
 }
 
-/** A person with a session joins with it; anyone else signs in or up with the invitation. */
+/** With a session, its person joins the account; otherwise the request signs a person in or up. */
 function acceptInvitation(
   { accept, join }: Newcomers,
-  letIn: (person: LetIn) => Answer,
+  signedInAnswer: (person: SignInResult) => Answer,
 ): Operation<'acceptInvitation'> {
   return async (call) => {
     const { caller, body } = call
     const from = strangerOf(call)
-    if (caller === undefined) return letIn(await accept(body, from))
+    if (caller === undefined) return signedInAnswer(await accept(body, from))
     const param = (['name', 'password'] as const).find((member) => body[member] !== undefined)
     if (param !== undefined) throw signedInAlready(param)
     const by = { ...actorOf({ ...call, caller }), origin: from.origin }

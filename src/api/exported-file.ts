@@ -3,9 +3,9 @@ import type { Answer } from '../http/answer.ts'
 
 type Format = components['schemas']['ExportFormat']
 
-/** What an export begins with, and its rows, which are read as they are taken. */
+/** The head of an export, and its pages of rows, which are read on demand. */
 type Exported<Head, Row> = { head: Head; pages: AsyncIterable<Row[]> }
-/** The cells of a row by their columns. */
+/** Functions that read the cells of a row, by column name. */
 export type Columns<Row> = Readonly<Record<string, (row: Row) => string | number | null>>
 
 type File<Head, Row> = Exported<Head, Row> & { columns: Columns<Row> }
@@ -17,16 +17,16 @@ const mediaTypes: Readonly<Record<Format, string>> = {
   json: 'application/json',
 }
 
-/** The form that is asked for by name, else by the first type of `Accept` that is known, else JSON. */
+/** The requested format, otherwise the first supported type of `Accept`, otherwise JSON. */
 export function formatOf(format: Format | undefined, accept = ''): Format {
   if (format !== undefined) return format
   const names = Object.keys(mediaTypes) as Format[]
   const types = accept.split(',').map((part) => part.split(';', 1)[0]!.trim().toLowerCase())
-  const known = types.map((type) => names.find((name) => mediaTypes[name] === type))
-  return known.find((name) => name !== undefined) ?? 'json'
+  const supported = types.map((type) => names.find((name) => mediaTypes[name] === type))
+  return supported.find((name) => name !== undefined) ?? 'json'
 }
 
-/** The answer that sends an export as a file. */
+/** The response that sends an export as a file. */
 export function fileAnswer<Head extends Ranged, Row>(
   format: Format,
   file: File<Head, Row>,
@@ -47,7 +47,7 @@ export function fileAnswer<Head extends Ranged, Row>(
 
 const written = { csv, jsonl, json } satisfies Record<Format, unknown>
 
-/** RFC 4180. */
+/** CSV as in RFC 4180. */
 async function* csv<Head, Row>({ pages, columns }: File<Head, Row>): AsyncGenerator<string> {
   const cells = Object.values(columns)
   const line = (values: readonly (string | number | null)[]) => `${values.map(cell).join(',')}\r\n`
@@ -58,7 +58,7 @@ async function* csv<Head, Row>({ pages, columns }: File<Head, Row>): AsyncGenera
   }
 }
 
-/** A spreadsheet would take a text that begins like this for a formula; the full-width forms too. */
+/** Spreadsheets evaluate text with these first characters, full-width forms included, as a formula. */
 const formula = /^[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]/
 
 function cell(value: string | number | null): string {

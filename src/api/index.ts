@@ -11,7 +11,7 @@ import { sessionOperations, type SessionParts } from './sessions.ts'
 import { settingOperations, type SettingParts } from './settings.ts'
 import { usageOperations, type UsageParts } from './usage.ts'
 
-/** What the operations below /api need. */
+/** Dependencies of the operations below /api. */
 type ApiParts = AccountParts &
   EntranceParts &
   KeyParts &

@@ -4,7 +4,7 @@ import type { Operations } from '../http/contract-router.ts'
 import { administratorOf } from './administrator.ts'
 import { createdSecret } from './created-secret.ts'
 
-/** What the operations on keys need. */
+/** Dependencies of the operations on keys. */
 export type KeyParts = { keys: Keys; connections: ConnectionLists }
 
 /** The handlers of an account's keys, of a person's connections, and of the clients that use them. */

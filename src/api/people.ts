@@ -7,7 +7,7 @@ import type { Operations } from '../http/contract-router.ts'
 import { actorOf } from '../http/operation.ts'
 import { createdSecret } from './created-secret.ts'
 
-/** What the operations on people need. */
+/** Dependencies of the operations on people. */
 export type PeopleParts = {
   people: People
   members: Members
@@ -55,7 +55,7 @@ function memberOperations({ members, passwordLinks, keys }: Omit<PeopleParts, 'p
       const { id } = call.path
       const { accountId } = call.caller
       await members.remove(call.caller, id, actorOf(call))
-      // The keys that the member made go on working: the answer lists them for who removed the member.
+      // The removed member's keys stay valid, so the response lists them.
       const page = { limit: 100, order: 'desc' } as const
       const left = await keys.list({ accountId, createdBy: id, state: 'active' }, page)
       return { status: 200, json: { id, object: 'removed_member', keys: left } }

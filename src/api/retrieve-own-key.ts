@@ -6,10 +6,10 @@ import type { Operation } from '../http/operation.ts'
 
 type Schemas = components['schemas']
 
-/** The limits of a caller with their present state. */
+/** The limits of a caller with their current state. */
 type LookAtLimits = (caller: Caller) => readonly LimitState[] | Promise<readonly LimitState[]>
 
-/** What describing a caller's own key needs. */
+/** Dependencies of `retrieveOwnKey`. */
 export type OwnKeyParts = { budgets: Pick<Budgets, 'statesFor'>; lookAtLimits: LookAtLimits }
 
 /** GET /api/key */

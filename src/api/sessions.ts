@@ -7,7 +7,7 @@ import { actorOf } from '../http/operation.ts'
 import type { SessionCookie } from '../http/session-cookie.ts'
 import { createdSecret } from './created-secret.ts'
 
-/** What the operations on sessions need. */
+/** Dependencies of the operations on sessions. */
 export type SessionParts = {
   cookie: SessionCookie
   people: People
@@ -15,7 +15,7 @@ export type SessionParts = {
   sessionKeys: SessionKeys
 }
 
-/** The handlers of the sessions of a person; ending the own session clears its cookie. */
+/** The handlers of a person's sessions. Ending the current session clears its cookie. */
 export function sessionOperations({ cookie, people, sessions, sessionKeys }: SessionParts) {
   return {
     listSessions: async ({ caller, query }) => ({

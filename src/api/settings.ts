@@ -6,7 +6,7 @@ import { actorOf } from '../http/operation.ts'
 
 type Schemas = components['schemas']
 
-/** The catalog as a caller may use it, or the named model. Rejects with a GatewayError. */
+/** The models that a caller may use, or only the named model. Rejects with a GatewayError. */
 export type DescribeCatalog = (
   caller: Caller,
   model: string | undefined,
@@ -14,19 +14,19 @@ export type DescribeCatalog = (
 export type DescribeProviders = () => Promise<Schemas['ProviderList']>
 
 export type Reloaded = Schemas['Reload']
-/** Reads the settings again. Rejects with a GatewayError; then nothing has changed. */
+/** Reads the settings again. On rejection with a GatewayError, the settings are unchanged. */
 export type Reload = (by: Actor) => Promise<Reloaded>
 
-/** What the operations on the settings, and on the models that they configure, need. */
+/** Dependencies of the operations on settings and configured models. */
 export type SettingParts = {
   describeCatalog: DescribeCatalog
   describeProviders: DescribeProviders
-  /** The limits of the settings in force. */
+  /** The limits of the settings currently in effect. */
   limitsInForce: () => { cacheTtlSeconds: number }
   reload: Reload
 }
 
-/** The handlers of the settings in force. */
+/** The handlers of settings. */
 export function settingOperations(parts: SettingParts) {
   return {
     listCatalog: async ({ caller, query }) => ({

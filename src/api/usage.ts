@@ -5,14 +5,14 @@ import type { RequestErrors } from '../accounts/usage/request-errors.ts'
 import type { Requests } from '../accounts/usage/requests.ts'
 import type { Operations } from '../http/contract-router.ts'
 
-/** What the operations on usage need. */
+/** Dependencies of the operations on usage. */
 export type UsageParts = {
   usage: UsageReports
   requests: Requests & RequestErrors
   refusals: Pick<Refusals, 'list'>
 }
 
-/** The handlers of an account's calls and of what they sum up to. */
+/** The handlers of an account's calls and usage sums. */
 export function usageOperations({ usage, requests, refusals }: UsageParts) {
   return {
     reportUsage: async ({ caller, query }) => {

@@ -56,7 +56,7 @@ export type Caller = {
   /** Of a connection that was made with an API key: that key, which it follows. Of a session's key: the session. */
   boundTo?: string
   /** Who made a key that administers: it may no more than they do now. */
-  makerId?: string
+  creatorId?: string
   /** Absent for an API key. */
   person?: SignedInPerson
 }

@@ -15,20 +15,20 @@ export type Page<Row> = {
 export type Place = readonly (string | number)[]
 
 /**
- * A page of rows of which one more than `limit` was read, so that it is known whether more follow;
- * `placeOf` gives the place behind which the next page begins.
+ * Makes a page of rows that were read with `limit + 1`: the extra row shows that more follow. `placeOf`
+ * returns the place of a row; the next page starts after the last one.
  */
-export function pageOf<Row, Told>(
+export function pageOf<Row, Item>(
   rows: readonly Row[],
   limit: number,
-  { placeOf, tell }: { placeOf: (row: Row) => Place; tell: (row: Row) => Told },
-): Page<Told> {
+  { placeOf, toItem }: { placeOf: (row: Row) => Place; toItem: (row: Row) => Item },
+): Page<Item> {
   const shown = rows.slice(0, limit)
   const last = shown.at(-1)
   const more = rows.length > limit && last !== undefined
   return {
     object: 'list',
-    data: shown.map(tell),
+    data: shown.map(toItem),
     has_more: more,
     next_cursor: more ? cursorOf(placeOf(last)) : null,
   }

@@ -119,8 +119,8 @@ function permitted(caller: Caller, { scopes, forOperators }: Needed): Caller {
   return caller
 }
 
-function without(scope: Scope, { person, makerId }: Caller): GatewayError {
-  if (makerId !== undefined) {
+function without(scope: Scope, { person, creatorId }: Caller): GatewayError {
+  if (creatorId !== undefined) {
     const text = `This needs the scope '${scope}', which the API key does not have, or no longer: it administers while the person who made it may. Use another key.`
     return new GatewayError('insufficient_scope', text)
   }

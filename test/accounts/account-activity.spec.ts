@@ -8,7 +8,7 @@ type Account = components['schemas']['Account']
 
 const now = Date.parse('2026-11-22T12:00:00Z')
 
-forEachStore('accounts with what they have and have done', () => {
+forEachStore('accounts with their activity', () => {
   let gateway: TestGateway
   let harbour: string
   before(async () => {
@@ -57,7 +57,7 @@ forEachStore('accounts with what they have and have done', () => {
     keys: 1,
   }
 
-  it('are told where they are asked for, in lists and one by one', async () => {
+  it('include it on request, in lists and single responses', async () => {
     const rows = await list('include_activity=true')
     expect(rows.find(({ id }) => id === harbour)!.activity).to.deep.equal(activity)
     const boats = rows.find(({ name }) => name === '100% Boats')!.activity
@@ -69,7 +69,7 @@ forEachStore('accounts with what they have and have done', () => {
     expect((await list('')).every((account) => !('activity' in account))).to.equal(true)
   })
 
-  it('are found by a part of the name, or the id', async () => {
+  it('are found by id or part of the name', async () => {
     expect(await named('hARBour')).to.deep.equal(['Harbour office'])
     expect(await named(harbour)).to.deep.equal(['Harbour office'])
     expect(await named('100%')).to.deep.equal(['100% Boats'])
@@ -78,7 +78,7 @@ forEachStore('accounts with what they have and have done', () => {
     expect(await named("' or 1=1 --")).to.deep.equal([])
   })
 
-  it("do not show an account's administrator another account, whatever is searched", async () => {
+  it('of others are never found by an administrator of one account', async () => {
     const key = await gateway.createKey('live', { accountId: harbour, scopes: ['admin'] })
     const answer = await gateway.fetch('/api/accounts?search=boats&include_activity=true', { key })
     expect(((await answer.json()) as { data: unknown[] }).data).to.deep.equal([])

@@ -28,7 +28,7 @@ forEachStore('a client of an account', () => {
       .where('id', '=', id)
       .executeTakeFirstOrThrow()
 
-  it('is answered once with its id and secret, of which the digest alone is stored', async () => {
+  it('is returned once with its id and secret; only the digest is stored', async () => {
     const settings = {
       name: 'nightly',
       models: ['gpt-5-mini'],
@@ -62,14 +62,14 @@ forEachStore('a client of an account', () => {
     expect(JSON.stringify(tables)).to.not.contain(secret!.slice(11))
   })
 
-  it('calls nothing with its secret, and is told what it is for', async () => {
+  it('cannot call models with its secret, and the error names its purpose', async () => {
     const { client_secret: secret } = await made()
     const refused = await gateway.fetch('/v1/models', { key: secret! })
     const { message } = await expectError(refused, { status: 401, code: 'invalid_api_key' })
     expect(message).to.contain('/oauth/token').and.not.contain(secret!)
   })
 
-  it('gets a new secret and keeps its id; the old one works for the overlap', async () => {
+  it('gets a new secret under the same id; the old secret works during the overlap', async () => {
     const first = await made({ limits: { concurrency: 3 } })
     const next = await calls().rotated(gateway.adminKey, first.id, 10)
     expect(next.client_id).to.equal(first.client_id)
@@ -90,7 +90,7 @@ forEachStore('a client of an account', () => {
     await expectError(again, { status: 409, code: 'key_not_active' })
   })
 
-  it('administers nothing', async () => {
+  it('cannot administer anything', async () => {
     const { make, change } = calls()
     const refusal = { status: 400, code: 'invalid_value', param: 'scopes' }
     for (const scope of ['admin', 'usage:read', 'keys:write']) {
@@ -103,16 +103,16 @@ forEachStore('a client of an account', () => {
     await expectError(connection, { status: 400, code: 'invalid_value', param: 'kind' })
   })
 
-  it('is bounded by the key that makes it', async () => {
+  it('is limited by the key that creates it', async () => {
     const bounds = { models: ['gpt-5-mini'], row: { concurrency: 2 } }
-    const giver = await gateway.createKey('test', {
+    const issuer = await gateway.createKey('test', {
       scopes: ['inference', 'keys:write'],
       ...bounds,
     })
-    const client = await calls().made(giver, { kind: 'client' })
+    const client = await calls().made(issuer, { kind: 'client' })
     expect(client).to.deep.include({ models: ['gpt-5-mini'] })
     expect(client.limits.concurrency).to.equal(2)
-    const live = await calls().make(giver, { kind: 'client', mode: 'live' })
+    const live = await calls().make(issuer, { kind: 'client', mode: 'live' })
     await expectError(live, { status: 403, code: 'insufficient_scope', param: 'mode' })
   })
 })

@@ -31,21 +31,21 @@ forEachStore('accounts', (kind) => {
     return (await accountsOf(store, () => now).keys.create(commandLine, accountId, asked)).key
   }
 
-  it('begin with one, which is made once', async () => {
+  it('start with one, which is created once', async () => {
     const first = await accounts.first()
     const again = await accounts.first()
     expect(first.created).to.equal(true)
     expect(again).to.deep.equal({ id: first.id, created: false })
   })
 
-  it('begin with one, which stays the first when the clock is set back', async () => {
+  it('start with one, which stays the first when the clock is set back', async () => {
     const { id } = await accounts.first()
     now -= 3_600_000
     await accounts.create(commandLine, { name: 'other' })
     expect(await accounts.first()).to.deep.equal({ id, created: false })
   })
 
-  it('begin with one even when two processes start at the same moment', async () => {
+  it('start with one when two processes start at the same moment', async () => {
     const other = await openTestStore(folder.path)
     const found = await Promise.all([
       accounts.first(),
@@ -56,7 +56,7 @@ forEachStore('accounts', (kind) => {
     expect(found.filter(({ created }) => created)).to.have.length(1)
   })
 
-  it('write no key into any file, only its digest', async () => {
+  it('store the digest of a key, and never the key', async () => {
     const key = await newKey()
     const secret = key.slice(9, 52)
     const pieces = Array.from({ length: secret.length - 11 }, (_, at) => secret.slice(at, at + 12))

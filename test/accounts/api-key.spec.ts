@@ -8,7 +8,7 @@ const keys = fc.constantFrom('live' as const, 'test' as const).map(createKey)
 
 describe('API keys', () => {
   for (const mode of ['live', 'test'] as const) {
-    it(`of mode ${mode} say so, and hold 256 bits and a checksum`, () => {
+    it(`of mode ${mode} name the mode, and contain 256 random bits and a checksum`, () => {
       const key = createKey(mode)
       expect(key).to.match(new RegExp(`^mag_${mode}_[A-Za-z0-9_-]{49}$`))
       expect(Buffer.from(key.slice(9, 52), 'base64url')).to.have.length(32)
@@ -16,12 +16,12 @@ describe('API keys', () => {
     })
   }
 
-  it('never come twice', () => {
+  it('are never repeated', () => {
     const many = Array.from({ length: 2000 }, () => createKey('test'))
     expect(new Set(many).size).to.equal(many.length)
   })
 
-  it('are refused with any one character mistyped', () => {
+  it('are refused with any single character mistyped', () => {
     fc.assert(
       fc.property(
         keys,
@@ -36,7 +36,7 @@ describe('API keys', () => {
     )
   })
 
-  it('are refused with two neighbours swapped, cut short or grown', () => {
+  it('are refused with two neighbouring characters swapped, truncated or extended', () => {
     fc.assert(
       fc.property(keys, fc.nat({ max: 56 }), (key, at) => {
         expect(isWellFormedKey(key.slice(0, at))).to.equal(false)
@@ -54,7 +54,7 @@ describe('API keys', () => {
     expect(digestOf(key)).to.equal(hash('sha256', key, 'base64url'))
   })
 
-  it('are told apart by a hint that holds none of their random bits', () => {
+  it('are distinguished by a hint without any of their random bits', () => {
     fc.assert(
       fc.property(keys, (key) => {
         const [start, end] = hintOf(key).split('…')

@@ -12,13 +12,13 @@ const now = Date.parse('2026-11-22T12:00:00Z')
 const hourMs = 3_600_000
 const nanoPerUsd = 1_000_000_000
 
-forEachStore('what has become of budgets', () => {
+forEachStore('the state of a budget', () => {
   let gateway: TestGateway
   let accountId: string
   beforeEach(async () => {
     gateway = await startGateway({
       clock: () => now,
-      // The budget is asked before the provider is.
+      // The provider is never called: the budget is checked first.
       variables: { OPENAI_API_KEY: 'sk-not-one-of-theirs-000000000000' },
       bounds: { keyCacheMs: 0 },
     })
@@ -60,7 +60,7 @@ forEachStore('what has become of budgets', () => {
       })
       .execute()
 
-  it('is told of each key, of those alone that have one', async () => {
+  it('is reported for each key that has a budget', async () => {
     const [daily, monthly, total, none] = await Promise.all([
       made({ usd: '10', period: 'day' }),
       made({ usd: '10', period: 'month' }),
@@ -89,7 +89,7 @@ forEachStore('what has become of budgets', () => {
     expect(states.get(none.id)).to.equal(null)
   })
 
-  it('is what the account, and keys that replace each other, spend together', async () => {
+  it('counts all keys of an account, and a key together with its replacement', async () => {
     const first = await made({ usd: '10', period: 'month' })
     const other = await made({ usd: '10', period: 'month' })
     const second = await asked<Schemas['CreatedApiKey']>(
@@ -109,13 +109,13 @@ forEachStore('what has become of budgets', () => {
       `/api/accounts/${accountId}`,
       send('PATCH', { budget }),
     )
-    // More than the budget: nothing is left, and never less than that.
+    // More than the budget was spent: the rest is 0, never negative.
     expect(changed.budget).to.deep.include({ spent: amount(7), left: amount(0) })
     const { data } = await asked<Schemas['AccountList']>('/api/accounts')
     expect(data.find(({ id }) => id === accountId)!.budget).to.deep.equal(changed.budget)
   })
 
-  it('is the same before and after a call has looked at it, and writes nothing', async () => {
+  it('is the same before and after a call opened its window, and reading it writes nothing', async () => {
     const key = await made({ usd: '1', period: 'month' })
     await spend(key.id, 400_000_000)
     const before = (await one(key)).budget
@@ -131,7 +131,7 @@ forEachStore('what has become of budgets', () => {
     expect((await one(key)).budget!.spent.nano_usd).to.equal(500_000_000)
   })
 
-  it('is read with no more queries for a hundred keys than for one', async () => {
+  it('is read with the same number of queries for many keys as for one', async () => {
     for (let at = 0; at < 8; at++) {
       const { id } = await made({ usd: '1', period: at % 2 === 0 ? 'day' : 'month' }, `key ${at}`)
       await spend(id, at)
@@ -151,7 +151,7 @@ forEachStore('what has become of budgets', () => {
     })
     const states = await readStatesOf(counted, rows, now)
     expect(states.map((state) => state?.spent.nano_usd)).to.have.members([0, 1, 2, 3, 4, 5, 6, 7])
-    // The windows that are open, and for those of each period that are not, what they would hold.
+    // One query for open windows, and one for the sums of each period without an open window.
     expect(queries).to.equal(3)
   })
 })

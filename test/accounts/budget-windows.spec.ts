@@ -15,7 +15,7 @@ const hourMs = 3_600_000
 const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 0 }
 
 forEachStore('the windows of budgets', () => {
-  it('are the UTC day and month that a time is in', () => {
+  it('are the UTC day and month that contain a time', () => {
     const at = fc.integer({ min: 0, max: 4_000_000_000_000 })
     fc.assert(
       fc.property(at, (time) => {
@@ -35,7 +35,7 @@ forEachStore('the windows of budgets', () => {
     )
   })
 
-  describe('in any order of calls, ends, deaths and jumps of the clock', () => {
+  describe('in any order of calls, crashes and clock jumps', () => {
     let folder: TemporaryFolder
     let store: GuardedStore
     before(async () => {
@@ -47,7 +47,7 @@ forEachStore('the windows of budgets', () => {
       folder.remove()
     })
 
-    it('hold and have spent what a simple model says, and no more than the budget', async () => {
+    it('hold and spend the same as a simple model, and never more than the budget', async () => {
       const step = fc.oneof(
         fc.record({
           kind: fc.constant('reserve' as const),
@@ -83,7 +83,7 @@ type Step =
   | { kind: 'period'; period: (typeof periods)[number] }
 type Open = { id: string; at: number; amount: number; held: Held }
 
-/** Calls of one account with a budget, and what they must come to. */
+/** Calls of one account with a budget, and their expected sums. */
 function createModel(accountId: string, store: GuardedStore) {
   const amount = 100
   let now = Date.parse('2026-01-31T12:00:00Z')
@@ -114,7 +114,7 @@ function createModel(accountId: string, store: GuardedStore) {
     const paid = { mode: 'live', account_id: accountId, cost_nano_usd: cost }
     const row = { ...usageRow(id, at), ...paid }
     await store.commit(store.insertions('usage', [row]))
-    // As the journal's replay does it.
+    // The replay of the journal inserts rows in the same way.
     await store.commit(store.insertions('usage', [row], { unlessThere: true }))
     held.settled()
     await held.release()

@@ -48,7 +48,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
       .orderBy('owner_id')
       .execute()
 
-  it('pay exactly 10 of 200 calls at once, and are settled by rows of both', async () => {
+  it('pay exactly 10 of 200 concurrent calls, and count ledger rows of both processes', async () => {
     const caller = callerWith('key_1', 1050)
     const budgets = stores.map((store) => createBudgets({ store, clock: () => at, limits }))
     const asked = await Promise.allSettled(
@@ -95,7 +95,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
   })
 
   if (kind === 'postgres') {
-    it('wait for what another process is about to hold', async () => {
+    it("wait for another process's uncommitted reservation", async () => {
       const caller = callerWith('key_1', 1000)
       const budgets = createBudgets({ store: stores[0]!, clock: () => at, limits })
       await budgets.statesFor(caller)
@@ -118,7 +118,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
     })
   }
 
-  it('are opened exactly while rows of other calls come in', async () => {
+  it('are opened with exact sums during writes of other calls', async () => {
     const keys = ['key_1', 'key_2', 'key_3', 'key_4']
     const row = (call: number) => ({
       ...usageRow(`req_${call}`, at + call),
@@ -129,7 +129,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
     })
     const writes = Array.from({ length: 60 }, async (_, group) => {
       const rows = Array.from({ length: 5 }, (_one, index) => row(group * 5 + index))
-      // Each in another order: groups that meet must not wait for each other in a circle.
+      // Each process uses a different order, which must not deadlock.
       await stores[group % stores.length]!.keep('usage', group % 3 === 0 ? rows.toReversed() : rows)
     })
     const opening = keys.map(async (key, index) => {
@@ -138,7 +138,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
         clock: () => at,
         limits,
       })
-      // Who holds something opens what it is held of, while the others' rows are counted.
+      // A reservation opens its window during concurrent writes of ledger rows.
       const caller = callerWith(key, 1_000_000)
       const call = { caller, requestId: `req_${key}`, ...askedCall }
       await budgets.reserve({ ...call, at, timeoutMs: 1000, nanoUsd: 0 })

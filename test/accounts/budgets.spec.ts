@@ -6,10 +6,16 @@ import { forEachStore } from '../support/each-store.ts'
 
 const file = { routes: { 'gpt-5-mini': ['own/house-1'] } }
 const bounds = { keyCacheMs: 0 }
-/** Output tokens at $2 a million are nearly all of the price. */
+/** Output tokens at $2 per million make up nearly all of the price. */
 const nanoPerToken = 2000
-type Told = { nano_usd: number }
-type State = { owner_id: string; spent: Told; reserved: Told; left: Told; renews_at: string | null }
+type Money = { nano_usd: number }
+type State = {
+  owner_id: string
+  spent: Money
+  reserved: Money
+  left: Money
+  renews_at: string | null
+}
 
 forEachStore('budgets', () => {
   let own: OwnEndpoint
@@ -37,8 +43,8 @@ forEachStore('budgets', () => {
     return answer.status
   }
   const stateOf = async (key: string) => {
-    const told = await own.gateway.fetch('/api/key', { key })
-    return (await told.json()) as { budget: State; account: { budget: State | null } }
+    const response = await own.gateway.fetch('/api/key', { key })
+    return (await response.json()) as { budget: State; account: { budget: State | null } }
   }
   const keyWith = async (nanoUsd: number, period: 'day' | 'month' | 'total' = 'month') => {
     const key = await own.gateway.createKey('live')
@@ -49,7 +55,7 @@ forEachStore('budgets', () => {
     (await own.gateway.usage()).reduce((sum, row) => sum + (row.cost_nano_usd ?? 0), 0)
   const reservations = () => own.gateway.db.selectFrom('reservations').selectAll().execute()
 
-  it('pay exactly 10 of 200 calls at once where they cover 10', async () => {
+  it('that cover 10 calls pay exactly 10 of 200 concurrent calls', async () => {
     const key = await keyWith(10.9 * 1000 * nanoPerToken)
     const statuses = await Promise.all(Array.from({ length: 200 }, () => statusOf(ask(key))))
     expect(statuses.filter((status) => status === 200)).to.have.length(10)
@@ -61,7 +67,7 @@ forEachStore('budgets', () => {
     expect(await reservations()).to.deep.equal([])
   })
 
-  it('are never overshot by calls of mixed price, streamed or not', async () => {
+  it('are never exceeded by calls of different prices, streamed or not', async () => {
     const amount = 10 * 1000 * nanoPerToken
     const key = await keyWith(amount, 'day')
     const calls = Array.from({ length: 120 }, (_, at) =>
@@ -75,7 +81,7 @@ forEachStore('budgets', () => {
     expect(await reservations()).to.deep.equal([])
   })
 
-  it('have to cover a call both, or nothing is held', async () => {
+  it('of account and key must both cover a call, or neither holds money', async () => {
     const key = await keyWith(nanoPerUsd)
     await setBudgetOfAccount(own.gateway, { nanoUsd: 0, period: 'total' })
     const refused = await ask(key)
@@ -92,7 +98,7 @@ forEachStore('budgets', () => {
     expect(state.budget.spent.nano_usd).to.equal(await costs())
   })
 
-  it('count what was spent before they were set, or their period was changed', async () => {
+  it('count money spent before they were set, or before their period changed', async () => {
     const key = await own.gateway.createKey('live')
     expect(await statusOf(ask(key))).to.equal(200)
     for (const period of ['day', 'month', 'total'] as const) {
@@ -105,7 +111,7 @@ forEachStore('budgets', () => {
     expect(await statusOf(ask(key))).to.equal(200)
   })
 
-  it('renew with the UTC day and month, in which a call began', async () => {
+  it('renew with the UTC day and month; a call counts in the period of its start', async () => {
     const key = await keyWith(1.5 * 1000 * nanoPerToken, 'month')
     const held = Promise.withResolvers<void>()
     const usage = { prompt_tokens: 9, completion_tokens: 1000, total_tokens: 1009 }
@@ -124,7 +130,7 @@ forEachStore('budgets', () => {
     expect((await stateOf(key)).budget.spent.nano_usd).to.equal(await costs())
   })
 
-  it('get back what failed calls held', async () => {
+  it('regain the money that failed calls held', async () => {
     const key = await keyWith(1.5 * 1000 * nanoPerToken)
     own.upstream.answer({ status: 500, body: { error: { message: 'broken' } } })
     expect(await statusOf(ask(key))).to.equal(502)
@@ -132,7 +138,7 @@ forEachStore('budgets', () => {
     expect([budget.reserved.nano_usd, budget.spent.nano_usd]).to.deep.equal([0, 0])
   })
 
-  it('are held once by identical calls, and one that is spent fails nobody else', async () => {
+  it('are charged once for identical calls, and an exhausted one fails only its own call', async () => {
     const poor = await keyWith(0)
     const rich = await keyWith(1.5 * 1000 * nanoPerToken)
     const body = { model: 'gpt-5-mini', messages: hello, max_completion_tokens: 1000 }
@@ -146,7 +152,7 @@ forEachStore('budgets', () => {
     )
   })
 
-  it('pass what costs nothing, and refuse what has no known price', async () => {
+  it('allow free models, and refuse models without a known price', async () => {
     const key = await keyWith(0)
     const unpriced = await ask(key, 10, { model: 'own/house-1' })
     const { error } = (await unpriced.json()) as { error: { code: string; message: string } }
@@ -158,7 +164,7 @@ forEachStore('budgets', () => {
     expect((await own.gateway.fetch('/v1/models', { key })).status).to.equal(200)
   })
 
-  it('charge a cost that nobody knows as it was held', async () => {
+  it('charge the held amount for a call of unknown cost', async () => {
     const key = await keyWith(nanoPerUsd)
     const usage = { prompt_tokens: 9, completion_tokens: 1, total_tokens: 10 }
     const { body } = completion('Hi.', { usage })

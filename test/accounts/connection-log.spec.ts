@@ -11,7 +11,7 @@ type Attempt = Schemas['RefusedAttempt']
 
 const dayMs = 86_400_000
 
-forEachStore('what connects, and what fails to', () => {
+forEachStore('the connection log', () => {
   let gateway: TestGateway
   let now = 0
   beforeEach(async () => {
@@ -48,7 +48,7 @@ forEachStore('what connects, and what fails to', () => {
     return gateway.fetch('/mcp', { method: 'POST', body, headers }).then((one) => one.text())
   }
 
-  it('tells which program talks with which key, and what it called last', async () => {
+  it('shows each client with its key and its last tool call', async () => {
     const client = await connectClient(gateway)
     const began = now
     now += 60_000
@@ -68,7 +68,7 @@ forEachStore('what connects, and what fails to', () => {
     await client.close()
   })
 
-  it('tells a program by its User-Agent where it says no name, and no tool that there is none of', async () => {
+  it('takes the name of a client from User-Agent if it sends none, and ignores unknown tools', async () => {
     await callAs('my-agent/3', 'list-models')
     await callAs('my-agent/3', 'no-such-tool')
     expect(await clients()).to.have.length(1)
@@ -76,7 +76,7 @@ forEachStore('what connects, and what fails to', () => {
     expect((await clients())[0]).to.include({ last_tool: 'list-models', connected_at: null })
   })
 
-  it('tells an account what it can mend, alike ones as one', async () => {
+  it('shows an account the attempts that it can fix, and counts equal ones in one row', async () => {
     const expired = await gateway.createKey('test', { expiresAt: now })
     const revoked = await gateway.createKey('test', { row: { revoked_at: now } })
     const elsewhere = await gateway.createKey('test', { networks: ['10.0.0.0/8'] })
@@ -107,7 +107,7 @@ forEachStore('what connects, and what fails to', () => {
     expect(await unknown()).to.deep.equal([])
   })
 
-  it('tells a tool that the budget did not cover', async () => {
+  it('shows a tool call that the budget did not cover', async () => {
     const budget = { budget_nano_usd: 0, budget_period: 'month' as const }
     const client = await connectClient(gateway, await gateway.createKey('live', { row: budget }))
     const answer = await callTool(client, 'generate-image', {
@@ -122,7 +122,7 @@ forEachStore('what connects, and what fails to', () => {
     await client.close()
   })
 
-  it('tells the operators alone what nobody can be told, without a secret', async () => {
+  it('shows attempts without an account only to operators, without secrets', async () => {
     const secret = 'sk-proj-0123456789abcdefghijklmnopqrstuvwxyz'
     await ask(secret, '/v1/models', { 'user-agent': secret })
     await ask('wrong', '/mcp', { 'user-agent': '<b>\u202eabc</b>'.replace('\u202e', '') })
@@ -146,7 +146,7 @@ forEachStore('what connects, and what fails to', () => {
     expect(refused.status).to.equal(403)
   })
 
-  it('tells an account what its person said no to', async () => {
+  it('shows an account that a person denied consent', async () => {
     const people = peopleAt(gateway)
     await people.post('/api/people', ada)
     const { visitor } = await people.arrive({ name: 'Editor' })
@@ -164,7 +164,7 @@ forEachStore('what connects, and what fails to', () => {
     expect(denied!.client).to.deep.equal({ name: 'Editor', version: null })
   })
 
-  it('is told to members of their own keys, and to no other account', async () => {
+  it('shows members only their own keys, and other accounts nothing', async () => {
     const member = await gateway.people.signIn({ role: 'member' })
     const own = await gateway.createKey('test', {
       expiresAt: now,
@@ -205,7 +205,7 @@ forEachStore('what connects, and what fails to', () => {
     expect(await count()).to.equal(1)
   })
 
-  it('is bounded while it waits to be written', async () => {
+  it('is bounded in memory before it is written', async () => {
     await gateway.stop()
     const bounds = { keyCacheMs: 0, connectionLogWaitingMax: 4 }
     gateway = await startGateway({ clock: () => now, bounds })
@@ -218,7 +218,7 @@ forEachStore('what connects, and what fails to', () => {
     expect(names).to.deep.equal(['agent-4', 'agent-3', 'agent-2', 'agent-1'])
   })
 
-  it('has the last twenty programs of a key, those of the last 400 days', async () => {
+  it('keeps the last 20 clients of a key, for 400 days', async () => {
     for (let at = 1; at <= 21; at++) {
       now += 1000
       await callAs(`agent-${at}/1`, 'list-models')
@@ -232,7 +232,7 @@ forEachStore('what connects, and what fails to', () => {
     expect(await clients()).to.deep.equal([])
   })
 
-  it('has the last 500 attempts of nobody, those of the last week', async () => {
+  it('keeps the last 500 attempts without an account, for a week', async () => {
     for (let at = 1; at <= 501; at++) {
       await ask('wrong', '/v1/models', { 'user-agent': `agent-${at}/1` })
     }

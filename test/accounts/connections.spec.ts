@@ -36,10 +36,10 @@ forEachStore('a connection', () => {
   }
   const end = (person: SignedInPerson, id: string) =>
     gateway.fetch(`/api/me/connections/${id}`, { ...asPerson(person), method: 'DELETE' })
-  const told = async (id: string, key: string) =>
+  const keyAs = async (id: string, key: string) =>
     (await (await gateway.fetch(`/api/keys/${id}`, { key })).json()) as ApiKey
 
-  it('is listed beside the keys with its client, and alone by its kind', async () => {
+  it('is listed with the keys, with its client, and separately by its kind', async () => {
     const admin = await adminKey()
     const id = await connected()
     const listed = async (query: string) => {
@@ -57,7 +57,7 @@ forEachStore('a connection', () => {
     await expectError(wrong, { status: 400, code: 'invalid_value', param: 'kind' })
   })
 
-  it('is bounded like a key, and calls models alone', async () => {
+  it('can be restricted like a key, and only calls models', async () => {
     const admin = await adminKey()
     const id = await connected()
     const { change } = keyCalls(gateway)
@@ -76,7 +76,7 @@ forEachStore('a connection', () => {
       const refused = await change(admin, id, { scopes: ['inference', scope] })
       await expectError(refused, { status: 400, code: 'invalid_value', param: 'scopes' })
     }
-    expect((await told(id, admin)).scopes).to.deep.equal(['inference'])
+    expect((await keyAs(id, admin)).scopes).to.deep.equal(['inference'])
   })
 
   it('has no secret to replace', async () => {
@@ -87,7 +87,7 @@ forEachStore('a connection', () => {
   })
 
   for (const role of ['member', 'admin', 'owner'] as const) {
-    it(`is seen and ended by the ${role} who made it, whatever account they act in`, async () => {
+    it(`is visible to and ended by the ${role} who created it, in any account`, async () => {
       const person = await signIn(role)
       const elsewhere = await gateway.createAccount()
       await gateway.people.join(person.personId, elsewhere, 'member')
@@ -108,13 +108,13 @@ forEachStore('a connection', () => {
     })
   }
 
-  it('is not ended by others without `keys:write`, nor are keys ended as connections', async () => {
-    const maker = await signIn('owner')
-    const id = await connected(maker.personId)
+  it('cannot be ended by others without `keys:write`, and the endpoint ends no keys', async () => {
+    const creator = await signIn('owner')
+    const id = await connected(creator.personId)
     const made = await keyCalls(gateway).made(await adminKey())
     await gateway.db
       .updateTable('api_keys')
-      .set({ created_by: maker.personId })
+      .set({ created_by: creator.personId })
       .where('id', '=', made.id)
       .execute()
     const notFound = { status: 404, code: 'not_found', param: 'id' }
@@ -122,8 +122,8 @@ forEachStore('a connection', () => {
       [await signIn('member'), id],
       [await signIn('owner'), id],
       [await gateway.people.signIn({ accountId: await gateway.createAccount() }), id],
-      [maker, made.id],
-      [maker, 'key_none'],
+      [creator, made.id],
+      [creator, 'key_none'],
     ] as [SignedInPerson, string][]) {
       await expectError(await end(person, target), notFound)
     }
@@ -131,11 +131,11 @@ forEachStore('a connection', () => {
     const init = { ...asPerson(member), method: 'DELETE' }
     const refused = await gateway.fetch(`/api/keys/${id}`, init)
     await expectError(refused, { status: 403, code: 'insufficient_scope' })
-    expect((await told(id, await adminKey())).state).to.equal('active')
+    expect((await keyAs(id, await adminKey())).state).to.equal('active')
   })
 
   for (const [who, init, code] of [
-    ['nobody', () => ({ key: null }), 'invalid_session'],
+    ['an anonymous caller', () => ({ key: null }), 'invalid_session'],
     [
       'a key, even one that may do everything',
       () => ({ key: gateway.adminKey }),
@@ -165,16 +165,16 @@ forEachStore('a connection', () => {
         const unlisted = await gateway.fetch('/api/me/connections', init(person))
         await expectError(unlisted, { status: 401, code })
       }
-      expect((await told(id, await adminKey())).state).to.equal('active')
+      expect((await keyAs(id, await adminKey())).state).to.equal('active')
     })
   }
 
-  it('is ended beside the keys by who may end those', async () => {
+  it('can be ended like a key by a caller who may end keys', async () => {
     const admin = await adminKey()
     const ids = [await connected(), await connected((await signIn('member')).personId)]
     for (const id of ids) {
       expect((await keyCalls(gateway).revoke(admin, id)).status).to.equal(200)
-      expect((await told(id, admin)).state).to.equal('revoked')
+      expect((await keyAs(id, admin)).state).to.equal('revoked')
     }
   })
 })

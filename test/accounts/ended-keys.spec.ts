@@ -11,7 +11,7 @@ import { forEachStore } from '../support/each-store.ts'
 
 const revoked = `This API key was revoked. ${keyRemedy}`
 
-forEachStore('what is open when its key ends', () => {
+forEachStore('an exchange whose key ends', () => {
   let own: OwnEndpoint
   let now: number
   beforeEach(async () => {
@@ -26,7 +26,7 @@ forEachStore('what is open when its key ends', () => {
       own.gateway.fetch('/mcp', { headers: { accept: 'text/event-stream' }, signal, key }),
     )
 
-  it('is an event stream of /mcp: it ends, and those of other keys stay', async () => {
+  it('is closed when it is an event stream of /mcp; streams of other keys stay open', async () => {
     const doomed = await own.gateway.createKey('live', { expiresAt: now + 60_000 })
     const [ending, staying] = [await listen(doomed), await listen(own.gateway.liveKey)]
     now += 60_000
@@ -38,7 +38,7 @@ forEachStore('what is open when its key ends', () => {
     staying.leave()
   })
 
-  it('is a streamed chat: it ends with the reason, and is recorded as cancelled', async () => {
+  it('ends with the reason when it is a streamed chat, and is recorded as cancelled', async () => {
     own.upstream.answer({ pieces: [textChunk('one')], hang: true })
     const response = await own.chat({ stream: true })
     await own.gateway.revokeKeys()
@@ -59,7 +59,7 @@ forEachStore('what is open when its key ends', () => {
     expect(row).to.include({ outcome: 'cancelled', error_code: 'invalid_api_key' })
   })
 
-  it('is a long chat: it is refused, and its upstream call ended', async () => {
+  it('is refused when it is a long chat, and its upstream call is aborted', async () => {
     own.upstream.answer({ hang: true })
     const asked = own.chat()
     await askedTimes(1)
@@ -70,7 +70,7 @@ forEachStore('what is open when its key ends', () => {
     expect(own.upstream.requests[0]!.aborted).to.equal(true)
   })
 
-  it('is a call of a tool: its message is refused', async () => {
+  it('is refused when it is a tool call', async () => {
     own.upstream.answer({ hang: true })
     const key = own.gateway.liveKey
     const call = toolCall('chat', { model: 'own/house-1', messages: hello })
@@ -82,7 +82,7 @@ forEachStore('what is open when its key ends', () => {
     expect(answer.error).to.include({ code: -32001, message: revoked })
   })
 
-  it('is one of several identical chats: those of other keys get their answer', async () => {
+  it('does not end identical chats of other keys', async () => {
     const other = await own.gateway.createKey('live')
     const doomed = await own.gateway.createKey('live', { expiresAt: now + 60_000 })
     own.upstream.answer((_request, index) =>
@@ -93,7 +93,7 @@ forEachStore('what is open when its key ends', () => {
     const second = own.chat({}, { key: other })
     now += 60_000
     await expectError(await first, { status: 401, code: 'expired_api_key' })
-    // It asked anew, and was not refused with the other's key.
+    // It called the provider again, and was not refused because of the other key.
     expect((await second).status).to.equal(400)
     await askedTimes(2)
   })

@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import fc from 'fast-check'
 import { createKey } from '../../src/accounts/api-key.ts'
-import { createIdentify, type KnownKeys } from '../../src/accounts/identify.ts'
+import { createIdentify, type KeyCache } from '../../src/accounts/identify.ts'
 import type { Caller, Credentials } from '../../src/core/caller.ts'
 import { GatewayError } from '../../src/core/error.ts'
 import type { Store } from '../../src/storage/store.ts'
@@ -17,8 +17,8 @@ const tokensFor = { audience: 'https://gateway.test/mcp', scope: 'mcp' }
 forEachStore('identifying a caller', () => {
   let folder: TemporaryFolder
   let store: Store
-  let identify: KnownKeys['identify']
-  let forget: KnownKeys['forget']
+  let identify: KeyCache['identify']
+  let forget: KeyCache['forget']
   let accountId: string
   let now: number
   const used: string[] = []
@@ -66,7 +66,7 @@ forEachStore('identifying a caller', () => {
     }
   }
 
-  it('finds account, key, mode and models behind a key, in either header', async () => {
+  it('finds account, mode and models of a key in either header', async () => {
     const key = await newKey({ models: ['a', 'b'] })
     const { id: keyId } = await store.db
       .selectFrom('api_keys')
@@ -86,7 +86,7 @@ forEachStore('identifying a caller', () => {
     )
   })
 
-  it('allows every model to a key that names none', async () => {
+  it('allows every model to a key without a list of models', async () => {
     const caller = await outcome(bearer(await newKey()))
     expect(caller).to.have.property('models', null)
   })
@@ -107,10 +107,10 @@ forEachStore('identifying a caller', () => {
       credentials: { authorization: 'Basic dXNlcjpwYXNz', apiKey: undefined },
       code: 'invalid_api_key',
     },
-    { name: 'a bearer of nothing', credentials: bearer(''), code: 'invalid_api_key' },
+    { name: 'an empty bearer', credentials: bearer(''), code: 'invalid_api_key' },
     { name: 'a key of another product', credentials: bearer('sk-1234'), code: 'invalid_api_key' },
     {
-      name: 'a key that nobody made',
+      name: 'a key that was never created',
       credentials: bearer(createKey('live')),
       code: 'invalid_api_key',
     },
@@ -121,7 +121,7 @@ forEachStore('identifying a caller', () => {
     })
   }
 
-  it('refuses what cannot be a key without asking the store', async () => {
+  it('refuses a malformed key without a store look-up', async () => {
     await store.close()
     const text = fc.string().filter((one) => !one.startsWith('mag_'))
     await fc.assert(
@@ -133,7 +133,7 @@ forEachStore('identifying a caller', () => {
     store = await openTestStore(folder.path)
   })
 
-  it('does not take a store that is away for a wrong key', async () => {
+  it('answers overloaded, not invalid_api_key, when the store fails', async () => {
     const key = await newKey()
     await store.close()
     const error = await Promise.resolve(identify(bearer(key))).catch((thrown: unknown) => thrown)
@@ -141,7 +141,7 @@ forEachStore('identifying a caller', () => {
     store = await openTestStore(folder.path)
   })
 
-  it('asks the store again only after a while', async () => {
+  it('looks a key up again only after the cache expires', async () => {
     const key = await newKey()
     const caller = await outcome(bearer(key))
     await revokeAll()
@@ -151,7 +151,7 @@ forEachStore('identifying a caller', () => {
     expect(await outcome(bearer(key))).to.equal('invalid_api_key')
   })
 
-  it('does not trust a key for longer because it is used', async () => {
+  it('does not extend the cache time of a key that is used', async () => {
     const key = await newKey()
     await outcome(bearer(key))
     await revokeAll()
@@ -163,7 +163,7 @@ forEachStore('identifying a caller', () => {
     expect(await outcome(bearer(key))).to.equal('invalid_api_key')
   })
 
-  it('asks the store every time when nothing is remembered', async () => {
+  it('looks a key up every time without a cache', async () => {
     begin({ keyCacheMs: 0 })
     const key = await newKey()
     expect(await outcome(bearer(key))).to.have.property('accountId', accountId)
@@ -171,7 +171,7 @@ forEachStore('identifying a caller', () => {
     expect(await outcome(bearer(key))).to.equal('invalid_api_key')
   })
 
-  it('refuses a key at the moment when it expires, also one that it knows', async () => {
+  it('refuses a key from the moment when it expires, even a cached one', async () => {
     const key = await newKey({ expiresAt: now + 10 })
     now += 9
     expect(await outcome(bearer(key))).to.have.property('accountId', accountId)
@@ -179,7 +179,7 @@ forEachStore('identifying a caller', () => {
     expect(await outcome(bearer(key))).to.equal('expired_api_key')
   })
 
-  it('tells of a use when it looks a key up, and not of a key that it refuses', async () => {
+  it('reports a use when it looks a key up, and none for a refused key', async () => {
     const key = await newKey()
     const ending = await newKey({ expiresAt: now })
     await outcome(bearer(ending))
@@ -190,7 +190,7 @@ forEachStore('identifying a caller', () => {
     expect(used).to.deep.equal([used[0], used[0]])
   })
 
-  it('knows no more keys than it may remember', async () => {
+  it('caches at most the configured number of keys', async () => {
     begin({ keyCacheEntriesMax: 1 })
     const [one, two] = [await newKey(), await newKey()]
     await outcome(bearer(one))
@@ -200,7 +200,7 @@ forEachStore('identifying a caller', () => {
     expect(await outcome(bearer(one))).to.equal('invalid_api_key')
   })
 
-  it('looks those up anew whom a change concerns, and no others', async () => {
+  it('looks up again only the keys that a change affects', async () => {
     const [one, two] = [await newKey(), await newKey()]
     const { keyId } = (await outcome(bearer(one))) as Caller
     await outcome(bearer(two))
@@ -210,7 +210,7 @@ forEachStore('identifying a caller', () => {
     expect(await outcome(bearer(two))).to.have.property('accountId', accountId)
   })
 
-  it('remembers nothing that it read while a change was told', async () => {
+  it('does not cache a row that it read during a change', async () => {
     const key = await newKey()
     const reading = outcome(bearer(key))
     forget(() => true)

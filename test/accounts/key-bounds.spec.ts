@@ -12,7 +12,7 @@ const timeIn = (days: number) => new Date(today + days * dayMs).toISOString()
 const giving: Scope[] = ['inference', 'keys:write']
 const refused = { status: 403, code: 'insufficient_scope' }
 
-/** A key that has one restriction of each kind. */
+/** The settings of a key with one restriction of each kind. */
 const restricted: StoredKey = {
   scopes: giving,
   models: ['gpt-5-mini', 'gpt-5.4'],
@@ -21,7 +21,7 @@ const restricted: StoredKey = {
   row: { requests_per_minute: 10, budget_nano_usd: 2_000_000_000, budget_period: 'month' },
 }
 
-/** What such a key must not give, by the parameter that its refusal names. */
+/** Settings that such a key must not grant, by the parameter that the error names. */
 const wider: [param: string, settings: object][] = [
   ['scopes', { scopes: ['inference', 'usage:read'] }],
   ['scopes', { scopes: ['admin'] }],
@@ -43,7 +43,7 @@ const wider: [param: string, settings: object][] = [
   ['budget', { budget: { usd: '1', period: 'total' } }],
 ]
 
-/** And what it may. */
+/** Settings that it may grant. */
 const narrower: object[] = [
   {},
   { scopes: ['inference'], models: ['openai/GPT-5-mini'], allowed_addresses: ['127.1.0.0/16'] },
@@ -51,7 +51,7 @@ const narrower: object[] = [
   { budget: { usd: '0', period: 'month' }, allowed_addresses: ['::ffff:127.0.0.1'] },
 ]
 
-forEachStore('what a key gives to others', () => {
+forEachStore('a key that creates keys', () => {
   let gateway: TestGateway
   let calls: ReturnType<typeof keyCalls>
   before(async () => {
@@ -61,7 +61,7 @@ forEachStore('what a key gives to others', () => {
   after(() => gateway.stop())
 
   for (const [param, settings] of wider) {
-    it(`is no more than it has: ${JSON.stringify(settings)}`, async () => {
+    it(`cannot grant more than it has: ${JSON.stringify(settings)}`, async () => {
       const key = await gateway.createKey('test', restricted)
       await expectError(await calls.make(key, settings), { ...refused, param })
       const { id } = await calls.made(key)
@@ -72,7 +72,7 @@ forEachStore('what a key gives to others', () => {
   }
 
   for (const settings of narrower) {
-    it(`may be less: ${JSON.stringify(settings)}`, async () => {
+    it(`can grant less than it has: ${JSON.stringify(settings)}`, async () => {
       const key = await gateway.createKey('test', restricted)
       await calls.made(key, settings)
       const { id } = await calls.made(key)
@@ -81,7 +81,7 @@ forEachStore('what a key gives to others', () => {
     })
   }
 
-  it('is no live key where it is a test key', async () => {
+  it('cannot create a live key if it is a test key', async () => {
     const key = await gateway.createKey('test', { scopes: giving })
     await expectError(await calls.make(key, { mode: 'live' }), { ...refused, param: 'mode' })
     const { id } = await calls.rowOf(gateway.liveKey)
@@ -93,7 +93,7 @@ forEachStore('what a key gives to others', () => {
       await expectError(answer, refused)
   })
 
-  it('is its own restrictions where nothing is said', async () => {
+  it('passes its own restrictions on by default', async () => {
     const key = await gateway.createKey('test', restricted)
     const [own, child] = [await calls.rowOf(key), await calls.rowOf((await calls.made(key)).key)]
     for (const column of [
@@ -109,7 +109,7 @@ forEachStore('what a key gives to others', () => {
     expect(child.scopes).to.equal('["inference"]')
   })
 
-  it('does not reach keys above it, nor those that do not count with it', async () => {
+  it('cannot change keys with more permissions, nor keys that do not share its budget', async () => {
     const key = await gateway.createKey('test', { scopes: giving })
     const limited = await gateway.createKey('test', { scopes: giving, row: { concurrency: 1 } })
     const above = [
@@ -117,17 +117,17 @@ forEachStore('what a key gives to others', () => {
       [key, await gateway.createKey('test', { scopes: ['inference', 'usage:read'] })],
       [limited, await gateway.createKey('test')],
     ] as const
-    for (const [giver, target] of above) {
+    for (const [issuer, target] of above) {
       const before = await calls.rowOf(target)
       const { id } = before
-      await expectError(await calls.change(giver, id, { name: 'mine' }), refused)
-      await expectError(await calls.rotate(giver, id), refused)
-      await expectError(await calls.revoke(giver, id), refused)
+      await expectError(await calls.change(issuer, id, { name: 'mine' }), refused)
+      await expectError(await calls.rotate(issuer, id), refused)
+      await expectError(await calls.revoke(issuer, id), refused)
       expect(await calls.rowOf(target)).to.deep.equal(before)
     }
   })
 
-  it('is not the secret of a key that may do more, by rotation', async () => {
+  it('cannot rotate a key with more permissions', async () => {
     const key = await gateway.createKey('test', { scopes: giving, models: ['gpt-5-mini'] })
     const target = await gateway.createKey('test')
     const { id } = await calls.rowOf(target)
@@ -135,17 +135,17 @@ forEachStore('what a key gives to others', () => {
     expect(await calls.rowOf(target)).to.include({ replaced_by: null, expires_at: null })
   })
 
-  it('does not wake a key that was revoked', async () => {
+  it('cannot reactivate a revoked key', async () => {
     const key = await gateway.createKey('test', { scopes: giving })
-    for (const giver of [key, gateway.adminKey]) {
-      const { id, key: ended } = await calls.made(giver)
-      expect((await calls.revoke(giver, id)).status).to.equal(200)
+    for (const issuer of [key, gateway.adminKey]) {
+      const { id, key: ended } = await calls.made(issuer)
+      expect((await calls.revoke(issuer, id)).status).to.equal(200)
       for (const settings of [{ expires_at: timeIn(1) }, { expires_at: null }, { name: 'again' }])
-        await expectError(await calls.change(giver, id, settings), {
+        await expectError(await calls.change(issuer, id, settings), {
           status: 409,
           code: 'key_not_active',
         })
-      await expectError(await calls.change(giver, id, { revoked_at: timeIn(1) }), {
+      await expectError(await calls.change(issuer, id, { revoked_at: timeIn(1) }), {
         status: 400,
         code: 'unknown_parameter',
       })
@@ -153,7 +153,7 @@ forEachStore('what a key gives to others', () => {
     }
   })
 
-  it('ends with what the giver may, also where the gateway still knows its key', async () => {
+  it('stops when its scope is removed, even while it is cached', async () => {
     await using knowing = await startGateway({ bounds: { keyCacheMs: 60_000 } })
     const key = await knowing.createKey('test', { scopes: giving })
     const { made, make, rowOf } = keyCalls(knowing)

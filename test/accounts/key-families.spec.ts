@@ -21,46 +21,58 @@ forEachStore('a family of keys', () => {
   })
   after(() => gateway.stop())
 
-  it('has nothing that its first key has not, whoever in it acts', async () => {
+  it('never has more permissions than its first key, whichever key acts', async () => {
     const { make, change, rotate, rowOf } = keyCalls(gateway)
     await fc.assert(
-      fc.asyncProperty(giver, fc.array(act, { minLength: 4, maxLength: 14 }), async (own, acts) => {
-        const accountId = await gateway.createAccount()
-        const stored = (more: StoredKey) =>
-          gateway.createKey(own.mode, { ...own.stored, ...more, accountId })
-        const root = await rowOf(await stored({}))
-        const admin = await rowOf(await gateway.createKey('live', { scopes: ['admin'], accountId }))
-        const neighbour = await gateway.createKey('live', { accountId })
-        const family = [await stored({ row: { ...own.stored.row, counts_with: countedAs(root) } })]
-        const ids = async () =>
-          (
+      fc.asyncProperty(
+        issuer,
+        fc.array(act, { minLength: 4, maxLength: 14 }),
+        async (own, acts) => {
+          const accountId = await gateway.createAccount()
+          const stored = (more: StoredKey) =>
+            gateway.createKey(own.mode, { ...own.stored, ...more, accountId })
+          const root = await rowOf(await stored({}))
+          const admin = await rowOf(
+            await gateway.createKey('live', { scopes: ['admin'], accountId }),
+          )
+          const neighbour = await gateway.createKey('live', { accountId })
+          const family = [
+            await stored({ row: { ...own.stored.row, counts_with: countedAs(root) } }),
+          ]
+          const ids = async () =>
+            (
+              await gateway.db
+                .selectFrom('api_keys')
+                .select('id')
+                .where('account_id', '=', accountId)
+                .orderBy('id')
+                .execute()
+            ).map(({ id }) => id)
+          for (const { by, of, kind, mode, settings } of acts) {
+            const key = family[by % family.length]!
+            const all = await ids()
+            const id = all[of % all.length]!
+            const answer =
+              kind === 'make'
+                ? await make(key, { mode, ...settings })
+                : kind === 'rotate'
+                  ? await rotate(key, id)
+                  : await change(key, id, settings)
+            const body = (await answer.json()) as Partial<MadeKey>
+            expect(answer.status, JSON.stringify(body)).to.be.oneOf([200, 201, 401, 403, 409])
+            if (body.key !== undefined) family.push(body.key)
+          }
+          expect(
             await gateway.db
               .selectFrom('api_keys')
-              .select('id')
-              .where('account_id', '=', accountId)
-              .orderBy('id')
-              .execute()
-          ).map(({ id }) => id)
-        for (const { by, of, kind, mode, settings } of acts) {
-          const key = family[by % family.length]!
-          const all = await ids()
-          const id = all[of % all.length]!
-          const answer =
-            kind === 'make'
-              ? await make(key, { mode, ...settings })
-              : kind === 'rotate'
-                ? await rotate(key, id)
-                : await change(key, id, settings)
-          const body = (await answer.json()) as Partial<MadeKey>
-          expect(answer.status, JSON.stringify(body)).to.be.oneOf([200, 201, 401, 403, 409])
-          if (body.key !== undefined) family.push(body.key)
-        }
-        expect(
-          await gateway.db.selectFrom('api_keys').selectAll().where('id', '=', admin.id).execute(),
-        ).to.deep.equal([admin])
-        expect(await rowOf(neighbour)).to.include({ revoked_at: null, account_id: accountId })
-        for (const key of family) expectWithin(await rowOf(key), root)
-      }),
+              .selectAll()
+              .where('id', '=', admin.id)
+              .execute(),
+          ).to.deep.equal([admin])
+          expect(await rowOf(neighbour)).to.include({ revoked_at: null, account_id: accountId })
+          for (const key of family) expectWithin(await rowOf(key), root)
+        },
+      ),
       { numRuns: 60 },
     )
   })
@@ -74,7 +86,7 @@ const scopesIn = fc.oneof(
 const modelsIn = maybe(
   fc.subarray(['gpt-5-mini', 'gpt-5.4', 'gpt-5.2', 'gemini-2.5-flash'], { minLength: 1 }),
 )
-/** All hold the address of the tests, so that each key can act. */
+/** All contain the address of the tests, so that each key can act. */
 const networksIn = maybe(
   fc.subarray(
     ['127.0.0.1', '127.0.0.0/8', '0.0.0.0/0', '::/0', '::ffff:127.0.0.0/104', '10.0.0.0/8'],
@@ -111,7 +123,7 @@ const act = fc.record({
   mode: modeIn,
   settings: fc.oneof(fc.constant({}), fc.record({ scopes: fc.constant(giving) }), settingsIn),
 })
-const giver = fc.record({
+const issuer = fc.record({
   mode: modeIn,
   stored: fc
     .record({
@@ -142,7 +154,7 @@ const giver = fc.record({
 
 const addresses = ['127.0.0.1', '127.200.0.9', '10.1.2.3', '9.9.9.9', '2001:db8::1', '::1']
 
-/** Told apart from the code under test: by what the keys may, not by how it is written. */
+/** Independent of the code under test: compares permissions, not their stored form. */
 function expectWithin(row: ApiKeysTable, root: ApiKeysTable): void {
   const about = JSON.stringify({ row, root })
   const list = (text: string | null) => (text === null ? null : (JSON.parse(text) as string[]))

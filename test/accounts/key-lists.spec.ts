@@ -29,27 +29,27 @@ forEachStore('a list of keys', () => {
       now += 1
     }
   })
-  const told = async (query: string) => {
+  const read = async (query: string) => {
     const answer = await gateway.fetch(`/api/keys?${query}`, { key: admin })
     expect(answer.status, query).to.equal(200)
     return (await answer.json()) as Page
   }
-  const listed = async (query: string) => (await told(query)).data.map(({ name }) => name)
+  const listed = async (query: string) => (await read(query)).data.map(({ name }) => name)
 
-  it('comes page by page in either order, each key once', async () => {
+  it('has each key once over its pages, in either order', async () => {
     for (const order of ['asc', 'desc']) {
       const seen: string[] = []
       let cursor: string | null = ''
       while (cursor !== null) {
         const more = cursor === '' ? '' : `&cursor=${cursor}`
-        const page: Page = await told(`limit=2&order=${order}${more}`)
+        const page: Page = await read(`limit=2&order=${order}${more}`)
         expect(page.data.length).to.be.at.most(2)
         seen.push(...page.data.map(({ name }) => name))
         cursor = page.next_cursor
         expect(page.has_more).to.equal(cursor !== null)
       }
       const all = ['test key', ...names]
-      // The key that asks was made in the same moment as the first.
+      // The calling key was created at the same time as the first.
       expect(seen.toSorted()).to.deep.equal(all.toSorted())
       const shown = seen.filter((name) => name !== 'test key' && name !== 'Ärger')
       expect(shown).to.deep.equal(order === 'asc' ? names.slice(1) : names.slice(1).toReversed())
@@ -72,7 +72,7 @@ forEachStore('a list of keys', () => {
   }
 
   it('is filtered by state and mode', async () => {
-    const { data } = await told('order=asc')
+    const { data } = await read('order=asc')
     const id = (name: string) => data.find((key) => key.name === name)!.id
     await calls.revoke(admin, id('Ärger'))
     await calls.rotate(admin, id('build_server'), 0)
@@ -83,7 +83,7 @@ forEachStore('a list of keys', () => {
   })
 
   for (const cursor of ['x', 'W10', 'WzFd', btoa('[null,"key_1"]'), btoa('["a","b"]')]) {
-    it(`has no page behind '${cursor}'`, async () => {
+    it(`refuses the cursor '${cursor}'`, async () => {
       const answer = await gateway.fetch(`/api/keys?cursor=${cursor}`, { key: admin })
       await expectError(answer, { status: 400, code: 'invalid_value', param: 'cursor' })
     })

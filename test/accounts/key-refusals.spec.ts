@@ -36,7 +36,7 @@ describe('a key', () => {
   after(() => gateway.stop())
 
   for (const [param, settings] of refusals) {
-    it(`is not made nor changed with ${JSON.stringify(settings).slice(0, 60)}`, async () => {
+    it(`cannot be created or changed with ${JSON.stringify(settings).slice(0, 60)}`, async () => {
       const { make, made, change } = keyCalls(gateway)
       await expectRefused(await make(gateway.adminKey, settings), param)
       const { key: _key, ...old } = await made(gateway.adminKey)
@@ -47,7 +47,7 @@ describe('a key', () => {
   }
 
   for (const minutes of [-1, 1.5, 10_081, 'soon']) {
-    it(`is not replaced with an overlap of ${minutes}`, async () => {
+    it(`cannot be rotated with an overlap of ${minutes}`, async () => {
       const { id } = await keyCalls(gateway).made(gateway.adminKey)
       const body = { overlap_minutes: minutes }
       const answer = await gateway.post(`/api/keys/${id}/rotate`, body, { key: gateway.adminKey })
@@ -56,7 +56,7 @@ describe('a key', () => {
   }
 })
 
-/** A 400 that names the parameter. */
+/** Expects a 400 that names the parameter. */
 async function expectRefused(answer: Response, param: string) {
   const text = await answer.text()
   expect(answer.status, text).to.equal(400)

@@ -15,7 +15,7 @@ describe('the watch on keys and sessions', () => {
   beforeEach(async () => {
     folder = makeFolder()
     store = await openTestStore(folder.path)
-    // It finds nothing out by itself.
+    // The timer never fires in this test.
     const limits = { keyRecheckMs: 3_600_000, sessionIdleSeconds: 3600 }
     watch = createKeyWatch({ store, clock, ...limits })
   })
@@ -30,7 +30,7 @@ describe('the watch on keys and sessions', () => {
     return open.ending.signal
   }
 
-  it('ends what a session has open, when it is told to look', async () => {
+  it("ends a session's exchanges when a change is announced", async () => {
     const person = { id: 'usr_1', sessionId: 'ses_over', csrfToken: '', role: 'owner' } as const
     const signal = openAs(callerOf({ keyId: 'ses_over', person }))
     watch.look()
@@ -38,7 +38,7 @@ describe('the watch on keys and sessions', () => {
     expect(signal.reason).to.have.nested.property('error.code', 'invalid_session')
   })
 
-  it('looks again where it was told to while it looked', async () => {
+  it('checks again after a change that is announced during a check', async () => {
     const { id: accountId } = await accountsOf(store, clock).accounts.first()
     await storeKey(store, { accountId, mode: 'live', now: clock() })
     const { id: keyId } = await store.db

@@ -6,25 +6,25 @@ import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { until } from '../support/until.ts'
 import { forEachStore } from '../support/each-store.ts'
 
-/** What each call costs: a thousand output tokens at $2 a million. */
+/** The cost of each call: a thousand output tokens at $2 per million. */
 const costNanoUsd = 2_000_000
 const tokens = { prompt_tokens: 0, completion_tokens: 1000, total_tokens: 1000 }
 
 forEachStore('keys that are counted together', () => {
   let own: OwnEndpoint
-  let giver: string
+  let first: string
   let calls: ReturnType<typeof keyCalls>
   let asked = 0
   beforeEach(async () => {
     own = await startOwnEndpoint({
       file: { routes: { 'gpt-5-mini': ['own/house-1'] } },
       bounds: { keyCacheMs: 0 },
-      // All is in one minute and one day.
+      // All calls are in one minute and one day.
       clock: () => Date.parse('2026-11-22T12:00:00Z'),
     })
     own.upstream.answer({ ...completion('Hi.', { usage: tokens }), delayMs: 2 })
     calls = keyCalls(own.gateway)
-    giver = await own.gateway.createKey('live', { scopes: ['inference', 'keys:write'] })
+    first = await own.gateway.createKey('live', { scopes: ['inference', 'keys:write'] })
   })
   afterEach(() => own.stop())
 
@@ -35,16 +35,16 @@ forEachStore('keys that are counted together', () => {
     await answer.text()
     return answer.status
   }
-  /** The giver, its children, a grandchild, and those that replace some of them. */
+  /** The first key, keys that it created, a key created by one of those, and replacements of some. */
   const family = async (): Promise<string[]> => {
-    const child = await calls.made(giver, { mode: 'live', scopes: ['inference', 'keys:write'] })
+    const child = await calls.made(first, { mode: 'live', scopes: ['inference', 'keys:write'] })
     const grandchild = await calls.made(child.key, { mode: 'live' })
-    const { id } = await calls.rowOf(giver)
+    const { id } = await calls.rowOf(first)
     const replaced = [
-      await calls.rotated(giver, grandchild.id),
+      await calls.rotated(first, grandchild.id),
       await calls.rotated(own.gateway.adminKey, id),
     ]
-    const keys = [giver, ...[child, grandchild, ...replaced].map(({ key }) => key)]
+    const keys = [first, ...[child, grandchild, ...replaced].map(({ key }) => key)]
     keys.push((await calls.made(keys.at(-1)!, { mode: 'live' })).key)
     return keys
   }
@@ -53,16 +53,16 @@ forEachStore('keys that are counted together', () => {
     return Map.groupBy(await Promise.all(all.map(ask)), (status) => status)
   }
 
-  it('make no more calls a minute than their first one may', async () => {
-    await own.gateway.allow({ requests_per_minute: 7 }, giver)
+  it('make together at most the calls per minute of the first key', async () => {
+    await own.gateway.allow({ requests_per_minute: 7 }, first)
     const found = await statuses(await family(), 5)
     expect(found.get(200)).to.have.length(7)
     expect(found.get(429)).to.have.length(23)
     expect(own.upstream.requests).to.have.length(7)
   })
 
-  it('have no more calls at once than their first one may', async () => {
-    await own.gateway.allow({ concurrency: 2 }, giver)
+  it('have together at most the concurrent calls of the first key', async () => {
+    await own.gateway.allow({ concurrency: 2 }, first)
     const keys = await family()
     own.upstream.answer({ ...completion('Hi.', { usage: tokens }), delayMs: 200 })
     const found = await statuses(keys, 2)
@@ -70,16 +70,16 @@ forEachStore('keys that are counted together', () => {
     expect(found.get(429)).to.have.length(10)
   })
 
-  it('spend no more than their first one may', async () => {
+  it('spend together at most the budget of the first key', async () => {
     await own.gateway.allow(
       { budget_nano_usd: 5 * costNanoUsd + costNanoUsd / 2, budget_period: 'day' },
-      giver,
+      first,
     )
     const keys = await family()
     const found = await statuses(keys, 5)
     expect(found.get(200)).to.have.length(5)
     expect(found.get(402)).to.have.length(25)
-    // Each tells the same of what they have together.
+    // Each reports the same shared state.
     for (const key of keys) {
       const answer = await own.gateway.fetch('/api/key', { key })
       const { budget } = (await answer.json()) as components['schemas']['OwnKey']
@@ -88,28 +88,28 @@ forEachStore('keys that are counted together', () => {
     }
   })
 
-  it('count what was used before a key was replaced', async () => {
+  it('count usage from before a key was replaced', async () => {
     await own.gateway.allow(
       { requests_per_minute: 3, budget_nano_usd: 100 * costNanoUsd, budget_period: 'total' },
-      giver,
+      first,
     )
-    expect([await ask(giver), await ask(giver)]).to.deep.equal([200, 200])
-    const { id } = await calls.rowOf(giver)
+    expect([await ask(first), await ask(first)]).to.deep.equal([200, 200])
+    const { id } = await calls.rowOf(first)
     const { key } = await calls.rotated(own.gateway.adminKey, id, 0)
     await until('both are settled', async () => (await own.gateway.usage()).length === 2)
-    const told = await own.gateway.fetch('/api/key', { key })
-    expect(await told.json()).to.have.nested.property('budget.spent.nano_usd', 2 * costNanoUsd)
+    const response = await own.gateway.fetch('/api/key', { key })
+    expect(await response.json()).to.have.nested.property('budget.spent.nano_usd', 2 * costNanoUsd)
     expect([await ask(key), await ask(key)]).to.deep.equal([200, 429])
   })
-  it('count what all of them used before a budget was set', async () => {
-    await own.gateway.allow({ requests_per_minute: 1000 }, giver)
+  it('count the usage of all from before a budget was set', async () => {
+    await own.gateway.allow({ requests_per_minute: 1000 }, first)
     const keys = await family()
     for (const key of keys) expect(await ask(key)).to.equal(200)
     await until('all are settled', async () => (await own.gateway.usage()).length === keys.length)
     const budget_nano_usd = (keys.length + 1) * costNanoUsd + costNanoUsd / 2
     for (const key of keys) await own.gateway.allow({ budget_nano_usd, budget_period: 'day' }, key)
-    const told = await own.gateway.fetch('/api/key', { key: keys.at(-1)! })
-    expect(await told.json()).to.have.nested.property(
+    const response = await own.gateway.fetch('/api/key', { key: keys.at(-1)! })
+    expect(await response.json()).to.have.nested.property(
       'budget.spent.nano_usd',
       keys.length * costNanoUsd,
     )

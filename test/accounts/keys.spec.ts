@@ -38,17 +38,17 @@ forEachStore('keys under /api', () => {
   const chat = (key: string) =>
     gateway.post('/v1/chat/completions', { model: 'gpt-5-mini', messages: hello }, { key })
   const statusOf = async (key: string) => (await gateway.fetch('/v1/models', { key })).status
-  const told = async <T>(path: string, key = admin) => {
+  const get = async <T>(path: string, key = admin) => {
     const answer = await gateway.fetch(path, { key })
     expect(answer.status, path).to.equal(200)
     return (await answer.json()) as T
   }
-  const retrieve = (id: string) => told<ApiKey>(`/api/keys/${id}`)
+  const retrieve = (id: string) => get<ApiKey>(`/api/keys/${id}`)
   const audit = async (id: string) =>
-    (await told<{ data: AuditEvent[] }>(`/api/audit?target=${id}&order=asc`)).data
+    (await get<{ data: AuditEvent[] }>(`/api/audit?target=${id}&order=asc`)).data
 
   describe('that are replaced', () => {
-    it('work beside their successor until the overlap is over', async () => {
+    it('work alongside their replacement until the overlap ends', async () => {
       const settings = { limits: { concurrency: 3 }, models: ['gpt-5-mini'] }
       const old = await made(settings)
       const fresh = await (await calls.rotate(admin, old.id, 5)).json()
@@ -78,24 +78,24 @@ forEachStore('keys under /api', () => {
       expect(await statusOf(old.key)).to.equal(401)
     })
 
-    it('never last longer than they did', async () => {
+    it('never expire later than before', async () => {
       const end = new Date(now + minuteMs).toISOString()
       const old = await made({ expires_at: end })
       await calls.rotate(admin, old.id, 60)
       expect((await retrieve(old.id)).expires_at).to.equal(end)
     })
 
-    it('are replaced once, however many ask at the same time', async () => {
+    it('are replaced once by concurrent requests', async () => {
       const old = await made()
       const answers = await Promise.all(
         Array.from({ length: 5 }, () => calls.rotate(admin, old.id)),
       )
       expect(answers.map(({ status }) => status)).to.have.members([201, 409, 409, 409, 409])
-      const { data } = await told<Page>('/api/keys')
+      const { data } = await get<Page>('/api/keys')
       expect(data).to.have.length(3)
     })
 
-    it('are none that have ended or have a successor', async () => {
+    it('must not be revoked, expired or already replaced', async () => {
       const expiring = await made({ expires_at: new Date(now + minuteMs).toISOString() })
       const [revoked, replaced] = [await made(), await made()]
       await calls.revoke(admin, revoked.id)
@@ -107,7 +107,7 @@ forEachStore('keys under /api', () => {
     })
   })
 
-  it('lose nothing when two change them at the same moment', async () => {
+  it('keep both of two concurrent changes', async () => {
     const { id } = await made()
     const end = new Date(now + minuteMs).toISOString()
     const changes = [
@@ -148,7 +148,7 @@ forEachStore('keys under /api', () => {
     expect(await audit(id)).to.have.length(1 + changes.length)
   })
 
-  it('lose a restriction by null', async () => {
+  it('lose a restriction when it is set to null', async () => {
     const none = { models: null, allowed_addresses: null, expires_at: null, budget: null }
     const { id } = await made({
       models: ['gpt-5-mini'],
@@ -179,17 +179,17 @@ forEachStore('keys under /api', () => {
     ])
   })
 
-  it('with a limit or a budget of 0 let nothing through', async () => {
+  it('with a limit or a budget of 0 allow no calls', async () => {
     const none = await made({ limits: { requests_per_minute: 0 } })
     await expectError(await chat(none.key), { status: 429, code: 'rate_limit_exceeded' })
     const idle = await made({ limits: { concurrency: 0 } })
     expect((await chat(idle.key)).status).to.equal(429)
     const budget = { usd: '0', period: 'total' }
     const { key } = await made({ mode: 'live', budget })
-    expect(await told(`/api/key`, key)).to.have.nested.property('budget.left.nano_usd', 0)
+    expect(await get(`/api/key`, key)).to.have.nested.property('budget.left.nano_usd', 0)
   })
 
-  it('tell their secret once, and nobody keeps the answer', async () => {
+  it('return their secret once, in a response that no cache may store', async () => {
     const created = await calls.make(admin)
     const { id, key } = (await created.json()) as { id: string; key: string }
     const rotated = await calls.rotate(admin, id)
@@ -201,10 +201,10 @@ forEachStore('keys under /api', () => {
     await calls.revoke(admin, id)
     await chat(successor)
     const later = [
-      await told(`/api/keys/${id}`),
-      await told('/api/keys'),
-      await told('/api/audit'),
-      await told('/api/key', successor),
+      await get(`/api/keys/${id}`),
+      await get('/api/keys'),
+      await get('/api/audit'),
+      await get('/api/key', successor),
       await gateway.db.selectFrom('audit_events').selectAll().execute(),
       await gateway.db.selectFrom('api_keys').selectAll().execute(),
     ]
@@ -217,7 +217,7 @@ forEachStore('keys under /api', () => {
     }
   })
 
-  it('tell when they were last used', async () => {
+  it('show when they were last used', async () => {
     const { id, key, last_used_at: unused } = await made()
     expect(unused).to.equal(null)
     now += minuteMs
@@ -231,7 +231,7 @@ forEachStore('keys under /api', () => {
     expect((await retrieve(id)).last_used_at).to.equal(at)
   })
 
-  it('leave a trace of what was done to them, with the values before and after', async () => {
+  it('have each change in the audit log, with the values before and after', async () => {
     const { id } = await made({ name: 'first', limits: { concurrency: 2 } })
     now += 1
     await calls.change(admin, id, { name: 'second', limits: { concurrency: 2 } })

@@ -5,7 +5,7 @@ import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import type { SignedInPerson } from '../support/people.ts'
 
-forEachStore('who is a member of an account', () => {
+forEachStore('a member of an account', () => {
   let gateway: TestGateway
   let accountId: string
   let owner: SignedInPerson
@@ -25,7 +25,7 @@ forEachStore('who is a member of an account', () => {
   const leave = (person: SignedInPerson, id = accountId) =>
     send('DELETE', `/api/me/memberships/${id}`, person)
 
-  it('leaves one by themselves, whatever their role, and loses nothing elsewhere', async () => {
+  it('can leave it with any role, and keeps other accounts', async () => {
     const elsewhere = await gateway.createAccount()
     await expectError(await leave(member, elsewhere), { status: 404, code: 'not_found' })
     await gateway.people.join(member.personId, elsewhere, 'owner')
@@ -34,7 +34,7 @@ forEachStore('who is a member of an account', () => {
     await expectError(await leave(member, elsewhere), { status: 409, code: 'last_owner' })
     expect((await send('GET', '/api/members', member)).status).to.equal(200)
     expect((await leave(admin)).status).to.equal(204)
-    // It was the only account of theirs.
+    // It was their only account.
     const over = { status: 401, code: 'invalid_session' }
     await expectError(await send('GET', '/api/me', admin), over)
     const members = (await (await send('GET', '/api/members', owner)).json()) as {
@@ -50,7 +50,7 @@ forEachStore('who is a member of an account', () => {
     expect(left.map(({ target }) => target)).to.have.members([member.personId, admin.personId])
   })
 
-  it('leaves with their connections, by a page of the gateway alone', async () => {
+  it('loses the connections to it, and can leave only with a session', async () => {
     const id = await storeConnection(gateway, { createdBy: member.personId, accountId })
     const forged = { ...member, headers: { ...member.headers, 'x-csrf-token': 'made up' } }
     await expectError(await leave(forged), { status: 403, code: 'csrf_failed' })

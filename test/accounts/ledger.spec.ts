@@ -53,55 +53,55 @@ const row = (id: string): UsageRow => ({
   savedNanoUsd: 9_000_000_000,
 })
 
-/** A store of which the test decides when and how each commit ends. */
+/** A store whose commits the test resolves or rejects. */
 function openCommits() {
   const commits: { ids: string[]; resolve: () => void; reject: (error: Error) => void }[] = []
   const keep = (_table: string, rows: readonly object[]) =>
     new Promise<void>((resolve, reject) => {
-      // Only rows of the ledger are kept.
+      // Only ledger rows are stored here.
       commits.push({ ids: rows.map((one) => (one as { id: string }).id), resolve, reject })
     })
   return { commits, store: { keep } }
 }
 
-/** With a pause that no test comes to the end of. */
+/** The pause is longer than any test. */
 const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 60_000 }
 const openLedger = (
   store: Parameters<typeof createLedger>[0],
   changed: Partial<typeof limits> = {},
 ) => createLedger(store, () => undefined, { ...limits, ...changed })
 
-/** Collects the names of the rows whose callers were told. */
+/** Collects the ids of rows whose promises settled. */
 function watch(write: (row: UsageRow) => Promise<void>) {
-  const told: string[] = []
+  const settled: string[] = []
   const add = (id: string) =>
     void write(row(id)).then(
-      () => told.push(id),
-      (error: Error) => told.push(`${id}: ${error.message}`),
+      () => settled.push(id),
+      (error: Error) => settled.push(`${id}: ${error.message}`),
     )
-  return { told, add }
+  return { settled, add }
 }
 
 forEachStore('the ledger', () => {
-  it('commits the rows of one moment together, and those of the meantime after them', async () => {
+  it('commits rows that arrive together in one group, and later rows in the next', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(openLedger(store))
+    const { settled, add } = watch(openLedger(store))
     for (const id of ['a', 'b', 'c']) add(id)
     await until('the first commit has begun', () => commits.length === 1)
     for (const id of ['d', 'e']) add(id)
     expect(commits.map(({ ids }) => ids)).to.deep.equal([['a', 'b', 'c']])
-    expect(told).to.deep.equal([])
+    expect(settled).to.deep.equal([])
     commits[0]!.resolve()
     await until('the second commit has begun', () => commits.length === 2)
-    expect(told).to.deep.equal(['a', 'b', 'c'])
+    expect(settled).to.deep.equal(['a', 'b', 'c'])
     expect(commits[1]!.ids).to.deep.equal(['d', 'e'])
     commits[1]!.resolve()
-    await until('all are told', () => told.length === 5)
+    await until('all are settled', () => settled.length === 5)
   })
 
-  it('lets a group grow as long as each turn of the event loop brings more rows', async () => {
+  it('extends a group while each turn of the event loop adds rows', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(openLedger(store))
+    const { settled, add } = watch(openLedger(store))
     add('a')
     add('b')
     setImmediate(() => {
@@ -111,10 +111,10 @@ forEachStore('the ledger', () => {
     await until('the first commit has begun', () => commits.length === 1)
     expect(commits[0]!.ids).to.deep.equal(['a', 'b', 'c', 'd'])
     commits[0]!.resolve()
-    await until('all are told', () => told.length === 4)
+    await until('all are settled', () => settled.length === 4)
   })
 
-  it('waits for no turn but its own without a pause', async () => {
+  it('without a pause waits only for its own turn', async () => {
     const { commits, store } = openCommits()
     const { add } = watch(openLedger(store, { ledgerGroupPauseMaxMs: 0 }))
     add('a')
@@ -124,9 +124,9 @@ forEachStore('the ledger', () => {
     expect(commits[0]!.ids).to.deep.equal(['a', 'b'])
   })
 
-  it('does not let a lone row wait', async () => {
+  it('commits a single row without waiting', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(openLedger(store))
+    const { settled, add } = watch(openLedger(store))
     add('a')
     setImmediate(() => setImmediate(() => add('b')))
     await until('the first commit has begun', () => commits.length === 1)
@@ -134,47 +134,47 @@ forEachStore('the ledger', () => {
     commits[0]!.resolve()
     await until('the second commit has begun', () => commits.length === 2)
     commits[1]!.resolve()
-    await until('all are told', () => told.length === 2)
+    await until('all are settled', () => settled.length === 2)
   })
 
-  it('commits no more rows at once than a group may have', async () => {
+  it('commits at most the maximum of rows in a group', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(openLedger(store, { ledgerGroupRowsMax: 2 }))
+    const { settled, add } = watch(openLedger(store, { ledgerGroupRowsMax: 2 }))
     for (const id of ['a', 'b', 'c', 'd', 'e']) add(id)
     for (const [index, ids] of [['a', 'b'], ['c', 'd'], ['e']].entries()) {
       await until(`commit ${index} has begun`, () => commits.length === index + 1)
       expect(commits[index]!.ids).to.deep.equal(ids)
       commits[index]!.resolve()
     }
-    await until('all are told', () => told.length === 5)
+    await until('all are settled', () => settled.length === 5)
   })
 
-  it('tells a failed commit to its own callers, and goes on with the next', async () => {
+  it('rejects the callers of a failed commit, and continues with the next group', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(openLedger(store))
+    const { settled, add } = watch(openLedger(store))
     add('a')
     await until('the first commit has begun', () => commits.length === 1)
     add('b')
     commits[0]!.reject(new Error('disk full'))
     await until('the second commit has begun', () => commits.length === 2)
     commits[1]!.resolve()
-    await until('both are told', () => told.length === 2)
-    expect(told).to.deep.equal(['a: disk full', 'b'])
+    await until('both are settled', () => settled.length === 2)
+    expect(settled).to.deep.equal(['a: disk full', 'b'])
   })
 
-  it('begins anew after a pause', async () => {
+  it('starts a new group after a pause', async () => {
     const { commits, store } = openCommits()
-    const { told, add } = watch(openLedger(store))
+    const { settled, add } = watch(openLedger(store))
     for (const [index, id] of ['a', 'b', 'c'].entries()) {
       add(id)
       await until(`${id} is being committed`, () => commits.length === index + 1)
       commits[index]!.resolve()
-      await until(`${id} is told`, () => told.length === index + 1)
+      await until(`${id} is settled`, () => settled.length === index + 1)
     }
     expect(commits.map(({ ids }) => ids)).to.deep.equal([['a'], ['b'], ['c']])
   })
 
-  it('keeps in the store what the receipt says', async () => {
+  it('stores the values of the receipt', async () => {
     const folder = makeFolder()
     const store = await openGuardedStore(folder.path)
     await openLedger(store)(row('req_1'))

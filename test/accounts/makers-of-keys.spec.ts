@@ -13,16 +13,16 @@ forEachStore('a key that administers', (kind) => {
   let replica: TestGateway | undefined
   let accountId: string
   let owner: SignedInPerson
-  let maker: SignedInPerson
+  let creator: SignedInPerson
   beforeEach(async () => {
-    // A look-up is remembered for so long that nothing but the check of each act can refuse.
+    // Look-ups stay cached for the whole test, so that only the check of each change can refuse.
     const bounds = { keyCacheMs: 60_000, keyRecheckMs: 60_000 }
     gateway = await startGateway({ bounds })
-    // A folder has one gateway.
+    // A folder can be used by one gateway only.
     replica = kind === 'sqlite' ? undefined : await startGateway({ bounds, beside: gateway })
     accountId = await gateway.createAccount()
     owner = await gateway.people.signIn({ accountId })
-    maker = await gateway.people.signIn({ accountId, role: 'admin' })
+    creator = await gateway.people.signIn({ accountId, role: 'admin' })
   })
   afterEach(async () => {
     await replica?.stop()
@@ -37,28 +37,28 @@ forEachStore('a key that administers', (kind) => {
       headers: { ...person.headers, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     })
-  const make = async (scopes: Scope[], person = maker): Promise<Made> => {
+  const make = async (scopes: Scope[], person = creator): Promise<Made> => {
     const response = await send('POST', '/api/keys', person, { name: 'ci', mode: 'test', scopes })
     expect(response.status).to.equal(201)
     return (await response.json()) as Made
   }
   const remove = async () => {
-    const response = await send('DELETE', `/api/members/${maker.personId}`, owner)
+    const response = await send('DELETE', `/api/members/${creator.personId}`, owner)
     expect(response.status).to.equal(200)
     return (await response.json()) as { id: string; object: string; keys: { data: Made[] } }
   }
   const give = async (role: Role) => {
-    const response = await send('PATCH', `/api/members/${maker.personId}`, owner, { role })
+    const response = await send('PATCH', `/api/members/${creator.personId}`, owner, { role })
     expect(response.status).to.equal(200)
   }
   const invite = (key: string, at = gateway) =>
-    at.post('/api/members', { email: maker.email, role: 'admin' }, { key })
+    at.post('/api/members', { email: creator.email, role: 'admin' }, { key })
   const makeAnother = (key: string, at = gateway) =>
     at.post('/api/keys', { name: 'more', mode: 'test' }, { key })
   const chat = (key: string) =>
     gateway.post('/v1/chat/completions', { model: 'gpt-5-mini', messages: hello }, { key })
 
-  it('does nothing of it from the moment that its maker is removed, on any replica', async () => {
+  it('stops on every replica as soon as its creator is removed', async () => {
     const { key } = await make(['admin', 'inference'])
     for (const at of [gateway, replica ?? gateway]) {
       expect((await at.fetch('/api/members', { key })).status).to.equal(200)
@@ -71,11 +71,11 @@ forEachStore('a key that administers', (kind) => {
       await expectError(await at.fetch('/api/usage', { key }), notAllowed)
     }
     expect((await chat(key)).status).to.equal(200)
-    await gateway.people.join(maker.personId, accountId, 'admin')
+    await gateway.people.join(creator.personId, accountId, 'admin')
     expect((await gateway.fetch('/api/members', { key })).status).to.equal(200)
   })
 
-  it('does it only while its maker has the role', async () => {
+  it('works only while its creator has the role', async () => {
     const { key } = await make(['admin', 'inference'])
     const { key: writer } = await make(['keys:write', 'usage:read', 'inference'])
     const { key: second } = (await (await makeAnother(key)).json()) as Made
@@ -88,7 +88,7 @@ forEachStore('a key that administers', (kind) => {
     expect((await makeAnother(writer)).status).to.equal(201)
   })
 
-  it('does it whoever made it, where that was done with a key of theirs', async () => {
+  it("depends on the same person when it was created with that person's key", async () => {
     const { key } = await make(['admin'])
     const body = { name: 'second', mode: 'test', scopes: ['admin'] }
     const { key: second } = (await (await gateway.post('/api/keys', body, { key })).json()) as Made
@@ -96,13 +96,13 @@ forEachStore('a key that administers', (kind) => {
     await expectError(await invite(second), notAllowed)
   })
 
-  it('goes on where nobody is known to have made it', async () => {
+  it('keeps working if its creator is unknown', async () => {
     const key = await gateway.createKey('test', { accountId, scopes: ['admin'] })
     await remove()
     expect((await invite(key)).status).to.equal(201)
   })
 
-  it('of who runs the gateway does it in the accounts of others, while they do', async () => {
+  it('of an operator works in other accounts while the creator is an operator', async () => {
     const operator = await gateway.people.signIn({ role: 'admin' })
     const query = `?account_id=${accountId}`
     const body = { name: 'ops', mode: 'test', scopes: ['admin'] }
@@ -121,16 +121,16 @@ forEachStore('a key that administers', (kind) => {
     await expectError(await gateway.fetch('/api/accounts', { key: own }), notAllowed)
   })
 
-  it('is told with the others to who removes its maker', async () => {
+  it('is listed in the response that removes its creator', async () => {
     const kept = await make(['admin', 'inference'])
     const ended = await make(['inference'])
     await send('DELETE', `/api/keys/${ended.id}`, owner)
     await make(['inference'], owner)
     const { id, object, keys } = await remove()
-    expect({ id, object }).to.deep.equal({ id: maker.personId, object: 'removed_member' })
+    expect({ id, object }).to.deep.equal({ id: creator.personId, object: 'removed_member' })
     expect(keys.data.map((one) => one.id)).to.deep.equal([kept.id])
     expect(keys.data[0]).to.not.have.property('key')
-    const path = `/api/keys?state=active&created_by=${maker.personId}`
+    const path = `/api/keys?state=active&created_by=${creator.personId}`
     const listed = (await (await send('GET', path, owner)).json()) as typeof keys
     expect(listed.data.map((one) => one.id)).to.deep.equal([kept.id])
   })

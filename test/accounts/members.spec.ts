@@ -29,7 +29,7 @@ forEachStore('members and invitations', () => {
   })
   afterEach(() => gateway.stop())
 
-  /** Sends as a person, or as nobody. */
+  /** Sends a request as a person, or without credentials. */
   const send = (method: string, path: string, person?: SignedInPerson, body?: object) =>
     gateway.fetch(path, {
       method,
@@ -52,7 +52,7 @@ forEachStore('members and invitations', () => {
   const roleOf = async ({ personId }: SignedInPerson) =>
     (await listed('/api/members')).find(({ id }) => id === personId)?.role
 
-  it('come in by a link, in any letter case of their e-mail', async () => {
+  it('join by a link, with any letter case of their e-mail', async () => {
     const { link, token, ...invitation } = await invite({ email: 'GRACE@example.com' })
     expect(link).to.match(/^http:\/\/.+\/dashboard\/invitations#token=/)
     expect(link).to.contain(token)
@@ -70,7 +70,7 @@ forEachStore('members and invitations', () => {
     expect(names).to.include('grace@example.com')
   })
 
-  it('are let in once by one invitation, however many try it at once', async () => {
+  it('join once by one invitation, even with concurrent requests', async () => {
     const { token } = await invite()
     const tries = Array.from({ length: 10 }, () => accept({ token, ...grace }))
     const statuses = (await Promise.all(tries)).map(({ status }) => status)
@@ -80,7 +80,7 @@ forEachStore('members and invitations', () => {
     expect(refused.message).to.contain('accepted')
   })
 
-  it('are told why an invitation cannot be accepted', async () => {
+  it('learn why an invitation cannot be accepted', async () => {
     const expectReason = async (token: string, reason: string) => {
       const { message } = await expectError(await accept({ token, ...grace }), badToken)
       expect(message).to.contain(reason)
@@ -96,7 +96,7 @@ forEachStore('members and invitations', () => {
     await expectReason('made-up', 'none of this gateway')
   })
 
-  it('have so many open invitations to an account', async () => {
+  it('have a bounded number of open invitations', async () => {
     const ask = (email: string) => send('POST', '/api/members', owner, { email, role: 'member' })
     const full = { status: 409, code: 'too_many_invitations' }
     await invite({ email: 'first@example.com' })
@@ -104,7 +104,7 @@ forEachStore('members and invitations', () => {
     await invite({ email: 'third@example.com' })
     const { message } = await expectError(await ask('fourth@example.com'), full)
     expect(message).to.contain('3 open invitations').and.to.contain('GET /api/invitations')
-    // Another one of the same e-mail takes its place.
+    // Another invitation for the same e-mail replaces it.
     expect((await ask('first@example.com')).status).to.equal(201)
     const elsewhere = await gateway.people.signIn({ accountId: await gateway.createAccount() })
     await invite({ email: 'fourth@example.com' }, elsewhere)
@@ -116,7 +116,7 @@ forEachStore('members and invitations', () => {
     expect((await ask('fifth@example.com')).status).to.equal(201)
   })
 
-  it('join with the session that they have, if it is theirs', async () => {
+  it('join with their session, if the invitation is for their e-mail', async () => {
     const other = await gateway.people.signIn({ accountId: await gateway.createAccount() })
     const { token } = await invite({ email: other.email, role: 'admin' })
     const stranger = await gateway.people.signIn()
@@ -132,7 +132,7 @@ forEachStore('members and invitations', () => {
     expect(elsewhere.status).to.equal(200)
   })
 
-  it('join with the password that they have', async () => {
+  it('join with their existing password', async () => {
     const first = await invite()
     await accept({ token: first.token, ...grace })
     const id = await gateway.createAccount()
@@ -147,7 +147,7 @@ forEachStore('members and invitations', () => {
     expect(person.memberships).to.have.length(2)
   })
 
-  it('are made, changed and removed by admins, owners by owners alone', async () => {
+  it('are added, changed and removed by admins, and owners only by owners', async () => {
     const path = ({ personId }: SignedInPerson) => `/api/members/${personId}`
     for (const [method, body] of [['PATCH', { role: 'member' }], ['DELETE']] as const) {
       await expectError(await send(method, path(admin), member, body), notAllowed)
@@ -161,7 +161,7 @@ forEachStore('members and invitations', () => {
     await expectError(await gateway.post('/api/members', wanted, { key }), notAllowed)
     const asAdmin = { ...wanted, role: 'admin' }
     expect((await gateway.post('/api/members', asAdmin, { key })).status).to.equal(201)
-    // What an owner asked for is not withdrawn by an admin, nor replaced.
+    // An admin may neither withdraw nor replace an invitation for an owner.
     const { id } = await invite(wanted)
     await expectError(await send('DELETE', `/api/invitations/${id}`, admin), notAllowed)
     await expectError(await send('POST', '/api/members', admin, asAdmin), notAllowed)
@@ -170,7 +170,7 @@ forEachStore('members and invitations', () => {
     expect((await send('DELETE', path(member), owner)).status).to.equal(200)
   })
 
-  it('have one owner at least, also when two go at once', async () => {
+  it('keep at least one owner when two owners leave at once', async () => {
     const leave = (person: SignedInPerson, by = person) =>
       send('DELETE', `/api/members/${person.personId}`, by)
     const lastOwner = { status: 409, code: 'last_owner' }
@@ -185,7 +185,7 @@ forEachStore('members and invitations', () => {
     expect(answers.filter(({ ok }) => ok)).to.have.length(1)
   })
 
-  it('may do nothing any more from the moment that they are removed', async () => {
+  it('lose all access as soon as they are removed', async () => {
     const path = `/api/members/${admin.personId}`
     expect((await send('GET', '/api/members', admin)).status).to.equal(200)
     await send('PATCH', path, owner, { role: 'member' })
@@ -197,7 +197,7 @@ forEachStore('members and invitations', () => {
     await expectError(await send('DELETE', path, owner), { status: 404, code: 'not_found' })
   })
 
-  it('of one account are out of reach of another', async () => {
+  it('of one account cannot be reached from another', async () => {
     const elsewhere = await gateway.createAccount()
     const stranger = await gateway.people.signIn({ accountId: elsewhere })
     const { id } = await invite()
@@ -208,7 +208,7 @@ forEachStore('members and invitations', () => {
     await expectError(await send('DELETE', `/api/invitations/${id}`, stranger), absent)
     await expectError(await send('GET', `/api/members?account_id=${accountId}`, stranger), absent)
     expect(await listed('/api/invitations', stranger)).to.deep.equal([])
-    // Who is in both chooses, with the role that they have there.
+    // A member of both chooses the account, and has their role there.
     await gateway.people.join(stranger.personId, accountId, 'member')
     await expectError(await send('DELETE', `${path}?account_id=${accountId}`, stranger), notAllowed)
     const own = await listed(`/api/members?account_id=${elsewhere}`, stranger)
@@ -228,7 +228,7 @@ forEachStore('members and invitations', () => {
     expect(seen).to.deep.equal([owner, admin, member].map(({ personId }) => personId))
   })
 
-  it('have e-mails and roles that are some', async () => {
+  it('need a valid e-mail and role', async () => {
     const wrong = ['x'.repeat(10_000), 'a\u0000b@example.com', '<b>@example.com', 'nobody', '']
     for (const email of wrong) {
       const error = { status: 400, code: 'invalid_value', param: 'email' }
@@ -241,7 +241,7 @@ forEachStore('members and invitations', () => {
     }
   })
 
-  it('leave a line for each act, and no secret anywhere', async () => {
+  it('have each change in the audit log, without secrets', async () => {
     const { token, id } = await invite()
     await accept({ token, ...grace })
     await send('PATCH', `/api/members/${admin.personId}`, owner, { role: 'member' })

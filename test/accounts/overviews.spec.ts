@@ -62,14 +62,14 @@ forEachStore('the catalog and the providers', () => {
   const catalog = (key: string) => get<Schemas['CatalogList']>('/api/models', key)
   const providers = () => get<Schemas['ProviderList']>('/api/providers', gateway.adminKey)
 
-  it('tell what the attempts of the last hour were like, whoever made them', async () => {
+  it('show the attempts of the last hour, of all accounts', async () => {
     const other = await gateway.createAccount()
     await gateway.addUsage([
       call(50, [own('ok', 100.4)]),
       call(40, [own('ok', 300)], { account_id: other }),
       call(30, [own('ok', 200), own('rejected', 5, 400), own('cancelled', 9)]),
       call(20, [own('overloaded', 20, 503), own('timeout', 900)]),
-      // Neither of these counts.
+      // Too old, and a test call: neither counts.
       call(61, [own('credentials', 1, 401)]),
       call(10, [own('unreachable', 1)], { mode: 'test' }),
     ])
@@ -123,8 +123,8 @@ forEachStore('the catalog and the providers', () => {
         health: none,
       },
     ])
-    const told = (await providers()).data.find(({ id }) => id === 'own')!
-    expect(told).to.deep.include({
+    const shown = (await providers()).data.find(({ id }) => id === 'own')!
+    expect(shown).to.deep.include({
       is_configured: true,
       setting: 'providers',
       base_url: 'http://127.0.0.1:9/v1',
@@ -137,10 +137,10 @@ forEachStore('the catalog and the providers', () => {
       ],
       last_success_at: '2026-11-22T11:30:00.000Z',
     })
-    expect(told.last_failure?.at).to.equal('2026-11-22T11:40:00.000Z')
+    expect(shown.last_failure?.at).to.equal('2026-11-22T11:40:00.000Z')
   })
 
-  it('tell a vendor that is not configured by its variable, and never a key', async () => {
+  it('name the variable of a vendor that is not configured, and never a key', async () => {
     const { data } = await providers()
     expect(data.find(({ id }) => id === 'openai')).to.deep.include({
       is_configured: true,
@@ -155,7 +155,7 @@ forEachStore('the catalog and the providers', () => {
     expect(JSON.stringify(data)).not.to.include('sk-models')
   })
 
-  it('keep what they know for a while, and then look again', async () => {
+  it('cache the attempts for a while, then read them again', async () => {
     const before = (await providers()).measured!.calls
     await gateway.addUsage([call(1, [own('ok', 10)])])
     expect((await providers()).measured!.calls).to.equal(before)
@@ -163,7 +163,7 @@ forEachStore('the catalog and the providers', () => {
     expect((await providers()).measured!.calls).to.equal(before + 1)
   })
 
-  it('look at a bounded number of calls, the latest, and say so', async () => {
+  it('read a bounded number of the latest calls, and report it', async () => {
     elapsedMs += 10_000
     const busy = await gateway.createAccount()
     const rows = Array.from({ length: 5200 }, (_, index) =>
@@ -175,11 +175,11 @@ forEachStore('the catalog and the providers', () => {
     expect(measured!.calls).to.be.within(1600, 5000)
     const { health } = data.find(({ id }) => id === 'own')!
     expect(health.attempts).to.be.below(2000)
-    // All of the busy account's that counted were its latest.
+    // Of the busy account, only its latest calls counted.
     expect(health.failures).to.be.below(10)
   })
 
-  it('are for those who may read, and run the gateway', async () => {
+  it('need a scope, and the providers an operator', async () => {
     const reader = await gateway.createKey('live', { scopes: ['usage:read'] })
     const caller = await gateway.createKey('live', { scopes: ['inference'] })
     const administrator = await gateway.createKey('live', {
@@ -193,7 +193,7 @@ forEachStore('the catalog and the providers', () => {
     }
   })
 
-  it('list what a key may call, and one model by its alias', async () => {
+  it('list the models that a key may call, and one model by its alias', async () => {
     const key = await gateway.createKey('live', { models: ['gpt-5-mini'], scopes: ['usage:read'] })
     expect((await catalog(key)).data.map(({ model }) => model.id)).to.deep.equal(['gpt-5-mini'])
     const path = '/api/models?model=qwen-image-plus'
@@ -206,7 +206,7 @@ forEachStore('the catalog and the providers', () => {
     })
   })
 
-  it('tell of a circuit that has opened, until when, and that it is tried then', async () => {
+  it('show an open circuit, the time of its next attempt, and that it is then tried', async () => {
     const messages = [{ role: 'user', content: 'Hello' }]
     const fail = () =>
       gateway.post(
@@ -248,20 +248,20 @@ describe('the parameters of a model', () => {
     Object.fromEntries(
       data
         .find(({ model }) => model.id === id)!
-        .parameters.map(({ name, ...told }) => [name, told]),
+        .parameters.map(({ name, ...bounds }) => [name, bounds]),
     )
 
-  it('are those that its vendor takes, with the bounds of both', () => {
+  it('are the parameters that its vendor supports, with the bounds of both', () => {
     const claude = parameters('claude-opus-4-6')
     expect(claude['temperature']).to.deep.equal({ minimum: 0, maximum: 1 })
     expect(claude['max_completion_tokens']).to.deep.equal({ minimum: 1, maximum: 128_000 })
     expect(claude).not.to.have.any.keys('seed', 'n', 'logit_bias', 'presence_penalty')
-    // It reasons, and leaves a temperature out.
+    // A reasoning model, which takes no temperature.
     expect(parameters('gpt-5-mini')).not.to.have.property('temperature')
     expect(parameters('gpt-4.1')['temperature']).to.deep.equal({ minimum: 0, maximum: 2 })
   })
 
-  it('are those of pictures for a model that makes them', () => {
+  it('are those of images for an image model', () => {
     const drawn = parameters('gpt-image-2')
     expect(drawn['n']).to.deep.equal({ minimum: 1, maximum: 10 })
     expect(drawn['quality']).to.deep.equal({ values: ['auto', 'low', 'medium', 'high'] })
@@ -272,11 +272,11 @@ describe('the parameters of a model', () => {
     expect([quality, background]).to.deep.equal([undefined, undefined])
   })
 
-  it('work: each value that is told is taken without a warning', async () => {
+  it('are accepted without a warning for each listed value', async () => {
     const models = ['alibaba/qwen-image-plus', 'gpt-image-2', 'gemini-3-pro-image']
     for (const model of models) {
-      for (const [name, told] of Object.entries(parameters(model))) {
-        const [value] = told.values ?? []
+      for (const [name, shown] of Object.entries(parameters(model))) {
+        const [value] = shown.values ?? []
         if (value === undefined || name.includes('.') || name === 'output_format') continue
         const body = { model, prompt: 'A boat', [name]: value }
         const headers = { 'x-gateway-strict': 'true' }

@@ -31,7 +31,7 @@ forEachStore('links for a new password', () => {
     gateway.post('/api/sessions', { email, password }, { key: null })
   const statusOfSession = async ({ headers }: SignedInPerson) =>
     (await gateway.fetch('/api/sessions/current', { key: null, headers })).status
-  /** Of whom somebody is told that they may make a link for them. */
+  /** The members for whom the list says that the caller may create a link. */
   const offered = async (by: SignedInPerson, account = accountId) => {
     const path = `/api/members?account_id=${account}`
     const response = await gateway.fetch(path, { key: null, headers: by.headers })
@@ -48,7 +48,7 @@ forEachStore('links for a new password', () => {
   }
   const unusable = { status: 400, code: 'invalid_value', param: 'token' }
 
-  it('let a member in again, with a new password and no other session', async () => {
+  it('set a new password, sign the member in and end other sessions', async () => {
     const owner = await member('owner')
     const grace = await member()
     const made = await linkFor(owner, grace)
@@ -73,7 +73,7 @@ forEachStore('links for a new password', () => {
     expect(JSON.stringify([stored, events])).not.to.contain(made.token)
   })
 
-  it('work once, however many try it at once, and not with a weak password', async () => {
+  it('work once, even with concurrent requests, and not with a weak password', async () => {
     const { token } = await linkFor(await member('owner'), await member())
     const weak = { status: 400, code: 'invalid_value', param: 'new_password' }
     await expectError(await reset(token, '12345678'), weak)
@@ -82,7 +82,7 @@ forEachStore('links for a new password', () => {
     expect(statuses).to.deep.equal([201, ...Array(7).fill(400)])
   })
 
-  it('end by time, by a newer one, by a change of the password, the role or the accounts', async () => {
+  it('end by expiry, by a newer link, or by a change of the password, the role or the accounts', async () => {
     const owner = await member('owner')
     const refused = async (words: string, end: (grace: SignedInPerson) => Promise<unknown>) => {
       const grace = await member()
@@ -112,7 +112,7 @@ forEachStore('links for a new password', () => {
     await expectError(await reset('of no gateway'), unusable)
   })
 
-  it('open no more than who makes them may change', async () => {
+  it('give access to no more than their creator may change', async () => {
     const { people } = gateway
     const first = await gateway.db
       .selectFrom('accounts')
@@ -132,7 +132,7 @@ forEachStore('links for a new password', () => {
     await linkFor(admin, grace)
     expect(await offered(admin)).to.have.members([grace.personId])
     expect(await offered(owner)).to.have.members([grace.personId, admin.personId])
-    // Nobody gets into the accounts of others by way of a member of both.
+    // A member of two accounts does not give the admin of one access to the other.
     await people.join(grace.personId, await gateway.createAccount(), 'member')
     await refused(ask(owner, grace), 'other accounts')
     expect(await offered(owner)).to.have.members([admin.personId])
@@ -152,7 +152,7 @@ forEachStore('links for a new password', () => {
     await expectError(await ask(owner, elsewhere), { status: 404, code: 'not_found' })
   })
 
-  it('are guessed as slowly as passwords', async () => {
+  it('are protected against guesses like passwords', async () => {
     const answers = []
     for (let tries = 0; tries < 60; tries++) answers.push((await reset(`guess ${tries}`)).status)
     expect(answers.slice(0, 50)).to.deep.equal(Array(50).fill(400))

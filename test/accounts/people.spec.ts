@@ -25,7 +25,7 @@ forEachStore('people', () => {
   const get = (path: string, { headers }: SignedInPerson) =>
     gateway.fetch(path, { key: null, headers })
 
-  it('come in once by one link, however many try it at once', async () => {
+  it('set the gateway up once by one link, even with concurrent requests', async () => {
     const token = await gateway.people.setUpLink()
     const tries = Array.from({ length: 10 }, (_, at) =>
       post('/api/setup', { ...ada, email: `ada${at}@example.com`, token }),
@@ -34,7 +34,7 @@ forEachStore('people', () => {
     expect(statuses.toSorted((a, b) => a - b)).to.deep.equal([201, ...Array(9).fill(400)])
   })
 
-  it('are told why a link cannot be used', async () => {
+  it('learn why a link cannot be used', async () => {
     const old = await gateway.people.setUpLink()
     const expired = await gateway.people.setUpLink()
     const error = { status: 400, code: 'invalid_value', param: 'token' }
@@ -45,7 +45,7 @@ forEachStore('people', () => {
     expect(late.message).to.contain('expired')
   })
 
-  it('sign in in any letter case, with a cookie that no script reads', async () => {
+  it('sign in with any letter case, and get a cookie that scripts cannot read', async () => {
     await setUp()
     const response = await post('/api/sessions', { ...credentials, email: 'ADA@Example.com' })
     expect(response.status).to.equal(201)
@@ -55,7 +55,7 @@ forEachStore('people', () => {
     expect(response.headers.get('access-control-allow-origin')).to.equal(null)
   })
 
-  it('are slowed when they guess: of 1,000 wrong passwords few are looked at', async () => {
+  it('are slowed down when they guess: of 1,000 wrong passwords few are checked', async () => {
     await setUp()
     const wrong = { ...credentials, password: 'a wrong horse' }
     const statuses = new Map<number, number>()
@@ -70,16 +70,19 @@ forEachStore('people', () => {
     expect((await post('/api/sessions', credentials)).status).to.equal(201)
   })
 
-  it('get the same answer for a wrong password as for an e-mail that nobody has', async () => {
+  it('get the same answer for a wrong password as for an unregistered e-mail', async () => {
     await setUp()
     const error = { status: 401, code: 'invalid_credentials' }
     const wrong = await post('/api/sessions', { ...credentials, password: 'a wrong horse' })
-    const nobody = await post('/api/sessions', { ...credentials, email: 'nobody@example.com' })
+    const unregistered = await post('/api/sessions', {
+      ...credentials,
+      email: 'nobody@example.com',
+    })
     const { request_id: _, ...ofWrong } = await expectError(wrong, error)
-    expect(await expectError(nobody, error)).to.deep.include(ofWrong)
+    expect(await expectError(unregistered, error)).to.deep.include(ofWrong)
   })
 
-  it('choose no password that is short, common or their e-mail', async () => {
+  it('cannot choose a password that is short, common or their e-mail', async () => {
     for (const password of ['short', 'password123', 'aaaaaaaaaa', 'ada@example.com']) {
       await expectError(await setUp({ password }), {
         status: 400,
@@ -91,7 +94,7 @@ forEachStore('people', () => {
     expect(await number.text()).to.not.contain('1234567890')
   })
 
-  it('have names in one line; what they write is told as it is', async () => {
+  it('have names on one line, which are returned unchanged', async () => {
     for (const name of ['x'.repeat(10_000), 'a\u0000b', ' ', 'a\nb']) {
       await expectError(await setUp({ name }), {
         status: 400,
@@ -105,7 +108,7 @@ forEachStore('people', () => {
     expect(((await response.json()) as { person: object }).person).to.include({ name })
   })
 
-  it('stay signed in until the session ends, by its age or elsewhere', async () => {
+  it('stay signed in until the session expires or is ended from another session', async () => {
     const here = await gateway.people.signIn()
     const there = await gateway.people.signInAgain(here)
     const path = `/api/sessions/${there.sessionId}`
@@ -119,7 +122,7 @@ forEachStore('people', () => {
     await expectError(await get('/api/me', here), { status: 401, code: 'invalid_session' })
   })
 
-  it('end all of their other sessions at once, and nobody else is told of it', async () => {
+  it("end all of their other sessions at once, which only their account's audit log shows", async () => {
     const here = await gateway.people.signIn()
     const others = [await gateway.people.signInAgain(here), await gateway.people.signInAgain(here)]
     const stranger = await gateway.people.signIn()
@@ -140,16 +143,16 @@ forEachStore('people', () => {
     expect(await nothing.json()).to.deep.include({ data: [] })
   })
 
-  it('are told before they sign in whether there is anybody, and whether they may sign up', async () => {
-    const told = async () => (await gateway.fetch('/api/entrance', { key: null })).json()
-    expect(await told()).to.deep.equal({
+  it('see before sign-in whether the gateway is set up, and whether they may sign up', async () => {
+    const entrance = async () => (await gateway.fetch('/api/entrance', { key: null })).json()
+    expect(await entrance()).to.deep.equal({
       object: 'entrance',
       sign_up: 'open',
       is_set_up: false,
       is_signed_in: false,
     })
     await setUp()
-    expect(await told()).to.deep.include({ is_set_up: true })
+    expect(await entrance()).to.deep.include({ is_set_up: true })
   })
 
   it('may do what their role may', async () => {
@@ -162,7 +165,7 @@ forEachStore('people', () => {
     expect((await get('/api/audit', admin)).status).to.equal(200)
   })
 
-  it('act for other accounts of theirs, and for no others', async () => {
+  it('act for all of their accounts, and for no others', async () => {
     const [own, other] = [await gateway.createAccount(), await gateway.createAccount()]
     const person = await gateway.people.signIn({ accountId: own, role: 'admin' })
     const audit = (id: string) => get(`/api/audit?account_id=${id}`, person)
@@ -172,7 +175,7 @@ forEachStore('people', () => {
     await expectError(await audit(other), { status: 403, code: 'insufficient_scope' })
   })
 
-  it('are told and may change their further accounts as their first one', async () => {
+  it('see and change their other accounts like their first one', async () => {
     const [first, second] = [await gateway.createAccount(), await gateway.createAccount()]
     const person = await gateway.people.signIn({ accountId: first, role: 'member' })
     await gateway.people.join(person.personId, second, 'owner')
@@ -195,7 +198,7 @@ forEachStore('people', () => {
     await expectError(await get(`/api/accounts/${first}?${acting}`, person), no)
   })
 
-  it('who run the gateway act as owners of all accounts but the first, also where they are members', async () => {
+  it('who are operators act as owners of all accounts but the first, even as members', async () => {
     const own = await gateway.createAccount()
     const person = await gateway.people.signIn({ accountId: own, role: 'member' })
     const asOperator = ['/api/providers', '/api/accounts', '/api/attempts/unknown']
@@ -233,7 +236,7 @@ forEachStore('people', () => {
     ])
   })
 
-  it('change nothing from another origin, or without the token of their session', async () => {
+  it('cannot change anything from another origin, or without their CSRF token', async () => {
     const person = await gateway.people.signIn()
     const { cookie } = person.headers
     const changing = operations.filter(
@@ -255,12 +258,12 @@ forEachStore('people', () => {
     }
   })
 
-  it('are known on /api alone', async () => {
+  it('can use their session only on /api', async () => {
     const person = await gateway.people.signIn()
     await expectError(await get('/v1/models', person), { status: 401, code: 'missing_api_key' })
   })
 
-  it('end their other sessions with a new password, and leave no secret anywhere', async () => {
+  it('end their other sessions with a new password, and no secret is stored', async () => {
     const response = await setUp()
     const { csrf_token: csrf } = (await response.json()) as { csrf_token: string }
     const cookie = response.headers.get('set-cookie')!.split(';')[0]!
@@ -283,9 +286,9 @@ forEachStore('people', () => {
     const rows = await Promise.all(
       tables.map((t) => gateway.db.selectFrom(t).selectAll().execute()),
     )
-    const told = JSON.stringify(rows) + gateway.logText()
+    const stored = JSON.stringify(rows) + gateway.logText()
     for (const secret of [ada.password, next, cookie.split('=')[1]!, csrf]) {
-      expect(told).to.not.contain(secret)
+      expect(stored).to.not.contain(secret)
     }
   })
 })

@@ -40,14 +40,14 @@ forEachStore('refused calls', () => {
     expect(response.status, await response.clone().text()).to.equal(200)
     return (await response.json()) as Refusals
   }
-  const told = ({ data }: Refusals) =>
+  const summary = ({ data }: Refusals) =>
     data.map(({ key, error_code: code, calls }) => [key?.id, code, calls])
   const idOf = async (key: string) => {
     const rows = gateway.db.selectFrom('api_keys').select('id').where('digest', '=', digestOf(key))
     return (await rows.executeTakeFirstOrThrow()).id
   }
 
-  it('are counted by key and cause, with what to do, and leave no row', async () => {
+  it('are counted by key and cause, with a remedy, and have no ledger row', async () => {
     const key = await newKey()
     expect(await ask(key)).to.equal(200)
     for (let time = 0; time < 3; time++) {
@@ -62,7 +62,7 @@ forEachStore('refused calls', () => {
 
     const answer = await read()
     const [first, second] = [await idOf(key), await idOf(limited)]
-    expect(told(answer).slice(0, 2)).to.deep.equal([
+    expect(summary(answer).slice(0, 2)).to.deep.equal([
       [first, 'model_not_found', 3],
       [second, 'rate_limit_exceeded', 2],
     ])
@@ -75,47 +75,49 @@ forEachStore('refused calls', () => {
     expect(answer.data[0]!.remedy).to.match(/^Check the name of the model/)
     expect(answer).to.include({ calls: 6, has_more: false, from: '2026-10-23T13:00:00.000Z' })
     expect((await gateway.usage()).map(({ outcome }) => outcome)).to.deep.equal(['ok'])
-    expect(told(await read({ key_id: second }))).to.deep.equal([[second, 'rate_limit_exceeded', 2]])
-    expect(told(await read({ mode: 'live' }))).to.deep.equal([])
+    expect(summary(await read({ key_id: second }))).to.deep.equal([
+      [second, 'rate_limit_exceeded', 2],
+    ])
+    expect(summary(await read({ mode: 'live' }))).to.deep.equal([])
   })
 
-  it('of an empty budget are counted, also those of tools', async () => {
+  it('of an exhausted budget are counted, for tools too', async () => {
     const key = await gateway.createKey('live', { accountId })
     await gateway.allow({ budget_nano_usd: 0, budget_period: 'total' }, key)
     expect(await ask(key)).to.equal(402)
     await callTool(await connectClient(gateway, key), 'chat', chat)
     const answer = await read({ mode: 'live' })
-    expect(told(answer)).to.deep.equal([[await idOf(key), 'insufficient_quota', 2]])
+    expect(summary(answer)).to.deep.equal([[await idOf(key), 'insufficient_quota', 2]])
     expect(answer.data[0]!.remedy).to.match(/^Raise the budget/)
     expect(await gateway.usage()).to.deep.equal([])
   })
 
-  it('are those of calls without a row: what a provider refused is an error of the ledger', async () => {
+  it('do not include calls that a provider refused, which are errors in the ledger', async () => {
     const key = await newKey()
     const messages = [{ role: 'user', content: 'sandbox:status=429' }]
     expect(await ask(key, { ...chat, messages })).to.equal(429)
-    expect(told(await read())).to.deep.equal([])
+    expect(summary(await read())).to.deep.equal([])
     expect(await gateway.usage()).to.have.length(1)
   })
 
-  it('with a key that does not exist belong to those who run the gateway', async () => {
+  it('with a key that does not exist are shown to operators', async () => {
     for (let time = 0; time < 2; time++) await ask('mag_test_wrong')
-    expect(told(await read())).to.deep.equal([])
+    expect(summary(await read())).to.deep.equal([])
     const answer = await read({}, gateway.adminKey)
-    expect(told(answer)).to.deep.equal([[undefined, 'invalid_api_key', 2]])
+    expect(summary(answer)).to.deep.equal([[undefined, 'invalid_api_key', 2]])
     expect(answer.calls).to.equal(0)
     const other = await gateway.createKey('live', { scopes: ['usage:read'], accountId })
-    expect(told(await read({}, other))).to.deep.equal([])
+    expect(summary(await read({}, other))).to.deep.equal([])
   })
 
-  it('are counted by the hour, over restarts, and for thirty days', async () => {
+  it('are counted per hour, across restarts, for thirty days', async () => {
     const key = await newKey()
     await gateway.allow({ requests_per_minute: 0 }, key)
     await ask(key)
     now += hourMs
     await ask(key)
     const id = await idOf(key)
-    expect(told(await read({ from: '2026-11-22T13:30:00Z' }))).to.deep.equal([
+    expect(summary(await read({ from: '2026-11-22T13:30:00Z' }))).to.deep.equal([
       [id, 'rate_limit_exceeded', 1],
     ])
     await using after = await startGateway({ clock: () => now, beside: gateway })
@@ -123,14 +125,14 @@ forEachStore('refused calls', () => {
     expect(refused.status).to.equal(429)
     const path = '/api/refusals?mode=test'
     const seen = (await (await after.fetch(path, { key: reader })).json()) as Refusals
-    expect(told(seen)).to.deep.equal([[id, 'rate_limit_exceeded', 3]])
+    expect(summary(seen)).to.deep.equal([[id, 'rate_limit_exceeded', 3]])
     now += 31 * 24 * hourMs
     await ask(key)
     await read()
     expect(await gateway.db.selectFrom('refusals').selectAll().execute()).to.have.length(1)
   })
 
-  it('are bounded in the store: the oldest hours of an account make room', async () => {
+  it('are bounded in the store: the oldest hours of an account are removed', async () => {
     const key = await newKey()
     await gateway.allow({ requests_per_minute: 0 }, key)
     const hour = noon - (noon % hourMs)
@@ -155,7 +157,7 @@ forEachStore('refused calls', () => {
     expect(kept.map(({ hour_at: at }) => at)).to.include(hour)
   })
 
-  it('are bounded in memory: so many keys and causes wait at most', async () => {
+  it('are bounded in memory by the number of keys and causes', async () => {
     await gateway.stop()
     const bounds = { keyCacheMs: 0, connectionLogWaitingMax: 2 }
     gateway = await startGateway({ clock: () => now, bounds })

@@ -21,7 +21,7 @@ forEachStore("an account's share of the reports", () => {
     const scopes = ['usage:read' as const]
     key = await gateway.createKey('live', { accountId, scopes })
     other = await gateway.createKey('live', { accountId: await gateway.createAccount(), scopes })
-    // Larger than what the system keeps of a connection that nobody reads.
+    // Larger than the socket buffers of a connection whose client does not read.
     const attempts = JSON.stringify([
       { provider: 'p'.repeat(20_000), upstreamModel: '', outcome: 'ok', durationMs: 0 },
     ])
@@ -33,7 +33,7 @@ forEachStore("an account's share of the reports", () => {
     await gateway.stop()
   })
 
-  /** An export whose client reads nothing of it. */
+  /** An export whose client does not read the response. */
   const holdExport = async () => {
     const headers = { authorization: `Bearer ${key}` }
     const url = `${gateway.url}/api/requests/export?${range}`
@@ -48,7 +48,7 @@ forEachStore("an account's share of the reports", () => {
     return response.status
   }
 
-  it('holds for reports, lists and exports together, and for nobody else', async () => {
+  it('applies to reports, lists and exports together, and not to other accounts', async () => {
     await holdExport()
     expect(await status('usage')).to.equal(200)
     await holdExport()
@@ -61,7 +61,7 @@ forEachStore("an account's share of the reports", () => {
     }
   })
 
-  it('is there again when they have ended, were refused or failed', async () => {
+  it('is free again after they end, are refused or fail', async () => {
     for (const from of ['2026-13-01', 'yesterday', '2027-01-01', '1']) {
       expect(await status(`usage?to=2026-12-01&from=${from}`)).to.equal(400)
       expect(await status(`usage/export?to=2026-12-01&from=${from}`)).to.equal(400)

@@ -8,7 +8,7 @@ type Record = Schemas['RequestRecord']
 
 const messages = [{ role: 'user', content: 'A lighthouse' }]
 
-forEachStore('what is kept of a call beside its cost', () => {
+forEachStore('the details of a call', () => {
   let gateway: TestGateway
   beforeEach(async () => {
     gateway = await startGateway()
@@ -23,32 +23,32 @@ forEachStore('what is kept of a call beside its cost', () => {
   }
   const ask = (body: object) => gateway.post('/v1/chat/completions', { messages, ...body })
 
-  it('is the model as it was spelled, beside the one that answered', async () => {
+  it('include the requested model, and the model that answered', async () => {
     for (const asked of ['gpt-5-mini', 'openai/GPT 5 Mini']) {
       const found = await recordOf(await ask({ model: asked }))
       expect(found).to.include({ model: 'gpt-5-mini', asked_model: asked })
     }
   })
 
-  it('is the model that was tried, also of a call that failed', async () => {
+  it('include the model that was tried, for a failed call too', async () => {
     const asked = 'openai/GPT 5 Mini'
     const words = [{ role: 'user', content: 'sandbox:status=500' }]
     const found = await recordOf(await ask({ model: asked, messages: words }))
     expect(found).to.include({ outcome: 'failed', model: 'gpt-5-mini', asked_model: asked })
   })
 
-  it('is what was adjusted, without what may be a part of the prompt', async () => {
+  it('include the adjusted parameters, without values that may be part of the prompt', async () => {
     const body = { model: 'gpt-5-mini', max_token: 7, stpo: 'a lighthouse in the fog' }
     const found = await recordOf(await ask(body))
-    const told = found.warnings.map(({ param, requested }) => [param, requested])
-    expect(told).to.deep.include.members([
+    const shown = found.warnings.map(({ param, requested }) => [param, requested])
+    expect(shown).to.deep.include.members([
       ['max_token', 7],
       ['stpo', null],
     ])
     expect(JSON.stringify(found)).not.to.include('fog')
   })
 
-  it('is when each attempt began', async () => {
+  it('include the start of each attempt', async () => {
     const found = await recordOf(await ask({ model: 'gpt-5-mini' }))
     const [{ start_ms: start, duration_ms: took } = { start_ms: null, duration_ms: 0 }] =
       found.attempts
@@ -57,10 +57,10 @@ forEachStore('what is kept of a call beside its cost', () => {
   })
 
   for (const stream of [false, true]) {
-    it(`is what the cache saved ${stream ? 'of a stream' : ''}, also in reports`, async () => {
+    it(`include the cost that the cache saved${stream ? ' for a stream' : ''}, in reports too`, async () => {
       const first = await recordOf(await ask({ model: 'gpt-5-mini', stream }))
       expect(first.cost.saved).to.equal(null)
-      // It is remembered once the answer is out.
+      // The response is cached after it was sent.
       await new Promise((resolve) => setImmediate(resolve))
       const again = await recordOf(await ask({ model: 'gpt-5-mini', stream }))
       expect(again).to.include({ cache: 'hit' })
@@ -75,7 +75,7 @@ forEachStore('what is kept of a call beside its cost', () => {
     })
   }
 
-  it('is what the cache saved of a picture', async () => {
+  it('include the cost that the cache saved for an image', async () => {
     const body = { model: 'gpt-image-2.6-sunburst', prompt: 'A lighthouse' }
     const first = await recordOf(await gateway.post('/v1/images/generations', body))
     await new Promise((resolve) => setImmediate(resolve))

@@ -28,7 +28,7 @@ const limited: Partial<UsageTable> = {
   attempts: attempts(['anthropic', 'overloaded'], ['openai', 'rate_limited']),
 }
 
-forEachStore('why calls failed', () => {
+forEachStore('failed and cached calls', () => {
   let gateway: TestGateway
   let accountId: string
   let key: string
@@ -41,7 +41,7 @@ forEachStore('why calls failed', () => {
       limited,
       { ...limited, model: 'n', key_id: 'key_2' },
       { outcome: 'failed', error_code: 'timeout', attempts: attempts(['openai', 'timeout']) },
-      // A stream that broke off behind an attempt that went well.
+      // A stream that broke off after a successful attempt.
       { outcome: 'failed', error_code: 'provider_error', attempts: attempts(['openai', 'ok']) },
       { outcome: 'failed', error_code: 'a_code_of_another_version', attempts: '[]' },
       { outcome: 'cancelled', error_code: 'timeout', attempts: attempts(['openai', 'cancelled']) },
@@ -73,7 +73,7 @@ forEachStore('why calls failed', () => {
   const ids = async (query: Record<string, string>) =>
     (await get<List>('/api/requests', query)).data.map(({ id }) => id)
 
-  it('is told by cause, the most frequent first, with what it means and what to do', async () => {
+  it('are counted by cause, the most frequent first, with meaning and remedy', async () => {
     const { data, has_more: hasMore, ...head } = await errors()
     expect(hasMore).to.equal(false)
     expect(head).to.include({ object: 'request_errors', account_id: accountId, mode: 'live' })
@@ -89,8 +89,8 @@ forEachStore('why calls failed', () => {
       last_at: new Date(at + 2).toISOString(),
       last_request_id: idAt(2),
     })
-    const told = data.map((one) => [one.error_code, one.failed_provider, one.failure, one.calls])
-    expect(told).to.deep.equal([
+    const shown = data.map((one) => [one.error_code, one.failed_provider, one.failure, one.calls])
+    expect(shown).to.deep.equal([
       ['rate_limit_exceeded', 'openai', 'rate_limited', 3],
       ['a_code_of_another_version', null, null, 1],
       ['provider_error', null, null, 1],
@@ -99,7 +99,7 @@ forEachStore('why calls failed', () => {
     expect(data[1]).to.include({ meaning: null, remedy: null })
   })
 
-  it('is told of a model, of a key, of a time and of test keys alone', async () => {
+  it('are filtered by model, key, time and mode', async () => {
     const counts = async (query: Record<string, string>) =>
       (await errors(query)).data.map(({ calls }) => calls)
     expect(await counts({ model: 'n' })).to.deep.equal([1])
@@ -110,14 +110,14 @@ forEachStore('why calls failed', () => {
     expect(await counts({ member: `usr_${'0'.repeat(32)}` })).to.deep.equal([])
   })
 
-  it('leads to the calls that it counts', async () => {
+  it('are listed in the number that each cause counts', async () => {
     const cause = { error_code: 'rate_limit_exceeded', failed_provider: 'openai', mode: 'live' }
     expect(await ids({ ...cause, failure: 'rate_limited' })).to.deep.equal([2, 1, 0].map(idAt))
     expect(await ids({ failed_provider: 'anthropic' })).to.deep.equal([])
     expect(await ids({ failure: 'timeout' })).to.deep.equal([idAt(3)])
   })
 
-  it('says of a filter that is none which one it is', async () => {
+  it('refuse an invalid filter by its name', async () => {
     for (const [path, param] of [
       ['/api/requests?failure=strange', 'failure'],
       ['/api/requests?cache=maybe', 'cache'],
@@ -128,23 +128,23 @@ forEachStore('why calls failed', () => {
     }
   })
 
-  it('is told to those who may read usage alone', async () => {
+  it('need the scope to read usage', async () => {
     const other = await gateway.createKey('live', { accountId, scopes: ['inference'] })
     const response = await gateway.fetch('/api/requests/errors', { key: other })
     await expectError(response, { status: 403, code: 'insufficient_scope' })
   })
 
-  it('explains each attempt, and why the next one was made', async () => {
+  it('explain each attempt, and why the next one was made', async () => {
     const { data } = await get<List>('/api/requests', { error_code: 'rate_limit_exceeded' })
     const [call] = data
     expect(call!.remedy).to.include('Retry-After')
     expect(call!.attempts.map((one) => [one.start_ms, one.explanation])).to.deep.equal([
-      [0, 'The provider failed, or was overloaded. openai was asked next.'],
-      [10, 'The provider limits the rate of requests. Nothing else was tried.'],
+      [0, 'The provider failed, or was overloaded. openai was tried next.'],
+      [10, 'The provider limits the rate of requests. No further attempt was made.'],
     ])
   })
 
-  it('finds the calls that the cache answered, and what it saved', async () => {
+  it('show the cost that the cache saved', async () => {
     const { data } = await get<List>('/api/requests', { cache: 'hit' })
     expect(data.map(({ cost }) => cost.saved)).to.deep.equal([{ usd: '0.000000005', nano_usd: 5 }])
   })

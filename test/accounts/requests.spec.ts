@@ -93,14 +93,14 @@ forEachStore('the calls of an account', () => {
       ],
     ]
     for (const [query, isAsked] of filters) {
-      it(`are exactly those that ${JSON.stringify(query)} asks for, page by page`, async () => {
+      it(`are exactly those that match ${JSON.stringify(query)}, over all pages`, async () => {
         const expected = rows.filter(isAsked).map(({ id }) => id)
         const isUp = 'order' in query && query.order === 'asc'
         expect(await all(query)).to.deep.equal(isUp ? expected : expected.toReversed())
       })
     }
 
-    it('are looked at a bounded number of at a time, which is told', async () => {
+    it('are searched in bounded steps, and an empty page says that more follow', async () => {
       const page = await list({ key_id: 'key_none' })
       expect(page).to.include({ has_more: true })
       expect(page.data).to.deep.equal([])
@@ -116,7 +116,7 @@ forEachStore('the calls of an account', () => {
       ['error_code=nothing', 'error_code'],
     ]
     for (const [query, param] of wrong) {
-      it(`are refused by the name of the parameter: ${query}`, async () => {
+      it(`are refused with the name of the parameter: ${query}`, async () => {
         const response = await gateway.fetch(`/api/requests?${query}`, { key })
         await expectError(response, { status: 400, code: 'invalid_value', param })
       })
@@ -124,7 +124,7 @@ forEachStore('the calls of an account', () => {
   })
 
   describe('one by one', () => {
-    it('are found where their ids say, and where they do not', async () => {
+    it('are found by id, even if the id contains another time', async () => {
       const hour = 3_600_000
       const rows = [
         row(30_000),
@@ -139,7 +139,7 @@ forEachStore('the calls of an account', () => {
       }
     })
 
-    it('are not there for another account', async () => {
+    it('are hidden from other accounts', async () => {
       const id = idAt(at + 40_000, 1)
       await gateway.addUsage([row(40_000, { id })])
       const other = await gateway.createAccount()
@@ -150,14 +150,14 @@ forEachStore('the calls of an account', () => {
       await expectError(await find('req_\u0000%27'), { status: 404, code: 'not_found' })
     })
 
-    it('say that older ones do not tell their prices', async () => {
+    it('have no price lines in rows of older versions', async () => {
       await gateway.addUsage([row(50_000, { cost_nano_usd: 5, cost_status: 'exact' })])
       const { cost } = (await (await find(idAt(at + 50_000, 50_000))).json()) as Record
       expect(cost).to.deep.include({ lines: null, exact_usd: null })
       expect(cost.amount).to.deep.equal({ usd: '0.000000005', nano_usd: 5 })
     })
 
-    it('tell the arithmetic, which adds up', async () => {
+    it('show the price calculation, which adds up', async () => {
       const pricing = {
         prices: { input_tokens: '0.00000025', output_tokens: '0.000002', images: '0.1' },
         multiplier: '0.333333333',
@@ -203,7 +203,7 @@ forEachStore('the calls of an account', () => {
       return (await response.json()) as Record
     }
 
-    it('are opened by the id of their answer', async () => {
+    it('are found by the id in the response', async () => {
       const chat = await gateway.post('/v1/chat/completions', conversation)
       const stream = await gateway.post('/v1/chat/completions', { ...conversation, stream: true })
       await stream.text()
@@ -225,8 +225,8 @@ forEachStore('the calls of an account', () => {
       }
     })
 
-    it('are opened by the id of their error, in its body and within a stream', async () => {
-      const told = async (words: string, stream: boolean) => {
+    it('are found by the id in an error, in a body and in a stream', async () => {
+      const idInError = async (words: string, stream: boolean) => {
         const response = await gateway.post('/v1/chat/completions', {
           ...conversation,
           stream,
@@ -239,9 +239,9 @@ forEachStore('the calls of an account', () => {
         return error
       }
       for (const error of [
-        await told('sandbox:status=500', false),
-        await told('sandbox:status=500', true),
-        await told('sandbox:cut-stream', true),
+        await idInError('sandbox:status=500', false),
+        await idInError('sandbox:status=500', true),
+        await idInError('sandbox:cut-stream', true),
       ]) {
         const found = await open(error.request_id)
         expect(found).to.include({ outcome: 'failed', error_code: error.code })
@@ -249,7 +249,7 @@ forEachStore('the calls of an account', () => {
       }
     })
 
-    it('are opened by the id in the result of a tool, each of a batch by its own', async () => {
+    it('are found by the id in a tool result, each call of a batch by its own', async () => {
       const client = await connectClient(gateway)
       const result = await callTool(client, 'chat', conversation)
       await client.close()
@@ -265,7 +265,7 @@ forEachStore('the calls of an account', () => {
       for (const id of ids) expect(await open(id)).to.include({ id, face: 'mcp' })
     })
 
-    it('are told to have no row when they were refused', async () => {
+    it('have no row if they were refused', async () => {
       const refused = await gateway.post('/v1/chat/completions', { ...conversation, model: 'none' })
       const { request_id: id } = await expectError(refused, {
         status: 404,

@@ -20,7 +20,7 @@ const caller = callerOf({
   allowances: [unlimited('acc_1'), { ...unlimited('key_1'), budget }],
 })
 
-forEachStore('what calls of dead processes hold', () => {
+forEachStore('the reservation of a dead process', () => {
   let folder: TemporaryFolder
   let store: GuardedStore
   let now: number
@@ -45,7 +45,7 @@ forEachStore('what calls of dead processes hold', () => {
       (row) => row.request_id,
     )
   const kept = () => store.db.selectFrom('usage').selectAll().execute()
-  /** What is spent in the open window, in a window that is opened now, and by the hours. */
+  /** The sums in the open window, in a window that is opened now, and in `usage_hours`. */
   const expectSpent = async (budgets: Budgets, nanoUsd: number) => {
     const ask = () => budgets.states([{ accountId: 'acc_1', ownerId: 'key_1', budget }])
     for (const isNew of [false, true]) {
@@ -54,7 +54,7 @@ forEachStore('what calls of dead processes hold', () => {
       expect([state!.reserved.nano_usd, state!.spent.nano_usd]).to.deep.equal([0, nanoUsd])
     }
   }
-  /** Makes a reservation of a process of this machine that has ended. */
+  /** Inserts a reservation of an ended process of this machine. */
   const reserveDead = async (budgets: Budgets) => {
     await reserve(budgets, 'req_dead')
     // No system has processes of that number.
@@ -81,7 +81,7 @@ forEachStore('what calls of dead processes hold', () => {
     expect(failures).to.deep.equal([])
   })
 
-  it('is charged after its deadline, once it was seen twice, and is told', async () => {
+  it('is charged and reported at the second sweep after its deadline', async () => {
     await reserve(start(), 'req_dead')
     const after = start()
     sweep = sweepOf(after)
@@ -103,7 +103,7 @@ forEachStore('what calls of dead processes hold', () => {
     await expectSpent(after, 10)
   })
 
-  it('is charged at the first look when its process on this machine has ended', async () => {
+  it('is charged at the first sweep when its process on this machine has ended', async () => {
     const budgets = start()
     sweep = sweepOf(budgets)
     // No system has processes of that number.
@@ -119,7 +119,7 @@ forEachStore('what calls of dead processes hold', () => {
     expect(abandoned).to.deep.equal(['req_0'])
   })
 
-  it('is a row of an unknown end, at what was held', async () => {
+  it('becomes a ledger row with an unknown outcome and the held amount', async () => {
     const budgets = start()
     await reserveDead(budgets)
     sweep = sweepOf(start())
@@ -134,7 +134,7 @@ forEachStore('what calls of dead processes hold', () => {
     await expectSpent(start(), 10)
   })
 
-  it('comes back without a row where an older version has held it', async () => {
+  it('of an older version is released without a row', async () => {
     await reserveDead(start())
     await store.db.updateTable('reservations').set({ model: null }).execute()
     sweep = sweepOf(start())
@@ -144,7 +144,7 @@ forEachStore('what calls of dead processes hold', () => {
     expect(abandoned).to.deep.equal(['req_dead'])
   })
 
-  it('is settled once by the row of its call, which comes before', async () => {
+  it('is charged once when the row of its call arrives before the sweep', async () => {
     await reserveDead(start())
     await store.keep('usage', [late(7)])
     sweep = sweepOf(start())
@@ -154,7 +154,7 @@ forEachStore('what calls of dead processes hold', () => {
     await expectSpent(start(), 7)
   })
 
-  it('is settled once by the row of its call, which comes after, twice', async () => {
+  it('is charged once when the row of its call arrives twice after the sweep', async () => {
     await reserveDead(start())
     sweep = sweepOf(start())
     await sweep.look()
@@ -171,7 +171,7 @@ forEachStore('what calls of dead processes hold', () => {
     ])
   })
 
-  it('stays charged where the row of its call does not know its cost either', async () => {
+  it('stays charged when the row of its call has no cost either', async () => {
     await reserveDead(start())
     sweep = sweepOf(start())
     await sweep.look()
@@ -179,7 +179,7 @@ forEachStore('what calls of dead processes hold', () => {
     await expectSpent(start(), 10)
   })
 
-  it('is settled by a journal that is found later', async () => {
+  it('is corrected by a journal that is found later', async () => {
     await reserveDead(start())
     sweep = sweepOf(start())
     await sweep.look()
@@ -196,7 +196,7 @@ forEachStore('what calls of dead processes hold', () => {
   })
 
   for (const differenceMs of [60_000, -60_000, clocksDifferMaxMs]) {
-    it(`is not that of a call that goes on where a clock is ${differenceMs / 1000} s ahead`, async () => {
+    it(`is not charged for a running call of a process whose clock is ${differenceMs / 1000} s ahead`, async () => {
       const elsewhere = createBudgets({ store, clock: () => now + differenceMs, limits })
       sweep = sweepReservations({
         store,
@@ -226,7 +226,7 @@ forEachStore('what calls of dead processes hold', () => {
       expect(abandoned).to.deep.equal([])
       call.settled()
       own.close()
-      // Its process died: what it held comes back.
+      // Its process died: the held money is released.
       now += 2 * clocksDifferMaxMs + 20_000
       await sweep.look()
       await sweep.look()
@@ -235,7 +235,7 @@ forEachStore('what calls of dead processes hold', () => {
     })
   }
 
-  it('is not that of a call under way, whatever the clock does', async () => {
+  it('is not charged for a running call when the clock jumps', async () => {
     const [one, other] = [start(), start()]
     await reserve(one, 'req_running')
     sweep = sweepOf(other)

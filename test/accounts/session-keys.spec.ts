@@ -74,7 +74,7 @@ forEachStore("a session's key", () => {
     return response
   }
 
-  it('calls models for the person in the account, and does nothing else', async () => {
+  it('only calls models, for the person and the account', async () => {
     const key = await keyOf()
     expect(key).to.include({
       kind: 'session',
@@ -95,7 +95,7 @@ forEachStore("a session's key", () => {
     }
   })
 
-  it('is renewed by another secret, in the same row', async () => {
+  it('is renewed with a new secret in the same row', async () => {
     const first = await keyOf()
     expect((await draw(first.key)).status).to.equal(200)
     now += 1000
@@ -110,20 +110,20 @@ forEachStore("a session's key", () => {
     expect(await listed('?kind=session')).to.have.length(2)
   })
 
-  it('is one row, however many ask for it at once', async () => {
+  it('is one row after concurrent requests', async () => {
     const asked = await Promise.all(Array.from({ length: 6 }, () => keyOf()))
     expect(new Set(asked.map(({ id }) => id)).size).to.equal(1)
     const works = await Promise.all(asked.map(({ key }) => draw(key)))
     expect(works.filter(({ status }) => status === 200)).to.have.length(1)
   })
 
-  it('is listed where it is asked for alone', async () => {
+  it('is listed only on request', async () => {
     const { id } = await keyOf()
     expect(await listed('')).to.deep.equal([])
     expect((await listed('?kind=session')).map((one) => one.id)).to.deep.equal([id])
   })
 
-  it('is for people who are signed in, and for their own accounts', async () => {
+  it('is only for signed-in people and their own accounts', async () => {
     const post = (headers: Record<string, string>, key: string | null = null) =>
       gateway.post('/api/sessions/current/key', { mode: 'test' }, { key, headers })
     await expectError(await post({}), noSession)
@@ -150,7 +150,7 @@ forEachStore("a session's key", () => {
     expect(message).to.contain('POST /api/sessions/current/key')
   })
 
-  it('ends with its session, with what it has open', async () => {
+  it('ends with its session, and so do its running calls', async () => {
     const again = await gateway.people.signInAgain(member)
     const { key, id } = await keyOf()
     expect((await draw(key)).status).to.equal(200)
@@ -173,7 +173,7 @@ forEachStore("a session's key", () => {
     expect((await draw(key)).status).to.equal(200)
   })
 
-  it('ends with the membership, and not with that in another account', async () => {
+  it('ends with the membership, and not with a membership in another account', async () => {
     const other = await gateway.createAccount()
     await gateway.people.join(member.personId, other, 'member')
     const { key } = await keyOf()
@@ -186,7 +186,7 @@ forEachStore("a session's key", () => {
     expect(await open.text()).to.contain('expired_api_key')
   })
 
-  it('has its budget and what was spent of it, also after its end and another membership', async () => {
+  it('keeps its budget and the spent amount after it ends and the person joins again', async () => {
     const first = await keyOf(member, '', 'live')
     const budget = { usd: '0.5', period: 'total' }
     const set = await send('PATCH', `/api/keys/${first.id}`, owner, { budget, models: ['gpt-5'] })
@@ -205,7 +205,7 @@ forEachStore("a session's key", () => {
     expect((await keyOf(again)).budget).to.equal(null)
   })
 
-  it('has what administrators set for it, through each renewal, and ends when they revoke it', async () => {
+  it('keeps the settings of administrators at each renewal, and ends when they revoke it', async () => {
     const { id, key } = await keyOf()
     const path = `/api/keys/${id}`
     const limits = { requests_per_minute: 1 }
@@ -221,8 +221,8 @@ forEachStore("a session's key", () => {
     await expectError(await draw(renewed.key), noKey)
     const next = await keyOf()
     expect(next.id).not.to.equal(id)
-    // They belong to the person, and what is counted too.
+    // The limits and the counted usage belong to the person.
     await expectError(await draw(next.key), { status: 429, code: 'rate_limit_exceeded' })
-    await until('both are told', async () => (await listed('?kind=session')).length === 2)
+    await until('both are listed', async () => (await listed('?kind=session')).length === 2)
   })
 })

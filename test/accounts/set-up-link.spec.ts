@@ -6,7 +6,7 @@ import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { accountsOf } from '../support/keys.ts'
 import { openTestStore } from '../support/store.ts'
 
-forEachStore('the link that makes an owner', () => {
+forEachStore('the set-up link', () => {
   let folder: TemporaryFolder
   let store: Store
   beforeEach(async () => {
@@ -26,7 +26,7 @@ forEachStore('the link that makes an owner', () => {
   }
   const start = async (now: number) => (await at(now)).createIfNeeded()
 
-  it('is made by one of the replicas that start at once, and works', async () => {
+  it('is created by one of several replicas that start together, and works', async () => {
     const links = await Promise.all([0, 30_000, 0].map((late) => start(begin + late)))
     const [made, ...others] = links.toSorted((a) => (a === 'made_elsewhere' ? 1 : -1))
     expect(others).to.deep.equal(['made_elsewhere', 'made_elsewhere'])
@@ -34,15 +34,15 @@ forEachStore('the link that makes an owner', () => {
     await assertSetUpLink(store.db, token, begin + 30_000)
   })
 
-  it('is made anew by a start a minute later, and ends the one before', async () => {
+  it('is replaced by a start a minute later, which ends the old link', async () => {
     const first = (await start(begin)) as { token: string }
     const second = (await start(begin + 60_000)) as { token: string }
     await assertSetUpLink(store.db, second.token, begin + 60_000)
     const ended = await assertSetUpLink(store.db, first.token, begin + 60_000).catch(String)
-    expect(ended).to.contain('a newer one has taken its place')
+    expect(ended).to.contain('was replaced by a newer one')
   })
 
-  it('is made anew by the command at once', async () => {
+  it('is replaced by the command at once', async () => {
     await start(begin)
     const token = await (await at(begin)).create()
     await assertSetUpLink(store.db, token, begin)

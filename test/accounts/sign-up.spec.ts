@@ -5,11 +5,11 @@ import { forEachStore } from '../support/each-store.ts'
 
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'correct horse battery' }
 
-forEachStore('signing up', () => {
+forEachStore('sign-up', () => {
   let gateway: TestGateway | undefined
   afterEach(() => gateway?.stop())
 
-  it('makes a person with an account of their own, where they are the owner', async () => {
+  it('creates a person and an account that they own', async () => {
     gateway = await startGateway()
     const response = await gateway.post('/api/people', ada, { key: null })
     expect(response.status).to.equal(201)
@@ -21,14 +21,14 @@ forEachStore('signing up', () => {
     const headers = { cookie: response.headers.get('set-cookie')!.split(';')[0]! }
     const accounts = await gateway.fetch('/api/accounts', { key: null, headers })
     const { data } = (await accounts.json()) as { data: object[] }
-    // They do not run the gateway.
+    // They are not operators.
     expect(data).to.have.length(1)
     expect(data[0]).to.include({ id: person.memberships[0]!.account_id, is_operator: false })
     const audit = await gateway.fetch('/api/audit?action=person.sign_up', { key: null, headers })
     expect(((await audit.json()) as { data: object[] }).data).to.have.length(1)
   })
 
-  it('is refused for an e-mail that somebody has, in any letter case, also to ten at once', async () => {
+  it('is refused for a registered e-mail in any letter case, for concurrent requests too', async () => {
     gateway = await startGateway()
     const tries = Array.from({ length: 10 }, () => gateway!.post('/api/people', ada, { key: null }))
     const statuses = (await Promise.all(tries)).map(({ status }) => status)
@@ -36,7 +36,7 @@ forEachStore('signing up', () => {
     const [person, ...more] = await gateway.db.selectFrom('people').selectAll().execute()
     expect([person!.email, more]).to.deep.equal([ada.email, []])
     expect(await gateway.db.selectFrom('members').selectAll().execute()).to.have.length(1)
-    // Ten of one address are enough for a while: nobody finds out who is there by trying.
+    // The limit of ten per address prevents a search for registered e-mails.
     const error = { status: 429, code: 'rate_limit_exceeded' }
     await expectError(await gateway.post('/api/people', ada, { key: null }), error)
   })
@@ -50,7 +50,7 @@ forEachStore('signing up', () => {
     expect(await gateway.db.selectFrom('people').selectAll().execute()).to.deep.equal([])
   })
 
-  it('takes no password that is common, and no name of two lines', async () => {
+  it('refuses common passwords and names with line breaks', async () => {
     gateway = await startGateway()
     const error = { status: 400, code: 'invalid_value' }
     for (const change of [

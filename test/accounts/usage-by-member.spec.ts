@@ -29,7 +29,7 @@ forEachStore('usage by member', () => {
     const key = 'key' in by ? { key: by.key } : { key: null }
     const response = await gateway.fetch(`/api/${path}`, { ...sent, ...key })
     expect(response.status, await response.clone().text()).to.equal(201)
-    // The operations that are asked here answer so.
+    // The responses have these types by the contract.
     return (await response.json()) as Created
   }
   const make = (by: By, scopes: string[] = ['inference']) =>
@@ -40,7 +40,7 @@ forEachStore('usage by member', () => {
     return response
   }
 
-  it('is that of the keys they made: by themselves, with a key, and those that replaced them', async () => {
+  it('counts the keys that a member created, with or without a key, and their replacements', async () => {
     const own = await make(ada, ['admin'])
     const withKey = await make({ key: own.key })
     const rotated = await post(`keys/${withKey.id}/rotate`, { key: gateway.adminKey }, {})
@@ -54,7 +54,7 @@ forEachStore('usage by member', () => {
       ben.personId,
       null,
     ])
-    // The edges of the range lie inside of hours: what is there is read from rows and from roll-ups.
+    // The range begins and ends within hours, so that both rows and hourly sums are read.
     const { account_id } = own
     await gateway.addUsage(
       made.flatMap(({ id: key_id }, index) =>
@@ -69,16 +69,16 @@ forEachStore('usage by member', () => {
     )
     const path = 'usage?from=2026-11-01T00:10:00Z&to=2026-12-01&group_by=member'
     const rows = (await (await ask(path)).json()) as Schemas['UsageReport']
-    const told = new Map(rows.data.map((group) => [group.member, group]))
+    const groups = new Map(rows.data.map((group) => [group.member, group]))
     expect(
-      [...told].map(([member, { sums }]) => [member, sums.cost.nano_usd]),
+      [...groups].map(([member, { sums }]) => [member, sums.cost.nano_usd]),
     ).to.have.deep.members([
       [ada.personId, 111],
       [ben.personId, 1000],
       [null, 10_000],
     ])
-    expect(told.get(ada.personId)!.member_name).to.equal('Somebody')
-    expect(told.get(null)!.member_name).to.equal(null)
+    expect(groups.get(ada.personId)!.member_name).to.equal('Somebody')
+    expect(groups.get(null)!.member_name).to.equal(null)
 
     const filter = `${range}&member=${ada.personId}`
     const only = (await (await ask(`usage?${filter}`)).json()) as Schemas['UsageReport']
@@ -92,7 +92,7 @@ forEachStore('usage by member', () => {
     expect(csv).to.include(`\r\n${ben.personId},Somebody,2,`)
   })
 
-  it('tells nothing of their keys in another account', async () => {
+  it('does not include their keys in another account', async () => {
     const accountId = await gateway.createAccount()
     await gateway.people.join(ada.personId, accountId, 'owner')
     const { id: key_id } = await make(ada)
@@ -102,7 +102,7 @@ forEachStore('usage by member', () => {
     expect(here.total.calls).to.equal(0)
   })
 
-  it('refuses what is no person', async () => {
+  it('refuses an invalid member id', async () => {
     const path = `/api/usage?member=key_1`
     expect((await gateway.fetch(path, { key: gateway.adminKey })).status).to.equal(400)
   })

@@ -42,9 +42,9 @@ forEachStore('exports of usage', () => {
     expect(response.status, await response.clone().text()).to.equal(200)
     return response
   }
-  // What the tests read of it is what the contract says.
+  // The body has this type by the contract.
   const json = async <T>(path: string) => (await (await ask(path)).json()) as T
-  /** The answer as it arrives. */
+  /** The unread response. */
   const open = async (path: string): Promise<IncomingMessage> => {
     const headers = { authorization: `Bearer ${key}` }
     const asked = request(`${gateway.url}/api/${path}`, { headers, agent: false }).end()
@@ -52,7 +52,7 @@ forEachStore('exports of usage', () => {
     return response
   }
 
-  it('have each request once, in order, however many pages they are read by', async () => {
+  it('have each request once, in order, over any number of pages', async () => {
     const kept = rows(1001)
     await gateway.addUsage(kept.toReversed())
     await gateway.addUsage(rows(3, (i) => ({ id: `req_else_${i}`, account_id: 'acc_else' })))
@@ -73,7 +73,7 @@ forEachStore('exports of usage', () => {
     }
   })
 
-  it('tell of a request what the ledger has, in each form', async () => {
+  it('contain the ledger row of a request in each format', async () => {
     const attempt = { provider: 'p', upstreamModel: 'u', outcome: 'rate_limited', durationMs: 3 }
     const [row] = rows(1, () => ({
       attempts: JSON.stringify([attempt, { ...attempt, outcome: 'ok', status: 200 }]),
@@ -81,7 +81,7 @@ forEachStore('exports of usage', () => {
       cost_status: 'exact',
     }))
     await gateway.addUsage([row!])
-    const told = {
+    const record = {
       object: 'request',
       id: 'req_000000',
       at: '2026-11-01T00:00:00.000Z',
@@ -93,12 +93,12 @@ forEachStore('exports of usage', () => {
           upstream_model: 'u',
           outcome: 'rate_limited',
           status: null,
-          // Rows of older versions do not tell.
+          // Rows of older versions lack it.
           start_ms: null,
           duration_ms: 3,
           cost: null,
           explanation:
-            'The provider limits the rate of requests. The same provider was asked again.',
+            'The provider limits the rate of requests. The same provider was tried again.',
         },
         {
           provider: 'p',
@@ -116,7 +116,7 @@ forEachStore('exports of usage', () => {
     expect(lines).to.have.length(4)
     const [head, line, end] = lines.slice(0, 3).map((one) => JSON.parse(one) as object)
     expect(head).to.include({ object: 'request_export', to: '2026-12-01T00:00:00.000Z' })
-    expect(line).to.deep.include(told)
+    expect(line).to.deep.include(record)
     const listed = (await json<{ data: object[] }>(`requests?${range}`)).data
     expect(line).to.deep.equal(listed[0])
     expect(end).to.deep.equal({ object: 'export_end', rows: 1 })
@@ -129,10 +129,10 @@ forEachStore('exports of usage', () => {
     const cell = (name: string) => cells![names!.indexOf(name)]!
     expect(rest).to.deep.equal([])
     expect(cell('cost_usd')).to.equal('1.5')
-    expect(JSON.parse(cell('attempts'))).to.deep.equal(told.attempts)
+    expect(JSON.parse(cell('attempts'))).to.deep.equal(record.attempts)
   })
 
-  it('come in the form of Accept, unless format says another', async () => {
+  it('use the format of Accept, unless the parameter format is set', async () => {
     const accept = 'application/x-ndjson;q=1, text/csv;q=0.5'
     const type = async (query: string) =>
       (await ask(`usage/export?${query}`, { accept })).headers.get('content-type')
@@ -141,7 +141,7 @@ forEachStore('exports of usage', () => {
     expect((await ask('usage/export')).headers.get('content-type')).to.equal('application/json')
   })
 
-  it('have all groups of a report once, in the order of time, more than a page of them', async () => {
+  it('have all groups of a report once, in order of time, over several pages', async () => {
     const hourMs = 3_600_000
     await gateway.addUsage(
       rows(900, (n) => ({ at: begin + (n % 75) * hourMs, model: `m${n % 450}`, cost_nano_usd: 1 })),
@@ -163,7 +163,7 @@ forEachStore('exports of usage', () => {
     }
   })
 
-  it('are whole where there is nothing', async () => {
+  it('are complete without any calls', async () => {
     for (const path of ['usage/export', 'requests/export']) {
       const { data, rows: count } = (await (await ask(`${path}?format=json`)).json()) as Groups
       expect({ data, count }).to.deep.equal({ data: [], count: 0 })
@@ -173,7 +173,7 @@ forEachStore('exports of usage', () => {
     }
   })
 
-  it('are CSV that spreadsheets read as text, whatever a name holds', async () => {
+  it('are CSV that spreadsheets read as text, for any name', async () => {
     const bad = fc.oneof(
       fc.constantFrom(
         '=1+1',
@@ -205,7 +205,7 @@ forEachStore('exports of usage', () => {
     )
   })
 
-  it('refuse what reports refuse, before anything is sent', async () => {
+  it('refuse the same parameters as reports, before the response starts', async () => {
     for (const path of ['usage/export', 'requests/export']) {
       for (const [query, param] of [
         ['from=2026-11-02&to=2026-11-01', 'from'],
@@ -221,7 +221,7 @@ forEachStore('exports of usage', () => {
   describe('that are long', () => {
     const path = `requests/export?${range}&format=json&order=asc`
     beforeEach(async () => {
-      // Larger than what the system keeps of a connection that nobody reads.
+      // Larger than the socket buffers of a connection whose client does not read.
       const attempts = JSON.stringify([
         { provider: 'p'.repeat(20_000), upstreamModel: '', outcome: 'ok', durationMs: 0 },
       ])
@@ -235,7 +235,7 @@ forEachStore('exports of usage', () => {
       return Number(/^gateway_buffered_bytes (\d+)/m.exec(text)![1])
     }
 
-    it('wait for a slow reader, and hold little meanwhile', async () => {
+    it('wait for a slow client, with little memory', async () => {
       const response = await open(path)
       await until('it waits', async () => (await held()) > 0)
       // A page is 200 rows.
@@ -245,7 +245,7 @@ forEachStore('exports of usage', () => {
       await until('nothing is held', async () => (await held()) === 0)
     })
 
-    it('end with a client who leaves', async () => {
+    it('end when the client disconnects', async () => {
       const response = await open(path)
       await until('it waits', async () => (await held()) > 0)
       response.destroy()
@@ -261,7 +261,7 @@ forEachStore('exports of usage', () => {
       expect(failure).to.be.an('error')
     })
 
-    it('are cut off where they fail in the middle', async () => {
+    it('close the connection if they fail in the middle', async () => {
       await gateway.addUsage(rows(1, () => ({ id: 'req_z', at: begin + 5000, attempts: '{' })))
       const failure = await textOf(await open(path)).catch((error: unknown) => error)
       expect(failure).to.be.an('error')
@@ -269,7 +269,7 @@ forEachStore('exports of usage', () => {
   })
 })
 
-/** RFC 4180, as strictly as it is written. */
+/** A strict parser of RFC 4180. */
 function parsedCsv(text: string): string[][] {
   const cell = /(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n)/y
   const lines: string[][] = [[]]

@@ -98,7 +98,7 @@ forEachStore('a report of usage', () => {
     await expectError(response, { status: 400, code: 'invalid_value', param })
   }
 
-  it('adds up exactly what is in the range, whatever it is grouped by and however it is cut', async () => {
+  it('adds up exactly the calls in the range, for any grouping and page size', async () => {
     const rows = fc.sample(anyRow, { numRuns: 400, seed: 11 })
     await add(rows)
     const moment = fc.oneof(
@@ -153,7 +153,7 @@ forEachStore('a report of usage', () => {
     await fc.assert(property, { numRuns: 60 })
   })
 
-  it('names keys, and tells of the last 30 days unless it is asked for others', async () => {
+  it('names keys, and covers the last 30 days by default', async () => {
     const { id } = (await (await gateway.fetch('/api/key', { key })).json()) as { id: string }
     const now = Date.parse('2026-11-22T12:30:00Z')
     await add([
@@ -169,9 +169,9 @@ forEachStore('a report of usage', () => {
     expect(report.total.cost).to.deep.equal({ usd: '0.000000005', nano_usd: 5 })
   })
 
-  it('is exact to the nano-dollar, also where a number of JSON would not be', async () => {
+  it('is exact to the nano-dollar, even above Number.MAX_SAFE_INTEGER', async () => {
     const million = 10 ** 15
-    // Roll-ups and single rows, each of which is more than a number holds exactly.
+    // Hourly sums and single rows, each above Number.MAX_SAFE_INTEGER.
     const dear = Array.from({ length: 20 }, (_, index) => ({ id: `req_dear_${index}` }))
     await add([
       ...dear.map((row, index) => ({
@@ -200,8 +200,8 @@ forEachStore('a report of usage', () => {
     for (const to of ['2026-11-01T01:00:00Z', '2026-11-01T00:30:00Z']) {
       for (const order of ['desc', 'asc']) {
         const { data, total } = await askAll({ ...query, to, order })
-        const told = data.map(({ model, sums }) => [model, sums.cost])
-        expect(told).to.deep.equal(order === 'desc' ? costs : costs.toReversed())
+        const shown = data.map(({ model, sums }) => [model, sums.cost])
+        expect(shown).to.deep.equal(order === 'desc' ? costs : costs.toReversed())
         expect(total.cost).to.deep.equal({ usd: '68021597.764222977', nano_usd: null })
       }
     }
@@ -210,14 +210,14 @@ forEachStore('a report of usage', () => {
     expect(csv).to.match(/^dear,.*,20000000\.000000001,,0,0\r$/m)
   })
 
-  it('never tells of another account', async () => {
+  it('never includes another account', async () => {
     await add([{ account_id: 'acc_else', cost_nano_usd: 9 }])
     const report = await ask({ from: '2026-10-01', to: '2026-12-01', group_by: 'model' })
     expect(report.data).to.deep.equal([])
     expect(report.total).to.deep.equal(sumsOf([]))
   })
 
-  it('refuses what is no range, no group and no page, and names it', async () => {
+  it('refuses an invalid range, group or page, and names the parameter', async () => {
     const wrong: [query: string, param: string][] = [
       ['from=2026-11-02&to=2026-11-01', 'from'],
       ['from=2026-11-01&to=2026-11-01', 'from'],
@@ -245,7 +245,7 @@ forEachStore('a report of usage', () => {
     for (const [query, param] of wrong) await refused(query, param)
   })
 
-  it('takes a cursor that was made up for what it is: a place in the own list', async () => {
+  it("accepts a forged cursor only as a position in the caller's own list", async () => {
     await add([{ cost_nano_usd: 3 }])
     for (const place of [[1e300], [-1e300], [0.5], [october]]) {
       const cursor = Buffer.from(JSON.stringify(place)).toString('base64url')
@@ -258,7 +258,7 @@ forEachStore('a report of usage', () => {
     }
   })
 
-  it('reads a time with a zone, also where its plus sign came as a blank', async () => {
+  it('reads a time with a zone, even if its plus sign was decoded to a space', async () => {
     const path = '/api/usage?from=2026-11-01T00:00:00+02:00&to=2026-11-02T00:00:00Z'
     const report = (await (await gateway.fetch(path, { key })).json()) as Report
     expect(report.from).to.equal('2026-10-31T22:00:00.000Z')

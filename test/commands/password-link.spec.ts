@@ -45,7 +45,7 @@ describe('the command people password-link', () => {
   it('says what is wrong with its words', async () => {
     const nobody = await run(['nobody@example.com'])
     expect(nobody.code).to.equal(2)
-    expect(nobody.stderr).to.contain('Nobody has this e-mail.')
+    expect(nobody.stderr).to.contain('No person has this e-mail.')
     expect((await run([])).stderr).to.contain('Say the e-mail')
   })
 })

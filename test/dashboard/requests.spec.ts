@@ -154,8 +154,8 @@ describe('the requests page', () => {
 
   it('explains why the next provider was called', async () => {
     const page = await dashboard.open(`/requests/${idAt(now - 2 * hourMs)}`)
-    await page.getByText('The provider failed, or was overloaded. xai was asked next.').waitFor()
-    await page.getByText('Nothing else was tried.').waitFor()
+    await page.getByText('The provider failed, or was overloaded. xai was tried next.').waitFor()
+    await page.getByText('No further attempt was made.').waitFor()
     await page.getByRole('heading', { name: 'Failed with' }).waitFor()
     await expectGoodLooks(page)
   })

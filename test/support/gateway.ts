@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
-import type { LetIn } from '../../src/accounts/entrance.ts'
+import type { SignInResult } from '../../src/accounts/entrance.ts'
 import { assemble } from '../../src/assemble.ts'
 import { digestOf } from '../../src/accounts/api-key.ts'
 import type { Bounds } from '../../src/settings/bounds.ts'
@@ -67,7 +67,12 @@ export type TestGateway = {
   /** People who sign in. */
   people: TestPeople
   /** Creates an owner with a one-time link, as POST /api/setup does. */
-  setUp(person: { token: string; email: string; name: string; password: string }): Promise<LetIn>
+  setUp(person: {
+    token: string
+    email: string
+    name: string
+    password: string
+  }): Promise<SignInResult>
   /** Rows of the ledger, oldest first. */
   usage(): Promise<UsageTable[]>
   /** Adds rows to the ledger, as if calls had been made. */

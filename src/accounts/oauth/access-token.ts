@@ -19,7 +19,7 @@ export type TokenPurpose = {
 
 /** The content of an access token. */
 export type AccessToken = {
-  /** The key that it stands for. */
+  /** The key that the token acts for. */
   keyId: string
   /** Unix time in milliseconds. */
   expiresAt: number
@@ -39,7 +39,7 @@ export async function readAccessToken(
   token: string,
   { audience, scope: needed, now }: TokenReading,
 ): Promise<AccessToken> {
-  if (!shape.test(token)) throw invalidToken('The access token is not whole.')
+  if (!shape.test(token)) throw invalidToken('The access token is mistyped or incomplete.')
   const digests = accessKinds.map((kind) => artifactDigest(kind, token))
   const row = await db
     .selectFrom('oauth_artifacts')
@@ -65,11 +65,11 @@ export function expiredToken(): GatewayError {
 
 /** The error for the token of an ended connection. */
 export function connectionOver(): GatewayError {
-  return invalidToken('The connection that the access token is for has ended.')
+  return invalidToken('The connection of this access token has ended.')
 }
 
 function otherAudience(audience: string): GatewayError {
-  return invalidToken(`The access token is for another server than ${audience}.`)
+  return invalidToken(`The access token was not issued for ${audience}.`)
 }
 
 const remedy = `Get a new one from POST /oauth/token with the refresh token or the client secret, or connect the client again. ${keyRemedy}`

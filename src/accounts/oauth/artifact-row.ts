@@ -33,14 +33,14 @@ export function isOfConnection(kind: ArtifactKind): boolean {
 /** Kinds that callers present to `/mcp` and `/v1`. */
 export const accessKinds = ['AccessToken', 'ClientCredentials'] as const
 
-/** The key of an artifact: its id is not stored. */
+/** The primary key of an artifact, a digest: the id itself is not stored. */
 export function artifactDigest(kind: ArtifactKind, id: string): string {
   return digestOf(`${kind}:${id}`)
 }
 
 type Kept = { payload: ArtifactPayload; now: number; expiresAt: number }
 
-/** The row of an artifact, without its id and that of a session. */
+/** The row of an artifact, without its own id and without a session id. */
 export function artifactRow(
   kind: ArtifactKind,
   id: string,

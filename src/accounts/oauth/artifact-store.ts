@@ -18,34 +18,34 @@ import {
 import { endConnection } from './connection-changes.ts'
 import {
   createRegisteredClients,
-  createStoredRoom,
+  createRowLimit,
   keyOfClient,
   noteClientUse,
 } from './registered-clients.ts'
 
 /**
- * The functions of oidc-provider's adapter. Ids are stored as digests alone; a `Client` comes back
+ * The functions of oidc-provider's adapter. Ids are stored only as digests. `find` returns a `Client`
  * with the digest (`digestOf`) of its secret as `client_secret`.
  */
 export type ArtifactStore = {
-  /** Keeps one, in the place of what has the id. Throws a StoreRefusal where it is one too many. */
+  /** Inserts or replaces an artifact by its id. Throws a StoreRefusal above the maximum. */
   upsert(
     kind: ArtifactKind,
     id: string,
     payload: ArtifactPayload,
     expiresInSeconds?: number,
   ): Promise<void>
-  /** One that has not expired; `consumed` is in it when it was used, and its grace is over. */
+  /** Finds an unexpired artifact; it is `consumed` once it was used and its grace period has passed. */
   find(kind: ArtifactKind, id: string): Promise<ArtifactPayload | undefined>
   findByUid(kind: 'Session', uid: string): Promise<ArtifactPayload | undefined>
-  /** Uses a code or refresh token. Throws a StoreRefusal `already_used` for all but the first. */
+  /** Uses a code or refresh token once; a refresh token again within its grace period. Throws a StoreRefusal `already_used`. */
   consume(kind: ArtifactKind, id: string): Promise<void>
-  /** Notes that the tokens of a code were given: from now on `find` returns the code as consumed. */
+  /** Records that the tokens of a code were issued: from now on `find` returns the code as consumed. */
   finishExchange(code: string): Promise<void>
   destroy(kind: ArtifactKind, id: string): Promise<void>
-  /** Whether a connection of the client, with this redirect host, exists that was not revoked. */
+  /** Whether the client has an unrevoked connection with this redirect host. */
   isConnected(clientId: string, redirectHost: string): Promise<boolean>
-  /** Ends the connection, with all its tokens; they are over everywhere within two seconds. */
+  /** Ends a connection and its tokens; every process refuses them within two seconds. */
   revokeByGrantId(grantId: string): Promise<void>
 }
 
@@ -56,11 +56,11 @@ export type ArtifactLimits = {
   oauthRefreshGraceSeconds?: number
 }
 
-/** Strangers can begin sign-ins; at about a kilobyte a row, this bounds the table at some 100 MB. */
+/** Any client can begin sign-ins; at about a kilobyte per row, this bounds the table at about 100 MB. */
 const signInsMax = 100_000
 /** Includes replaced tokens: one a minute for a week. */
 const tokensPerConnectionMax = 10_000
-/** The processes of one client may refresh at once, and one that lost its answer tries again. */
+/** Covers concurrent refreshes by processes of one client, and a retry after a lost response. */
 const refreshGraceSeconds = 120
 
 type Options = {
@@ -73,11 +73,12 @@ type Options = {
 }
 
 /**
- * The longest time for an exchange of a code that never finishes. Until then, or `finishExchange`, `find`
- * does not return the code as consumed: a second exchange at once is refused by `consume` and ends nothing.
+ * The time after which an unfinished exchange of a code counts as finished. Until then, or until
+ * `finishExchange`, `find` does not return the code as consumed: `consume` refuses a concurrent second
+ * exchange without revoking the connection.
  */
 const exchangeMs = 10_000
-/** The `consumed_at` of a code that was exchanged; in the past whatever the clock of a process says. */
+/** The `consumed_at` of an exchanged code; in the past by the clock of any process. */
 const longAgo = 0
 
 /** The store of oidc-provider's artifacts: of concurrent uses of one artifact the first succeeds. */
@@ -85,7 +86,7 @@ export function createArtifactStore(options: Options): ArtifactStore {
   const { store, audit, announce, clock, limits } = options
   const { db } = store
   const clients = createRegisteredClients({ db, clock, limits })
-  const signIns = createStoredRoom({
+  const signIns = createRowLimit({
     max: limits.oauthSignInsMax ?? signInsMax,
     clock,
     count: () => countSignIns(db),
@@ -94,7 +95,7 @@ export function createArtifactStore(options: Options): ArtifactStore {
     kind === 'RefreshToken'
       ? (limits.oauthRefreshGraceSeconds ?? refreshGraceSeconds) * 1000
       : undefined
-  const tell = (row: OauthArtifactsTable, id?: string) => {
+  const toPayload = (row: OauthArtifactsTable, id?: string) => {
     const graceMs = row.kind === 'AuthorizationCode' ? exchangeMs : (graceMsOf(row.kind) ?? 0)
     const isUsed = (at: number) => at <= clock() - graceMs
     return artifactPayload(row, { ...(id === undefined ? {} : { id }), isUsed })
@@ -113,11 +114,11 @@ export function createArtifactStore(options: Options): ArtifactStore {
       const row = await findRow(db, clock(), { digest: artifactDigest(kind, id) })
       if (row === undefined) return undefined
       if (kind === 'Grant' && (await hasEnded(db, id, clock()))) return undefined
-      return tell(row, id)
+      return toPayload(row, id)
     },
     findByUid: async (kind, uid) => {
       const row = await findRow(db, clock(), { kind, uid })
-      return row && tell(row)
+      return row && toPayload(row)
     },
     consume: async (kind, id) => {
       const digest = artifactDigest(kind, id)
@@ -132,7 +133,7 @@ export function createArtifactStore(options: Options): ArtifactStore {
     },
     isConnected: (clientId, redirectHost) => isConnected(db, clientId, redirectHost),
     revokeByGrantId: async (keyId) => {
-      // The client did it, for which its connection stands.
+      // The actor in the audit log is the client's own connection.
       await endConnection({ db, audit, clock }, keyId, { id: keyId, address: null })
       announce({ kind: 'keys_changed', keyIds: [keyId] })
     },
@@ -177,7 +178,7 @@ async function keepForConnection(
   if (isAccess(row.kind) && row.client_id !== null) await noteClientUse(db, row.client_id, now)
 }
 
-/** Kinds of which a second row with the same id changes nothing in the first. */
+/** Kinds whose rows are never replaced by a second insert with the same id. */
 const keptOnce: ReadonlySet<string> = new Set(['RefreshToken', 'ReplayDetection'])
 
 /** Inserts a row, or updates the one with its id; returns whether it did. */
@@ -195,7 +196,7 @@ async function keep(db: Kysely<Tables>, row: OauthArtifactsTable): Promise<boole
   return numInsertedOrUpdatedRows !== 0n
 }
 
-/** Whether what has the digest is used now, or was within its grace. */
+/** Marks an artifact as used; returns false if it was already used, unless the grace period still runs. */
 async function use(
   db: Kysely<Tables>,
   digest: string,
@@ -266,7 +267,7 @@ async function countSignIns(db: Kysely<Tables>): Promise<number> {
 }
 
 function alreadyUsed(): StoreRefusal {
-  return new StoreRefusal('already_used', 'It has been used already. Ask for another one.')
+  return new StoreRefusal('already_used', 'It has already been used. Request a new one.')
 }
 
 function connectionEnded(): StoreRefusal {
@@ -275,7 +276,7 @@ function connectionEnded(): StoreRefusal {
 }
 
 function tooManySignIns(): StoreRefusal {
-  const text = 'Too many people sign in at the moment. Try again in a few minutes.'
+  const text = 'Too many sign-ins are in progress. Try again in a few minutes.'
   return new StoreRefusal('too_many_artifacts', text)
 }
 

@@ -8,7 +8,7 @@ import { timeText } from '../key-form.ts'
 
 type Options = { db: Kysely<Tables>; audit: Pick<Audit, 'write'>; clock: () => number }
 
-/** Ends a connection, with all that its client has of it; one that has ended stays as it is. */
+/** Ends a connection and its tokens; does nothing for an ended connection. */
 export function endConnection({ db, audit, clock }: Options, id: string, by: Actor): Promise<void> {
   return db.transaction().execute(async (transaction) => {
     const row = await transaction
@@ -22,10 +22,10 @@ export function endConnection({ db, audit, clock }: Options, id: string, by: Act
   })
 }
 
-/** Who ends connections, and when. */
+/** The actor and the time of an ending. */
 export type Ending = { by: Actor; audit: Pick<Audit, 'write'>; now: number }
 
-/** Ends connections in the transaction of what ends them, and writes each down. */
+/** Ends connections in a transaction, and records each in the audit log. */
 async function endConnections(
   transaction: Transaction<Tables>,
   rows: readonly Pick<ApiKeysTable, 'id' | 'account_id'>[],
@@ -44,7 +44,7 @@ async function endConnections(
   }
 }
 
-/** Removes what clients have of connections or of keys of their own. */
+/** Removes the tokens, codes and grants of connections or client keys. */
 async function removeTokens(
   transaction: Transaction<Tables>,
   keyIds: readonly string[],
@@ -55,13 +55,13 @@ async function removeTokens(
     .execute()
 }
 
-/** The columns that a connection takes from the key that it was made with. */
+/** The columns that a connection copies from the key that it was created with. */
 export function sharedWith(key: ApiKeysTable): Partial<ApiKeysTable> {
   // Written by `createKeys`.
   const scopes = JSON.parse(key.scopes) as Scope[]
   return {
     mode: key.mode,
-    // No connection administrates.
+    // A connection has no administrative scopes.
     scopes: JSON.stringify(scopes.filter((scope) => scope === 'inference')),
     allowed_models: key.allowed_models,
     allowed_addresses: key.allowed_addresses,
@@ -76,7 +76,7 @@ export function sharedWith(key: ApiKeysTable): Partial<ApiKeysTable> {
   }
 }
 
-/** Has the connections of a key follow it, in the transaction that has changed it. */
+/** Copies a key's changed settings to its connections, in the transaction that changed the key. */
 export async function followKey(
   transaction: Transaction<Tables>,
   key: ApiKeysTable,
@@ -89,7 +89,7 @@ export async function followKey(
     .execute()
 }
 
-/** Ends what clients have of a key, in the transaction that has ended it, and the connections made with it. */
+/** Removes a key's tokens and ends its connections, in the transaction that revoked the key. */
 export async function endWithKey(
   transaction: Transaction<Tables>,
   key: ApiKeysTable,
@@ -105,7 +105,7 @@ export async function endWithKey(
   if (bound.length > 0) await endConnections(transaction, bound, ending)
 }
 
-/** Ends the connections of a person in an account, except those that follow a key. */
+/** Ends the connections of a person in an account, except connections that are bound to a key. */
 export async function endConnectionsOf(
   transaction: Transaction<Tables>,
   { personId, accountId }: { personId: string; accountId: string },

@@ -15,28 +15,28 @@ import { accessTokenPrefix } from './access-token.ts'
 import { sharedWith } from './connection-changes.ts'
 import { noteClientUse, plainName } from './registered-clients.ts'
 
-/** The giver of consent: a person who is signed in, or the holder of an API key. */
+/** A signed-in person, or the holder of an API key, who consents to a connection. */
 type Consenter = { personId: string } | { keyId: string }
 
-/** A given consent. */
+/** A consent to connect a client. */
 export type Consent = {
   by: Consenter
-  /** The network address that it was said from. */
+  /** The network address of the consent. */
   address: string | null
   accountId: string
-  /** The client as the page has shown it; `name` may be anything the client says. */
+  /** The client as shown on the consent page; `name` is unverified text from the client. */
   client: { id: string; name: string; redirectHost?: string }
-  /** Budget for a month, in dollars; undefined for none. */
+  /** Budget per month in US dollars; undefined for no budget. */
   monthlyBudgetUsd?: string | undefined
 }
 
 /** The connections of clients to accounts: rows of `api_keys` of kind `connection`. */
 export type Connections = {
   /**
-   * The id of the key that the client's tokens will be for, which is the id of oidc-provider's Grant:
-   * the one that there is for the same client, person or key, and account, else a new one. Throws
-   * `not_found` for an account that is not theirs, `expired_api_key` and `invalid_api_key` for a key
-   * that has ended, `insufficient_scope` for one that may not infer, and a StoreRefusal.
+   * Returns the id of the connection's key, which is also the id of oidc-provider's Grant. Reuses the
+   * connection of the same client, account and consenter if it exists. Throws `not_found` for an account
+   * that the consenter does not belong to, `expired_api_key` and `invalid_api_key` for an ended key,
+   * `insufficient_scope` for a key without the scope `inference`, and a StoreRefusal.
    */
   connect(consent: Consent): Promise<string>
 }
@@ -60,7 +60,7 @@ export function createConnections(options: Options): Connections {
     connect: async (consent) => {
       const id = await store.db.transaction().execute(async (transaction) => {
         const now = clock()
-        const given = await givenBy(transaction, consent, now)
+        const copied = await copiedFrom(transaction, consent, now)
         await noteClientUse(transaction, consent.client.id, now)
         const name = plainName(consent.client.name, consent.client.id)
         const found = await findSame(transaction, consent, now)
@@ -68,8 +68,8 @@ export function createConnections(options: Options): Connections {
           await update(transaction, found, { name, consent, audit })
           return found.id
         }
-        await assertRoom(transaction, consent.accountId, { now, limits })
-        const row = { ...rowOf(consent, name, now), ...budgetOf(consent), ...given }
+        await assertBelowMaximum(transaction, consent.accountId, { now, limits })
+        const row = { ...rowOf(consent, name, now), ...budgetOf(consent), ...copied }
         await transaction.insertInto('api_keys').values(row).execute()
         const { kind, client_id, client_name, bound_to } = row
         const actor = actorOf(consent)
@@ -78,7 +78,7 @@ export function createConnections(options: Options): Connections {
         await audit.write(transaction, actor, { ...act, after })
         return row.id
       })
-      // A connection that existed may have another budget now.
+      // The budget of a reused connection may have changed.
       announce({ kind: 'keys_changed', keyIds: [id] })
       return id
     },
@@ -97,7 +97,7 @@ function budgetOf({ by, monthlyBudgetUsd: usd }: Consent): Partial<AllowanceColu
 
 type Again = { name: string; consent: Consent; audit: Pick<Audit, 'write'> }
 
-/** Has a connection as it has been said yes to once more. */
+/** Updates a connection after a repeated consent. */
 async function update(
   transaction: Transaction<Tables>,
   row: ApiKeysTable,
@@ -112,8 +112,8 @@ async function update(
   await audit.write(transaction, actorOf(consent), { ...act, ...values })
 }
 
-/** The properties that a connection takes from its giver, read in the same transaction. */
-async function givenBy(
+/** The columns that a connection copies from its consenter, read in the same transaction. */
+async function copiedFrom(
   transaction: Transaction<Tables>,
   { by, accountId }: Consent,
   now: number,
@@ -158,12 +158,12 @@ async function findSame(
   return same.limit(1).executeTakeFirst()
 }
 
-type Room = { now: number; limits: Options['limits'] }
+type Maximum = { now: number; limits: Options['limits'] }
 
-async function assertRoom(
+async function assertBelowMaximum(
   transaction: Transaction<Tables>,
   accountId: string,
-  { now, limits }: Room,
+  { now, limits }: Maximum,
 ): Promise<void> {
   const { count } = await inState(transaction.selectFrom('api_keys'), 'active', now)
     .where('account_id', '=', accountId)
@@ -171,7 +171,8 @@ async function assertRoom(
     .select((one) => one.fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   if (count < (limits?.oauthConnectionsPerAccountMax ?? connectionsPerAccountMax)) return
-  const text = 'The account has as many connections as it may have. End one that is not used.'
+  const text =
+    'The account has the maximum number of connections. End a connection that is not used.'
   throw new StoreRefusal('too_many_connections', text)
 }
 
@@ -181,7 +182,7 @@ function rowOf({ accountId, client }: Consent, name: string, now: number): ApiKe
     account_id: accountId,
     name,
     mode: 'live',
-    // Nobody knows what it is the digest of.
+    // The digest of a random token that is discarded: no secret matches it.
     digest: digestOf(createToken()),
     hint: `${accessTokenPrefix}…`,
     allowed_models: null,
@@ -204,11 +205,11 @@ function rowOf({ accountId, client }: Consent, name: string, now: number): ApiKe
 }
 
 function notTheirs(): GatewayError {
-  const text = 'There is no such account of yours. Choose one that you are a member of.'
+  const text = 'You are not a member of this account. Choose one of your accounts.'
   return new GatewayError('not_found', text, { param: 'account_id' })
 }
 
 function mayNotInfer(): GatewayError {
-  const text = "The API key may not call models. Sign in with one that has the scope 'inference'."
+  const text = "The API key may not call models. Sign in with a key that has the scope 'inference'."
   return new GatewayError('insufficient_scope', text)
 }

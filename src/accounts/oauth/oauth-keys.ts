@@ -8,7 +8,7 @@ import type { Audit } from '../audit.ts'
 
 type SigningKey = webcrypto.JsonWebKey & { use: 'sig' }
 
-/** The gateway's keys: the one that signs first, then keys whose signatures are still accepted. */
+/** The gateway's keys: first the signing key, then older keys whose signatures are still accepted. */
 type OAuthKeys = { signing: readonly SigningKey[]; cookies: readonly string[] }
 
 type Options = {
@@ -19,28 +19,28 @@ type Options = {
 
 /** How long keys are cached. */
 const recheckMs = 60_000
-/** Every process has read a key, whatever its clock, before any process signs with it. */
+/** The age at which a key begins to sign: by then every process has read it. */
 const publishedMs = 5 * recheckMs
 /** Must exceed the lifetime of anything signed; the longest is the sign-in cookie (1 h). */
 const keptMs = 24 * 3_600_000
 
 /**
- * Returns the keys, which all processes of the store share and the first call creates; the same object
- * until they change. A rotation is known within a minute.
+ * Returns a function that reads the keys, and creates them on the first call. All processes of a store
+ * share them. The result is the same object until the keys change; a rotation applies within a minute.
  */
 export function createOAuthKeys({ store: { db }, clock }: Options): () => Promise<OAuthKeys> {
-  let known: { names: string; keys: OAuthKeys; readAt: number } | undefined
+  let cached: { names: string; keys: OAuthKeys; readAt: number } | undefined
   let reading: Promise<OAuthKeys> | undefined
   const read = async (): Promise<OAuthKeys> => {
     const now = clock()
     const rows = inOrder(await findOrMake(db, now), now)
     const names = rows.map(({ id }) => id).join()
-    const keys = known?.names === names ? known.keys : keysIn(rows)
-    known = { names, keys, readAt: now }
+    const keys = cached?.names === names ? cached.keys : keysIn(rows)
+    cached = { names, keys, readAt: now }
     return keys
   }
   return async () => {
-    if (known !== undefined && Math.abs(clock() - known.readAt) < recheckMs) return known.keys
+    if (cached !== undefined && Math.abs(clock() - cached.readAt) < recheckMs) return cached.keys
     reading ??= read().finally(() => (reading = undefined))
     return reading
   }
@@ -49,8 +49,8 @@ export function createOAuthKeys({ store: { db }, clock }: Options): () => Promis
 type Rotation = Options & { audit: Pick<Audit, 'write'>; by: Actor; accountId: string }
 
 /**
- * Makes new keys, which sign after five minutes, when every process knows them. The previous keys stay
- * valid for a day.
+ * Creates new keys, which begin to sign after five minutes, when every process has read them. The previous
+ * keys stay valid for a day.
  */
 export async function rotateOAuthKeys({
   store,
@@ -94,7 +94,7 @@ async function find(db: Kysely<Tables>): Promise<Row[]> {
     .execute()
 }
 
-/** Of concurrent calls one creates the keys. */
+/** Finds the keys or creates them; of concurrent calls one creates them. */
 async function findOrMake(db: Kysely<Tables>, now: number): Promise<Row[]> {
   const found = await find(db)
   if (found.length > 0) return found
@@ -107,7 +107,7 @@ async function findOrMake(db: Kysely<Tables>, now: number): Promise<Row[]> {
   return find(db)
 }
 
-/** Puts the newest key that is old enough to sign first. */
+/** Sorts the newest key that is at least `publishedMs` old to the front. */
 function inOrder(rows: readonly Row[], now: number): Row[] {
   const newestFirst = rows.toReversed()
   const published = newestFirst.find(({ created_at: at }) => at <= now - publishedMs)
@@ -119,7 +119,7 @@ type Stored = { signing: SigningKey; cookie: string }
 const cookieKeyBytes = 32
 
 async function newKeys(): Promise<Uint8Array> {
-  // RS256 is what every client of the protocol can verify.
+  // Every OpenID Connect client can verify RS256.
   const { privateKey } = await promisify(generateKeyPair)('rsa', { modulusLength: 2048 })
   const signing: SigningKey = { ...privateKey.export({ format: 'jwk' }), use: 'sig' }
   const stored: Stored = { signing, cookie: randomBytes(cookieKeyBytes).toString('base64url') }

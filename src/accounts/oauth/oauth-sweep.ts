@@ -13,7 +13,7 @@ type Options = {
   /** Unix time in milliseconds. */
   clock: () => number
   limits: SweepLimits
-  /** Told of each sweep, and of why one failed. */
+  /** Called after each sweep, and with the reason when one failed. */
   onSwept: (error?: unknown) => void
 }
 
@@ -24,26 +24,26 @@ type SweepLimits = {
   oauthIdleClientTtlSeconds?: number
 }
 
-/** Expired rows are no longer valid; they only take space. */
+/** Not urgent: expired rows are already refused and only use space. */
 const sweepMs = 60_000
-/** Rows a statement removes: small enough not to delay calls. */
+/** Rows that one statement removes: few enough not to delay calls. */
 const sweepRowsMax = 1000
-/** A person connects a client within the day on which it registers. */
+/** A person usually connects a client on the day it registers. */
 const unusedClientTtlSeconds = 86_400
 /** A quarter of a year. */
 const idleClientTtlSeconds = 90 * 86_400
 
-/** Of each kind in one turn; what is left waits for the next. */
+/** Batches of each kind in one sweep; further rows wait for the next sweep. */
 const batchesMax = 10
 const tokenKinds = ['AccessToken', 'AuthorizationCode', 'RefreshToken']
-/** A connection that was just said yes to has no token yet. */
+/** The age below which a connection without tokens is kept: its client may not have exchanged its code yet. */
 const beginsMs = 600_000
-/** As many as one announcement takes. */
+/** Key ids in one announcement. */
 const announcedMax = 100
 
 /**
- * Removes what has expired of codes, tokens and sign-ins, ends connections of which no token is left, and
- * forgets clients that have registered themselves and are not used: in batches, in one process at a time.
+ * Removes expired codes, tokens and sign-ins, ends connections without tokens, and removes unused clients
+ * that registered themselves. Works in batches, in one process at a time.
  */
 export function sweepOAuth(options: Options): Sweep {
   const { announce, clock, limits, onSwept } = options
@@ -51,7 +51,7 @@ export function sweepOAuth(options: Options): Sweep {
   const { db } = options.store
   const sweep = async () => {
     const now = clock()
-    // No other process has just done so.
+    // Another process may have swept within this interval.
     if (!(await takeTurn(db, now, intervalMs))) return false
     await inBatches(rowsMax, () => removeExpired(db, now, rowsMax))
     await inBatches(rowsMax, async () => {
@@ -70,7 +70,7 @@ async function inBatches(rowsMax: number, remove: () => Promise<number>): Promis
   for (let count = 0; count < batchesMax; count++) if ((await remove()) < rowsMax) return
 }
 
-/** Whether this process sweeps now; a clock that was set back does not stop the sweeps. */
+/** Whether this process sweeps now. A timestamp in the future, from a clock set back, does not stop sweeps. */
 async function takeTurn(db: Kysely<Tables>, now: number, intervalMs: number): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
     .insertInto('write_checks')
@@ -103,7 +103,7 @@ async function removeExpired(db: Kysely<Tables>, now: number, rowsMax: number): 
   return Number(numDeletedRows)
 }
 
-/** The ids of connections that have ended now, since their client cannot come back. */
+/** Ends connections whose client holds no valid token or code; returns their ids. */
 async function endWithoutTokens(
   db: Kysely<Tables>,
   now: number,

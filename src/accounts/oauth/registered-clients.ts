@@ -17,12 +17,12 @@ type Options = {
   limits: { oauthClientsMax?: number }
 }
 
-/** Strangers can register clients, at about a kilobyte each; unused ones are removed after a day. */
+/** Any client can register, at about a kilobyte each; unused ones are removed after a day. */
 const clientsMax = 100_000
 
 /** Clients that registered themselves, and clients of accounts. */
 export function createRegisteredClients({ db, clock, limits }: Options) {
-  const room = createStoredRoom({
+  const rowLimit = createRowLimit({
     max: limits.oauthClientsMax ?? clientsMax,
     clock,
     count: async () => {
@@ -35,9 +35,9 @@ export function createRegisteredClients({ db, clock, limits }: Options) {
     },
   })
   return {
-    /** Keeps one that registers itself. Throws a StoreRefusal. */
+    /** Stores a client that registers itself. Throws a StoreRefusal. */
     register: async (metadata: ClientMetadata): Promise<void> => {
-      await room.take(tooManyClients)
+      await rowLimit.take(tooManyClients)
       const row = clientRow(metadata, clock())
       await db.insertInto('oauth_clients').values(row).execute()
     },
@@ -53,11 +53,11 @@ export function createRegisteredClients({ db, clock, limits }: Options) {
         .executeTakeFirst()
       if (row === undefined) return undefined
       const isMade = row.account_id !== null
-      const digests = isMade ? await workingDigests(db, id, clock()) : row.secret_digest
+      const digests = isMade ? await validDigests(db, id, clock()) : row.secret_digest
       if (isMade && digests === '') return undefined
       // Written by `clientRow`.
-      const said = JSON.parse(row.metadata) as ClientMetadata
-      return digests === null ? said : { ...said, client_secret: digests }
+      const metadata = JSON.parse(row.metadata) as ClientMetadata
+      return digests === null ? metadata : { ...metadata, client_secret: digests }
     },
     remove: async (id: string): Promise<void> => {
       await db.deleteFrom('oauth_clients').where('id', '=', id).execute()
@@ -65,8 +65,8 @@ export function createRegisteredClients({ db, clock, limits }: Options) {
   }
 }
 
-/** The digests of the secrets with which a client of an account may sign in now, with spaces between. */
-async function workingDigests(db: Kysely<Tables>, clientId: string, now: number): Promise<string> {
+/** The digests of a client's valid secrets, separated by spaces. */
+async function validDigests(db: Kysely<Tables>, clientId: string, now: number): Promise<string> {
   const rows = await inState(db.selectFrom('api_keys').select('digest'), 'active', now)
     .where('client_id', '=', clientId)
     .where('kind', '=', 'client')
@@ -74,21 +74,21 @@ async function workingDigests(db: Kysely<Tables>, clientId: string, now: number)
   return rows.map(({ digest }) => digest).join(' ')
 }
 
-/** Whether a secret is one of those whose digests `find` gives; takes as long for each that is not. */
+/** Whether a secret has one of the digests that `find` returns; each comparison takes constant time. */
 export function matchesSecret(secret: string, digests: string): boolean {
   const given = digestOf(secret)
-  return digests.split(' ').some((known) => timingSafeEqualText(given, known))
+  return digests.split(' ').some((digest) => timingSafeEqualText(given, digest))
 }
 
-/** Whose a client is that an account has made. */
+/** The owner of a client that an account created. */
 type Owner = Pick<OauthClientsTable, 'account_id' | 'key_id' | 'created_by'>
-const nobody: Owner = { account_id: null, key_id: null, created_by: null }
+const noOwner: Owner = { account_id: null, key_id: null, created_by: null }
 
-/** The row of a client; of its secret it holds the digest. */
+/** The row of a client, with the digest of its secret. */
 export function clientRow(
   { client_secret: secret, ...metadata }: ClientMetadata,
   now: number,
-  owner: Owner = nobody,
+  owner: Owner = noOwner,
 ): OauthClientsTable {
   const { client_id: id, client_name: name } = metadata
   return {
@@ -102,7 +102,7 @@ export function clientRow(
   }
 }
 
-/** The key that a client's own tokens are for; null for one that no account has made. */
+/** The id of the key that a client's own tokens act for; null for a client that registered itself. */
 export async function keyOfClient(db: Kysely<Tables>, id: string): Promise<string | null> {
   const row = await db
     .selectFrom('oauth_clients')
@@ -112,7 +112,7 @@ export async function keyOfClient(db: Kysely<Tables>, id: string): Promise<strin
   return row?.key_id ?? null
 }
 
-/** Notes that a client is used; one that publishes its own document is not stored. */
+/** Records a use of a client. Clients that publish their metadata document have no row. */
 export async function noteClientUse(db: Kysely<Tables>, id: string, now: number): Promise<void> {
   await db
     .updateTable('oauth_clients')
@@ -128,10 +128,10 @@ function tooManyClients(): StoreRefusal {
   return new StoreRefusal('too_many_clients', text)
 }
 
-/** As the names of keys are. */
+/** The same as for names of keys. */
 const nameLengthMax = 100
 
-/** A client's name for itself on one line, at most 100 characters; `otherwise` where it has none. */
+/** A client's self-chosen name on one line, at most 100 characters; `otherwise` for an empty name. */
 export function plainName(name: string, otherwise: string): string {
   return plainLine(name, nameLengthMax) || plainLine(otherwise, nameLengthMax) || 'client'
 }
@@ -145,17 +145,17 @@ const accountClientMetadata = {
 }
 
 /**
- * Lets the client of a key sign in, with the secret whose digest the key has: what it gets tokens for
- * is this key from now on. Does nothing for other keys.
+ * Registers the client of a `client` key with the key's secret, or moves the client to a new key. Does
+ * nothing for other kinds of keys.
  */
-export async function letSignIn(
+export async function registerClientOf(
   transaction: Transaction<Tables>,
   row: ApiKeysTable,
 ): Promise<void> {
   if (row.kind !== 'client' || row.client_id === null) return
   const owner = { account_id: row.account_id, key_id: row.id, created_by: row.created_by }
-  const said = { ...accountClientMetadata, client_id: row.client_id, client_name: row.name }
-  const client = { ...clientRow(said, row.created_at, owner), secret_digest: row.digest }
+  const metadata = { ...accountClientMetadata, client_id: row.client_id, client_name: row.name }
+  const client = { ...clientRow(metadata, row.created_at, owner), secret_digest: row.digest }
   const { key_id, secret_digest } = client
   await transaction
     .insertInto('oauth_clients')
@@ -164,24 +164,24 @@ export async function letSignIn(
     .execute()
 }
 
-type RoomOptions = {
+type RowLimitOptions = {
   max: number
-  /** Counts what is stored. */
+  /** Counts the stored rows. */
   count: () => Promise<number>
   /** Unix time in milliseconds. */
   clock: () => number
 }
 
-type StoredRoom = {
-  /** Counts one more. Throws `refusal` where there are as many as there may be. */
+type RowLimit = {
+  /** Counts one more row. Throws `refusal` at the maximum. */
   take(refusal: () => Error): Promise<void>
 }
 
-/** How long a count is good for; meanwhile what other processes add is not known. */
+/** How long a count is cached; rows that other processes add in this time are not counted. */
 const countedForMs = 10_000
 
-/** How many rows there may be, near enough: to count them costs more than to add one. */
-export function createStoredRoom({ max, count, clock }: RoomOptions): StoredRoom {
+/** An approximate maximum of stored rows, since an exact count costs more than an insert. */
+export function createRowLimit({ max, count, clock }: RowLimitOptions): RowLimit {
   let counted: { rows: number; at: number } | undefined
   return {
     take: async (refusal) => {

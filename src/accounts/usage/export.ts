@@ -9,7 +9,7 @@ import { conditions, timeDimensions, type Calls } from './sums.ts'
 
 type Schemas = components['schemas']
 
-/** What an export begins with, and its rows, which are read as they are taken. */
+/** The head of an export, and its pages of rows, which are read on demand. */
 type Exported<Head, Row> = { head: Omit<Head, 'data' | 'rows'>; pages: AsyncIterable<Row[]> }
 
 export type RequestsAsked = Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'>
@@ -22,12 +22,12 @@ export type UsageExports = {
   requests(asked: RequestsAsked): Exported<Schemas['RequestExport'], Schemas['RequestRecord']>
 }
 
-/** Few enough that to read them from the thread holds up no call. */
+/** Few enough rows that passing them between threads delays no call. */
 const pageRows = 200
 
 /**
- * Exports of any length in bounded memory. Each page is a query of its own: a long one would keep the
- * store's log from being restarted.
+ * Exports of any length in bounded memory. Each page is a separate query: a long read would keep SQLite
+ * from checkpointing its write-ahead log.
  */
 export function createUsageExports({ reader, clock }: ReportOptions): UsageExports {
   const begin = (request: RequestsAsked) => {
@@ -54,7 +54,7 @@ export function createUsageExports({ reader, clock }: ReportOptions): UsageExpor
   }
 }
 
-/** The same pages, under way from the first to the last or until nobody wants more. */
+/** Passes the pages on, and holds the account's report slot until the last page or an early end. */
 async function* counted<Row>(
   reader: ReportOptions['reader'],
   { accountId }: Calls,
@@ -80,8 +80,8 @@ async function* pagesOf<Row>(
 }
 
 /**
- * The groups of one day or month after the other where they are sorted by time: each page is made of
- * sums of its own, so that pages of the whole range would cost as much as their number squared.
+ * Groups with a time dimension are read one day or month at a time: each page is summed again, so that
+ * paging through the whole range would cost time quadratic in the number of pages.
  */
 async function* pagesOfSlices(
   { db }: ReportOptions['reader'],
@@ -105,7 +105,7 @@ async function* pagesOfSlices(
   if (isEmpty) yield []
 }
 
-/** The part of a range in which the account has calls: there may be years without any. */
+/** The part of a range from the account's first call to its last, which skips years without calls. */
 async function usedPart(
   db: ReportOptions['reader']['db'],
   { accountId, mode, ...range }: Calls,
@@ -125,7 +125,7 @@ async function usedPart(
   }
 }
 
-/** A range in parts that no group lies across, in the order of its groups. */
+/** Splits a range at days or months, so that no group spans two parts; in the order of the groups. */
 function slicesOf({ from, to }: TimeRange, { groupBy, order }: ReportRequest): TimeRange[] {
   if (from >= to) return []
   const isByMonth = groupBy.includes('month')
@@ -156,7 +156,7 @@ async function requestsOf(
     .selectAll()
     .select(keyName.as('key_name'))
     .where(conditions(calls))
-    // One bound on each side: SQLite takes the first of several, and would read what was passed.
+    // One bound on each side: SQLite uses only the first of several, and would read earlier pages again.
     .where('at', '>=', newer ? (passed ?? from) : from)
     .where('at', '<', newer || passed === undefined ? to : passed + 1)
   if (passed !== undefined) {
@@ -168,5 +168,5 @@ async function requestsOf(
     .orderBy('id', order)
     .limit(pageRows + 1)
     .execute()
-  return pageOf(found, pageRows, { placeOf: ({ at, id }) => [at, id], tell: toRecord })
+  return pageOf(found, pageRows, { placeOf: ({ at, id }) => [at, id], toItem: toRecord })
 }

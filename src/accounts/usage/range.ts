@@ -1,6 +1,6 @@
 import { GatewayError } from '../../core/error.ts'
 
-/** From the first moment to the last, which is left out; Unix time in milliseconds. */
+/** A range of Unix times in milliseconds; `to` is exclusive. */
 export type TimeRange = { from: number; to: number }
 
 export const hourMs = 3_600_000
@@ -8,12 +8,12 @@ export const dayMs = 24 * hourMs
 
 const lengthMs = 30 * dayMs
 const [earliest, latest] = [Date.UTC(1970, 0), Date.UTC(2100, 0)]
-/** A date, or a time with its zone; what makes a plus sign a blank in a query is undone. */
+/** A date, or a time with its zone. A space before the offset is a plus sign that a query string decoded. */
 const form = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+ -]\d{2}:\d{2}))?$/
 
 /**
- * The range that is asked for: it ends with the current hour and has 30 days where nothing else is
- * said. Throws `invalid_value` for what is no time, or no range.
+ * The requested range; by default it ends with the current hour and lasts 30 days. Throws `invalid_value`
+ * for an invalid time, or if `from` is not before `to`.
  */
 export function timeRange(
   { from, to }: { from?: string | undefined; to?: string | undefined },
@@ -26,14 +26,14 @@ export function timeRange(
   throw new GatewayError('invalid_value', text, { param: 'from' })
 }
 
-/** A time that is asked for; throws `invalid_value` for what is none. */
+/** Parses a requested time. Throws `invalid_value`. */
 export function moment(param: 'from' | 'to', text: string): number {
   const [, date, time = ''] = form.exec(text) ?? []
   const isReal = date !== undefined && isDay(date)
   const at = isReal ? Date.parse(date + time.replace(' ', '+')) : Number.NaN
   if (at >= earliest && at <= latest) return at
   const reason = Number.isNaN(at)
-    ? 'is no time of ISO 8601. For example: 2026-11-01, or 2026-11-01T08:30:00Z.'
+    ? 'must be an ISO 8601 date or time. For example: 2026-11-01, or 2026-11-01T08:30:00Z.'
     : 'must be from 1970-01-01 to 2100-01-01.'
   throw new GatewayError('invalid_value', `'${param}' ${reason}`, { param })
 }

@@ -9,28 +9,28 @@ import { rangeText } from './report.ts'
 
 type Options = { reader: Reader; clock: () => number; monotonic: () => number }
 
-/** So many calls are looked at, of so many accounts: those that called last. */
+/** The most calls that are read, and the most accounts: the accounts that called last. */
 const callsMax = 5000
 const accountsMax = 100
-/** For so long nobody reads them again. */
+/** How long a result is cached. */
 const freshMs = 10_000
-/** Whose report it is, in the place of an account. */
-const everybody = 'everybody'
+/** Takes the place of an account id: the report covers all accounts. */
+const allAccounts = 'everybody'
 
 /**
- * The attempts of the last hour, out of the ledger, so that they are those of all processes; undefined
- * while no report can be made. However large the ledger is, the look goes by its primary key: to
- * the last call of each account, then over a bounded number of calls.
+ * The attempts of the last hour in the ledger, which all processes share; undefined while no report can be
+ * made. The cost is independent of the ledger's size: the primary key gives the last call of each account,
+ * then a bounded number of calls.
  */
 export function createRecentAttempts({
   reader,
   clock,
   monotonic,
 }: Options): () => Promise<RecentAttempts | undefined> {
-  let known: { until: number; recent: Promise<RecentAttempts | undefined> } | undefined
+  let cached: { until: number; recent: Promise<RecentAttempts | undefined> } | undefined
   const look = async (): Promise<RecentAttempts | undefined> => {
     try {
-      const end = reader.begin(everybody)
+      const end = reader.begin(allAccounts)
       return await read(reader.db, clock()).finally(end)
     } catch (error) {
       if (error instanceof GatewayError) return undefined
@@ -38,12 +38,12 @@ export function createRecentAttempts({
     }
   }
   return () => {
-    if (known === undefined || monotonic() >= known.until) {
+    if (cached === undefined || monotonic() >= cached.until) {
       const recent = look()
-      known = { until: monotonic() + freshMs, recent }
-      recent.catch(() => (known = undefined))
+      cached = { until: monotonic() + freshMs, recent }
+      recent.catch(() => (cached = undefined))
     }
-    return known.recent
+    return cached.recent
   }
 }
 
@@ -61,9 +61,9 @@ async function read(db: Kysely<Tables>, now: number): Promise<RecentAttempts> {
   }
 }
 
-/** The accounts that have called since then, the latest first. */
+/** The accounts with calls since a time, the latest caller first. */
 async function accountsSince(db: Kysely<Tables>, from: number): Promise<string[]> {
-  // The last call of an account is one step into the primary key; a join would be planned otherwise.
+  // The subquery finds each account's last call by one index look-up; a join would scan the calls.
   const { rows } = await sql<{ id: string }>`
     select id from (
       select id, (

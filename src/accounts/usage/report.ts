@@ -19,7 +19,7 @@ import {
 type Schemas = components['schemas']
 type Group = Schemas['UsageGroup']
 
-/** What a caller asks of a report; the texts are those of the contract's parameters. */
+/** A requested report; the texts are the contract's parameters, unparsed. */
 export type ReportRequest = Omit<PageRequest, 'limit'> & {
   accountId: string
   mode: Schemas['Mode']
@@ -37,7 +37,7 @@ export type UsageReports = {
 
 export type ReportOptions = { reader: Reader; clock: () => number }
 
-/** Reports of what was used, read beside whatever else the store does. */
+/** Usage reports, read through the reader's own connections. */
 export function createUsageReports({ reader, clock }: ReportOptions): UsageReports {
   return {
     report: async (request, limit) => {
@@ -47,8 +47,8 @@ export function createUsageReports({ reader, clock }: ReportOptions): UsageRepor
       const end = reader.begin(accountId)
       const [total, page] = await read(reader.db, { request, calls, limit }).finally(end)
       const { data, has_more, next_cursor } = page
-      const told = { account_id: accountId, mode, ...rangeText(range), group_by: [...groupBy] }
-      return { object: 'usage_report', ...told, total, data, has_more, next_cursor }
+      const head = { account_id: accountId, mode, ...rangeText(range), group_by: [...groupBy] }
+      return { object: 'usage_report', ...head, total, data, has_more, next_cursor }
     },
   }
 }
@@ -58,7 +58,7 @@ export function rangeText({ from, to }: { from: number; to: number }) {
   return { from: new Date(from).toISOString(), to: new Date(to).toISOString() }
 }
 
-/** The sums and the groups, in one transaction, so that they add up to each other. */
+/** Reads the total and the groups in one transaction, so that they agree. */
 function read(db: Kysely<Tables>, asked: GroupsAsked) {
   return db.transaction().execute(async (transaction) => {
     const { rows } = await sql<SumColumns>`
@@ -93,7 +93,7 @@ export async function groupsOf(
   const names = await namesOf(db, calls.accountId, rows)
   return pageOf(rows, limit, {
     placeOf: (row) => places.map(({ column }) => row[column]!),
-    tell: (row) => groupText(row, request.groupBy, names),
+    toItem: (row) => groupText(row, request.groupBy, names),
   })
 }
 
@@ -108,11 +108,11 @@ function beyond(
 type Place = {
   column: Exclude<keyof GroupColumns, symbol>
   kind: 'string' | 'number'
-  /** What is sorted by. */
+  /** The SQL expression of the sort order. */
   sorted: RawBuilder<unknown>
 }
 
-/** A cost is digits in a cursor, too. */
+/** The values of a cursor as SQL; a cost is decimal text in a cursor too. */
 function valuesOf(places: readonly Place[], values: readonly (string | number)[]) {
   return places.map(({ column }, index) => {
     const value = values[index]!
@@ -122,7 +122,7 @@ function valuesOf(places: readonly Place[], values: readonly (string | number)[]
   })
 }
 
-/** The columns that groups are sorted by: all that tell them apart, so that none is like another. */
+/** The columns that groups are sorted by; together they are unique for each group. */
 function placesOf({ groupBy, orderBy }: ReportRequest): Place[] {
   const sorted = groupBy.toSorted((a, b) => weight(a) - weight(b))
   const groups = sorted.map((name): Place => {
@@ -141,7 +141,7 @@ function weight(name: Dimension): number {
 
 const unitMs: Partial<Record<Dimension, number>> = { hour: hourMs, day: dayMs, month: 31 * dayMs }
 
-/** The calls that the rest of the groups is made of: what was listed by time is not read again. */
+/** The calls of the remaining groups: times that earlier pages listed are not read again. */
 function leftOf(calls: Calls, request: ReportRequest, first: string | number): Calls {
   const { column } = placesOf(request)[0]!
   const unit = unitMs[column.slice('by_'.length) as Dimension]
@@ -170,23 +170,24 @@ async function namesOf(
   return new Map(found.map(({ id, name }) => [id, name]))
 }
 
-/** Nobody answered, or nobody made the key. */
-const mayBeNobody: ReadonlySet<Dimension> = new Set(['provider', 'member'])
+/** Dimensions without a value for some calls: no provider answered, or the key has no creator. */
+const mayBeNull: ReadonlySet<Dimension> = new Set(['provider', 'member'])
 
 function groupText(
   row: GroupColumns,
   groupBy: readonly Dimension[],
   names: ReadonlyMap<string, string>,
 ): Group {
-  const told: Record<string, unknown> = { object: 'usage_group' }
+  const group: Record<string, unknown> = { object: 'usage_group' }
   for (const name of groupBy) {
     const value = row[`by_${name}`]!
-    if (typeof value === 'number') told[name] = new Date(value).toISOString()
-    else told[name] = mayBeNobody.has(name) && value === '' ? null : value
-    if (name === 'key' || name === 'member') told[`${name}_name`] = names.get(String(value)) ?? null
+    if (typeof value === 'number') group[name] = new Date(value).toISOString()
+    else group[name] = mayBeNull.has(name) && value === '' ? null : value
+    if (name === 'key' || name === 'member')
+      group[`${name}_name`] = names.get(String(value)) ?? null
   }
-  // The members are those that `groupBy` names, of the columns' own values.
-  return { ...told, sums: sumsText(row) } as Group
+  // `groupBy` lists members of `Group`, and the columns hold values of their types.
+  return { ...group, sums: sumsText(row) } as Group
 }
 
 function sumsText(row: SumColumns): Schemas['UsageSums'] {

@@ -8,7 +8,7 @@ import { madeBy } from './sums.ts'
 
 type Schemas = components['schemas']
 
-/** Which failed calls are asked for; the texts are those of the contract's parameters. */
+/** The requested failed calls; the texts are the contract's parameters, unparsed. */
 type ErrorsAsked = {
   accountId: string
   mode: Schemas['Mode']
@@ -20,13 +20,13 @@ type ErrorsAsked = {
 }
 
 export type RequestErrors = {
-  /** The causes for which calls of a range failed, the most frequent first. Throws a GatewayError. */
+  /** The causes of failed calls in a range, the most frequent first. Throws a GatewayError. */
   errors(asked: ErrorsAsked): Promise<Schemas['RequestErrors']>
 }
 
 const causesMax = 100
 
-/** What is known of the last attempt of a call, in SQL; null for a call without one. */
+/** SQL expressions for the last attempt of a call; null for a call without attempts. */
 export function lastAttempt(dialect: SqlDialect) {
   const member = (name: 'provider' | 'outcome') =>
     dialect === 'sqlite'
@@ -45,7 +45,7 @@ type CauseRow = {
   last_id: string
 }
 
-/** Why calls failed, counted row by row: the ledger has an index of the rows with an error. */
+/** Counts causes of failed calls row by row, through the ledger's index of rows with an error. */
 export function createRequestErrors({ reader, clock }: ReportOptions): RequestErrors {
   const { db } = reader
   return {
@@ -75,7 +75,7 @@ function causesOf(
   const { provider, outcome } = lastAttempt(dialect)
   const failed = (value: RawBuilder<unknown>) => sql`case when ${outcome} <> 'ok' then ${value} end`
   const isSqlite = dialect === 'sqlite'
-  // Of SQLite's columns that are neither grouped nor summed, the values are those of the row with max().
+  // With max(), SQLite takes bare columns from the row that has the maximum.
   const lastId = isSqlite ? sql`id` : sql`(array_agg(id order by at desc, id desc))[1]`
   const optional: [string | undefined, (value: string) => RawBuilder<boolean>][] = [
     [model, (value) => sql<boolean>`model = ${value}`],

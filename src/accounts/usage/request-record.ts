@@ -14,8 +14,8 @@ export type NamedRow = UsageTable & { key_name: string | null }
 
 /** A row of the ledger in the contract's form. */
 export function toRecord(row: NamedRow): RequestRecord {
-  // The ledger writes these columns, and nothing else does.
-  const told = row as typeof row &
+  // Only the ledger writes these columns.
+  const typed = row as typeof row &
     Pick<RequestRecord, 'mode' | 'face' | 'modality'> &
     Pick<RequestRecord, 'outcome' | 'cache'>
   return {
@@ -25,19 +25,19 @@ export function toRecord(row: NamedRow): RequestRecord {
     account_id: row.account_id,
     key_id: row.key_id,
     key_name: row.key_name,
-    mode: told.mode,
-    face: told.face,
-    modality: told.modality,
+    mode: typed.mode,
+    face: typed.face,
+    modality: typed.modality,
     model: row.model,
     asked_model: row.asked_model ?? row.model,
     provider: row.provider,
     upstream_model: row.upstream_model,
     served_model: row.served_model ?? (row.outcome === 'ok' ? row.upstream_model : null),
     service_tier: row.service_tier,
-    outcome: told.outcome,
+    outcome: typed.outcome,
     error_code: row.error_code,
     remedy: remedyFor(row.error_code),
-    cache: told.cache,
+    cache: typed.cache,
     usage: usageOf(row),
     cost: costOf(row),
     attempts: attemptsIn(row.attempts),
@@ -65,7 +65,7 @@ function costOf(row: UsageTable): Schemas['RequestCost'] {
   const { cost_nano_usd: nanoUsd, saved_nano_usd: saved, mode, pricing } = row
   return {
     amount: nanoUsd === null ? null : moneyOf(nanoUsd),
-    // The ledger writes nothing else.
+    // Only the ledger writes this column.
     status: row.cost_status as Schemas['CostStatus'],
     is_charged: mode === 'live',
     saved: saved === null ? null : moneyOf(saved),
@@ -90,12 +90,12 @@ function explained(row: UsageTable, pricing: Pricing): Explanation {
     ...linesForm(linesOf(usageIn(row), pricing), multiplier),
     ...(prices === null ? { exact_usd: null } : {}),
     off_peak: offPeak,
-    picture: picture === undefined ? null : toldPicture(picture),
+    picture: picture === undefined ? null : pictureForm(picture),
     upstream: upstream === undefined ? null : moneyOf(upstream),
   }
 }
 
-function toldPicture(picture: NonNullable<Pricing['picture']>): Schemas['PicturePaidFor'] {
+function pictureForm(picture: NonNullable<Pricing['picture']>): Schemas['PicturePaidFor'] {
   const { sizeClass, quality, size, pixels, referenceImages } = picture
   return {
     ...(sizeClass === undefined ? {} : { size_class: sizeClass }),
@@ -106,7 +106,7 @@ function toldPicture(picture: NonNullable<Pricing['picture']>): Schemas['Picture
   }
 }
 
-/** `startMs` is absent in what an older version wrote. */
+/** Rows of older versions lack `startMs`. */
 type KeptAttempt = Omit<Attempt, 'startMs'> & Partial<Pick<Attempt, 'startMs'>>
 
 function attemptsIn(text: string): Schemas['RequestAttempt'][] {
@@ -127,7 +127,7 @@ function attemptsIn(text: string): Schemas['RequestAttempt'][] {
   }))
 }
 
-/** What a failure means, and what the call did then; the calls of several pictures run side by side. */
+/** The meaning of a failure, and the next step of the call; calls for several images run concurrently. */
 function explanationOf(attempt: KeptAttempt, later: readonly KeptAttempt[]): string | null {
   const meaning = meaningOf(attempt.outcome)
   if (meaning === null) return null
@@ -135,7 +135,7 @@ function explanationOf(attempt: KeptAttempt, later: readonly KeptAttempt[]): str
   const next = later.find(
     ({ startMs }) => startMs === undefined || startMs + 1 >= start + durationMs,
   )
-  if (next === undefined) return `${meaning} Nothing else was tried.`
+  if (next === undefined) return `${meaning} No further attempt was made.`
   const isSame = next.provider === attempt.provider && next.upstreamModel === attempt.upstreamModel
-  return `${meaning} ${isSame ? 'The same provider was asked again.' : `${next.provider} was asked next.`}`
+  return `${meaning} ${isSame ? 'The same provider was tried again.' : `${next.provider} was tried next.`}`
 }

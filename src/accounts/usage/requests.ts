@@ -15,17 +15,17 @@ import { madeBy } from './sums.ts'
 type Schemas = components['schemas']
 type RequestRecord = Schemas['RequestRecord']
 
-/** What calls are asked for; the texts are those of the contract's parameters. */
+/** The requested calls; the texts are the contract's parameters, unparsed. */
 type RequestFilter = {
   accountId: string
   from?: string | undefined
   to?: string | undefined
-  /** The columns that have to have these values. */
+  /** Required values of columns. */
   columns: Partial<Record<FilterColumn, string | undefined>>
   costAboveUsd?: string | undefined
-  /** The person who made the key. */
+  /** The id of the person who created the key. */
   member?: string | undefined
-  /** The last attempt, which failed. */
+  /** The provider of the last attempt, which failed. */
   failedProvider?: string | undefined
   failure?: string | undefined
 }
@@ -48,12 +48,12 @@ export type Requests = {
 }
 
 /**
- * So many rows are looked at for one page, however few of them pass the filter; fewer at first, which
- * mostly fill it.
+ * The most rows that are searched for one page, even if few match the filter. The first, smaller search
+ * usually fills the page.
  */
 const rowsSearched = [500, 10_000] as const
 
-/** Single calls, as the ledger has them. */
+/** Single calls in the ledger. */
 export function createRequests({ reader }: { reader: Reader }): Requests {
   const { db } = reader
   return {
@@ -88,7 +88,7 @@ async function pageIn(
     limit: limit + 1,
   })
   if (rows.length <= limit && end !== undefined && more.length > 0) return pageIn(db, asked, more)
-  const found = pageOf(rows, limit, { placeOf: ({ at, id }) => [at, id], tell: toRecord })
+  const found = pageOf(rows, limit, { placeOf: ({ at, id }) => [at, id], toItem: toRecord })
   if (found.has_more || end === undefined) return found
   return { ...found, has_more: true, next_cursor: cursorOf([end.at, end.id]) }
 }
@@ -98,7 +98,7 @@ export const keyName = sql<
   string | null
 >`(select name from api_keys where api_keys.id = usage.key_id)`
 
-/** Where its id says, else among the few that are elsewhere. */
+/** Finds a row at the time that its id contains, otherwise among the few rows at other times. */
 async function findRow(
   db: Kysely<Tables>,
   accountId: string,
@@ -118,18 +118,18 @@ async function findRow(
 }
 
 type Position = { at: number; id: string }
-/** The calls that are gone over, in the order of the page. */
+/** The calls to search, in the order of the page. */
 type Span = {
   accountId: string
   order: 'asc' | 'desc'
   from: number | undefined
   to: number | undefined
-  behind: Position | undefined
-  /** The last call to be looked at. */
+  after: Position | undefined
+  /** The last call to search. */
   end?: Position | undefined
   rare: Rare | undefined
 }
-/** A filter that has an index of its own, of the calls that did not go well. */
+/** A filter with its own partial index, of calls that did not succeed. */
 type Rare = { column: 'error_code' | 'outcome'; value: string }
 
 function spanOf({ accountId, columns, ...range }: RequestFilter, page: PageRequest): Span {
@@ -139,7 +139,7 @@ function spanOf({ accountId, columns, ...range }: RequestFilter, page: PageReque
     order,
     from: range.from === undefined ? undefined : moment('from', range.from),
     to: range.to === undefined ? undefined : moment('to', range.to),
-    behind: cursor === undefined ? undefined : positionIn(cursor),
+    after: cursor === undefined ? undefined : positionIn(cursor),
     rare: rareIn(columns),
   }
 }
@@ -152,18 +152,18 @@ function rareIn({ error_code: errorCode, outcome }: RequestFilter['columns']): R
 }
 
 function positionIn(cursor: string): Position {
-  // Of these types, or `placeIn` throws.
+  // `placeIn` throws unless the values have these types.
   const [at, id] = placeIn(cursor, ['number', 'string']) as [number, string]
   return { at, id }
 }
 
-/** The rows that the index of a column has. */
+/** The condition of each partial index. */
 const rowsOf = {
   error_code: sql<boolean>`error_code is not null`,
   outcome: sql<boolean>`outcome <> 'ok'`,
 } as const
 
-function conditions({ accountId, order, behind, end, ...span }: Span) {
+function conditions({ accountId, order, after, end, ...span }: Span) {
   const { from, to, rare } = span
   const [beyond, within] = order === 'asc' ? ['>', '<='] : ['<', '>=']
   const place = (sign: string, { at, id }: Position) =>
@@ -174,7 +174,7 @@ function conditions({ accountId, order, behind, end, ...span }: Span) {
     ...(rare === undefined ? [] : [rowsOf[rare.column]]),
     ...(from === undefined ? [] : [sql<boolean>`at >= ${from}`]),
     ...(to === undefined ? [] : [sql<boolean>`at < ${to}`]),
-    ...(behind === undefined ? [] : [place(beyond, behind)]),
+    ...(after === undefined ? [] : [place(beyond, after)]),
     ...(end === undefined ? [] : [place(within, end)]),
   ]
 }
@@ -203,7 +203,7 @@ function filtersOf(
   ]
 }
 
-/** The last call that is looked at for one page; undefined when the list ends before. */
+/** The last call to search for one page; undefined if the list ends earlier. */
 async function endOfSearch(
   db: Kysely<Tables>,
   span: Span,
@@ -236,7 +236,7 @@ async function select<Row>(
   return rows
 }
 
-/** SQLite prefers the table, which has all columns, to an index of few rows. */
+/** Without `indexed by`, SQLite scans the table instead of the much smaller partial index. */
 function indexFor({ rare }: Span) {
   if (rare === undefined) return sql``
   return rare.column === 'error_code'

@@ -8,28 +8,28 @@ export type Dimension = components['schemas']['UsageDimension']
 type Filtered = Exclude<Dimension, 'hour' | 'day' | 'month'>
 export type UsageFilter = { readonly [Name in Filtered]?: string | undefined }
 
-/** The calls that are summed up. */
+/** The calls to sum up. */
 export type Calls = TimeRange & {
   accountId: string
   mode: components['schemas']['Mode']
   filter: UsageFilter
 }
 
-/** What each kind of group is told apart by. */
+/** The SQL expression for each dimension. */
 const expressions: Readonly<Record<Exclude<Dimension, 'month'>, RawBuilder<unknown>>> = {
   hour: sql`hour_at`,
   day: sql`hour_at - hour_at % ${sql.lit(dayMs)}`,
   model: sql.ref('model'),
   provider: sql.ref('provider'),
   key: sql.ref('key_id'),
-  // Said by the key, whenever the call was; whoever reads a report sees the key's account alone.
+  // The creator of the call's key. A report covers one account, so this shows no person of others.
   member: sql`coalesce((select created_by from api_keys where api_keys.id = key_id), '')`,
   face: sql.ref('face'),
   modality: sql.ref('modality'),
   outcome: sql.ref('outcome'),
 }
 
-/** The first moment of an hour's month. */
+/** The start of an hour's month. */
 const months: Readonly<Record<SqlDialect, RawBuilder<unknown>>> = {
   sqlite: sql`1000 * cast(strftime('%s', hour_at / 1000, 'unixepoch', 'start of month') as integer)`,
   postgres: sql`1000 * cast(
@@ -40,16 +40,16 @@ export const timeDimensions: ReadonlySet<Dimension> = new Set(['hour', 'day', 'm
 
 /** The columns that `usage` and `usage_hours` share. */
 const shared = [...usageColumns, 'duration_ms'] as const
-/** They may be larger than a number holds exactly. */
+/** Sums of these may exceed Number.MAX_SAFE_INTEGER. */
 const amounts = ['cost_nano_usd', 'saved_nano_usd'] as const
 const counts = ['calls', 'cached_calls', 'unpriced_calls', ...shared] as const
 const counted = [...counts, ...amounts] as const
 
 type Counts = (typeof counts)[number] | 'failed_calls'
-/** The sums of a group, by their columns; the amounts as digits. */
+/** The sums of a group by column; the amounts are decimal text. */
 export type SumColumns = Record<Counts, number> & { cost: string; saved: string }
 
-/** The columns of `sumsOf` as they are read. */
+/** The select list for the columns of `sumsOf`. */
 export function readColumns(groupBy: readonly Dimension[]): RawBuilder<unknown> {
   const names = [...groupBy.map((name) => `by_${name}`), ...counts, 'failed_calls']
   const asDigits = (name: (typeof amounts)[number], as: 'cost' | 'saved') =>
@@ -78,7 +78,7 @@ export function sumsOf(
     ${by.length === 0 ? sql`` : sql`group by ${sql.join(by)}`}`
 }
 
-/** Whole hours are there as sums; what is at the edges of the range is read row by row. */
+/** Reads whole hours from `usage_hours`, and the edges of the range row by row. */
 function parts({ from, to, ...calls }: Calls): RawBuilder<unknown>[] {
   const begin = Math.ceil(from / hourMs) * hourMs
   const end = Math.floor(to / hourMs) * hourMs
@@ -112,7 +112,7 @@ function columns(names: readonly string[]): RawBuilder<unknown> {
   return sql.join(names.map((name) => sql.ref(name)))
 }
 
-/** What is true of these calls, whichever of the two tables they are read from. */
+/** The conditions on calls, valid for both tables. */
 export function conditions({
   accountId,
   mode,
@@ -134,7 +134,7 @@ function condition(name: string, value: string | undefined): RawBuilder<unknown>
   return sql`${sql.ref(name === 'key' ? 'key_id' : name)} = ${value}`
 }
 
-/** Whether a call was made with a key of this person, whenever the call was. */
+/** SQL condition: a key that this person created made the call. */
 export function madeBy(personId: string | undefined): RawBuilder<boolean> {
   return sql<boolean>`key_id in (select id from api_keys where created_by = ${personId})`
 }

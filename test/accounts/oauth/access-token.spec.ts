@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { createIdentify, type KnownKeys } from '../../../src/accounts/identify.ts'
+import { createIdentify, type KeyCache } from '../../../src/accounts/identify.ts'
 import type { Caller } from '../../../src/core/caller.ts'
 import { GatewayError } from '../../../src/core/error.ts'
 import type { Store } from '../../../src/storage/store.ts'
@@ -20,7 +20,7 @@ forEachStore('identifying a caller by an access token', () => {
   let opened: OAuthStores
   let store: Store
   let oauth: ReturnType<typeof oauthOf>
-  let known: KnownKeys
+  let known: KeyCache
   let keyId: string
   const used: string[] = []
   before(async () => {
@@ -65,7 +65,7 @@ forEachStore('identifying a caller by an access token', () => {
     }
   }
 
-  it('finds the connection, in either header, and no administrator', async () => {
+  it('finds the connection in either header, without administrative scopes', async () => {
     await keep()
     const caller: Caller = callerOf({ accountId: consent.accountId, keyId })
     expect(await identify()).to.deep.equal(caller)
@@ -73,7 +73,7 @@ forEachStore('identifying a caller by an access token', () => {
     expect(used).to.deep.equal([keyId])
   })
 
-  it('asks the store once while it is remembered', async () => {
+  it('reads the store once while the token is cached', async () => {
     await keep()
     await identify()
     await store.db.deleteFrom('oauth_artifacts').execute()
@@ -84,41 +84,39 @@ forEachStore('identifying a caller by an access token', () => {
     expect(await refusal()).to.match(/^invalid_token: There is no such access token/)
   })
 
-  it('refuses one that is unknown, not whole, expired or for another server, and says which', async () => {
+  it('refuses an unknown, incomplete or expired token, or one of another server, with the reason', async () => {
     expect(await refusal()).to.match(/^invalid_token: There is no such access token/)
     expect(await refusal('mag_oauth_short')).to.match(
-      /^invalid_token: The access token is not whole/,
+      /^invalid_token: The access token is mistyped or incomplete/,
     )
     await keep({ aud: 'https://other.test/mcp' })
-    expect(await refusal()).to.match(
-      /^invalid_token: .* is for another server than https:\/\/gateway/,
-    )
+    expect(await refusal()).to.match(/^invalid_token: .* was not issued for https:\/\/gateway/)
     await keep({}, 60)
     expect(await identify()).to.include({ keyId })
     oauth.time.now += 60_000
     expect(await refusal()).to.match(/^invalid_token: The access token has expired/)
     await keep({ aud: undefined })
-    expect(await refusal()).to.match(/^invalid_token: .* is for another server/)
+    expect(await refusal()).to.match(/^invalid_token: .* was not issued for https:\/\/gateway/)
   })
 
-  it('takes a token for several servers of which this is one', async () => {
+  it('accepts a token whose audiences include this server', async () => {
     await keep({ aud: ['https://other.test', audience] })
     expect(await identify()).to.include({ keyId })
   })
 
-  it('lets a token do nothing that was not given leave to call models', async () => {
+  it('allows nothing to a token without the scope to call models', async () => {
     await keep({ scope: 'offline_access' })
     expect(await identify()).to.deep.include({ scopes: [] })
   })
 
-  it('takes no other thing that OAuth keeps for an access token', async () => {
+  it('accepts no other OAuth artifact as an access token', async () => {
     for (const kind of ['RefreshToken', 'AuthorizationCode', 'Session'] as const) {
       await oauth.artifacts.upsert(kind, token, { grantId: keyId, aud: audience }, 60)
     }
     expect(await refusal()).to.match(/^invalid_token: There is no such access token/)
   })
 
-  it('refuses the tokens of a connection that was ended, at once where it is told', async () => {
+  it('refuses the tokens of an ended connection, at once after an announcement', async () => {
     await keep()
     await identify()
     await oauth.keys.revoke({ id: personId, address: null, scopes: ['admin'] }, { id: keyId })
@@ -126,7 +124,7 @@ forEachStore('identifying a caller by an access token', () => {
     expect(await refusal()).to.match(/^invalid_token: /)
   })
 
-  it('does not outlive what its connection may', async () => {
+  it('expires with its connection', async () => {
     await keep()
     await store.db
       .updateTable('api_keys')
@@ -137,7 +135,7 @@ forEachStore('identifying a caller by an access token', () => {
     expect(await refusal()).to.match(/^invalid_token: The connection .* has ended/)
   })
 
-  it('finds the key of a client that an account has made', async () => {
+  it('finds the key of a client that an account created', async () => {
     const row = await store.db.selectFrom('api_keys').selectAll().executeTakeFirstOrThrow()
     const own = { ...row, id: 'key_own', digest: 'own', kind: 'client', client_id: 'c2' } as const
     await store.db.insertInto('api_keys').values(own).execute()

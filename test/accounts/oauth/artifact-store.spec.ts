@@ -18,7 +18,7 @@ const codeOf = async (work: Promise<unknown>) =>
     (error: StoreRefusal) => error.code,
   )
 
-forEachStore('what OAuth keeps', () => {
+forEachStore('the OAuth artifact store', () => {
   let opened: OAuthStores
   let store: Store
   let other: Store
@@ -47,7 +47,7 @@ forEachStore('what OAuth keeps', () => {
   const keep = (kind: ArtifactKind, id: string, more = {}, seconds = 3600) =>
     oauth.artifacts.upsert(kind, id, token({ jti: id, kind, ...more }), seconds)
 
-  it('gives back what it was given, until it expires', async () => {
+  it('returns a stored artifact until it expires', async () => {
     const kinds = [
       'AccessToken',
       'AuthorizationCode',
@@ -72,7 +72,7 @@ forEachStore('what OAuth keeps', () => {
     }
   })
 
-  it('keeps no id: neither of what is kept nor of the session that it belongs to', async () => {
+  it('stores neither the id of an artifact nor the id of its session', async () => {
     const ids = ['mag_oauth_secret', 'mag_refresh_secret', 'mag_code_secret', 'session-secret']
     await keep('AccessToken', ids[0]!)
     await keep('RefreshToken', ids[1]!)
@@ -88,19 +88,19 @@ forEachStore('what OAuth keeps', () => {
     })
   })
 
-  it('finds a session by its other name, and gives its id to nobody', async () => {
+  it('finds a session by its uid, without its id', async () => {
     await keep('Session', 'secret', { uid: 'other name' })
     const found = await oauth.artifacts.findByUid('Session', 'other name')
     expect(found).to.include({ uid: 'other name' }).and.not.to.have.property('jti')
     expect(await oauth.artifacts.findByUid('Session', 'secret')).to.equal(undefined)
   })
 
-  it('tells kinds apart that have the same id', async () => {
+  it('distinguishes kinds with the same id', async () => {
     await keep('AccessToken', 'same')
     expect(await oauth.artifacts.find('RefreshToken', 'same')).to.equal(undefined)
   })
 
-  it('takes a code once, also where four ask at once in two processes', async () => {
+  it('accepts a code once, with four concurrent requests in two processes', async () => {
     const elsewhere = oauthOf(other)
     for (let round = 0; round < 100; round++) {
       const code = `mag_code_${round}`
@@ -119,7 +119,7 @@ forEachStore('what OAuth keeps', () => {
     }
   })
 
-  it('takes a code once, also where the clock of another process is behind', async () => {
+  it('accepts a code once when the clock of another process is slow', async () => {
     const elsewhere = oauthOf(other)
     elsewhere.time.now -= 30_000
     await keep('AuthorizationCode', 'code')
@@ -129,7 +129,7 @@ forEachStore('what OAuth keeps', () => {
     )
   })
 
-  it('takes a refresh token again within its grace, and tells behind it that it was used', async () => {
+  it('accepts a refresh token again within its grace period, and reports it as used after that', async () => {
     await keep('RefreshToken', 'refresh', {}, 86_400)
     const uses = ['one', 'two', 'three'].map(() =>
       oauth.artifacts.consume('RefreshToken', 'refresh'),
@@ -145,7 +145,7 @@ forEachStore('what OAuth keeps', () => {
     )
   })
 
-  it('takes what is kept again for the same, and does not make it unused', async () => {
+  it('keeps an artifact used when it is stored again', async () => {
     await keep('AuthorizationCode', 'code')
     await oauth.artifacts.consume('AuthorizationCode', 'code')
     await keep('AuthorizationCode', 'code', { scope: 'other' })
@@ -157,7 +157,7 @@ forEachStore('what OAuth keeps', () => {
     })
   })
 
-  it('tells that a code was used from when its tokens were given, whatever the clocks say', async () => {
+  it('reports a code as used once its tokens were issued, with any clock', async () => {
     const elsewhere = oauthOf(other)
     elsewhere.time.now -= 30_000
     await keep('AuthorizationCode', 'code')
@@ -168,22 +168,22 @@ forEachStore('what OAuth keeps', () => {
     expect(await find()).to.have.property('consumed', true)
   })
 
-  it('keeps a refresh token as it was kept first', async () => {
+  it('never overwrites a refresh token', async () => {
     await keep('RefreshToken', 'refresh', { seed: 'first' })
     await keep('RefreshToken', 'refresh', { seed: 'second' })
     expect(await oauth.artifacts.find('RefreshToken', 'refresh')).to.include({ seed: 'first' })
   })
 
-  it('takes a client assertion once', async () => {
+  it('accepts a client assertion once', async () => {
     await keep('ReplayDetection', 'assertion')
     expect(await codeOf(keep('ReplayDetection', 'assertion'))).to.equal('already_used')
   })
 
-  it('ends a connection with all that there is of it, once, and tells it', async () => {
+  it('ends a connection with all of its artifacts, once, and announces it', async () => {
     for (const kind of ['AccessToken', 'RefreshToken', 'AuthorizationCode'] as const)
       await keep(kind, `id of ${kind}`)
     await keep('Grant', grantId)
-    // One call for each kind, all at once.
+    // One concurrent call for each kind.
     await Promise.all([1, 2, 3].map(() => oauth.artifacts.revokeByGrantId(grantId)))
     expect(await store.db.selectFrom('oauth_artifacts').selectAll().execute()).to.deep.equal([])
     expect(oauth.announced).to.deep.include({ kind: 'keys_changed', keyIds: [grantId] })
@@ -197,20 +197,20 @@ forEachStore('what OAuth keeps', () => {
   })
 
   it('ends no API key by its id', async () => {
-    const giver = { id: 'command_line', address: null, scopes: ['admin'] as const }
-    const key = await oauth.keys.create(giver, consent.accountId, { name: 'k', mode: 'live' })
+    const issuer = { id: 'command_line', address: null, scopes: ['admin'] as const }
+    const key = await oauth.keys.create(issuer, consent.accountId, { name: 'k', mode: 'live' })
     await oauth.artifacts.revokeByGrantId(key.id)
     expect(await oauth.keys.retrieve({ id: key.id })).to.include({ state: 'active' })
   })
 
-  it('tells of an access token that goes alone', async () => {
+  it('announces the removal of a single access token', async () => {
     await keep('AccessToken', 'access')
     await oauth.artifacts.destroy('AccessToken', 'access')
     expect(await oauth.artifacts.find('AccessToken', 'access')).to.equal(undefined)
     expect(oauth.announced).to.deep.equal([{ kind: 'keys_changed', keyIds: [grantId] }])
   })
 
-  it('keeps a client, and of its secret the digest', async () => {
+  it('stores a client with the digest of its secret', async () => {
     const client = {
       client_id: 'c1',
       client_name: ' <b>A\u202e\nname ',
@@ -228,7 +228,7 @@ forEachStore('what OAuth keeps', () => {
     expect(await oauth.artifacts.find('Client', 'c1')).to.equal(undefined)
   })
 
-  it('gives no tokens of its own to a client that no account has made', async () => {
+  it('stores no client credentials for a client that registered itself', async () => {
     await oauth.artifacts.upsert('Client', 'c1', { client_id: 'c1' })
     const own = { clientId: 'c1', scope: 'inference' }
     expect(await codeOf(oauth.artifacts.upsert('ClientCredentials', 't', own, 60))).to.equal(
@@ -236,7 +236,7 @@ forEachStore('what OAuth keeps', () => {
     )
   })
 
-  it('refuses one too many of each', async () => {
+  it('refuses artifacts above each maximum', async () => {
     const few = oauthOf(store, {
       oauthClientsMax: 2,
       oauthSignInsMax: 2,

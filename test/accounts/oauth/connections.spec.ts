@@ -41,7 +41,7 @@ forEachStore('the connections of clients', () => {
   const newKey = (more: object = {}) =>
     oauth.keys.create(admin, accountId, { name: 'theirs', mode: 'live', ...more })
 
-  it('are keys with the name of the client, and are written down', async () => {
+  it('are keys with the name of the client, and are recorded in the audit log', async () => {
     const id = await connect()
     expect(await oauth.keys.retrieve({ id })).to.deep.include({
       account_id: accountId,
@@ -60,7 +60,7 @@ forEachStore('the connections of clients', () => {
     expect(data[0]!.after).to.include({ kind: 'connection', client_id: 'client_1' })
   })
 
-  it('are the same for the same client, person and account, also where they come at once', async () => {
+  it('are reused for the same client, person and account, with concurrent requests too', async () => {
     for (let round = 0; round < 100; round++) {
       const client = { id: `client ${round}`, name: 'c' }
       const ids = await Promise.all([1, 2, 3, 4].map(() => connect({ client })))
@@ -68,7 +68,7 @@ forEachStore('the connections of clients', () => {
     }
   })
 
-  it('are others for another client, who has a key, and behind an end', async () => {
+  it('are new for another client, for a key holder, and after the old one ended', async () => {
     const first = await connect()
     const { id: keyId } = await newKey()
     const others = [
@@ -79,14 +79,14 @@ forEachStore('the connections of clients', () => {
     expect(new Set([first, ...others, await connect()]).size).to.equal(4)
   })
 
-  it('are in accounts of the person alone', async () => {
+  it("belong only to the person's accounts", async () => {
     expect(await codeOf(connect({ accountId: 'acc_2' }))).to.equal('not_found')
     expect(await codeOf(connect({ by: { personId: 'usr_2' } }))).to.equal('not_found')
     const { id: keyId } = await newKey()
     expect(await codeOf(connect({ by: { keyId }, accountId: 'acc_2' }))).to.equal('not_found')
   })
 
-  it('are made with no key that has ended, may not infer, or is a connection', async () => {
+  it('cannot be created with an ended key, a key without `inference`, or a connection', async () => {
     const ended = await newKey()
     await oauth.keys.revoke(admin, { id: ended.id })
     const reading = await newKey({ scopes: ['usage:read'] })
@@ -104,7 +104,7 @@ forEachStore('the connections of clients', () => {
     ])
   })
 
-  it('follow the key that they were made with', async () => {
+  it('follow changes of the key that they were created with', async () => {
     const expires_at = new Date(oauth.time.now + 3_600_000).toISOString()
     const { id: keyId } = await newKey({
       scopes: ['inference', 'admin'],
@@ -145,7 +145,7 @@ forEachStore('the connections of clients', () => {
     expect(await rowOf(id)).to.include({ scopes: '[]' })
   })
 
-  it('end with that key, also at the end of an overlap', async () => {
+  it('end with that key, or when its overlap ends', async () => {
     const [revoked, rotated] = [await newKey(), await newKey()]
     const ids = [
       await connect({ by: { keyId: revoked.id } }),
@@ -162,7 +162,7 @@ forEachStore('the connections of clients', () => {
     expect(await states()).to.deep.equal(['revoked', 'expired'])
   })
 
-  it('keep nothing of what they had when they end', async () => {
+  it('lose all tokens when they end', async () => {
     const id = await connect()
     await oauth.artifacts.upsert('AccessToken', 'a', { grantId: id }, 60)
     await oauth.artifacts.upsert('RefreshToken', 'r', { grantId: id }, 60)
@@ -170,7 +170,7 @@ forEachStore('the connections of clients', () => {
     expect(await store.db.selectFrom('oauth_artifacts').selectAll().execute()).to.deep.equal([])
   })
 
-  it('call models and administrate nothing, whatever is asked for', async () => {
+  it('only call models, for any requested scope', async () => {
     const id = await connect()
     const update = (change: object) => codeOf(oauth.keys.update(admin, { id }, change))
     expect(await update({ scopes: ['inference', 'admin'] })).to.equal('invalid_value')
@@ -180,7 +180,7 @@ forEachStore('the connections of clients', () => {
     expect(await codeOf(oauth.keys.rotate(admin, { id }, 0))).to.equal('key_not_active')
   })
 
-  it('are changed where their key is, but for their name', async () => {
+  it('take all settings except the name from their key', async () => {
     const { id: keyId } = await newKey()
     const id = await connect({ by: { keyId } })
     expect(await codeOf(oauth.keys.update(admin, { id }, { models: ['a'] }))).to.equal(
@@ -189,7 +189,7 @@ forEachStore('the connections of clients', () => {
     expect(await oauth.keys.update(admin, { id }, { name: 'mine' })).to.include({ name: 'mine' })
   })
 
-  it('go with a member, and those of others stay', async () => {
+  it('of a removed member end, and those of others stay', async () => {
     const person = { id: 'usr_2', email: 'b@b.c', name: 'B', password_hash: '', created_at: 0 }
     await store.db.insertInto('people').values(person).execute()
     const member = {

@@ -7,7 +7,7 @@ import { accountId, oauthOf, openOAuthStores, type OAuthStores } from '../../sup
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 
-forEachStore('the keys with which OAuth signs', () => {
+forEachStore('the signing keys of OAuth', () => {
   let opened: OAuthStores
   let store: Store
   let other: Store
@@ -29,7 +29,7 @@ forEachStore('the keys with which OAuth signs', () => {
   })
   after(() => opened.close())
 
-  it('are the same in all processes, also where these ask for the first at once', async () => {
+  it('are the same in all processes, even when the first calls are concurrent', async () => {
     const read = await Promise.all([store, other, store, other].map((one) => from(one)()))
     const texts = read.map((keys) => JSON.stringify(keys))
     expect(new Set(texts).size).to.equal(1)
@@ -37,18 +37,18 @@ forEachStore('the keys with which OAuth signs', () => {
     expect(read[0]!.cookies).to.have.length(1)
   })
 
-  it('sign behind a rotation when all processes know them, and are known for a day more', async () => {
+  it('sign after all processes have read them, and stay valid for a day after a rotation', async () => {
     const [here, there] = [from(store), from(other)]
     const [first] = (await here()).cookies
     expect(await there()).to.deep.equal(await here())
     await rotate()
     now += minuteMs
-    const told = await there()
-    expect(told.cookies).to.have.length(2)
-    expect(told.cookies[0]).to.equal(first)
+    const keys = await there()
+    expect(keys.cookies).to.have.length(2)
+    expect(keys.cookies[0]).to.equal(first)
     now += 4 * minuteMs
     const [signing, ...others] = (await there()).cookies
-    expect([signing, others]).to.deep.equal([told.cookies[1], [first]])
+    expect([signing, others]).to.deep.equal([keys.cookies[1], [first]])
     expect(await here()).to.deep.equal(await there())
     now += dayMs
     await rotate()
@@ -56,7 +56,7 @@ forEachStore('the keys with which OAuth signs', () => {
     expect(left.cookies).to.have.length(2).and.not.to.include(first)
   })
 
-  it('are the same object while they stay as they are', async () => {
+  it('are the same object until they change', async () => {
     const read = from(store)
     const first = await read()
     now += 2 * minuteMs

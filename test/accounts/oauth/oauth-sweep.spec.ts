@@ -14,7 +14,7 @@ const limits = {
 }
 const dayMs = 86_400_000
 
-forEachStore('the sweep of what OAuth keeps', () => {
+forEachStore('the sweep of OAuth artifacts', () => {
   let opened: OAuthStores
   let store: Store
   let other: Store
@@ -54,14 +54,14 @@ forEachStore('the sweep of what OAuth keeps', () => {
       ({ id }) => id,
     )
 
-  it('removes what has expired by every clock, in batches, and leaves what has not', async () => {
+  it('removes rows that have expired by every clock, in batches, and keeps others', async () => {
     for (let index = 0; index < 50; index++)
       await oauth.artifacts.upsert('Interaction', `i${index}`, {}, 60)
     await oauth.artifacts.upsert('Session', 's', {}, 3600)
     await later(60_000)
     expect(await digests()).to.have.length(51)
     await later(clocksDifferMaxMs)
-    // One process alone, and no more than ten batches in one turn.
+    // Only one process sweeps, with at most ten batches per sweep.
     expect(await digests()).to.have.length(21)
     await look()
     expect(await digests()).to.have.length(21)
@@ -69,7 +69,7 @@ forEachStore('the sweep of what OAuth keeps', () => {
     expect(await digests()).to.deep.equal(['Session'])
   })
 
-  it('goes on where a clock was far ahead', async () => {
+  it('continues after a clock was far ahead', async () => {
     await oauth.artifacts.upsert('Interaction', 'i', {}, 60)
     await store.db
       .insertInto('write_checks')
@@ -79,7 +79,7 @@ forEachStore('the sweep of what OAuth keeps', () => {
     expect(await digests()).to.deep.equal([])
   })
 
-  it('ends a connection when its last token has expired, and tells it', async () => {
+  it('ends a connection when its last token has expired, and announces it', async () => {
     const id = await oauth.connections.connect(consent)
     oauth.announced.length = 0
     const state = async () => (await oauth.keys.retrieve({ id })).state
@@ -96,7 +96,7 @@ forEachStore('the sweep of what OAuth keeps', () => {
     expect(oauth.announced).to.deep.include({ kind: 'keys_changed', keyIds: [id] })
   })
 
-  it('ends a connection that nobody has made a token of', async () => {
+  it('ends a connection without any token', async () => {
     const id = await oauth.connections.connect(consent)
     await later(599_000)
     expect(await oauth.keys.retrieve({ id })).to.include({ state: 'active' })
@@ -104,17 +104,17 @@ forEachStore('the sweep of what OAuth keeps', () => {
     expect(await oauth.keys.retrieve({ id })).to.include({ state: 'expired' })
   })
 
-  it('ends no connection of which a token is left, and no key', async () => {
+  it('ends no connection with a valid token, and no key', async () => {
     const id = await oauth.connections.connect(consent)
-    const giver = { id: 'command_line', address: null, scopes: ['admin'] as const }
-    const key = await oauth.keys.create(giver, consent.accountId, { name: 'k', mode: 'live' })
+    const issuer = { id: 'command_line', address: null, scopes: ['admin'] as const }
+    const key = await oauth.keys.create(issuer, consent.accountId, { name: 'k', mode: 'live' })
     await oauth.artifacts.upsert('RefreshToken', 'r', { grantId: id }, 30 * 86_400)
     await later(29 * dayMs)
     for (const one of [id, key.id])
       expect(await oauth.keys.retrieve({ id: one })).to.include({ state: 'active' })
   })
 
-  it('forgets clients that nobody has connected, and in time those that nobody connects', async () => {
+  it('removes clients that were never connected, and later those that are no longer used', async () => {
     const names = ['1 unused', '2 connected', '3 ended', '4 of an account']
     for (const id of names) await oauth.artifacts.upsert('Client', id, { client_id: id })
     await store.db

@@ -36,7 +36,7 @@ describe('the sign-in pages with an API key', () => {
       'that is missing': { key: () => '  ', text: 'Fill in an API key.' },
       'that is not of this gateway': {
         key: () => 'sk-something',
-        text: 'This is no API key of this gateway',
+        text: 'This is not an API key of this gateway',
       },
       'that is shortened': { key: () => 'mag_live_...', text: 'The key is shortened' },
       'that may not infer': {

@@ -139,7 +139,7 @@ describe('the sign-in pages', () => {
     const fields = { email: 'eve@example.com', name: 'Eve', password: 'a long sentence' }
     const refused = await visitor.press('sign_up', fields)
     expect(refused.status).to.equal(403)
-    expect(refused.html).to.contain('Nobody signs up here').and.to.contain('<h1>Sign in</h1>')
+    expect(refused.html).to.contain('Sign-up is closed').and.to.contain('<h1>Sign in</h1>')
   })
 
   it('let a person with several accounts choose the account that pays', async () => {
