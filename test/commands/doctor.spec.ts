@@ -107,7 +107,7 @@ describe('doctor --connect', () => {
       const { code, stdout, stderr } = await run(['--connect', double.url], variables)
       expect(code, stderr).to.equal(1)
       expect(stdout).to.include(`Set BASE_URL=${double.url} for the gateway`)
-      expect(stdout).to.include('Give a key that this gateway made')
+      expect(stdout).to.include('Use a key of this gateway that has not expired')
       expect(stdout + stderr).not.to.include(variables.GATEWAY_KEY)
     } finally {
       await double.stop()

@@ -63,7 +63,7 @@ describe('the log of a running server', () => {
       })
       const { error } = (await answer.json()) as { error: { message: string } }
       expect(answer.status).to.equal(503)
-      expect(error.message).to.include('reads .env again on SIGHUP').and.to.include('dashboard')
+      expect(error.message).to.include('reloads .env on SIGHUP').and.to.include('dashboard')
     }
     server.kill('SIGTERM')
     await server.ended
