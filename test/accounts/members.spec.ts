@@ -93,7 +93,7 @@ forEachStore('members and invitations', () => {
     const late = await invite()
     now += 604_800_000
     await expectReason(late.token, 'expired')
-    await expectReason('made-up', 'none of this gateway')
+    await expectReason('made-up', 'does not belong to this gateway')
   })
 
   it('have a bounded number of open invitations', async () => {
@@ -121,7 +121,7 @@ forEachStore('members and invitations', () => {
     const { token } = await invite({ email: other.email, role: 'admin' })
     const stranger = await gateway.people.signIn()
     const { message } = await expectError(await accept({ token }, stranger), badToken)
-    expect(message).to.contain('another e-mail')
+    expect(message).to.contain('a different e-mail')
     const named = { status: 400, code: 'invalid_value', param: 'name' }
     await expectError(await accept({ token, ...grace }, other), named)
     const joined = await accept({ token }, other)

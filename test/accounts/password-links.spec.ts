@@ -91,7 +91,7 @@ forEachStore('links for a new password', () => {
       const { message } = await expectError(await reset(token), unusable)
       expect(message).to.contain(words)
     }
-    await refused('ended by a newer one', (grace) => linkFor(owner, grace))
+    await refused('ended by a newer link', (grace) => linkFor(owner, grace))
     await refused('change of the password', async ({ email }) => {
       const body = { email, name: 'Grace', password: nextPassword }
       await gateway.setUp({ ...body, token: await gateway.people.setUpLink() })
@@ -128,7 +128,7 @@ forEachStore('links for a new password', () => {
     }
     await refused(ask(grace, admin), 'admin')
     await refused(ask(admin, owner), 'owner of the account')
-    await refused(ask(owner, owner), 'Your own password')
+    await refused(ask(owner, owner), 'your own password')
     await linkFor(admin, grace)
     expect(await offered(admin)).to.have.members([grace.personId])
     expect(await offered(owner)).to.have.members([grace.personId, admin.personId])
