@@ -6,7 +6,7 @@ import { StoreError } from '../storage/store-error.ts'
 import type { Store } from '../storage/store.ts'
 import type { AccountsTable, ApiKeysTable } from '../storage/tables.ts'
 import { allowanceOf } from './allowance.ts'
-import { digestOf, isWellFormedKey } from './api-key.ts'
+import { digestOf, isWellFormedKey, invalidKey, notAKey, readKey } from './api-key.ts'
 import {
   accessTokenPrefix,
   connectionOver,
@@ -15,7 +15,6 @@ import {
   type TokenPurpose,
   type TokenReading,
 } from './oauth/access-token.ts'
-import { invalidKey, notAKey, readKey } from './read-key.ts'
 import { administers } from './role.ts'
 
 type Cached = {

@@ -16,7 +16,7 @@ import {
   withPlainThoughts,
 } from './members.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
-import { createCallRepair } from './repair-calls.ts'
+import { createCallRepair } from './repair-answer.ts'
 
 /** Converts the chunks of a stream to OpenAI's form, adding members that vendors omit. */
 export type ChunkRepair = {
