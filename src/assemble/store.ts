@@ -16,7 +16,7 @@ import { toolScope } from '../oauth/metadata.ts'
 import type { Announce } from '../peers/announcement.ts'
 import {
   aloneChannel,
-  createHearing,
+  createListeners,
   type Channel,
   type Listeners,
   createRedisChannel,
@@ -112,7 +112,7 @@ export async function openStoreWithSecret(options: Opening): Promise<OpenStore> 
   // A large store takes minutes to read.
   if (examines)
     opened.check().catch((error: unknown) => {
-      events.storeNoticed(`The store could not be checked: ${toStoreError(error).told.reason}.`)
+      events.storeNoticed(`The store could not be checked: ${toStoreError(error).diagnosis.reason}.`)
     })
   return { store, secret: await store.starting(() => readGatewaySecret(store.db)) }
 }
@@ -162,10 +162,10 @@ export function assembleStore(environment: Environment, opened: OpenStore): Stor
     },
   }
   peers.channel.listen(changed)
-  const here = createHearing()
+  const here = createListeners()
   here.listen(changed)
   const announce: Announce = (announcement) => {
-    here.hear(announcement)
+    here.receive(announcement)
     peers.channel.announce(announcement)
   }
   return {

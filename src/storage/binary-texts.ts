@@ -6,13 +6,13 @@ import {
   type OperationNode,
 } from 'kysely'
 
-/** The type of texts that are compared byte by byte, as SQLite does, whatever the locale of a server. */
+/** Column type for texts that PostgreSQL compares byte by byte in any locale, as SQLite does. */
 export const binaryText = 'text collate "C"'
 
 class Transformer extends OperationNodeTransformer {
   override transformNode<T extends OperationNode | undefined>(node: T): T {
     if (node?.kind === 'DataTypeNode' && (node as unknown as DataTypeNode).dataType === 'text') {
-      // Kysely takes either for the type of a column.
+      // Kysely accepts a RawNode as the type of a column.
       return RawNode.createWithSql(binaryText) as unknown as T
     }
     return super.transformNode(node)
@@ -21,7 +21,7 @@ class Transformer extends OperationNodeTransformer {
 
 const transformer = new Transformer()
 
-/** Creates the columns of migrations so. */
+/** Gives the text columns of migrations that type. */
 export const binaryTexts: KyselyPlugin = {
   transformQuery: ({ node }) => transformer.transformNode(node),
   transformResult: async ({ result }) => result,

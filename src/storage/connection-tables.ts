@@ -12,7 +12,7 @@ export type KeyClientsTable = {
 
 export type RefusedAttemptsTable = {
   id: string
-  /** Null where nobody knows whose it is. */
+  /** Null if the account is unknown. */
   account_id: string | null
   key_id: string | null
   reason: string

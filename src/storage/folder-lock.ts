@@ -7,28 +7,28 @@ import { makeFile } from './folder.ts'
 import { StoreError, toStoreError } from './store-error.ts'
 
 /**
- * What this process has of DATA_DIR (docs/storage.md#one-gateway-a-folder). The system takes it back
- * when the process ends, however that comes.
+ * A lock of this process on DATA_DIR (docs/storage.md#one-gateway-a-folder). The operating system
+ * releases it when the process ends, even after a crash.
  */
 export type FolderLock = { release(): void }
 
-/** What may be done to the folder as a whole. */
+/** Work that needs the folder exclusively. */
 type Change = 'restore' | 'import' | 'migrate'
-/** Who has the folder, as the file beside the lock says. */
+/** The process that holds the folder, as `gateway.holder` describes it. */
 type Holder = {
   work: 'gateway' | Change
   host: string
   process: number
   since: string
-  /** Where a gateway is reached, once it listens. */
+  /** The gateway's address, once it listens. */
   address?: string
 }
-/** The lock of a gateway, which writes down where it is reached. */
+/** The lock of a gateway; `listensAt` records its address for commands. */
 export type ServedFolder = FolderLock & { listensAt(address: string): void }
 
 /**
- * SQLite's own locks, on a file that stays empty: many may use the folder, one of them serves, and
- * who changes it is alone.
+ * SQLite's locks on a file that stays empty. Many processes may use the folder, one of them may serve
+ * requests, and a change needs it exclusively.
  */
 const begins = {
   use: 'BEGIN; SELECT count(*) FROM sqlite_schema',
@@ -37,10 +37,10 @@ const begins = {
 }
 
 const attemptPauseMs = 50
-/** A command has mostly ended by then. */
+/** Most commands end within this time. */
 const othersWaitMs = 500
 
-/** Says that this process has the store open. Throws a StoreError while the folder is changed. */
+/** Acquires a shared lock for this process. Throws a StoreError during a restore, import or migration. */
 export async function useFolder(dataDir: string): Promise<FolderLock> {
   const lock = await lockWithin(othersWaitMs, () => tryLock(dataDir, 'use'))
   if (lock !== undefined) return lock
@@ -50,53 +50,53 @@ export async function useFolder(dataDir: string): Promise<FolderLock> {
 
 type Serving = {
   dataDir: string
-  /** How long another one may take to stop. */
+  /** How long to wait for another gateway to stop. */
   waitMs: number
-  /** Told once that there is another one. */
+  /** Called once if another gateway holds the folder. */
   onWait: (text: string) => void
 }
 
 /**
- * Says that this process takes requests with the store of the folder, which one process does at a
- * time; `release` is for when its port closes. Throws a StoreError when another one goes on.
+ * Acquires the folder for serving requests, which one process may do at a time. Call `release` when
+ * the port closes. Throws a StoreError if another gateway does not stop in time.
  */
 export async function serveFolder({ dataDir, waitMs, onWait }: Serving): Promise<ServedFolder> {
-  let isTold = false
+  let isReported = false
   const lock = await lockWithin(waitMs, () => {
     const found = tryLock(dataDir, 'serve')
-    if (found !== undefined || isTold) return found
-    isTold = true
-    const who = holderText(holderOf(dataDir)) ?? 'another process has it'
-    onWait(`Waits up to ${waitMs} ms for DATA_DIR ${dataDir}: ${who}.`)
+    if (found !== undefined || isReported) return found
+    isReported = true
+    const who = holderText(holderOf(dataDir)) ?? 'another process uses it'
+    onWait(`Waiting up to ${waitMs} ms for DATA_DIR ${dataDir}: ${who}.`)
     return undefined
   })
   if (lock !== undefined) return held(dataDir, 'gateway', lock)
   const holder = holderOf(dataDir)
-  const who = holderText(holder) ?? 'another gateway has it'
+  const who = holderText(holder) ?? 'another gateway uses it'
   const remedy =
     holder?.work === 'gateway' || holder === undefined
-      ? 'Stop that one, or give this one a DATA_DIR of its own'
+      ? 'Stop that gateway, or set DATA_DIR to another folder'
       : 'Wait until it has ended'
-  const more = 'Several gateways of one store need WORKERS on one machine, or DATABASE_URL.'
+  const more = 'To share a store, set WORKERS on one machine, or DATABASE_URL.'
   throw new StoreError(`DATA_DIR: ${dataDir} is in use: ${who}. ${remedy}. ${more}`)
 }
 
-/** The address of the gateway that takes requests with the store of the folder, where one does. */
+/** The address of the running gateway that serves the folder; undefined if none does. */
 export function servedAt(dataDir: string): string | undefined {
   const idle = tryLock(dataDir, 'serve')
   idle?.release()
-  // A process that was killed leaves its file.
+  // Without a lock the file is that of a killed process.
   return idle === undefined ? holderOf(dataDir)?.address : undefined
 }
 
-/** Takes the folder for this process alone. Throws a StoreError while others use it. */
+/** Acquires the folder exclusively. Throws a StoreError while another process uses it. */
 export async function changeFolder(dataDir: string, work: Change): Promise<FolderLock> {
   const lock = await lockWithin(othersWaitMs, () => tryLock(dataDir, 'change'))
   if (lock !== undefined) return held(dataDir, work, lock)
   const idle = tryLock(dataDir, 'serve')
   idle?.release()
-  const users = 'a command, or a gateway that finishes what it has begun, has its store open'
-  const serving = () => holderText(holderOf(dataDir)) ?? 'a gateway has it'
+  const users = 'a command or a gateway that is stopping has its store open'
+  const serving = () => holderText(holderOf(dataDir)) ?? 'a gateway uses it'
   const who = idle === undefined ? serving() : users
   const remedy = idle === undefined ? 'Stop it first' : 'Try again when it has ended'
   throw new StoreError(`DATA_DIR: ${dataDir} is in use: ${who}. ${remedy}.`)
@@ -114,24 +114,24 @@ async function lockWithin(
   }
 }
 
-/** Throws a StoreError where the folder cannot be locked at all. */
+/** Returns undefined if another process holds the lock. Throws a StoreError if locking fails. */
 function tryLock(dataDir: string, kind: keyof typeof begins): FolderLock | undefined {
   const path = join(dataDir, 'gateway.lock')
   makeFile(path)
   let database: DatabaseSync | undefined
   try {
     database = new DatabaseSync(path)
-    // No file of a journal: one that a killed process left would be undone by the next, alone.
+    // No journal file: the next process would need an exclusive lock to roll back one left by a killed process.
     database.exec(`PRAGMA journal_mode = MEMORY; ${begins[kind]}`)
   } catch (thrown) {
     database?.close()
     const error = toStoreError(thrown)
     if (error.isBusy) return undefined
-    const { reason } = error.told
-    const remedy = 'Give this user the right to write it, on a file system that has locks.'
+    const { reason } = error.diagnosis
+    const remedy = 'Let this user write to it, on a file system that supports locks.'
     throw new StoreError(`DATA_DIR: ${path} cannot be locked: ${reason}. ${remedy}`, error.errcode)
   }
-  // The lock is there as long as the connection is: what the functions refer to is not collected.
+  // `release` references the connection, which keeps it from being garbage-collected with its lock.
   return {
     release: () => {
       if (database.isOpen) database.close()
@@ -139,7 +139,7 @@ function tryLock(dataDir: string, kind: keyof typeof begins): FolderLock | undef
   }
 }
 
-/** The same lock, with a file that tells others whose it is. */
+/** Adds a file to the lock that describes its holder to other processes. */
 function held(dataDir: string, work: Holder['work'], lock: FolderLock): ServedFolder {
   const path = holderPath(dataDir)
   const since = new Date().toISOString()
@@ -148,11 +148,11 @@ function held(dataDir: string, work: Holder['work'], lock: FolderLock): ServedFo
     try {
       change()
     } catch {
-      // A full disk: others are told less.
+      // On a full disk the file is not written, and messages omit the holder.
     }
   }
-  const print = (told: Holder) =>
-    write(() => writeFileSync(path, `${JSON.stringify(told)}\n`, { mode: 0o600 }))
+  const print = (described: Holder) =>
+    write(() => writeFileSync(path, `${JSON.stringify(described)}\n`, { mode: 0o600 }))
   print(holder)
   let isHeld = true
   return {
@@ -172,7 +172,7 @@ const holderPath = (dataDir: string) => join(dataDir, 'gateway.holder')
 
 function holderOf(dataDir: string): Holder | undefined {
   try {
-    // Only `held` writes it; a text that it is not is told as nobody's.
+    // Only `held` writes this file; other content counts as no holder.
     return JSON.parse(readFileSync(holderPath(dataDir), 'utf8')) as Holder
   } catch {
     return undefined
@@ -180,10 +180,10 @@ function holderOf(dataDir: string): Holder | undefined {
 }
 
 const works: Record<Holder['work'], string> = {
-  gateway: 'a gateway takes requests with it',
-  restore: 'a backup is restored into it',
-  import: 'an export is imported into it',
-  migrate: 'its store is migrated',
+  gateway: 'a running gateway uses it',
+  restore: 'a backup is being restored into it',
+  import: 'an export is being imported into it',
+  migrate: 'its store is being migrated',
 }
 
 function holderText(holder: Holder | undefined): string | undefined {

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path'
 import { systemReason } from '../core/words/system-reason.ts'
 import { StoreError } from './store-error.ts'
 
-/** Throws a StoreError unless the folder is there, or can be made, and can be written to. */
+/** Creates the folder if it is missing. Throws a StoreError if it cannot be created or written to. */
 export function makeFolder(dataDir: string): void {
   try {
     makeAll(dataDir)
@@ -24,17 +24,17 @@ export function makeFolder(dataDir: string): void {
   }
 }
 
-/** Makes an empty file for the store where there is none, which nobody else may read. */
+/** Creates an empty file for the store with mode 0600, unless it exists. */
 export function makeFile(path: string): void {
   try {
     // SQLite gives its log the same mode.
     closeSync(openSync(path, 'wx', 0o600))
   } catch {
-    // It is there, or SQLite will say what is wrong.
+    // The file exists, or SQLite will report the error.
   }
 }
 
-/** Like `recursive` of Node's, which never ends where a folder cannot be made, as in /proc. */
+/** Replaces mkdir's `recursive`, which never returns for a folder that cannot be created, as in /proc. */
 function makeAll(path: string): void {
   const parent = dirname(path)
   if (!existsSync(parent)) makeAll(parent)
@@ -50,11 +50,11 @@ function mkdirUnlessFolder(path: string): void {
 }
 
 /**
- * Takes the rights of others from the folder and the files of the store; gives a sentence for each
- * that had them. What another user owns is left as it is.
+ * Removes other users' permissions from the folder and the files of the store; returns one sentence
+ * for each path that had them. Skips paths that another user owns.
  */
 export function closeToOthers(dataDir: string): string[] {
-  // Windows has no such rights.
+  // Windows has no such permissions.
   if (process.getuid === undefined) return []
   const files = readdirSync(dataDir).filter((name) => name.startsWith('gateway.'))
   const paths = [dataDir, ...files.map((name) => join(dataDir, name))]
@@ -67,15 +67,15 @@ function closeOne(path: string, user: number): string | undefined {
   const found = statSync(path, { throwIfNoEntry: false })
   if (found === undefined || (found.mode & 0o077) === 0) return undefined
   if (found.uid !== user)
-    return `${path} is another user's and open to others. Let its owner close it.`
-  // A folder such as /tmp is for all.
+    return `${path} is open to other users and belongs to another user. Let its owner run chmod go= on it.`
+  // A sticky folder such as /tmp is shared by all users.
   if ((found.mode & sticky) !== 0)
-    return `${path} is a folder for all. Set DATA_DIR to one of its own.`
+    return `${path} is shared by all users. Set DATA_DIR to a folder of the gateway's own.`
   const mode = found.isDirectory() ? 0o700 : 0o600
   try {
     chmodSync(path, mode)
   } catch (error) {
-    return `${path} is open to others, and stays so: ${systemReason(error)}.`
+    return `${path} is open to other users, and its mode cannot be changed: ${systemReason(error)}.`
   }
-  return `${path} was open to others; now its mode is 0${mode.toString(8)}.`
+  return `${path} was open to other users; its mode is now 0${mode.toString(8)}.`
 }

@@ -2,16 +2,16 @@ import { hkdfSync, randomBytes } from 'node:crypto'
 import type { Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
-/** What the processes of one store know, and nobody else does. */
+/** A secret shared by all processes of one store. */
 export type GatewaySecret = {
-  /** A key for one purpose alone, which tells nothing of those for others (RFC 5869). */
+  /** Derives a key for one purpose with HKDF (RFC 5869); keys of different purposes are independent. */
   keyFor(purpose: string, bytes: number): Buffer
 }
 
 const id = 'gateway'
 const secretBytes = 32
 
-/** The secret of a store, which its first start makes; rejects with a StoreError. */
+/** Reads the secret of a store, and creates it on the first start. Rejects with a StoreError. */
 export async function readGatewaySecret(db: Kysely<Tables>): Promise<GatewaySecret> {
   const secret = (await find(db)) ?? (await make(db))
   return {
@@ -24,7 +24,7 @@ async function find(db: Kysely<Tables>): Promise<Uint8Array | undefined> {
   return (await query.executeTakeFirst())?.secret
 }
 
-/** Of several that start at once, one is the first. */
+/** If several processes start at once, all use the secret that was inserted first. */
 async function make(db: Kysely<Tables>): Promise<Uint8Array> {
   await db
     .insertInto('gateway_secrets')

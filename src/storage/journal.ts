@@ -5,22 +5,22 @@ import { crc32 } from 'node:zlib'
 import { isRunning } from './process-name.ts'
 
 /**
- * A file with room that is taken in advance, for rows that the store cannot take now: a full disk
- * has no room for new ones (docs/storage.md#journal). It belongs to one process.
+ * A file of one process, allocated in advance, for rows that the store cannot insert now: a full disk
+ * has no space for a new file (docs/storage.md#journal).
  */
 export type Journal = {
-  /** Resolves with whether the records are kept: all of them, or none. */
+  /** Appends all records or none; resolves with whether they were written. */
   append(records: readonly unknown[]): Promise<boolean>
-  /** The records from a position on, and the position behind them. */
+  /** The records from a byte position on, and the position after them. */
   read(from: number): Promise<{ records: unknown[]; end: number }>
-  /** Forgets all records, unless some were added behind the position; resolves with whether it did. */
+  /** Removes all records, unless some were added after `end`; resolves with whether it did. */
   clear(end: number): Promise<boolean>
   /**
-   * Takes over one more journal of a process that has ended, with what is in it, where this one is empty;
+   * If this journal is empty, takes over the journal of a process that has ended, with its records;
    * resolves with whether it did.
    */
   takeOver(): Promise<boolean>
-  /** Makes the file anew where it is gone; one that holds records is only not written to any more. */
+  /** Creates the file again if it was removed, unless records wait to be read from the old one. */
   look(): Promise<void>
   close(): Promise<void>
 }
@@ -28,45 +28,46 @@ export type Journal = {
 type Options = {
   folder: string
   bytesMax: number
-  /** Whether each record waits for the disk. */
+  /** Whether to flush each append to disk. */
   flushes: boolean
 }
 
 const prefix = 'gateway.journal-'
-/** Whether a file of that name is a journal. */
+/** Whether a file with this name is a journal. */
 export const isJournal = (name: string): boolean => name.startsWith(prefix)
 
-const pieceBytes = 65_536
-const strangeAgeMs = 60_000
+const chunkBytes = 65_536
+/** A journal of another host that was not written for so long counts as left by a dead process. */
+const foreignAgeMs = 60_000
 
-/** Opens the journal of this process: that of a process which has ended, with what is in it, or a new one. */
+/** Opens a journal for this process: takes over that of an ended process with its records, or creates one. */
 export async function openJournal({ folder, bytesMax, flushes }: Options): Promise<Journal> {
   const path = join(folder, `${prefix}${hostname()}-${process.pid}`)
   let file: FileHandle | undefined
-  let room = 0
+  let capacity = 0
   let used = 0
   const inTurn = oneAtATime()
   const write = writing(flushes)
   const make = async () => {
     file = await create(path, bytesMax)
     used = 0
-    room = bytesMax
+    capacity = bytesMax
   }
-  const goOnWith = async (found: FileHandle) => {
-    room = (await found.stat()).size
-    used = (await records(found, 0, room)).end
+  const adopt = async (found: FileHandle) => {
+    capacity = (await found.stat()).size
+    used = (await records(found, 0, capacity)).end
     file = found
   }
 
   const left = bytesMax === 0 ? undefined : await takeOver(folder, path, isLeft)
-  if (left !== undefined) await goOnWith(left)
+  if (left !== undefined) await adopt(left)
   else if (bytesMax > 0) await make().catch(() => undefined)
   return {
     append: (added) =>
       inTurn(async () => {
         const bytes = Buffer.from(added.map(lineOf).join(''))
-        const hasRoom = used + bytes.length <= room
-        if (!hasRoom || file === undefined || !(await isAt(path, file))) return false
+        const fits = used + bytes.length <= capacity
+        if (!fits || file === undefined || !(await isAt(path, file))) return false
         if (!(await succeeds(write(file, bytes, used)))) return false
         used += bytes.length
         return true
@@ -75,7 +76,7 @@ export async function openJournal({ folder, bytesMax, flushes }: Options): Promi
     clear: (end) =>
       inTurn(async () => {
         if (end !== used) return false
-        // What another process has taken over is not ours to change.
+        // Another process may have taken over the file.
         if (file !== undefined && (await isAt(path, file))) await write(file, Buffer.alloc(used), 0)
         used = 0
         return true
@@ -86,7 +87,7 @@ export async function openJournal({ folder, bytesMax, flushes }: Options): Promi
         const found = await takeAnother(folder, path)
         if (found === undefined) return false
         await file?.close()
-        await goOnWith(found)
+        await adopt(found)
         return true
       }),
     look: () =>
@@ -106,14 +107,14 @@ export async function openJournal({ folder, bytesMax, flushes }: Options): Promi
   }
 }
 
-/** What is in all journals of a folder, whoever they belong to; nothing is changed. */
+/** Reads the records of all journals of a folder without changing them. */
 export async function journaled(folder: string): Promise<unknown[]> {
   const names = (await readdir(folder)).filter(isJournal)
   const found = await Promise.all(names.map((name) => recordsAt(join(folder, name))))
   return found.flat()
 }
 
-/** Runs tasks one after the other, so that there is never a gap between records. */
+/** Runs tasks one after the other, so that records have no gaps between them. */
 function oneAtATime() {
   let last: Promise<unknown> = Promise.resolve()
   return <T>(run: () => Promise<T>): Promise<T> => {
@@ -139,7 +140,7 @@ function succeeds(work: Promise<void>): Promise<boolean> {
 
 const nothing = { records: [], end: 0 }
 
-/** The first journal that may be taken, under a new name. */
+/** Opens the first journal that may be taken over, and renames it to `path`. */
 async function takeOver(
   folder: string,
   path: string,
@@ -151,7 +152,7 @@ async function takeOver(
     let file: FileHandle | undefined
     try {
       if (!(await mayBeTaken(found))) continue
-      // Before it has our name: one that cannot be opened stays what it is.
+      // Opened before the rename: a file that cannot be opened keeps its name.
       file = await open(found, 'r+')
       await rename(found, path)
       return file
@@ -165,21 +166,21 @@ async function takeOver(
 
 function takeAnother(folder: string, path: string): Promise<FileHandle | undefined> {
   const another = (one: string) => one !== path && isLeftWithRows(one)
-  // A folder that is gone is the store's to tell of.
+  // A missing folder is reported by the store.
   return takeOver(folder, path, another).catch(() => undefined)
 }
 
 /**
- * Whether the process of a journal has ended. Of one in another container only the time tells.
- * To be wrong is harmless: its process makes a new one, and rows that both replay are kept once.
+ * Whether the process of a journal has ended; on another host, whether the journal is old. A wrong guess
+ * is harmless: the process creates a new journal, and rows that both replay are inserted once.
  */
 async function isLeft(path: string): Promise<boolean> {
   const [host, pid] = ownerOf(path)
-  if (host !== hostname()) return Date.now() - (await stat(path)).mtimeMs >= strangeAgeMs
+  if (host !== hostname()) return Date.now() - (await stat(path)).mtimeMs >= foreignAgeMs
   return pid === process.pid || !isRunning(pid)
 }
 
-/** Empty ones of others are left, so that gateways that live do not take them from each other all the time. */
+/** Ignores empty journals of other hosts, so that running gateways do not keep taking them from each other. */
 async function isLeftWithRows(path: string): Promise<boolean> {
   if (!(await isLeft(path))) return false
   return ownerOf(path)[0] === hostname() || (await recordsAt(path)).length > 0
@@ -202,9 +203,9 @@ async function recordsAt(path: string): Promise<unknown[]> {
 async function create(path: string, bytes: number): Promise<FileHandle> {
   const file = await open(path, 'w+', 0o600)
   try {
-    const zeros = Buffer.alloc(pieceBytes)
-    for (let at = 0; at < bytes; at += pieceBytes) {
-      await file.write(zeros, 0, Math.min(pieceBytes, bytes - at), at)
+    const zeros = Buffer.alloc(chunkBytes)
+    for (let at = 0; at < bytes; at += chunkBytes) {
+      await file.write(zeros, 0, Math.min(chunkBytes, bytes - at), at)
     }
     await file.datasync()
     return file
@@ -225,7 +226,7 @@ async function isAt(path: string, file: FileHandle | undefined): Promise<boolean
   }
 }
 
-/** A line: checksum, blank, JSON. What follows the last whole one was never acknowledged. */
+/** A line: CRC-32, space, JSON. Bytes after the last complete line were never acknowledged. */
 function lineOf(record: unknown): string {
   const text = JSON.stringify(record)
   return `${crc32(text).toString(16).padStart(8, '0')} ${text}\n`

@@ -27,17 +27,17 @@ import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
 import { bytesType, type SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
 
-/** 'MAGW' as SQLite keeps it in the file's header. */
+/** 'MAGW' in ASCII, stored in the header of the SQLite file (PRAGMA application_id). */
 export const applicationId = 0x4d414757
 
 export const updateRemedy = 'Update the gateway.'
 
-/** They run forward only, by name, and use types that SQLite and PostgreSQL share. */
+/** Run forward only, in the order of their names; they use column types that both databases have. */
 const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0001_accounts_keys_usage': { up: createAccountsKeysUsage },
   '0002_usage_by_account_and_time': { up: (db) => sortUsage(db, dialect) },
   '0003_usage_token_classes': { up: addTokenClasses },
-  /** The row whose writing shows that rows can be written; the file says whose it is. */
+  /** The row that write checks update; also marks the SQLite file as this gateway's. */
   '0004_write_checks': {
     up: async (db) => {
       await db.schema
@@ -70,7 +70,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0023_reservation_calls': { up: (db) => addReservationCalls(db, dialect) },
 })
 
-/** What the processes of one store agree on and keep to themselves. */
+/** Secrets shared by the processes of one store. */
 async function createGatewaySecrets(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   await db.schema
     .createTable('gateway_secrets')
@@ -80,15 +80,15 @@ async function createGatewaySecrets(db: Kysely<unknown>, dialect: SqlDialect): P
     .execute()
 }
 
-/** Kysely's own migrator of the store. */
+/** Kysely's migrator for the store. */
 export function migratorFor<T>(db: Kysely<T>, dialect: SqlDialect): Migrator {
   const migrations = migrationsFor(dialect)
   return new Migrator({ db, provider: { getMigrations: async () => migrations } })
 }
 
 /**
- * Migrates the store to the newest schema, or to the one that is named, one process at a time. Throws a
- * StoreError if a newer version of the gateway has written it.
+ * Migrates the store to the newest schema, or to `schema`; one process at a time. Throws a StoreError if
+ * a newer version of the gateway wrote the store.
  */
 export async function migrate<T>(
   db: Kysely<T>,
@@ -102,19 +102,19 @@ export async function migrate<T>(
   if (error !== undefined) throw toMigrationError(error)
 }
 
-/** The StoreError for a store that a newer version has written; else the same error. */
+/** Converts Kysely's error for a store of a newer version to a StoreError; returns other errors unchanged. */
 export function toMigrationError(error: unknown): unknown {
   const isNewer = error instanceof Error && error.message.startsWith('corrupted migrations')
   return isNewer ? newer('The store', error) : error
 }
 
-/** What opening a store may do: a start migrates it, a command that writes may make the first one. */
+/** What opening a store may do: a start migrates it; a command that writes may create it. */
 export type SchemaChange = 'migrate' | 'create' | 'none'
 
-/** No gateway has started with this store yet. */
+/** The store does not exist yet. */
 export class NoStore extends StoreError {}
 
-/** Throws a StoreError unless the migrations `ran` are those of this version, or may be run. */
+/** Throws a StoreError if migrations are missing and `change` does not allow running them. */
 export function assertSchema(
   ran: readonly string[],
   { change, place }: { change: SchemaChange; place: string },
@@ -124,29 +124,29 @@ export function assertSchema(
   if (ran.length === 0 && change === 'create') return
   if (ran.length === 0)
     throw new NoStore(
-      `There is no store in ${place} yet: the first start or \`keys create\` creates it.`,
+      `No store exists in ${place}. Start the gateway, or run \`keys create\`, to create it.`,
     )
   const lacking = Object.keys(migrationsFor('sqlite')).length - ran.length
   if (lacking === 0) return
   const what = `The store in ${place} was written by an older version of the gateway`
-  const remedy = 'Run `npm run -s gateway -- migrate`, or start this version, which does the same.'
+  const remedy = 'Run `npm run -s gateway -- migrate`, or start the gateway, which does the same.'
   throw new StoreError(
     `${what} and lacks ${lacking} migration${lacking === 1 ? '' : 's'}. ${remedy}`,
   )
 }
 
-/** The name of the newest migration that this version knows. */
+/** The name of this version's newest migration. */
 export function newestSchema(): string {
   return Object.keys(migrationsFor('sqlite')).toSorted().at(-1)!
 }
 
-/** Throws a StoreError that begins with `what` unless this version knows all migrations that ran. */
+/** Throws a StoreError that begins with `what` if a migration ran that this version does not have. */
 export function assertNotNewer(ran: Iterable<string>, what: string): void {
   const known = migrationsFor('sqlite')
   if ([...ran].some((name) => !Object.hasOwn(known, name))) throw newer(what)
 }
 
-/** The refusal of what a newer version wrote; it begins with `what`. */
+/** The error for a store or export of a newer version; the message begins with `what`. */
 export function newer(what: string, cause?: Error): StoreError {
   const message = `${what} was written by a newer version of the gateway. ${updateRemedy}`
   return new StoreError(message, undefined, { cause })

@@ -8,8 +8,8 @@ import type { Notice, Store } from './store.ts'
 type Options = SqliteStoreOptions & { limits: PostgresLimits }
 
 /**
- * Opens the store, creating and migrating it as `schemaChange` lets it: PostgreSQL where there is a
- * `databaseUrl`, else the files in `dataDir`. Throws a StoreError.
+ * Opens the store: PostgreSQL if `databaseUrl` is set, else the files in `dataDir`. Creates and migrates
+ * it as `schemaChange` allows. Throws a StoreError.
  */
 export async function openStore(
   options: Options,
@@ -17,12 +17,12 @@ export async function openStore(
   notice: Notice = () => undefined,
 ): Promise<Store> {
   const { dataDir, schemaChange = 'migrate' } = options
-  // Also where the store is a server: the journal is in the folder.
+  // Needed with PostgreSQL too: the folder holds the journal.
   if (schemaChange !== 'none') makeFolder(dataDir)
   else if (url === undefined && !existsSync(dataDir))
     assertSchema([], { change: 'none', place: dataDir })
   if (url === undefined) return openSqliteStore(options, notice)
-  // Who does not use it does not load it.
+  // Loaded only if it is used.
   const { openPostgresStore } = await import('./postgres-store.ts')
   return openPostgresStore({ url, limits: options.limits, notice, schemaChange })
 }

@@ -3,7 +3,7 @@ import { systemReason } from '../core/words/system-reason.ts'
 import type { PostgresPlace } from './postgres-error.ts'
 import { StoreError } from './store-error.ts'
 
-/** What a DATABASE_URL names. Throws a StoreError that does not hold its password. */
+/** Parses DATABASE_URL. Throws a StoreError, whose message never contains the password. */
 export function placeOf(url: string): PostgresPlace {
   try {
     const client = new pg.Client({ connectionString: verifying(url) })
@@ -15,8 +15,8 @@ export function placeOf(url: string): PostgresPlace {
 }
 
 /**
- * The address with `verify-full` for the modes that the driver takes for it: each of them makes the driver
- * warn of its next version, where they would verify less.
+ * Replaces sslmodes that `pg` treats as `verify-full` with that name. `pg` warns about the others, since
+ * its next major version will verify less for them.
  */
 export function verifying(url: string): string {
   if (/[?&]uselibpqcompat=true\b/.test(url)) return url
@@ -24,9 +24,9 @@ export function verifying(url: string): string {
 }
 
 const noAddress =
-  'DATABASE_URL is no address as postgres://user:password@host:5432/database. Write signs in the password as %40 and the like.'
+  'DATABASE_URL must be an address such as postgres://user:password@host:5432/database. Percent-encode special characters of the password: @ as %40.'
 
-/** Errors of the system name the call that failed. */
+/** Errors of the operating system name the system call that failed. */
 function isOfFile(error: unknown): boolean {
   return typeof (error as { syscall?: unknown }).syscall === 'string'
 }
@@ -35,7 +35,7 @@ const fileParameters: ReadonlySet<string> = new Set(['sslcert', 'sslkey', 'sslro
 
 function unreadable(url: string, error: unknown): string {
   const parameters = [...new URL(url).searchParams].filter(([name]) => fileParameters.has(name))
-  // A folder can be opened: what then fails to be read has no path.
+  // A folder can be opened, and the error of reading it has no path.
   const { path } = error as { path?: string }
   const files = parameters.filter(([, file]) => path === undefined || file === path)
   const named = files.map(([name, file]) => `${file} (${name})`).join(' or ')

@@ -1,15 +1,15 @@
 import { systemReason } from '../core/words/system-reason.ts'
 import { StoreError } from './store-error.ts'
 
-/** Where a database is, as it may be told: without user and password. */
+/** Where a database is; without the password. */
 export type PostgresPlace = { host: string; port: number; database: string; user: string }
 
-type Told = { reason: string; remedy: string }
+type Diagnosis = { reason: string; remedy: string }
 
-/** Whether a database that is not there yet may come, so that a start can wait for it. */
+/** Whether the error may be temporary, so that a start waits for the database. */
 export function mayPass(error: unknown): boolean {
   const code = codeOf(error)
-  // A certificate or an address does not become right by itself; the name of a host may.
+  // Errors of certificates and addresses are permanent; a host name may resolve later.
   if (isOfServer(error)) return code.startsWith('57P') || code.startsWith('53')
   return passing.has(code) || (code === '' && !noTls.test(messageOf(error)))
 }
@@ -27,12 +27,12 @@ const passing: ReadonlySet<string> = new Set([
   'ETIMEDOUT',
 ])
 
-/** Whether a transaction met another one and may be tried again. */
+/** Whether a transaction conflicted with another one and may be retried. */
 export function isConflict(error: unknown): boolean {
   return isOfServer(error) && (conflicts.has(codeOf(error)) || isStalePlan(error))
 }
 
-/** Whether a migration of another version has changed what a prepared statement gives. */
+/** Whether a migration changed the result type of a prepared statement. */
 export function isStalePlan(error: unknown): boolean {
   return isOfServer(error) && /cached plan must not change/.test(messageOf(error))
 }
@@ -40,14 +40,14 @@ export function isStalePlan(error: unknown): boolean {
 /** SERIALIZATION_FAILURE and DEADLOCK_DETECTED. */
 const conflicts: ReadonlySet<string> = new Set(['40001', '40P01'])
 
-/** Whether a connection is of no more use behind this error. */
+/** Whether the connection is unusable after this error. */
 export function endsConnection(error: unknown): boolean {
   if (!isOfServer(error)) return true
   const code = codeOf(error)
   return code.startsWith('08') || code.startsWith('57P')
 }
 
-/** Converts an error of the driver; the sentences name the place, and no password. */
+/** Converts an error of the driver. Messages name the database, and never contain the password. */
 export function postgresError(error: unknown, place: PostgresPlace): StoreError {
   if (error instanceof StoreError) return error
   const code = codeOf(error)
@@ -55,7 +55,7 @@ export function postgresError(error: unknown, place: PostgresPlace): StoreError 
   const options = {
     cause: error,
     isLate: code === queryCanceled || message === readTimedOut,
-    ...toldOf(code, message, place),
+    ...diagnose(code, message, place),
   }
   if (!isOfServer(error)) return new StoreError(message, undefined, options)
   if (/^2[23]/.test(code))
@@ -67,20 +67,20 @@ export function postgresError(error: unknown, place: PostgresPlace): StoreError 
   })
 }
 
-/** QUERY_CANCELED: by `statement_timeout`. */
+/** QUERY_CANCELED, for example by `statement_timeout`. */
 const queryCanceled = '57014'
-/** What `pg` says behind its `query_timeout`. */
+/** The message of `pg` after its `query_timeout`. */
 const readTimedOut = 'Query read timeout'
 
-/** Why the database cannot be opened, and what helps. */
+/** The error for a database that cannot be opened: reason and remedy. */
 export function cannotOpenDatabase(error: unknown, place: PostgresPlace): StoreError {
-  const { reason, remedy } = postgresError(error, place).told
+  const { reason, remedy } = postgresError(error, place).diagnosis
   const { database, host, port } = place
   const text = `The database ${database} on ${host}:${port} cannot be opened: ${reason}. ${remedy}`
   return new StoreError(text, undefined, { cause: error, reason, remedy })
 }
 
-/** Errors that PostgreSQL itself sends have a severity; their code is its SQLSTATE. */
+/** Errors sent by PostgreSQL have a severity; their code is the SQLSTATE. */
 function isOfServer(error: unknown): boolean {
   return typeof (error as { severity?: unknown } | undefined)?.severity === 'string'
 }
@@ -91,29 +91,35 @@ function codeOf(error: unknown): string {
 }
 
 function messageOf(error: unknown): string {
-  // Of several addresses of a host, none of which can be reached.
+  // The host has several addresses, and none is reachable.
   if (error instanceof AggregateError && error.message === '') return systemReason(error)
   return error instanceof Error ? error.message : String(error)
 }
 
 const settings = 'Correct DATABASE_URL.'
 
-function toldOf(code: string, message: string, place: PostgresPlace): Partial<Told> {
+function diagnose(code: string, message: string, place: PostgresPlace): Partial<Diagnosis> {
   const { host, port, database, user } = place
   const found = troublesOf({ host, port, database, user })[code]
   if (found !== undefined) return found
   if (code.startsWith('53')) {
-    return { reason: `PostgreSQL has too little left (${message})`, remedy: 'Give it more room.' }
+    return {
+      reason: `PostgreSQL is out of resources (${message})`,
+      remedy: 'Free memory, disk or connections there.',
+    }
   }
   if (isOfTls(code, message)) {
     return {
       reason: `its TLS certificate is not trusted (${message})`,
       remedy:
-        'Name the authority with sslrootcert in DATABASE_URL, or in NODE_EXTRA_CA_CERTS, or have the certificate renewed.',
+        'Set sslrootcert in DATABASE_URL, or NODE_EXTRA_CA_CERTS, to the CA certificate, or renew the certificate.',
     }
   }
   if (noTls.test(message)) {
-    return { reason: 'it takes no TLS', remedy: 'Turn TLS on there, or leave sslmode out.' }
+    return {
+      reason: 'it does not support TLS',
+      remedy: 'Enable TLS on the server, or remove sslmode from DATABASE_URL.',
+    }
   }
   if (/timeout|timed out/i.test(message)) {
     return { reason: 'PostgreSQL does not answer in time', remedy: remedyOfServer }
@@ -121,34 +127,34 @@ function toldOf(code: string, message: string, place: PostgresPlace): Partial<To
   return { remedy: remedyOfServer }
 }
 
-const remedyOfServer = 'Look whether PostgreSQL runs, can be reached and is not overloaded.'
+const remedyOfServer = 'Check that PostgreSQL is running, reachable and not overloaded.'
 
 function isOfTls(code: string, message: string): boolean {
   return /CERT|ERR_TLS|ERR_SSL|ERR_OSSL|UNABLE_TO_VERIFY/.test(code) || /certificate/i.test(message)
 }
 
-function troublesOf(place: PostgresPlace): Readonly<Record<string, Told>> {
+function troublesOf(place: PostgresPlace): Readonly<Record<string, Diagnosis>> {
   const { host, port, database, user } = place
-  const unknownHost = { reason: `the host ${host} is not known`, remedy: settings }
+  const unknownHost = { reason: `the host name ${host} cannot be resolved`, remedy: settings }
   const password = {
-    reason: `the password for ${user} is wrong, or ${user} may not sign in`,
+    reason: `the password for ${user} is wrong, or ${user} may not log in`,
     remedy: settings,
   }
   const readOnly = {
-    reason: 'PostgreSQL may only be read',
-    remedy: 'Name the server that can be written to in DATABASE_URL.',
+    reason: 'PostgreSQL is read-only',
+    remedy: 'Set DATABASE_URL to the primary server.',
   }
-  const ending = { reason: 'PostgreSQL is being stopped', remedy: 'Wait until it runs again.' }
+  const ending = { reason: 'PostgreSQL is shutting down', remedy: 'Wait until it runs again.' }
   const full = { reason: 'the disk of PostgreSQL is full', remedy: 'Free some space there.' }
   return {
     '28P01': password,
     '28000': password,
     '3D000': {
-      reason: `there is no database ${database}`,
+      reason: `the database ${database} does not exist`,
       remedy: `Create it (createdb ${database}), or correct DATABASE_URL.`,
     },
     '42501': {
-      reason: `${user} may not do that there`,
+      reason: `${user} lacks a permission there`,
       remedy: `Make ${user} the owner of the database.`,
     },
     '25006': readOnly,

@@ -9,32 +9,32 @@ export type PoolOptions = {
   url: string
   connectionsMax: number
   connectTimeoutMs: number
-  /** How long one query may take; undefined for as long as it takes. */
+  /** Time limit of one query; undefined for none. */
   queryTimeoutMs?: number
-  /** Writes are refused. */
+  /** Refuses writes. */
   readOnly?: boolean
-  /** Statements are prepared once for each connection, by names; else planned for their values. */
+  /** Prepares each statement once per connection; otherwise it is planned for its values each time. */
   prepares?: boolean
-  /** Makes the error that a query fails with, from a StoreError. */
+  /** Converts the StoreError of a failed query to the error that is thrown. */
   failure?: (error: StoreError) => unknown
 }
 
-/** Connections of which each query ends in time, and fails with a StoreError. */
+/** A pool whose queries have a time limit and fail with a StoreError. */
 export type Pool = Omit<PostgresPool, 'connect'> & {
   connect(): Promise<PoolClient>
-  /** Those who wait for a connection. */
+  /** The number of callers that wait for a connection. */
   waiting(): number
 }
 export type PoolClient = PostgresPoolClient & {
-  /** No more use: its transaction may be open. */
+  /** Closes the connection at its release, since its transaction may be open. */
   discard(): void
 }
 
-/** A server is asked to end a query before its client gives up. */
+/** The server cancels a query this long before the client gives up. */
 const spareMs = 500
 const statementsKept = 500
 const endTimeoutMs = 2000
-/** While connections cannot be made, so often one is tried; the others fail at once. */
+/** While the server is unreachable, one connection attempt per interval; other callers fail at once. */
 const retryMs = 500
 
 export const cursorOf = Cursor
@@ -42,36 +42,36 @@ export const cursorOf = Cursor
 export function createPool(options: PoolOptions): Pool {
   const place = placeOf(options.url)
   const pool = new pg.Pool(poolConfig(options))
-  // A connection that ends while nobody asks it is replaced by the next use; nobody else hears of it.
+  // The pool replaces an idle connection that ended; its error needs no handling.
   pool.on('error', () => undefined)
   pool.on('connect', (client) => client.on('error', () => undefined))
   const names = createNames(options.prepares === true)
   const clients = new WeakMap<pg.PoolClient, PoolClient>()
-  const door = createDoor()
-  const tell = (failure: StoreError) => options.failure?.(failure) ?? failure
+  const breaker = createBreaker()
+  const convert = (failure: StoreError) => options.failure?.(failure) ?? failure
   return {
     options: {},
     connect: async () => {
-      const shut = door.closedBy()
-      if (shut !== undefined) throw tell(shut)
+      const recent = breaker.recentFailure()
+      if (recent !== undefined) throw convert(recent)
       try {
         const client = await pool.connect()
-        door.open()
+        breaker.reset()
         const known = clients.get(client)
         if (known !== undefined) return known
-        const wrapped = clientOf(client, { place, names, failed: door.close, tell })
+        const wrapped = clientOf(client, { place, names, failed: breaker.trip, convert })
         clients.set(client, wrapped)
         return wrapped
       } catch (error) {
         const failure = postgresError(error, place)
-        door.close(failure)
-        throw tell(failure)
+        breaker.trip(failure)
+        throw convert(failure)
       }
     },
     waiting: () => pool.waitingCount,
     end: async () => {
       const late = Promise.withResolvers<void>()
-      // A server that hangs does not say good-bye.
+      // A server that hangs does not close its connections.
       const timer = setTimeout(late.resolve, endTimeoutMs)
       await Promise.race([pool.end(), late.promise]).finally(() => clearTimeout(timer))
     },
@@ -102,7 +102,7 @@ function poolConfig(options: PoolOptions): pg.PoolConfig {
 
 const types = { boolean: 16, int8: 20, numeric: 1700 }
 
-/** Integers are numbers and truths 1 and 0, as in the embedded store. */
+/** Parses integers as numbers, and booleans as 1 and 0, as in the embedded store. */
 function parserOf(type: number, format?: 'text' | 'binary'): unknown {
   if (type === types.int8 || type === types.numeric) return integer
   if (type === types.boolean) return (text: string) => (text === 't' ? 1 : 0)
@@ -117,11 +117,11 @@ function integer(text: string): number {
 
 type Naming = {
   of(text: string): string | undefined
-  /** Gives the statement another name than one under which PostgreSQL has an old plan. */
+  /** Gives the statement a new name, since PostgreSQL has an outdated plan for `stale`. */
   renew(text: string, stale: string): void
 }
 
-/** A name for each statement that is kept prepared. */
+/** Names of the prepared statements, by their SQL. */
 function createNames(prepares: boolean): Naming {
   const names = new Map<string, string>()
   let given = 0
@@ -135,22 +135,22 @@ function createNames(prepares: boolean): Naming {
       const known = names.get(text)
       return known !== undefined || !prepares || names.size >= statementsKept ? known : renew(text)
     },
-    // Of several connections that meet an old plan, one renews.
+    // If several connections hit an outdated plan, the first one renews the name.
     renew: (text, stale) => void (names.get(text) === stale && renew(text)),
   }
 }
 
-type Around = {
+type ClientOptions = {
   place: PostgresPlace
   names: Naming
-  /** Told where the server does not answer in time. */
+  /** Called when the server does not answer in time. */
   failed(error: StoreError): void
-  /** Makes the error that a query fails with. */
-  tell(error: StoreError): unknown
+  /** Converts the error of a failed query. */
+  convert(error: StoreError): unknown
 }
 
-function clientOf(client: pg.PoolClient, around: Around): PoolClient {
-  const { place, names, failed, tell } = around
+function clientOf(client: pg.PoolClient, options: ClientOptions): PoolClient {
+  const { place, names, failed, convert } = options
   let isOver = false
   client.on('error', () => (isOver = true))
   const once = async (
@@ -158,7 +158,7 @@ function clientOf(client: pg.PoolClient, around: Around): PoolClient {
     values: unknown[],
     isAgain = false,
   ): Promise<pg.QueryResult> => {
-    // What has no values may be several statements, which have no names.
+    // SQL without values may be several statements, which cannot be prepared.
     const name = values.length === 0 ? undefined : names.of(text)
     try {
       return await client.query(
@@ -167,7 +167,7 @@ function clientOf(client: pg.PoolClient, around: Around): PoolClient {
     } catch (error) {
       if (name === undefined || !isStalePlan(error)) throw error
       names.renew(text, name)
-      // A transaction is lost with its statement.
+      // In a transaction the failed statement has aborted everything.
       if (isAgain || client.getTransactionStatus() !== 'I') throw error
       return once(text, values, true)
     }
@@ -176,46 +176,49 @@ function clientOf(client: pg.PoolClient, around: Around): PoolClient {
     try {
       return await once(text, parameters.map(withoutNul))
     } catch (error) {
-      const told = postgresError(error, place)
+      const failure = postgresError(error, place)
       if (endsConnection(error) || text.startsWith('begin')) isOver = true
-      // A server that ends a query itself is well.
-      if (endsConnection(error) && /timeout/i.test(told.message)) failed(told)
-      throw tell(told)
+      // A server that cancels a query itself is reachable.
+      if (endsConnection(error) && /timeout/i.test(failure.message)) failed(failure)
+      throw convert(failure)
     }
   }
   const ask = (text: unknown, parameters?: readonly unknown[]): unknown =>
     typeof text === 'string' ? query(text, parameters) : client.query(text as pg.Submittable)
   return {
-    // Kysely asks with a text, or hands over a cursor.
+    // Kysely passes a text or a cursor.
     query: ask as PostgresPoolClient['query'],
     release: () => client.release(isOver),
     discard: () => (isOver = true),
   }
 }
 
-/** PostgreSQL has no texts with this character. */
+/** PostgreSQL's text type cannot store NUL. */
 function withoutNul(value: unknown): unknown {
   return typeof value === 'string' && value.includes('\0')
     ? value.replaceAll('\0', '\u{fffd}')
     : value
 }
 
-/** While the server cannot be reached, few wait to find that out. */
-function createDoor() {
-  let closed: { error: StoreError; until: number } | undefined
+/** A circuit breaker: while the server is unreachable, one caller per interval waits for a connection. */
+function createBreaker() {
+  let tripped: { error: StoreError; until: number } | undefined
   return {
-    /** Why nobody may enter now. */
-    closedBy: () => {
-      if (closed === undefined) return undefined
-      if (performance.now() < closed.until) return closed.error
-      closed.until = performance.now() + retryMs
+    /** The last failure, if it is too recent to try again. */
+    recentFailure: () => {
+      if (tripped === undefined) return undefined
+      if (performance.now() < tripped.until) return tripped.error
+      tripped.until = performance.now() + retryMs
       return undefined
     },
-    open: () => (closed = undefined),
-    close: (cause: StoreError) => {
-      // Who meets the door has asked for nothing that takes long.
-      const error = new StoreError(cause.message, undefined, { cause: cause.cause, ...cause.told })
-      closed = { error, until: performance.now() + retryMs }
+    reset: () => (tripped = undefined),
+    trip: (cause: StoreError) => {
+      // Without `isLate`: later callers sent no slow query.
+      const error = new StoreError(cause.message, undefined, {
+        cause: cause.cause,
+        ...cause.diagnosis,
+      })
+      tripped = { error, until: performance.now() + retryMs }
     },
   }
 }

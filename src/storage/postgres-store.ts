@@ -41,15 +41,15 @@ type Options = {
 }
 
 const versionMin = 13
-/** A call waits for the connection; a slower server counts as away. */
+/** Calls wait this long for a connection; then the server counts as unreachable. */
 const connectStandardMs = 5000
 const startPauseMs = 500
-/** Sooner than a silent server is given up, since an operator looks by then. */
+/** A notice is printed if the server is silent this long, well before the connection times out. */
 const silenceMs = 1000
 const migrationWaitMs = 600_000
 const readersMax = 2
 
-/** Opens the store on a PostgreSQL: waits for it, and migrates it if it may. Throws a StoreError. */
+/** Opens the store on PostgreSQL: waits for the server, and migrates as `schemaChange` allows. Throws a StoreError. */
 export async function openPostgresStore({
   url,
   limits,
@@ -80,7 +80,7 @@ export async function openPostgresStore({
     insertions: createPostgresInsertions(),
     commit: createPostgresCommit(pool),
     describe: () => describe(db, place),
-    // The server looks after its files.
+    // PostgreSQL checks its own files.
     check: async () => undefined,
     look: async () => {
       if (await againWhenCut(() => readOnly(db))) throw notWritable()
@@ -94,7 +94,7 @@ export async function openPostgresStore({
 
 const readTimeoutMs = 5000
 
-/** Reads a database as it is, however long that takes; rows can be streamed by a cursor. */
+/** Opens a database read-only, without a query timeout; rows can be streamed by a cursor. */
 export function readPostgres(url: string): Kysely<Tables> {
   const options = { url, connectTimeoutMs: readTimeoutMs, connectionsMax: 1, readOnly: true }
   return new Kysely<Tables>({ dialect: postgresDialect(createPool(options), { reads: true }) })
@@ -102,7 +102,7 @@ export function readPostgres(url: string): Kysely<Tables> {
 
 type Connection = Pick<PoolOptions, 'url' | 'connectTimeoutMs'>
 
-/** Reads in connections of its own, which are never many: what is left is for calls. */
+/** Reports have a small pool of their own, so that they leave connections for calls. */
 function openPostgresReader(connection: Connection, limits: PostgresLimits): Reader {
   const timeoutMs = limits.reportTimeoutMs ?? reportTimeoutMs
   const pool = createPool({
@@ -119,7 +119,7 @@ function openPostgresReader(connection: Connection, limits: PostgresLimits): Rea
   return { db, begin: createTurns(turns, pool.waiting), close: () => db.destroy() }
 }
 
-/** A server that was made a standby takes connections, and no rows. */
+/** Whether the server refuses writes, as a standby does. */
 async function readOnly(db: Kysely<Tables>): Promise<boolean> {
   const { rows } = await sql<{ read_only: string }>`
     select current_setting('transaction_read_only') as read_only
@@ -136,22 +136,22 @@ async function describe(
       (select count(*) from kysely_migration) as migrations
   `.execute(db)
   const [{ version, migrations }] = rows as [(typeof rows)[number]]
-  const writing = (await readOnly(db)) ? 'may only be read' : 'takes rows'
+  const writing = (await readOnly(db)) ? 'read-only' : 'writable'
   const server = `PostgreSQL ${version}, database ${database} on ${host}:${port}`
   return `${server}, for keys, people, the ledger, budgets and answers of idempotency keys; ${migrations} migrations, ${writing}`
 }
 
 function notWritable(): StoreError {
-  return new StoreError('PostgreSQL may only be read', undefined, {
-    remedy: 'Name the server that can be written to in DATABASE_URL.',
+  return new StoreError('PostgreSQL is read-only', undefined, {
+    remedy: 'Set DATABASE_URL to the primary server.',
   })
 }
 
 type Starting = { place: PostgresPlace; limits: PostgresLimits; notice: Notice }
 
 /**
- * Runs with a database that answers, behind the lock of migrations. Throws a StoreError that names the
- * place.
+ * Waits for the database, and runs `run` while holding the migration lock. Throws a StoreError that
+ * names the database.
  */
 async function prepare<T>(
   connection: Connection,
@@ -175,8 +175,8 @@ async function prepare<T>(
 }
 
 /**
- * Migrates a database step by step; without `keeps` in a transaction that is rolled back. Resolves also
- * with the rows that its ledger had. Throws a StoreError.
+ * Migrates a database step by step; without `keeps` the transaction is rolled back. Resolves with the
+ * migrations that ran and the number of ledger rows. Throws a StoreError.
  */
 export async function migrateDatabase({
   url,
@@ -207,8 +207,8 @@ async function migrationsIn(db: Kysely<Tables>): Promise<string[]> {
 }
 
 /**
- * Runs what a start needs, again while the server is not there yet or recovers: it may start later than
- * the gateway, as in a file of containers. Throws a StoreError that names the place.
+ * Runs a step of the start, and repeats it while the server is starting or recovering: with Docker
+ * Compose it may start after the gateway. Throws a StoreError that names the database.
  */
 async function whileStarting<T>(
   { place, limits: { databaseStartWaitMs: waitMs }, notice }: Starting,
@@ -216,24 +216,24 @@ async function whileStarting<T>(
 ): Promise<T> {
   const { host, port, database } = place
   const until = performance.now() + waitMs
-  let isTold = waitMs === 0
-  const tell = (reason: string): void => {
-    if (isTold) return
-    isTold = true
+  let isReported = waitMs === 0
+  const report = (reason: string): void => {
+    if (isReported) return
+    isReported = true
     const seconds = Math.ceil(waitMs / 1000)
     notice(`Waiting up to ${seconds} s for the database ${database} on ${host}:${port}: ${reason}.`)
   }
-  const timer = setTimeout(tell, silenceMs, 'it has not answered yet')
+  const timer = setTimeout(report, silenceMs, 'it has not answered yet')
   const answered = () => clearTimeout(timer)
   try {
     for (;;) {
       try {
         return await run(answered)
       } catch (error) {
-        const { cause, message, told } = toStoreError(error)
+        const { cause, message, diagnosis } = toStoreError(error)
         if (cause === undefined || message.endsWith(updateRemedy)) throw error
         if (!mayPass(cause) || performance.now() >= until) throw cannotOpenDatabase(error, place)
-        tell(told.reason)
+        report(diagnosis.reason)
         await sleep(startPauseMs)
       }
     }
@@ -248,11 +248,11 @@ async function assertNewEnough(db: Kysely<Tables>): Promise<void> {
   `.execute(db)
   const version = Math.floor(Number(rows[0]?.version) / 10_000)
   if (version >= versionMin) return
-  const text = `DATABASE_URL names PostgreSQL ${version}. Use version ${versionMin} or a newer one.`
+  const text = `DATABASE_URL names PostgreSQL ${version}. Use version ${versionMin} or newer.`
   throw new StoreError(text)
 }
 
-/** Behind an advisory lock of the session: of replicas that start at once, one migrates. */
+/** Holds a session-level advisory lock: of several replicas that start at once, one migrates. */
 async function alone<T>(
   db: Kysely<Tables>,
   notice: Notice,
@@ -261,13 +261,13 @@ async function alone<T>(
   return db.connection().execute(async (session) => {
     const take = sql<{ taken: number }>`select pg_try_advisory_lock(${locks.migration}) as taken`
     if ((await take.execute(session)).rows[0]?.taken !== 1) {
-      notice('Waiting for another process, which migrates the store.')
+      notice('Waiting for another process that migrates the store.')
       await sql`select set_config('lock_timeout', ${String(migrationWaitMs)}, false)`.execute(
         session,
       )
       await sql`select pg_advisory_lock(${locks.migration})`.execute(session)
     }
-    // Ends with the session, as the lock does.
+    // The setting and the lock end with the session.
     return run(db)
   })
 }

@@ -16,16 +16,16 @@ import { toStoreError } from './store-error.ts'
 import type { InsertionOptions, Store, StoreStatement } from './store.ts'
 import type { Tables } from './tables.ts'
 
-/** Advisory locks, which nobody else takes: of migrations, and of one transaction at a time. */
+/** Keys of the gateway's advisory locks: for migrations, and for transactions that exclude each other. */
 export const locks = { migration: 0x4d414701, writing: 0x4d414702 }
 
 type DialectOptions = {
   /**
-   * Transactions exclude each other, in all processes, as those of the embedded store do: what one has
-   * read stays true until its end. Commits of the ledger do not wait for them.
+   * Transactions of all processes exclude each other, as in SQLite: rows that one has read do not change
+   * before its end. Commits of the ledger do not wait for them.
    */
   excludes?: boolean
-  /** Transactions see one state from their beginning to their end, and write nothing. */
+  /** Transactions are read-only and see one snapshot (repeatable read). */
   reads?: boolean
 }
 
@@ -61,12 +61,12 @@ class PoolDriver extends PostgresDriver {
 const triesMax = 4
 const retryPauseMaxMs = 20
 
-/** Commits in one transaction; what met another one, or may be repeated, is tried again. */
+/** Commits in one transaction. Retries after a conflict, and repeatable statements after a lost connection. */
 export function createPostgresCommit(pool: Pool): Store['commit'] {
   const once = async (statements: readonly StoreStatement[]) => {
     const client = await pool.connect()
     try {
-      // One statement is a transaction by itself, and takes one round trip.
+      // A single statement is a transaction by itself, and takes one round trip.
       if (statements.length === 1) return [await run(client, statements[0]!)]
       return await inTransaction(client, statements)
     } finally {
@@ -89,7 +89,7 @@ export function createPostgresCommit(pool: Pool): Store['commit'] {
   }
 }
 
-/** Asks again when a connection was cut; of those that are kept, each may have been. */
+/** Repeats a query after a lost connection: any idle connection of the pool may have been closed. */
 export async function againWhenCut<T>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -100,7 +100,7 @@ export async function againWhenCut<T>(ask: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Whether a connection ended, behind which another one may be made; not a server that is silent. */
+/** Whether the connection was lost, so that a new one may work; false for a server that does not answer. */
 function wasCut({ cause }: { cause?: unknown }): boolean {
   return endsConnection(cause) && !/timeout|ECONNREFUSED/i.test(String(cause))
 }
@@ -127,8 +127,8 @@ async function run(client: PoolClient, { sql, parameters }: StoreStatement): Pro
 }
 
 /**
- * Inserts the rows of a table with one statement that has one parameter, however many they are. What
- * is there already is left: a commit whose outcome nobody knows may be tried again.
+ * Inserts any number of rows of a table with one statement and one JSON parameter. Skips rows whose key
+ * exists, so that a commit with an unknown outcome can be repeated.
  */
 export function createPostgresInsertions(): Store['insertions'] {
   const compiled = new Map<string, string>()
@@ -156,7 +156,7 @@ export function createPostgresInsertions(): Store['insertions'] {
   }
 }
 
-/** What JSON can write and a text of PostgreSQL cannot hold: NUL, and half a character. */
+/** JSON escapes that PostgreSQL's text cannot hold: NUL and lone surrogates. */
 const unstorable = /\\u(0000|d[89a-f])/
 
 function rowsText(rows: readonly object[]): string {

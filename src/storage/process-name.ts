@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 
-/** What this process writes its name into; another one of the same number has another name. */
+/** A unique name of this process: host, process id and a UUID, since process ids are reused. */
 export const processName = `${hostname()} ${process.pid} ${randomUUID()}`
 
-/** Whether the process of a name has ended for certain; of one on another host nobody knows. */
+/** Whether the named process has certainly ended; false for a process on another host. */
 export function hasEnded(name: string): boolean {
   if (name === processName) return false
   const [host, pid] = name.split(' ')
@@ -12,13 +12,13 @@ export function hasEnded(name: string): boolean {
   return Number(pid) === process.pid || !isRunning(Number(pid))
 }
 
-/** Whether this host has a process of that number. */
+/** Whether a process with this id runs on this host. */
 export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // EPERM says that it runs as another user.
+    // EPERM: it runs as another user.
     return (error as { code?: string }).code === 'EPERM'
   }
 }

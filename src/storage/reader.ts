@@ -3,32 +3,32 @@ import { GatewayError } from '../core/error.ts'
 import { StoreError } from './store-error.ts'
 import type { Tables } from './tables.ts'
 
-/** A report may read a whole ledger, while a person waits for it. */
+/** A report may read the whole ledger while a person waits for it. */
 export const reportTimeoutMs = 30_000
-/** Reports run one at a time: further ones would wait longer than their callers do. */
+/** Reports run one at a time; more queued ones would outlast their callers' timeouts. */
 export const reportsWaitingMax = 32
 /** A page of the dashboard sends several requests at once; one account must not fill the queue. */
 export const reportsPerAccountMax = 8
 
-/** Reads the store beside the connections that write to it (docs/storage.md#reports). */
+/** A read-only connection for reports, separate from the ones that write (docs/storage.md#reports). */
 export type Reader = {
   db: Kysely<Tables>
   /**
-   * Begins a report of an account, which lasts until the function that it gives is called. Throws
-   * `overloaded` while too many wait, or the account has its share of them.
+   * Begins a report of an account; call the returned function at its end. Throws `overloaded` if too
+   * many reports wait, or if the account has too many of them.
    */
   begin(accountId: string): () => void
   close(): Promise<void>
 }
 
 export type TurnLimits = {
-  /** Reports that wait. */
+  /** Maximum of waiting reports. */
   waitingMax: number
-  /** Reports of one account that are under way. */
+  /** Maximum of reports in progress of one account. */
   perAccountMax: number
 }
 
-/** The `begin` of a reader; `waiting` tells how many wait for it now. */
+/** Implements `begin` of a reader; `waiting` returns the number of queries that wait now. */
 export function createTurns(
   { waitingMax, perAccountMax }: TurnLimits,
   waiting: () => number,
@@ -47,29 +47,29 @@ export function createTurns(
   }
 }
 
-/** Tells a query that took too long, and a reader that is not there, from a query that failed. */
+/** Converts timeouts and an unavailable reader to GatewayErrors; returns other errors unchanged. */
 export function readingFailure(cause: unknown, timeoutMs: number): unknown {
   if (!(cause instanceof StoreError) || cause.concernsStatement) return cause
   return cause.isLate ? tooLong(timeoutMs, cause) : absent(cause)
 }
 
 function busy(): GatewayError {
-  const text = 'Too many reports are being made. Try again in a moment.'
+  const text = 'Too many reports are in progress. Try again in a moment.'
   return new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
 }
 
 function ownBusy(count: number): GatewayError {
-  const text = `${count} reports and exports of this account are under way already. Wait until one of them has ended.`
+  const text = `${count} reports and exports of this account are in progress. Wait until one has ended.`
   return new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
 }
 
-/** As behind one that took too long, until its thread or its connection has ended. */
+/** For example after a query that took too long, until its thread or connection has ended. */
 function absent(cause: StoreError): GatewayError {
-  const text = 'Reports cannot be made at the moment. Try again.'
+  const text = 'Reports are unavailable at the moment. Try again in a moment.'
   return new GatewayError('overloaded', text, { retryAfterSeconds: 2, cause })
 }
 
 function tooLong(timeoutMs: number, cause: unknown): GatewayError {
-  const text = `The report takes longer than ${timeoutMs} ms. Ask for a shorter range.`
+  const text = `The report took longer than ${timeoutMs} ms. Request a shorter range.`
   return new GatewayError('overloaded', text, { cause })
 }

@@ -9,13 +9,13 @@ export type Kept = [table: keyof Tables, row: Tables[keyof Tables]]
 type Replay = {
   store: Store
   journal: Journal
-  /** Told of a row that can never be inserted. */
+  /** Receives rows that the store refuses for good. */
   events: { rowRefused(row: object, error: StoreError): void }
   /** Rows of one transaction. */
   rowsMax: number
 }
 
-/** Moves the rows of the journal into the store, each once. Resolves with their number. */
+/** Moves the rows of the journal into the store, each of them once. Resolves with the number of rows. */
 export async function replay({ store, journal, events, rowsMax }: Replay): Promise<number> {
   const insert = (kept: readonly Kept[]) => {
     const statements = [...Map.groupBy(kept, ([table]) => table)].flatMap(([table, group]) =>
@@ -39,7 +39,7 @@ export async function replay({ store, journal, events, rowsMax }: Replay): Promi
   let count = 0
   for (let from = 0; ;) {
     const { records, end } = await journal.read(from)
-    // Only `keep` writes to the journal, of this version or of one before.
+    // Only `keep` of this version or an older one writes to the journal.
     const kept = records as Kept[]
     if (kept.length === 0 && (await journal.clear(end))) return count
     for (let at = 0; at < kept.length; at += rowsMax) {
@@ -54,27 +54,33 @@ export async function replay({ store, journal, events, rowsMax }: Replay): Promi
   }
 }
 
-/** Statements that insert rows unless they are there, in the place of what stands for them. */
+/** Statements that insert rows unless they exist, and delete their provisional rows. */
 export function insertedLate<Name extends keyof Tables>(
   store: Pick<Store, 'db' | 'insertions'>,
   table: Name,
   rows: readonly Tables[Name][],
 ): StoreStatement[] {
   const inserted = store.insertions(table, rows, { unlessThere: true })
-  // The rows of a table have its columns.
+  // The rows belong to `table`, so they are UsageTable rows.
   return table === 'usage'
     ? [
-        ...takenBack(store, rows as readonly Tables[keyof Tables][] as readonly UsageTable[]),
+        ...deleteProvisional(
+          store,
+          rows as readonly Tables[keyof Tables][] as readonly UsageTable[],
+        ),
         ...inserted,
       ]
     : [...inserted]
 }
 
 /**
- * Deletes rows that were written in the place of these when their process was found dead
- * (accounts/reservation-sweep.ts). A row without a cost replaces none: what was held is what it costs.
+ * Deletes the provisional rows of calls whose process was presumed dead
+ * (accounts/reservation-sweep.ts). A row without a cost deletes none: the reserved amount stays charged.
  */
-function takenBack({ db }: Pick<Store, 'db'>, rows: readonly UsageTable[]): StoreStatement[] {
+function deleteProvisional(
+  { db }: Pick<Store, 'db'>,
+  rows: readonly UsageTable[],
+): StoreStatement[] {
   return rows.flatMap(({ account_id: accountId, at, id, cost_nano_usd: cost }) =>
     cost === null
       ? []

@@ -1,10 +1,10 @@
 import { sql, SqliteAdapter, type Kysely } from 'kysely'
 import type { Tables } from './tables.ts'
 
-/** Selects the SQL where the databases differ. */
+/** Selects the SQL where SQLite and PostgreSQL differ. */
 export type SqlDialect = 'sqlite' | 'postgres'
 
-/** Which of them answers queries of Kysely's. */
+/** The dialect of a Kysely instance. */
 export function sqlDialectOf(db: Kysely<Tables>): SqlDialect {
   return db.getExecutor().adapter instanceof SqliteAdapter ? 'sqlite' : 'postgres'
 }
@@ -15,8 +15,8 @@ export function bytesType(dialect: SqlDialect): 'blob' | 'bytea' {
 }
 
 /**
- * A list of texts for `in`, as one text however many there are: the store keeps compiled statements,
- * and takes so many parameters only.
+ * The right side of SQL's `in`, with the texts in one JSON parameter: one compiled statement serves
+ * lists of any length, and databases limit the number of parameters.
  */
 export function listed(db: Kysely<Tables>, texts: readonly string[]) {
   const list = JSON.stringify(texts)

@@ -11,7 +11,7 @@ import type { SqlValue } from './sqlite-file.ts'
 import type { StoreThread, Unsent } from './sqlite-thread.ts'
 import { StoreError } from './store-error.ts'
 
-/** The dialect of a driver that has one connection. */
+/** Kysely's dialect for a driver with one connection. */
 export function dialectOf(driver: Driver): Dialect {
   return {
     createDriver: () => driver,
@@ -21,7 +21,7 @@ export function dialectOf(driver: Driver): Dialect {
   }
 }
 
-/** The connection of a thread, as long as that is the `current` one. */
+/** A connection to the thread numbered `current`; it fails after that thread was replaced. */
 export function connectionOf(
   thread: Pick<StoreThread, 'ask'>,
   current: number,
@@ -37,7 +37,9 @@ export function connectionOf(
     },
     // eslint-disable-next-line require-yield -- the interface wants a generator
     streamQuery: async function* () {
-      throw new StoreError('The embedded store is read by pages: a long query would hold its log.')
+      throw new StoreError(
+        'SQLite is read in pages: a streamed query would keep its write-ahead log from restarting.',
+      )
     },
   }
 }
@@ -48,9 +50,9 @@ export const execute = (sql: string) => async (connection: DatabaseConnection) =
 }
 
 /**
- * SQLite can change tables in a transaction, so migrations can run under its write lock. That there is
- * one connection is seen to by the lock here, which the ledger's commits take too, and which has a
- * bounded queue.
+ * SQLite can change tables in a transaction, so migrations run under its write lock. The gateway's lock
+ * serializes the one connection instead of Kysely's: the ledger's commits acquire it too, and its queue
+ * is bounded.
  */
 function createTransactionalAdapter(): SqliteAdapter {
   return Object.defineProperties(new SqliteAdapter(), {
@@ -59,7 +61,7 @@ function createTransactionalAdapter(): SqliteAdapter {
   })
 }
 
-/** A mutex that is granted in the order of `acquire`, for which at most `queueMax` may wait. */
+/** A first-in, first-out mutex; `acquire` fails if `queueMax` callers wait already. */
 export function createLock(queueMax: number) {
   const waiting: (() => void)[] = []
   let held = false

@@ -6,11 +6,11 @@ export type FileOptions = {
   path: string
   durability: 'normal' | 'full'
   busyTimeoutMs: number
-  /** Writes are refused. */
+  /** Refuses writes. */
   readOnly?: boolean
 }
 export type SqlValue = string | number | bigint | null | Uint8Array
-/** One statement with the values of its parameters. */
+/** An SQL statement and its parameters. */
 export type Statement = { sql: string; parameters: readonly SqlValue[] }
 
 const statementsKept = 500
@@ -20,7 +20,7 @@ export type SqliteFile = {
   database: DatabaseSync
   /** The compiled statement, cached by its SQL. */
   prepare(sql: string): StatementSync
-  /** Runs statements in one transaction; gives the rows that each changed. Throws as node:sqlite. */
+  /** Runs statements in one transaction; returns the rows that each one changed. Throws node:sqlite's errors. */
   commit(statements: readonly Statement[]): number[]
 }
 
@@ -114,14 +114,14 @@ export function createCommits(options: FileOptions, thread: Thread) {
   }
 
   return {
-    /** Copies the log into the file; to be called while nobody reads, else it cannot begin anew. */
+    /** Copies the log into the file. The log restarts only if no connection is reading. */
     restartLog: async (): Promise<void> => {
       if (checkpoint === undefined) restart()
       await checkpoint
     },
     /**
-     * Opens the loop's connection: as long as one is open, SQLite keeps the files of its log, also
-     * when the thread ends and another one is started. Without waiting; a commit opens it later else.
+     * Opens the event loop's connection: while one is open, SQLite keeps its log files, also when the
+     * worker thread is replaced. Does not wait for locks; if busy, the next commit opens it.
      */
     hold: () => {
       try {
@@ -131,7 +131,7 @@ export function createCommits(options: FileOptions, thread: Thread) {
         if (!toStoreError(error).isBusy) throw toStoreError(error)
       }
     },
-    /** Resolves with the rows that each changed when they are durable. Throws a StoreError. */
+    /** Resolves with the rows that each statement changed, once they are durable. Throws a StoreError. */
     commit: async (
       statements: readonly Statement[],
       options?: CommitOptions,

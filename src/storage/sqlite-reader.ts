@@ -8,17 +8,17 @@ import type { Tables } from './tables.ts'
 
 type Options = Omit<FileOptions, 'readOnly'> &
   TurnLimits & {
-    /** How long one query may take. */
+    /** Time limit of one query. */
     timeoutMs: number
-    /** Copies the store's log into its file; never throws. */
+    /** Copies the write-ahead log into the store's file; never throws. */
     restartLog(): Promise<void>
-    /** How often those who read one after the other make room for that. */
+    /** Minimum interval between log restarts, which run between two readers. */
     logRestartMs: number
   }
 
 const idleMs = 60_000
 
-/** A reader in a thread of its own, which its first query starts, and which ends when nobody asks. */
+/** Reads in a worker thread, which the first query starts and which ends after an idle minute. */
 export function openSqliteReader(options: Options): Reader {
   const { timeoutMs, waitingMax, perAccountMax, restartLog, logRestartMs, ...file } = options
   const lock = createLock(Infinity)

@@ -15,9 +15,9 @@ import { assertOpenable, watchFiles } from './store-files.ts'
 export type SqliteStoreOptions = {
   dataDir: string
   durability: 'normal' | 'full'
-  /** Whether the file is looked at before it is opened, which one of several processes does. */
+  /** Whether to check the file before opening it; of several workers the first one does. */
   examines?: boolean
-  /** What may be done to its tables; else all that a start does. */
+  /** Which migrations may run; all of them if undefined. */
   schemaChange?: SchemaChange | undefined
   limits: {
     storeBusyTimeoutMs?: number
@@ -28,13 +28,13 @@ export type SqliteStoreOptions = {
   }
 }
 
-/** Waits for the transaction of another process, as of a command. */
+/** How long to wait for the transaction of another process, such as a command. */
 const busyStandardMs = 5000
-/** Queries of calls take milliseconds; a thread that is silent this long is broken. */
+/** Queries of calls take milliseconds; a thread that needs this long is broken. */
 const answerTimeoutMs = 30_000
-/** A few for each request that may be in work. */
+/** A few for each request in progress. */
 const queueStandardMax = 10_000
-/** Between two of them the log grows by what is committed meanwhile. */
+/** The log grows by the commits between two restarts. */
 const logRestartMs = 1000
 
 /** Opens the embedded store in the folder `dataDir`. */
@@ -75,14 +75,14 @@ async function openFiles(
   const file = { path, durability, busyTimeoutMs }
   const { dialect, commit, ready, restartLog } = openSqlite({ ...file, queueMax })
   const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
-  // Kysely ends the thread only if it has run a query.
+  // Always runs a query: Kysely calls the driver's `destroy` only after one, and that ends the thread.
   const begun = change === 'none' ? sql`select 1`.execute(db) : migrate(db, 'sqlite')
   await begun.catch(async (error: unknown) => {
     // The store's thread would keep the process alive.
     await db.destroy().catch(() => undefined)
     throw withRemedy(error, path)
   })
-  // Not before: a migration of a large store may take long.
+  // Set after the migrations, which may take long for a large store.
   ready(limits.storeAnswerTimeoutMs ?? answerTimeoutMs)
   const reader = openSqliteReader({
     ...file,
@@ -115,13 +115,13 @@ async function openFiles(
 }
 
 function withRemedy(error: unknown, path: string): unknown {
-  const isTold = error instanceof StoreError && !error.message.endsWith(updateRemedy)
-  return isTold ? cannotOpen(path, error) : error
+  const needsRemedy = error instanceof StoreError && !error.message.endsWith(updateRemedy)
+  return needsRemedy ? cannotOpen(path, error) : error
 }
 
 /**
- * Compiles the SQL of a table from its first row: all further rows must have its columns. What goes in
- * `unlessThere` may be of an older version, with fewer of them.
+ * Compiles the SQL of a table from its first row: all further rows must have the same columns. With
+ * `unlessThere` rows may come from an older version, with fewer columns.
  */
 function createInsertions(db: Kysely<Tables>): Store['insertions'] {
   const compiled = new Map<string, Compiled>()

@@ -10,18 +10,18 @@ export type Unsent = WorkerRequest extends infer R
     : never
   : never
 
-/** The store's worker thread. One that has ended is started anew by a later request. */
+/** The store's worker thread. If it has ended, a later request starts it again. */
 export type StoreThread = {
-  /** Throws a StoreError; also when the thread is not `on`, since a transaction ends with its thread. */
+  /** Throws a StoreError, also if the thread `on` was replaced: a transaction ends with its thread. */
   ask(request: Unsent, on?: number): Promise<QueryOutcome>
-  /** Which of the threads is running, as a count. */
+  /** The number of the running thread, counted from 1. */
   current(): number
-  /** From now on a thread that takes longer over one request is ended. */
+  /** Terminates the thread when a later request takes longer. */
   limitAnswers(timeoutMs: number): void
   stop(): Promise<void>
 }
 
-/** Saves memory; few objects of the thread live long. */
+/** Saves memory; few objects of the thread are long-lived. */
 const maxYoungGenerationSizeMb = 4
 const restartPauseMs = 1000
 
@@ -98,7 +98,7 @@ function startWorker(options: FileOptions) {
   return {
     ask,
     fault: () => fault,
-    /** A thread that hangs is there until the system lets it go: there is never a second one. */
+    /** A blocked thread ends late and is replaced only then, so that there is never a second one. */
     mayBeReplaced: () => performance.now() - endedAt >= restartPauseMs,
     terminate: () => worker.terminate(),
   }

@@ -11,7 +11,7 @@ export type WorkerRequest =
   | { id: number; kind: 'commit'; statements: readonly Statement[]; waits: boolean }
   | { id: number; kind: 'checkpoint' }
   | { id: number; kind: 'close' }
-/** The rows that a query found, and how many each statement changed. */
+/** The rows of a query, and how many rows each statement changed. */
 export type QueryOutcome = { rows: unknown[]; changes: readonly number[] }
 export type WorkerReply =
   | { id: number; outcome: QueryOutcome }
@@ -49,7 +49,7 @@ function run(request: WorkerRequest): QueryOutcome {
     case 'commit':
       return { rows: [], changes: inOne(request) }
     case 'checkpoint':
-      // Not even for those who read: commits wait behind it. What is left is for the next one.
+      // Does not wait for readers: commits are queued after it. The next checkpoint copies the rest.
       withoutWaiting(() => prepare('PRAGMA wal_checkpoint(RESTART)').all())
       return { rows: [], changes: [] }
     case 'close':
@@ -62,7 +62,7 @@ function inOne({ statements, waits }: Extract<WorkerRequest, { kind: 'commit' }>
   return waits ? commit(statements) : withoutWaiting(() => commit(statements))
 }
 
-/** Reports take what calls leave of the processor. Linux alone has priorities of single threads. */
+/** Reports run at lower CPU priority than calls. Only Linux has priorities for single threads. */
 function yieldToOthers(): void {
   if (platform() === 'linux') setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
 }

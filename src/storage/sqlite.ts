@@ -5,23 +5,23 @@ import { startThread, type Unsent } from './sqlite-thread.ts'
 import { StoreError } from './store-error.ts'
 import type { CommitOptions } from './store.ts'
 
-/** An SQLite file in a thread of its own. */
+/** An SQLite file opened in a worker thread. */
 type SqliteThread = {
   dialect: Dialect
-  /** Runs statements in one transaction; resolves with the rows that each changed. */
+  /** Runs statements in one transaction; resolves with the number of rows that each one changed. */
   commit(statements: readonly Statement[], options?: CommitOptions): Promise<readonly number[]>
-  /** Copies the log into the file, so that it begins anew; never throws. */
+  /** Copies the write-ahead log into the file, so that the log restarts; never throws. */
   restartLog(): Promise<void>
-  /** To be called when the file has its tables: from now on the thread may take so long over one query. */
+  /** Call it after the migrations: from then on a query that takes longer fails. */
   ready(answerTimeoutMs: number): void
 }
 
 type Options = FileOptions & {
-  /** Queries and transactions that wait for their turn; more are refused. */
+  /** Maximum of queued queries and transactions; further ones are refused. */
   queueMax: number
 }
 
-/** Opens the file in a worker thread, whose only connection a transaction holds exclusively. */
+/** Opens the file in a worker thread. Its one connection belongs to a transaction until that ends. */
 export function openSqlite(options: Options): SqliteThread {
   const thread = startThread(options)
   const lock = createLock(options.queueMax)
@@ -48,10 +48,10 @@ export function openSqlite(options: Options): SqliteThread {
       await lock.acquire()
       return connectionOf(thread, thread.current())
     },
-    // Takes the write lock at once: SQLite may not wait for it in a transaction that has read.
+    // Acquires the write lock first: a transaction that has read may get SQLITE_BUSY at once.
     beginTransaction: execute('begin immediate'),
     commitTransaction: execute('commit'),
-    // A full disk has ended it already; what is told is why.
+    // After a full disk SQLite has rolled back already; the first error is the one to report.
     rollbackTransaction: (connection) => execute('rollback')(connection).catch(unlessEnded),
     releaseConnection: async () => lock.release(),
     destroy: async () => {

@@ -2,19 +2,19 @@ import type { Kysely } from 'kysely'
 import { migratorFor, toMigrationError } from './migrations.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 
-/** One migration that ran, and how long it took. */
+/** A migration that ran, and its duration. */
 export type MigrationRun = { name: string; durationMs: number }
 
 type Options<Database> = {
   db: Kysely<Database>
   dialect: SqlDialect
-  /** Whether what they did stays. */
+  /** Whether to commit the transaction; else it is rolled back. */
   keeps: boolean
 }
 
 /**
- * Runs the migrations that a store lacks one after the other, in one transaction: all of them, or
- * none. Throws a StoreError for a store that a newer version has written.
+ * Runs the migrations that a store lacks in one transaction: all of them, or none. Throws a StoreError
+ * if a newer version of the gateway wrote the store.
  */
 export async function migrateStepwise<Database>({
   db,
@@ -40,5 +40,5 @@ export async function migrateStepwise<Database>({
   return runs
 }
 
-/** Rolls a transaction back that went well. */
+/** Thrown to roll back a transaction that succeeded. */
 class Undone extends Error {}

@@ -1,24 +1,24 @@
 type Options = ErrorOptions & {
-  /** For the operator; else the message is the reason. */
+  /** For the operator; the message if undefined. */
   reason?: string
   remedy?: string
-  /** What is at fault where no `errcode` tells; else it is the store itself. */
+  /** The cause of an error without `errcode`; the store itself if undefined. */
   concerns?: 'row' | 'statement'
-  /** The statement was ended since it took longer than it may. */
+  /** The statement exceeded its time limit. */
   isLate?: boolean
 }
 
-/** An error of the store; `errcode` is SQLite's extended result code, undefined for another store. */
+/** An error of the store; `errcode` is SQLite's extended result code, undefined for PostgreSQL. */
 export class StoreError extends Error {
   override name = 'StoreError'
   readonly errcode: number | undefined
 
-  readonly #told: Omit<Options, 'cause'>
+  readonly #options: Omit<Options, 'cause'>
 
   constructor(message: string, errcode?: number, options: Options = {}) {
     super(message, options)
     this.errcode = errcode
-    this.#told = options
+    this.#options = options
   }
 
   /** The primary result code (sqlite.org/rescode.html). */
@@ -31,29 +31,29 @@ export class StoreError extends Error {
     return this.#primary === codes.busy
   }
 
-  /** Whether the file is damaged, or no database at all. */
+  /** Whether the file is damaged, or not a database. */
   get isDamage(): boolean {
     return this.#primary === codes.damaged || this.#primary === codes.notADatabase
   }
 
-  /** Whether the statement is at fault: a bug, or tables that somebody has changed. */
+  /** Whether the statement is invalid: a bug, or tables that were changed by hand. */
   get concernsStatement(): boolean {
-    return this.#told.concerns === 'statement' || this.#primary === codes.error
+    return this.#options.concerns === 'statement' || this.#primary === codes.error
   }
 
-  /** Whether the row itself is at fault, and others may be written. */
+  /** Whether the row itself is invalid; other rows may be written. */
   get concernsRow(): boolean {
-    return this.#told.concerns === 'row' || rowCodes.has(this.#primary)
+    return this.#options.concerns === 'row' || rowCodes.has(this.#primary)
   }
 
-  /** Whether it took longer than it may, and nothing else is known to be wrong. */
+  /** Whether the statement exceeded its time limit, without another known fault. */
   get isLate(): boolean {
-    return this.#told.isLate === true
+    return this.#options.isLate === true
   }
 
-  /** What is wrong and what helps, for the operator. */
-  get told(): { reason: string; remedy: string } {
-    const { reason = this.message.replace(/\.$/, ''), remedy = look } = this.#told
+  /** Reason and remedy, for the operator. */
+  get diagnosis(): { reason: string; remedy: string } {
+    const { reason = this.message.replace(/\.$/, ''), remedy = look } = this.#options
     return troubles[this.#primary] ?? { reason, remedy }
   }
 }
@@ -73,21 +73,24 @@ const codes = {
 const rowCodes: ReadonlySet<number> = new Set([18, 19, 20, 25])
 
 const orElse = ', or set DATA_DIR to another folder.'
-const look = 'Look whether the disk of DATA_DIR is whole and has room.'
-const held = { reason: 'another program holds it', remedy: `End that program${orElse}` }
+const look = 'Check that the disk of DATA_DIR works and has free space.'
+const held = { reason: 'another program has locked it', remedy: `Stop that program${orElse}` }
 const troubles: Readonly<Record<number, { reason: string; remedy: string }>> = {
   [codes.busy]: held,
   [codes.locked]: held,
-  [codes.readOnly]: { reason: 'it may only be read', remedy: 'Let this user write to DATA_DIR.' },
+  [codes.readOnly]: { reason: 'it is read-only', remedy: 'Let this user write to DATA_DIR.' },
   [codes.io]: { reason: 'its disk fails or is full', remedy: look },
-  [codes.damaged]: { reason: 'it is damaged', remedy: `Put a copy in its place${orElse}` },
+  [codes.damaged]: { reason: 'it is damaged', remedy: `Restore a backup${orElse}` },
   [codes.full]: { reason: 'the disk is full', remedy: 'Free some space on the disk of DATA_DIR.' },
   [codes.notOpened]: { reason: 'it cannot be opened', remedy: look },
-  [codes.notADatabase]: { reason: 'file is not a database', remedy: `Move it away${orElse}` },
+  [codes.notADatabase]: { reason: 'it is not a database', remedy: `Move it away${orElse}` },
 }
 
-/** Why the file cannot be opened, and what helps. */
-export function cannotOpen(path: string, { told: { reason, remedy } }: StoreError): StoreError {
+/** The error for a file that cannot be opened: reason and remedy. */
+export function cannotOpen(
+  path: string,
+  { diagnosis: { reason, remedy } }: StoreError,
+): StoreError {
   return new StoreError(`The store ${path} cannot be opened: ${reason}. ${remedy}`)
 }
 

@@ -9,14 +9,14 @@ import type { FileOptions } from './sqlite-file.ts'
 import { startThread } from './sqlite-thread.ts'
 import { cannotOpen, StoreError, toStoreError } from './store-error.ts'
 
-/** A file beside the store's own, while that is damaged; it holds what the check found. */
+/** Suffix of the file that marks a damaged store; it holds the result of the check. */
 export const damageSuffix = '-damaged'
 
-const restore = 'Put a copy in its place'
+const restore = 'Restore a backup'
 
 /**
- * Throws a StoreError unless the file is missing, or a store of this gateway that this user may write;
- * changes nothing. `assertSchema` gets the names of the migrations that ran.
+ * Throws a StoreError unless the file is missing, or is a store of this gateway that this user may
+ * write. Changes nothing. `assertSchema` receives the names of the migrations that ran.
  */
 export function assertOpenable(
   path: string,
@@ -26,7 +26,7 @@ export function assertOpenable(
   if (!exists(path)) return assertSchema([])
   let database: DatabaseSync | undefined
   try {
-    // Without the right to write it moves nothing out of the log.
+    // A read-only connection does not checkpoint the log.
     database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
     const one = (sql: string) => Object.values(database!.prepare(sql).get() ?? {})[0]
     const id = one('PRAGMA application_id')
@@ -45,16 +45,16 @@ export function assertOpenable(
   }
 }
 
-/** Whether the file has content. Throws a StoreError for an empty or missing one beside its log. */
+/** Whether the file has content. Throws a StoreError if it is empty or missing while its log exists. */
 function exists(path: string): boolean {
-  // Before the file: another process that makes the store meanwhile fills the file first.
+  // Checked before the file: a process that creates the store at this moment fills the file first.
   const log = statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0
   const hasMore = log > 0 || readdirSync(dirname(path)).some(isJournal)
   const found = statSync(path, { throwIfNoEntry: false })
   if (found?.isDirectory() === true) throw refusal(path, 'it is a folder', 'Move it away')
   const size = found?.size ?? 0
   if (size === 0 && (found === undefined ? log === 0 : !hasMore)) return false
-  const what = found === undefined ? 'it is not there, but its log is' : 'it is empty'
+  const what = found === undefined ? 'it is missing, but its log exists' : 'it is empty'
   if (size === 0) throw refusal(path, what, `${restore}, or move its log and journals away too`)
   try {
     accessSync(path, constants.R_OK | constants.W_OK)
@@ -73,21 +73,21 @@ function refusal(path: string, reason: string, remedy: string): StoreError {
 /** The files of a store that is open. */
 export type StoreFiles = {
   /**
-   * Resolves while the files at the path are those that were opened, and no damage is known. SQLite
-   * itself goes on writing to a file that was deleted or moved. Throws a StoreError.
+   * Throws a StoreError if the files at the path are not the opened ones, or if damage was found:
+   * SQLite itself goes on writing to a file that was deleted or moved.
    */
   look(): Promise<void>
   /**
-   * Reads the whole file, in a thread of its own. A damaged one is copied, and `look` throws from then on.
+   * Checks the whole file in a worker thread. Copies a damaged file; `look` then throws.
    */
   check(): Promise<void>
-  /** Ends a check that is under way. */
+  /** Aborts a running check. */
   close(): void
 }
 
 const suffixes = ['', '-wal', '-shm']
 
-/** Takes the files as they are now for those that are open: SQLite keeps them until its end. */
+/** Records the identity of the files; call it right after they were opened. */
 export async function watchFiles(file: FileOptions): Promise<StoreFiles> {
   const { path } = file
   const mark = path + damageSuffix
@@ -99,7 +99,7 @@ export async function watchFiles(file: FileOptions): Promise<StoreFiles> {
       const now = await Promise.all(suffixes.map((suffix) => idOf(path + suffix)))
       const changed = suffixes.find((_suffix, index) => now[index] !== opened[index])
       if (changed !== undefined) throw movedAway(path, changed)
-      // Another process of the gateway may have found it.
+      // Another process of the gateway may have found the damage.
       const damage = found ?? (await textOf(mark))
       if (damage !== undefined) throw damaged(damage)
     },
@@ -107,11 +107,11 @@ export async function watchFiles(file: FileOptions): Promise<StoreFiles> {
       const damage = await damageOf(file, closed.signal)
       if (damage === undefined) return rmSync(mark, { force: true })
       found = await textOf(mark)
-      // Once for all starts with it.
+      // An earlier start has copied the files already.
       if (found !== undefined) return
       found = damage
       found = `${damage}; ${await copyAside(path)}`
-      // On a full disk this process alone knows it.
+      // On a full disk the mark is not written, so only this process reports the damage.
       await writeFile(mark, found, { mode: 0o600 }).catch(() => undefined)
     },
     close: () => closed.abort(),
@@ -123,7 +123,7 @@ async function idOf(path: string): Promise<string | undefined> {
   return found && `${found.dev} ${found.ino}`
 }
 
-/** What is damaged, as SQLite says it; undefined for a sound file. Throws a StoreError. */
+/** SQLite's description of the damage; undefined for an intact file. Throws a StoreError. */
 async function damageOf(file: FileOptions, ended: AbortSignal): Promise<string | undefined> {
   const thread = startThread({ ...file, readOnly: true })
   const stop = () => void thread.stop()
@@ -151,7 +151,7 @@ function textOf(path: string): Promise<string | undefined> {
 /** Each copy is as large as the store. */
 const damagedCopiesMax = 5
 
-/** Copies the files of a damaged store before anything more is written to them; gives the outcome in words. */
+/** Copies the files of a damaged store before further writes; returns the outcome as text. */
 async function copyAside(path: string): Promise<string> {
   const parent = dirname(path)
   const folder = join(parent, `damaged-${new Date().toISOString().replaceAll(':', '-')}`)
@@ -162,7 +162,7 @@ async function copyAside(path: string): Promise<string> {
     await mkdir(folder, { mode: 0o700 })
     for (const suffix of suffixes) {
       const copy = join(folder, basename(path) + suffix)
-      // The last process that closes the store removes its log.
+      // The log may be gone: the last process that closes the store removes it.
       await copyFile(path + suffix, copy, constants.COPYFILE_FICLONE).catch(unlessMissing)
     }
     return `copied to ${folder}`

@@ -6,24 +6,24 @@ import { StoreError, toStoreError } from './store-error.ts'
 import type { Store } from './store.ts'
 import type { Tables } from './tables.ts'
 
-/** A store that knows whether it can be written to (docs/storage.md#trouble). */
+/** A store that tracks whether it can be written to (docs/storage.md#trouble). */
 export type GuardedStore = Store & {
   /**
    * Inserts rows; resolves when they are durable, in the store or in the journal. Throws a
-   * GatewayError when neither takes them.
+   * GatewayError if both fail.
    */
   keep<Name extends keyof Tables>(table: Name, rows: readonly Tables[Name][]): Promise<void>
-  /** Runs what only the store itself can decide. Throws a GatewayError when the store fails. */
+  /** Runs work that needs the store itself, not the journal. Throws a GatewayError if the store fails. */
   decide<T>(run: () => Promise<T>): Promise<T>
-  /** Throws a GatewayError while the store is known to take no rows. */
+  /** Throws a GatewayError while the store cannot be written to, as far as known. */
   assertKeeps(): void
-  /** Writes a row; throws a GatewayError when that fails or takes too long. */
+  /** Writes a row; throws a GatewayError if that fails or takes too long. */
   checkWritable(): Promise<void>
 }
 
-/** What is told to the operator. */
+/** Events that are logged for the operator. */
 export type StoreEvents = {
-  storeFailed(told: StoreError['told'], error: StoreError): void
+  storeFailed(diagnosis: StoreError['diagnosis'], error: StoreError): void
   /** Rows were moved from the journal into the store. */
   storeRecovered(rows: number): void
   rowRefused(row: object, error: StoreError): void
@@ -44,29 +44,28 @@ type Options = {
   events: StoreEvents
 }
 
-/** Room for some thousand rows, more than the calls under way; it is allocated in advance. */
+/** Holds some thousand rows, more than the calls in progress; allocated in advance. */
 const journalBytesMax = 4 * 1024 * 1024
-/** The caller waits for its row meanwhile. */
+/** The caller waits while its row is retried. */
 const retryMaxMs = 2000
-/** A store that recovered is used within a second; the check is cheap. */
+/** A recovered store is used within a second; the check is cheap. */
 const checkIntervalMs = 1000
 const retryPauseMs = 50
-/** One transaction of them takes some ten milliseconds. */
+/** A transaction of this size takes about ten milliseconds. */
 const replayedRowsMax = 500
-/** Whoever asks expects an answer within a second or so. */
+/** Health checks expect an answer within a few seconds. */
 const writeCheckTimeoutMs = 2000
 const writeCheckTrustedMs = 1000
 
 /**
- * Guards a store: rows that it does not take go to the journal, and from there into the store once it
- * takes them again. That is tried, and the store is looked at, every second.
+ * Guards a store: rows that cannot be inserted go to the journal, and are moved into the store when it
+ * recovers. Every second the store is checked and the journal replayed.
  */
 export async function guardStore({ store, config, monotonic, events }: Options) {
   const { dataDir: folder, durability, limits } = config
   const bytesMax = limits.ledgerJournalBytesMax ?? journalBytesMax
   const journal = await openJournal({ folder, bytesMax, flushes: durability === 'full' })
   const checkRow = () =>
-    // Compiled by the first use, like an insertion.
     store.db
       .insertInto('write_checks')
       .values({ id: 'latest', at: Date.now() })
@@ -132,7 +131,7 @@ export async function guardStore({ store, config, monotonic, events }: Options) 
   return guarded
 }
 
-/** Inserts rows, also of calls that have some because their process was taken for dead. */
+/** Inserts rows. A call whose process was presumed dead has a provisional row, which is replaced. */
 async function insertRows<Name extends keyof Tables>(
   store: Store,
   table: Name,
@@ -145,17 +144,17 @@ async function insertRows<Name extends keyof Tables>(
   } catch (error) {
     if (table !== 'usage' || !toStoreError(error).concernsRow) throw error
   }
-  // SQLite refuses a row that is there, and PostgreSQL leaves it.
+  // SQLite refuses a duplicate key, and PostgreSQL skips it.
   if (table === 'usage' && count < rows.length) await store.commit(insertedLate(store, table, rows))
 }
 
-/** What is known of the store from its last use. */
+/** Tracks whether the store works, from the result of its last use. */
 function createHealth(events: StoreEvents) {
   let trouble: StoreError | undefined
   const fail = (error: StoreError) => {
-    const isNews = trouble?.told.reason !== error.told.reason
+    const isNews = trouble?.diagnosis.reason !== error.diagnosis.reason
     trouble = error
-    if (isNews) events.storeFailed(error.told, error)
+    if (isNews) events.storeFailed(error.diagnosis, error)
   }
   return {
     trouble: () => trouble,
@@ -167,7 +166,7 @@ function createHealth(events: StoreEvents) {
       if (trouble !== undefined || rows > 0) events.storeRecovered(rows)
       trouble = undefined
     },
-    /** Resolves with the failure of the store, if it was one. Throws when the rows are at fault. */
+    /** Resolves with the StoreError if the store fails. Throws if the rows are invalid. */
     attempt: async <T>(run: () => Promise<T>): Promise<T | StoreError> => {
       if (trouble !== undefined) return trouble
       try {
@@ -182,7 +181,7 @@ function createHealth(events: StoreEvents) {
   }
 }
 
-/** Runs a task again and again, never twice at once; the returned function ends that. */
+/** Runs a task periodically, never twice at once; the returned function stops it. */
 function repeat(task: () => Promise<void>, intervalMs: number): () => Promise<void> {
   let running: Promise<void> | undefined
   const timer = setInterval(() => {
@@ -195,7 +194,7 @@ function repeat(task: () => Promise<void>, intervalMs: number): () => Promise<vo
   }
 }
 
-/** Runs a task once for all who ask at the same time and for a while after it has succeeded. */
+/** Shares one run of a task between concurrent callers, and its success with callers shortly after. */
 function shareForAWhile(monotonic: () => number, task: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | undefined
   let trustedUntil = -Infinity
@@ -218,10 +217,10 @@ async function within<T>(timeoutMs: number, work: Promise<T>): Promise<void> {
 
 const retryAfterSeconds = 5
 
-/** Without a cause: it was told when the trouble began, and there may be many of these. */
+/** Has no cause, since the first failure was logged and many of these may follow. */
 function unavailable(): GatewayError {
   const text =
-    'The gateway cannot record calls at the moment and takes none. Try again in a moment.'
+    'The gateway cannot record calls at the moment and accepts none. Try again in a moment.'
   return new GatewayError('overloaded', text, { retryAfterSeconds })
 }
 

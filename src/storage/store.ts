@@ -4,46 +4,46 @@ import type { Reader } from './reader.ts'
 import type { SqlDialect } from './sql-dialect.ts'
 import type { Tables } from './tables.ts'
 
-/** A statement for `commit`, compiled by Kysely or made by `insertions`. */
+/** A statement for `commit`, from Kysely's `compile` or from `insertions`. */
 export type StoreStatement = Pick<CompiledQuery, 'sql' | 'parameters'> & {
-  /** Whether it may run again where nobody knows whether it ran. */
+  /** Whether it may run again if the outcome of the first run is unknown. */
   repeatable?: boolean
 }
 
-/** `waits: false` fails at once where another connection holds the lock. */
+/** `waits: false` fails at once if another connection holds the lock. */
 export type CommitOptions = { waits?: boolean }
 
-/** `unlessThere`: a row whose key is there already is left as it is. */
+/** `unlessThere`: skips rows whose key exists. */
 export type InsertionOptions = { unlessThere?: boolean }
 
-/** Told what the operator should know of a store that is opened, in a sentence without secrets. */
+/** Shows the operator a sentence about the opened store; it contains no secrets. */
 export type Notice = (sentence: string) => void
 
-/** The relational store of everything that must not be lost. */
+/** The relational store for all durable data. */
 export type Store = {
-  /** Whose SQL it speaks. */
+  /** The SQL dialect of the database. */
   dialect: SqlDialect
   db: Kysely<Tables>
-  /** Runs what a start needs, again while the store may still come. Throws a StoreError. */
+  /** Runs a step of the start, and repeats it while the store may still become available. Throws a StoreError. */
   starting<T>(run: () => Promise<T>): Promise<T>
-  /** The statements that insert rows, of which all have the same columns; compiled once per table. */
+  /** Statements that insert rows, which must have the same columns; compiled once per table. */
   insertions<Name extends keyof Tables>(
     table: Name,
     rows: readonly Tables[Name][],
     options?: InsertionOptions,
   ): readonly StoreStatement[]
   /**
-   * Runs statements in one transaction; resolves when they are durable, with the rows that each
-   * changed. Throws a StoreError.
+   * Runs statements in one transaction; resolves when they are durable, with the number of rows that
+   * each one changed. Throws a StoreError.
    */
   commit(statements: readonly StoreStatement[], options?: CommitOptions): Promise<readonly number[]>
-  /** For reports, which must not hold up whatever else the store does. */
+  /** For reports, which must not block other work of the store. */
   reader: Reader
-  /** What it is and where, for the operator, without secrets. */
+  /** Kind and place of the store, for the operator; without secrets. */
   describe(): Promise<string>
-  /** Reads all of the store, beside its work; `look` throws from then on where it is damaged. */
+  /** Checks the whole store while it is in use; if it is damaged, `look` throws from then on. */
   check(): Promise<void>
-  /** Resolves while what is written is kept where it would be found again. Throws a StoreError. */
+  /** Throws a StoreError if the store is damaged, was moved or is read-only. */
   look(): Promise<void>
   close(): Promise<void>
 }

@@ -9,7 +9,7 @@ import type {
 import type { KeyClientsTable, RefusalsTable, RefusedAttemptsTable } from './connection-tables.ts'
 import type { OauthArtifactsTable, OauthClientsTable } from './oauth-tables.ts'
 
-/** Every table; src/storage/README.md says what each column holds and how long it lives. */
+/** All tables; src/storage/README.md describes each column and how long rows are kept. */
 export type Tables = {
   accounts: AccountsTable
   api_keys: ApiKeysTable
@@ -35,7 +35,7 @@ export type Tables = {
   gateway_secrets: GatewaySecretsTable
 }
 
-/** What an account or a key may use and spend. */
+/** Limits and budget of an account or key. */
 export type AllowanceColumns = {
   requests_per_minute: number | null
   tokens_per_minute: number | null
@@ -69,7 +69,7 @@ export type ApiKeysTable = AllowanceColumns & {
   counts_with: string | null
   last_used_at: number | null
   created_by: string | null
-  /** A connection is what a person gave a client, and `client` what an account gave one. */
+  /** `connection`: access that a person gave an OAuth client. `client`: the account's own OAuth client. */
   kind: 'key' | 'connection' | 'client' | 'session'
   client_id: string | null
   client_name: string | null
@@ -168,7 +168,7 @@ export type ReservationsTable = {
   nano_usd: number
   at: number
   expires_at: number
-  /** Null in rows of older versions, as are those that follow. */
+  /** Null in rows of older versions, like the following columns. */
   process: string | null
   face: string | null
   modality: string | null

@@ -56,7 +56,7 @@ forEachStore("an account's share of the reports", () => {
       const refused = await gateway.fetch(`/api/${path}`, { key })
       expect(refused.headers.get('retry-after')).to.equal('1')
       const { message } = await expectError(refused, { status: 503, code: 'overloaded' })
-      expect(message).to.match(/^2 reports and exports of this account are under way already\./)
+      expect(message).to.match(/^2 reports and exports of this account are in progress\./)
       expect(await status(path, other)).to.equal(200)
     }
   })

@@ -67,22 +67,22 @@ describe('the commands that copy a store', () => {
     expect(told).to.include({ file: at('copy.db'), accounts: 1 })
     expect(told.calls).to.be.at.least(before.length)
     const exported = await run('export rows.jsonl')
-    expect(exported.stdout).to.match(/^Exported \d+ rows to .*It was read again and is whole\.\n/)
+    expect(exported.stdout).to.match(/^Exported \d+ rows to .*The export was verified\.\n/)
     await until('calls go on', () => load.acknowledged.length > during + 20)
     const refused = await run('restore copy.db')
     expect(refused).to.include({ code: 1, stdout: '' })
     expect(refused.stderr).to.match(
-      /is in use: a gateway takes requests with it \(process \d+ on .*\. Stop it first\.\n$/,
+      /is in use: a running gateway uses it \(process \d+ on .*\. Stop it first\.\n$/,
     )
     await stop('SIGKILL')
     await load.over
 
     const moved = await run('import rows.jsonl', 'moved')
     expect(moved.stdout).to.match(
-      /^Imported \d+ rows from .*; the calls cost \$[\d.]+ there and here\.\n/,
+      /^Imported \d+ rows from .*\. The calls cost \$[\d.]+, in the export and in the store\.\n/,
     )
     const restored = await run('restore copy.db')
-    expect(restored.stdout).to.match(/^Restored .*\nWhat was there is in .*replaced-/)
+    expect(restored.stdout).to.match(/^Restored .*\nThe previous store is in .*replaced-/)
     for (const data of ['data', 'moved']) {
       const ids = new Set(readLedger(at(data)).rows.map(({ id }) => id))
       expect(
@@ -133,13 +133,13 @@ describe('the commands that copy a store', () => {
       const { code, stderr } = await runCommand([name], { DATA_DIR: at('data') })
       expect({ code, stderr }).to.deep.equal({
         code: 2,
-        stderr: `Name the file: npm run -s gateway -- ${name} <file>\n`,
+        stderr: `The file is missing. Usage: npm run -s gateway -- ${name} <file>\n`,
       })
     }
     const none = await runCommand(['backup', at('copy.db')], { DATA_DIR: at('data') })
     expect(none.code).to.equal(1)
     expect(none.stderr).to.match(
-      /^There is no store .*gateway\.db\. Set DATA_DIR to the folder of the gateway\.\n$/,
+      /^The store .*gateway\.db does not exist\. Set DATA_DIR to the gateway's folder\.\n$/,
     )
     for (const [command, tool] of [
       ['backup', 'pg_dump --format=custom'],

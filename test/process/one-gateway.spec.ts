@@ -30,7 +30,7 @@ describe('two gateways of one folder', () => {
     expect(second).to.include({ code: 1, stdout: '' })
     expect(second.stderr).to.match(
       new RegExp(
-        `Waits up to 10000 ms for DATA_DIR [^\\n]*process ${first.processId} on [^\\n]*\\nThe gateway cannot start: DATA_DIR: [^\\n]* is in use: [^\\n]*process ${first.processId} on [^\\n]*\\n$`,
+        `Waiting up to 10000 ms for DATA_DIR [^\\n]*process ${first.processId} on [^\\n]*\\nThe gateway cannot start: DATA_DIR: [^\\n]* is in use: [^\\n]*process ${first.processId} on [^\\n]*\\n$`,
       ),
     )
     first.kill('SIGKILL')

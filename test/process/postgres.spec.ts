@@ -53,7 +53,7 @@ describe('the gateway with DATABASE_URL', () => {
     expect(await runIn(url, 'select count(*)::int as rows from usage')).to.deep.equal([{ rows: 2 }])
     const { code, stdout } = await run('src/command-line.ts', ['doctor'])
     expect(stdout).to.match(
-      /^Store +PostgreSQL \d+\S*( \(.*\))?, database test_\w+ on 127\.0\.0\.1:\d+, for keys, .*; \d+ migrations, takes rows, 1 active keys$/m,
+      /^Store +PostgreSQL \d+\S*( \(.*\))?, database test_\w+ on 127\.0\.0\.1:\d+, for keys, .*; \d+ migrations, writable, 1 active keys$/m,
     )
     expect(code).to.equal(0)
   })
@@ -63,7 +63,7 @@ describe('the gateway with DATABASE_URL', () => {
     const { code, stderr } = await run('src/main.ts', [], secret)
     expect(code).to.equal(1)
     expect(stderr).to.match(
-      /^The gateway cannot start: The database \S+ on \S+ cannot be opened: there is no database/,
+      /^The gateway cannot start: The database \S+ on \S+ cannot be opened: the database \S+ does not exist/,
     )
     expect(stderr.trim().split('\n')).to.have.length(1)
     expect(stderr).to.not.contain('hidden')

@@ -77,19 +77,19 @@ describe('a backup', () => {
   it('replaces no file unasked, and no file of the store at all', async () => {
     const store = await fill(['a'])
     writeFileSync(file, 'mine')
-    expect(await refusal(make())).to.include('is there already. Name another file, or say --force.')
+    expect(await refusal(make())).to.include('already exists. Name another file, or add --force.')
     expect(readFileSync(file, 'utf8')).to.equal('mine')
     await make(true)
     expect(idsIn(file)).to.deep.equal(['a'])
     for (const [path, words] of [
-      [storePath(dataDir), 'would be a file of the store itself'],
+      [storePath(dataDir), "would be one of the store's own files"],
       [dataDir, 'is a folder'],
-      [join(folder.path, 'none', 'b.db'), 'There is no folder'],
+      [join(folder.path, 'none', 'b.db'), 'does not exist. Create it first'],
     ] as const)
       expect(await refusal(backUp({ dataDir, file: path, replaces: true }))).to.include(words)
     await store.close()
     expect(await refusal(backUp({ dataDir: folder.path, file, replaces: true }))).to.include(
-      'There is no store',
+      'does not exist. Set DATA_DIR',
     )
   })
 
@@ -104,7 +104,7 @@ describe('a backup', () => {
       const { pid: ended } = spawnSync('true')
       writeFileSync(`${there}.part-${ended}`, 'x')
       expect(await refusal(backUp({ dataDir, file: there, replaces: false }))).to.include(
-        'the disk is full. Look whether its disk has room',
+        'the disk is full. Check that its disk has free space',
       )
       expect(readdirSync(disk)).to.deep.equal([])
       await store.close()
@@ -159,19 +159,22 @@ describe('a backup', () => {
       database.close()
     }
     const cases: Record<string, [spoil: () => void, words: string]> = {
-      'is not there': [() => (file = join(folder.path, 'none.db')), 'it is not there'],
+      'is not there': [() => (file = join(folder.path, 'none.db')), 'it does not exist'],
       'is a folder': [() => (file = folder.path), 'it is a folder'],
       'is empty': [() => writeFileSync(file, ''), 'it is empty'],
-      'is a text': [() => writeFileSync(file, 'hello'), 'file is not a database'],
+      'is a text': [() => writeFileSync(file, 'hello'), 'it is not a database'],
       'is cut off': [() => writeFileSync(file, readFileSync(file).subarray(0, 9000)), 'damaged'],
       'has a torn page': [
         () => writeFileSync(file, Buffer.from(readFileSync(file)).fill(7, 4096, 4200)),
         'damaged',
       ],
-      'has another cost': [change('UPDATE usage SET cost_nano_usd = 1'), 'sums by the hour'],
+      'has another cost': [
+        change('UPDATE usage SET cost_nano_usd = 1'),
+        'its hourly sums do not match',
+      ],
       'refers to nobody': [
         change(`PRAGMA foreign_keys = 0; INSERT INTO members VALUES ('x', 'y', 'owner', 1)`),
-        'refer to rows that are not there',
+        'refer to rows that are missing',
       ],
       'is of another program': [change('PRAGMA application_id = 7'), 'the file of another program'],
       'is newer': [

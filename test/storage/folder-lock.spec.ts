@@ -30,7 +30,7 @@ describe('the lock of a folder', () => {
     const message = await refusal(serve(0, told))
     expect(message).to.match(
       new RegExp(
-        `^DATA_DIR: ${folder.path} is in use: a gateway takes requests with it \\(process ${process.pid} on .+, since 20.+\\)\\. Stop that one, or give this one a DATA_DIR of its own\\. .*WORKERS`,
+        `^DATA_DIR: ${folder.path} is in use: a running gateway uses it \\(process ${process.pid} on .+, since 20.+\\)\\. Stop that gateway, or set DATA_DIR to another folder\\. .*WORKERS`,
       ),
     )
     expect(told).to.have.length(1)
@@ -55,11 +55,11 @@ describe('the lock of a folder', () => {
   it('is given for a change while nobody has the store open, and to nobody else meanwhile', async () => {
     const store = await openTestStore(folder.path)
     expect(await refusal(changeFolder(folder.path, 'restore'))).to.include(
-      'a command, or a gateway that finishes what it has begun, has its store open. Try again',
+      'a command or a gateway that is stopping has its store open. Try again',
     )
     const serving = await serve()
     expect(await refusal(changeFolder(folder.path, 'restore'))).to.match(
-      /a gateway takes requests with it \(process .*\)\. Stop it first\.$/,
+      /a running gateway uses it \(process .*\)\. Stop it first\.$/,
     )
     serving.release()
     await store.close()
@@ -70,7 +70,7 @@ describe('the lock of a folder', () => {
       () => changeFolder(folder.path, 'import'),
     ]
     for (const attempt of attempts)
-      expect(await refusal(attempt())).to.include('a backup is restored into it (process ')
+      expect(await refusal(attempt())).to.include('a backup is being restored into it (process ')
     lock.release()
     await (await openTestStore(folder.path)).close()
   })

@@ -54,7 +54,7 @@ describe('a store that is migrated by command', () => {
     expect(tried.before).to.include({ schema: old, calls: 1, costNanoUsd: '77' })
     const names = tried.runs.map(({ name }) => name)
     expect(names[0]).to.equal('0007_usage_pricing')
-    expect(await run(false).catch(String)).to.include('is in use: a gateway takes requests with it')
+    expect(await run(false).catch(String)).to.include('is in use: a running gateway uses it')
     serving.release()
     expect((await run(false)).runs.map(({ name }) => name)).to.deep.equal(names)
     expect(ran()).to.have.length(6 + names.length)

@@ -114,7 +114,7 @@ describe('opening a store', () => {
     const refusal = await open().catch((error: unknown) => error)
     expect(refusal).to.be.an('error')
     expect((refusal as Error).message).to.match(
-      /gateway\.db cannot be opened: file is not a database/,
+      /gateway\.db cannot be opened: it is not a database/,
     )
   })
 

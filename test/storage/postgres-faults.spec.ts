@@ -62,7 +62,7 @@ describe('a store on PostgreSQL', () => {
       [
         'a database that is not there',
         () => changed((one) => (one.pathname = '/nothing')),
-        /there is no database nothing\. Create it \(createdb nothing\), or correct DATABASE_URL\.$/,
+        /the database nothing does not exist\. Create it \(createdb nothing\), or correct DATABASE_URL\.$/,
       ],
       [
         'a port where nothing listens',
@@ -72,12 +72,12 @@ describe('a store on PostgreSQL', () => {
       [
         'a host that nobody knows',
         () => changed((one) => (one.hostname = 'nowhere.invalid')),
-        /the host nowhere\.invalid is not known\. Correct DATABASE_URL\.$/,
+        /the host name nowhere\.invalid cannot be resolved\. Correct DATABASE_URL\.$/,
       ],
       [
         'a server without TLS',
         () => changed((one) => one.searchParams.set('sslmode', 'verify-full')),
-        /it takes no TLS\. Turn TLS on there, or leave sslmode out\.$/,
+        /it does not support TLS\. Enable TLS on the server, or remove sslmode from DATABASE_URL\.$/,
       ],
       [
         'a user who may make no tables',
@@ -85,7 +85,7 @@ describe('a store on PostgreSQL', () => {
           await runIn(url, `create role reader login`)
           return changed((one) => (one.username = 'reader'))
         },
-        /reader may not do that there\. Make reader the owner of the database\.$/,
+        /reader lacks a permission there\. Make reader the owner of the database\.$/,
       ],
     ]
     for (const [name, address, says] of reasons) {
@@ -242,7 +242,7 @@ describe('a store on PostgreSQL', () => {
       await runIn(url, cutAll)
       await keep('req_1')
       expect(isWell()).to.equal(false)
-      expect(told.at(-1)).to.equal('PostgreSQL may only be read')
+      expect(told.at(-1)).to.equal('PostgreSQL is read-only')
       await runIn(
         url,
         `set transaction_read_only = off; alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = off`,

@@ -62,7 +62,7 @@ describe('a store on a PostgreSQL with TLS', () => {
   for (const sslmode of ['prefer', 'require', 'verify-ca', 'verify-full']) {
     it(`verifies its certificate with sslmode=${sslmode}, without a warning of the driver`, async () => {
       expect(await refusal({ sslmode })).to.match(
-        /cannot be opened: its TLS certificate is not trusted \(self-signed certificate.*\)\. Name the authority with sslrootcert/,
+        /cannot be opened: its TLS certificate is not trusted \(self-signed certificate.*\)\. Set sslrootcert/,
       )
       await (await open({ sslmode, sslrootcert: certificatePath })).close()
       expect(warnings).to.deep.equal([])

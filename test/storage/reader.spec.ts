@@ -99,7 +99,7 @@ describe('the reader of reports', () => {
     expect(failure).to.be.instanceOf(GatewayError)
     expect(failure).to.include({ code: 'overloaded' })
     expect((failure as GatewayError).message).to.equal(
-      'The report takes longer than 300 ms. Ask for a shorter range.',
+      'The report took longer than 300 ms. Request a shorter range.',
     )
     const next = await rowsSeen().catch((error: unknown) => error)
     expect(next).to.be.instanceOf(GatewayError)
@@ -119,7 +119,7 @@ forEachStore('a report that takes too long', (kind) => {
     expect(error).to.be.instanceOf(GatewayError)
     expect(error).to.include({
       code: 'overloaded',
-      message: 'The report takes longer than 300 ms. Ask for a shorter range.',
+      message: 'The report took longer than 300 ms. Request a shorter range.',
     })
     const next = () =>
       sql`select 1`.execute(store.reader.db).then(

@@ -82,17 +82,17 @@ describe('the files of a store', () => {
         whole(path)
         truncateSync(fileIn(path), 8192)
       },
-      /it is damaged.*\. Put a copy in its place/,
+      /it is damaged.*\. Restore a backup/,
     ],
     [
       'that are empty beside a log',
       (path) => truncateSync(fileIn(path)),
-      /it is empty\. Put a copy/,
+      /it is empty\. Restore a backup/,
     ],
     [
       'that are not there beside a log',
       (path) => rmSync(fileIn(path)),
-      /it is not there, but its log is\. Put a copy/,
+      /it is missing, but its log exists\. Restore a backup/,
     ],
     [
       'of another program',
@@ -110,7 +110,7 @@ describe('the files of a store', () => {
         whole(path)
         writeFileSync(fileIn(path), 'these are not the bytes of a database at all')
       },
-      /file is not a database\. Move it away/,
+      /it is not a database\. Move it away/,
     ],
   ]
   for (const [what, damage, said] of refused) {
@@ -143,7 +143,7 @@ describe('the files of a store', () => {
   const failureOf = (work: Promise<unknown>) =>
     work.then(
       () => undefined,
-      (error: StoreError) => error.told,
+      (error: StoreError) => error.diagnosis,
     )
 
   it('with a page that is damaged are found out by the check, in each process, until they are whole', async () => {
@@ -192,8 +192,8 @@ describe('the files of a store', () => {
     chmodSync(fileIn(folder.path), 0o644)
     const { notices } = await open(folder.path)
     expect(notices).to.deep.equal([
-      `${folder.path} was open to others; now its mode is 0700.`,
-      `${fileIn(folder.path)} was open to others; now its mode is 0600.`,
+      `${folder.path} was open to other users; its mode is now 0700.`,
+      `${fileIn(folder.path)} was open to other users; its mode is now 0600.`,
     ])
     expect(statSync(folder.path).mode & 0o777).to.equal(0o700)
     expect(statSync(fileIn(folder.path)).mode & 0o777).to.equal(0o600)

@@ -66,7 +66,7 @@ describe('a store in trouble', () => {
     await until('it takes rows again', () => !troubled())
     await keep('e')
     expect(ids().sort()).to.deep.equal(['a', 'b', 'c', 'd', 'e'])
-    expect(told).to.deep.equal(['another program holds it', 'recovered 3'])
+    expect(told).to.deep.equal(['another program has locked it', 'recovered 3'])
   })
 
   it('gives what is in the journal to the store at the next start, each row once', async () => {
@@ -85,7 +85,7 @@ describe('a store in trouble', () => {
       .run(id, ...Object.values(rest))
     await open()
     expect(ids().sort()).to.deep.equal(['a', 'b'])
-    expect(told).to.deep.equal(['another program holds it', 'recovered 2'])
+    expect(told).to.deep.equal(['another program has locked it', 'recovered 2'])
   })
 
   it('takes over the journals of all that have ended, one after the other, and of none that runs', async () => {

@@ -141,7 +141,7 @@ describe('an export', () => {
     await (await openTestStore(to)).close()
     expect((await importIntoFolder({ dataDir: to, file })).replaced).to.match(/replaced-/)
     expect(await refusal(importIntoFolder({ dataDir: to, file }))).to.include(
-      'has a store already (accounts: 1, calls: 2), and an import fills an empty one. Set DATA_DIR',
+      'already has a store (accounts: 1, calls: 2); an import needs an empty one. Set DATA_DIR',
     )
     const store = await openTestStore(dataDir)
     expect(await refusal(importIntoFolder({ dataDir, file }))).to.include('is in use')
@@ -172,7 +172,7 @@ describe('an export', () => {
       'is empty': [() => '', /line 0: it is empty\.$/],
       'is cut off in a line': [
         (text) => cut(text, 0.5),
-        /line \d+: it is no JSON: the file was cut/,
+        /line \d+: it is not JSON: the file was cut/,
       ],
       'is cut off behind a line': [
         (text) => text.replace(/\n[^\n]*\n$/, '\n'),
@@ -182,30 +182,33 @@ describe('an export', () => {
       'is a list of anything': [() => '7\n', /neither an object nor a list/],
       'has a changed digit': [
         (text) => text.replace('1000000007', '1000000008'),
-        /checksum is another/,
+        /checksum does not match/,
       ],
-      'has a changed letter': [(text) => text.replace('"row_1"', '"row_x"'), /checksum is another/],
-      'has a line less': [(text) => text.replace(/\["row_1".*\n/, ''), /checksum is another/],
-      'has lines behind its last one': [(text) => `${text}{}\n`, /it is behind the last line/],
+      'has a changed letter': [
+        (text) => text.replace('"row_1"', '"row_x"'),
+        /checksum does not match/,
+      ],
+      'has a line less': [(text) => text.replace(/\["row_1".*\n/, ''), /checksum does not match/],
+      'has lines after its last one': [(text) => `${text}{}\n`, /it follows the last line/],
       'has a number where a text belongs': [
         (text) => text.replace('"row_1"', '7'),
-        /line \d+: the column id holds texts\.$/,
+        /line \d+: the column id must hold a text\.$/,
       ],
       'has a broken number': [
         (text) => text.replace('1000000007', '1.5'),
-        /the column cost_nano_usd holds whole numbers\.$/,
+        /the column cost_nano_usd must hold a whole number\.$/,
       ],
       'has a table that there is not': [
         (text) => text.replace('"table":"usage"', '"table":"usage_hours"'),
-        /there is no table 'usage_hours'\.$/,
+        /unknown table 'usage_hours'\.$/,
       ],
       'has a column that there is not': [
         (text) => text.replaceAll('"key_id"', '"kez_id"'),
-        /rows that no store holds: .*kez_id/,
+        /rows that the store refuses: .*kez_id/,
       ],
       'lacks what a column needs': [
         (text) => text.replace('"row_1"', 'null'),
-        /rows that no store holds: NOT NULL/,
+        /rows that the store refuses: NOT NULL/,
       ],
       'is of a later form': [
         (text) => text.replace('"version":1', '"version":2'),
@@ -217,7 +220,7 @@ describe('an export', () => {
       ],
       'counts other rows than it has': [
         (text) => sealed(text.replace('"usage":5', '"usage":6').trimEnd().split('\n').slice(0, -1)),
-        /it does not have as many rows of usage as it says/,
+        /the number of rows of usage does not match the first line/,
       ],
     }
     for (const [name, [spoil, words]] of Object.entries(cases)) {

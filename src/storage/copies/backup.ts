@@ -24,15 +24,15 @@ import {
   copyStore,
   flush,
   makeWholeFile,
-  roomRemedy,
+  spaceRemedy,
   writeRemedy,
   type Contents,
 } from './store-file.ts'
 
-/** What a backup holds. */
+/** The content of a backup. */
 export type BackedUp = Contents & {
   file: string
-  /** Rows of journals that the store did not have yet, and those that it does not take. */
+  /** Rows that were added from journals, and rows of journals that the store refused. */
   journaledRows: number
   refusedRows: number
 }
@@ -40,22 +40,24 @@ export type BackedUp = Contents & {
 type Options = { dataDir: string; file: string; replaces: boolean }
 
 /**
- * Copies the store of a folder into one file while others write to it: as it is at one moment, with
- * what waits in journals. The file is checked before it gets its name. Throws a StoreError.
+ * Copies the store of a folder into one file while others write to it: a snapshot, with the rows that
+ * wait in journals. The file is checked before it gets its name. Throws a StoreError.
  */
 export async function backUp({ dataDir, file, replaces }: Options): Promise<BackedUp> {
   const source = storePath(dataDir)
   if (!existsSync(source)) {
-    throw new StoreError(`There is no store ${source}. Set DATA_DIR to the folder of the gateway.`)
+    throw new StoreError(
+      `The store ${source} does not exist. Set DATA_DIR to the gateway's folder.`,
+    )
   }
   const path = resolve(file)
   const lock = await useFolder(dataDir)
   try {
     return await makeWholeFile({ path, dataDir, replaces }, async (part) => {
-      // Before the copy: a row that comes into the store meanwhile is there once, by its key.
+      // Read before the copy: a row that reaches the store meanwhile is inserted once, by its key.
       const rows = await journaled(dataDir)
       copyStore(source, part)
-      // `keep` alone writes to a journal.
+      // Only `keep` writes to a journal.
       const added = addRows(part, rows as Kept[])
       return { ...checkStoreFile(part, 'The backup'), file: path, ...added }
     })
@@ -66,7 +68,7 @@ export async function backUp({ dataDir, file, replaces }: Options): Promise<Back
   }
 }
 
-/** Inserts rows that are not there yet, with the triggers of the store. */
+/** Inserts rows that are missing; the triggers of the store update its sums. */
 function addRows(path: string, rows: readonly Kept[]) {
   const added = { journaledRows: 0, refusedRows: 0 }
   if (rows.length === 0) return added
@@ -89,17 +91,17 @@ function addRows(path: string, rows: readonly Kept[]) {
   }
 }
 
-/** Whether it says that a row does not fit, or is of tables that this store does not have. */
+/** Whether the row is invalid, or belongs to a table or column that this store lacks. */
 function isOfRow(error: StoreError): boolean {
   return error.concernsRow || error.concernsStatement
 }
 
-/** What was restored, and where that is what it replaced. */
+/** The restored content, and the folder that now holds the replaced store. */
 export type Restored = Contents & { file: string; replaced: string | null }
 
 /**
- * Puts a backup into the place of the store of a folder that nobody uses; all of it, or nothing.
- * Throws a StoreError for a file that is no whole store of this version or one before.
+ * Replaces the store of an unused folder with a backup; all of it, or nothing. Throws a StoreError if
+ * the file is not an intact store of this version or an older one.
  */
 export async function restore(options: { dataDir: string; file: string }): Promise<Restored> {
   const { dataDir } = options
@@ -107,7 +109,7 @@ export async function restore(options: { dataDir: string; file: string }): Promi
   const checked = checkStoreFile(file, file)
   makeFolder(dataDir)
   const lock = await changeFolder(dataDir, 'restore')
-  // Nobody else makes one: the folder is ours.
+  // A fixed name is safe: this process holds the folder exclusively.
   const part = join(dataDir, 'gateway.restored')
   try {
     rmSync(part, { force: true })
@@ -116,12 +118,12 @@ export async function restore(options: { dataDir: string; file: string }): Promi
     const contents = checkStoreFile(part, `The copy of ${file}`)
     if (contents.calls !== checked.calls) {
       throw new StoreError(
-        `${file} was changed while it was read. Restore a file that stays as it is.`,
+        `${file} changed while it was read. Restore a file that no program writes to.`,
       )
     }
     return { ...contents, file, replaced: replaceStore(dataDir, part) ?? null }
   } catch (error) {
-    throw copyFailure(error, `${file} cannot be restored into ${dataDir}`, roomRemedy)
+    throw copyFailure(error, `${file} cannot be restored into ${dataDir}`, spaceRemedy)
   } finally {
     rmSync(part, { force: true })
     lock.release()
@@ -129,9 +131,9 @@ export async function restore(options: { dataDir: string; file: string }): Promi
 }
 
 /**
- * Puts a store into the place of the one of a folder, which this process has alone. What was there
- * goes to `replaced-<time>`, whose path is the result; undefined where there was nothing. A process
- * that is killed leaves the one store or the other.
+ * Replaces the store of a folder that this process holds exclusively. The old store is moved to
+ * `replaced-<time>`, whose path is returned; undefined if there was none. If the process is killed,
+ * the folder holds the old store or the new one.
  */
 export function replaceStore(dataDir: string, made: string): string | undefined {
   const path = storePath(dataDir)
@@ -139,11 +141,11 @@ export function replaceStore(dataDir: string, made: string): string | undefined 
   const isThere = (statSync(path, { throwIfNoEntry: false })?.size ?? 0) > 0
   const folder = isThere || journals.length > 0 ? makeReplaced(dataDir) : undefined
   if (folder !== undefined && isThere) keepStore(path, folder)
-  // With the log of another file SQLite would damage this one.
+  // SQLite would damage the new file with the log of the old one.
   for (const suffix of [...logSuffixes, damageSuffix]) rmSync(path + suffix, { force: true })
   renameSync(made, path)
   flush(dataDir)
-  // Last: until here the store that they belong to is in its place.
+  // Moved last: until the rename above the folder holds the store that they belong to.
   for (const name of journals) renameSync(join(dataDir, name), join(folder!, name))
   return folder
 }
@@ -157,8 +159,8 @@ function makeReplaced(dataDir: string): string {
 }
 
 /**
- * Keeps a store in another folder: under a second name, or with a log that a killed process left as a
- * copy of all of its files.
+ * Keeps a store in another folder: as a hard link, or as a copy of all files if a killed process left a
+ * write-ahead log.
  */
 function keepStore(path: string, folder: string): void {
   const hasLog = (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
@@ -170,20 +172,20 @@ function keepStore(path: string, folder: string): void {
     flush(kept)
   }
   flush(folder)
-  if (hasLog) takeInLog(path)
+  if (hasLog) checkpointLog(path)
 }
 
 function keepFile(path: string, kept: string): void {
   try {
     linkSync(path, kept)
   } catch {
-    // Not every file system has files of two names.
+    // Not every file system supports hard links.
     copyFileSync(path, kept, constants.COPYFILE_FICLONE)
   }
 }
 
-/** Copies the log of a store into its file, so that the file is the store until it is replaced. */
-function takeInLog(path: string): void {
+/** Checkpoints the log into the file, so that the file alone is the store until it is replaced. */
+function checkpointLog(path: string): void {
   try {
     const database = new DatabaseSync(path)
     try {
@@ -193,9 +195,9 @@ function takeInLog(path: string): void {
       database.close()
     }
   } catch {
-    // It is damaged, and kept as it was.
+    // The store is damaged; its copy is kept unchanged.
     return
   }
   if (existsSync(`${path}-wal`))
-    throw new StoreError(`Another program has ${path} open. End it first.`)
+    throw new StoreError(`Another program has ${path} open. Stop it first.`)
 }

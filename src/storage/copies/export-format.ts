@@ -5,7 +5,7 @@ import { assertNotNewer, newer } from '../migrations.ts'
 import { StoreError } from '../store-error.ts'
 import { integerColumns, type Tables } from '../tables.ts'
 
-/** The lines of an export (docs/storage.md#the-lines-of-an-export). */
+/** The format version (docs/storage.md#the-lines-of-an-export). */
 export const exportVersion = 1
 export const exportName = 'model-access-gateway'
 
@@ -16,7 +16,7 @@ export type ExportHead = {
   /** The newest migration that ran on the store. */
   schema: string
   made_at: string
-  /** Rows of each table. */
+  /** Number of rows of each table. */
   rows: Readonly<Record<string, number>>
 }
 /** The line before the rows of a table, which are lists in the order of its columns. */
@@ -24,7 +24,7 @@ export type ExportTable = { table: string; columns: readonly string[] }
 /** The last line. */
 export type ExportEnd = { rows: number; sha256: string }
 
-/** How a table is read: by its key, and how many rows at once. */
+/** How a table is read: in the order of its key, and the rows of a page. */
 export type ExportPlan<Column extends string = string> = {
   key: readonly Column[]
   rowsPerPage: number
@@ -33,9 +33,9 @@ export type ExportPlan<Column extends string = string> = {
 const rowsPerPage = 500
 
 /**
- * Every table, in an order in which a row comes after those that it refers to. `derived` is what
- * triggers make of other rows, or nobody needs. Windows of budgets come last: the triggers of what they
- * have counted already find none.
+ * All tables, in an order in which a row follows the rows that it refers to. `derived` tables are not
+ * exported: triggers fill them, or they need no copy. Budget windows come last, so that the triggers of
+ * usage and reservations find no window to count twice.
  */
 export const exportedTables: {
   [Name in keyof Tables]: ExportPlan<keyof Tables[Name] & string> | 'derived'
@@ -77,25 +77,25 @@ const bytesColumns: Record<Extract<BytesColumn, string>, true> = { content: true
 /** A value as it is stored. */
 export type StoredValue = string | number | null | Uint8Array
 
-/** A value as JSON has it. Bytes are an object, so that they are no text. */
+/** Converts a value to JSON. Bytes become an object with `base64`, which tells them from texts. */
 export function encodeValue(value: unknown): unknown {
   return value instanceof Uint8Array ? { base64: Buffer.from(value).toString('base64') } : value
 }
 
-/** The stored value of a column. Throws a StoreError for one that the column does not hold. */
+/** Converts a JSON value to the stored value of a column. Throws a StoreError if the type is wrong. */
 export function decodeValue(column: string, value: unknown): StoredValue {
   if (value === null) return null
   if (Object.hasOwn(integerColumns, column)) {
     if (Number.isSafeInteger(value)) return value as number
-    throw new StoreError(`the column ${column} holds whole numbers`)
+    throw new StoreError(`the column ${column} must hold a whole number`)
   }
   if (Object.hasOwn(bytesColumns, column)) {
     const { base64 } = Object(value) as { base64?: unknown }
     if (typeof base64 === 'string') return Buffer.from(base64, 'base64')
-    throw new StoreError(`the column ${column} holds bytes`)
+    throw new StoreError(`the column ${column} must hold bytes`)
   }
   if (typeof value === 'string') return value
-  throw new StoreError(`the column ${column} holds texts`)
+  throw new StoreError(`the column ${column} must hold a text`)
 }
 
 /** A row of a table, by its columns. */
@@ -109,17 +109,17 @@ type Listeners = {
 
 const rowsAtOnce = 200
 const bytesAtOnce = 4_194_304
-/** Many times the longest that is written. */
+/** Many times the longest line that an export writes. */
 const lineBytesMax = 16_777_216
 
 /**
- * Reads an export from its beginning to its end; resolves with its rows. What it told before is not to
- * be used when it throws a StoreError: the checksum is in the last line.
+ * Reads a whole export; resolves with its number of rows. Throws a StoreError. Discard the rows passed
+ * to the listeners then, since the checksum is in the last line.
  */
 export async function readExport(path: string, listeners: Listeners): Promise<number> {
   const reading = createReading(listeners)
   const refuse = (reason: string) =>
-    new StoreError(`${path} is no export to be imported: line ${reading.line()}: ${reason}.`)
+    new StoreError(`${path} cannot be imported: line ${reading.line()}: ${reason}.`)
   try {
     for await (const line of linesOf(path)) await reading.take(line)
     return reading.end()
@@ -130,7 +130,7 @@ export async function readExport(path: string, listeners: Listeners): Promise<nu
   }
 }
 
-/** What is wrong with a line, without a full stop. */
+/** An invalid line; the message has no full stop. */
 class ExportFault extends Error {}
 
 type Values = Record<string, unknown>
@@ -153,7 +153,7 @@ function createReading({ onHead, onRows }: Listeners) {
     if (rows.length > 0) await onRows(current!.table, rows)
   }
   const takeRow = async (values: readonly unknown[], bytes: number) => {
-    if (current === undefined) throw new ExportFault('rows come before their table')
+    if (current === undefined) throw new ExportFault('a row comes before the name of its table')
     const { table, columns } = current
     if (values.length !== columns.length)
       throw new ExportFault(`it has ${values.length} values for ${columns.length} columns`)
@@ -170,13 +170,13 @@ function createReading({ onHead, onRows }: Listeners) {
   const takeEnd = (value: Values) => {
     end = { rows: Number(value['rows']), sha256: String(value['sha256']) }
     if (end.sha256 !== hash.digest('hex'))
-      throw new ExportFault('its checksum is another one: the file was changed, or damaged')
+      throw new ExportFault('the checksum does not match: the file was changed or damaged')
   }
   return {
     line: () => line,
     take: async (bytes: Buffer) => {
       line++
-      if (end !== undefined) throw new ExportFault('it is behind the last line')
+      if (end !== undefined) throw new ExportFault('it follows the last line')
       const value = parsed(bytes)
       if (head === undefined) await takeHead(value as Values)
       else if (Array.isArray(value)) await takeRow(value, bytes.length)
@@ -194,7 +194,9 @@ function createReading({ onHead, onRows }: Listeners) {
       const tables = Object.entries(head.rows)
       const wrong = tables.find(([table, count]) => (found.get(table) ?? 0) !== count)
       if (wrong !== undefined || end.rows !== total)
-        throw new ExportFault(`it does not have as many rows of ${wrong?.[0] ?? 'all'} as it says`)
+        throw new ExportFault(
+          `the number of rows of ${wrong?.[0] ?? 'all tables'} does not match the first line`,
+        )
       return total
     },
   }
@@ -205,7 +207,7 @@ function parsed(line: Buffer): object {
   try {
     value = JSON.parse(line.toString('utf8'))
   } catch {
-    throw new ExportFault('it is no JSON: the file was cut off, changed, or is another one')
+    throw new ExportFault('it is not JSON: the file was cut off or changed, or is not an export')
   }
   if (typeof value === 'object' && value !== null) return value
   throw new ExportFault('it is neither an object nor a list')
@@ -217,8 +219,8 @@ function headIn(value: Values): ExportHead {
     throw new ExportFault('it is not the first line of an export')
   if (version !== exportVersion) throw newer('The export')
   assertNotNewer([schema], 'The export')
-  if (typeof rows !== 'object' || rows === null) throw new ExportFault('it does not count its rows')
-  // Its members are read as texts and compared with numbers.
+  if (typeof rows !== 'object' || rows === null) throw new ExportFault('its member rows is missing')
+  // Uses of the members check their types.
   return value as ExportHead
 }
 
@@ -228,10 +230,10 @@ function tableIn(value: Values, found: ReadonlyMap<string, number>): ExportTable
   const plan = Object.hasOwn(exportedTables, name)
     ? exportedTables[name as keyof typeof exportedTables]
     : 'derived'
-  if (plan === 'derived') throw new ExportFault(`there is no table '${name.slice(0, 100)}'`)
+  if (plan === 'derived') throw new ExportFault(`unknown table '${name.slice(0, 100)}'`)
   if (found.has(name)) throw new ExportFault(`the table ${name} comes twice`)
   if (!Array.isArray(columns) || !columns.every(isColumn))
-    throw new ExportFault(`the columns of ${name} are no names`)
+    throw new ExportFault(`the columns of ${name} are not a list of names`)
   return { table: name, columns }
 }
 
@@ -249,11 +251,11 @@ function rowOf(columns: readonly string[], values: readonly unknown[]): Exported
   }
 }
 
-/** The lines of a file, each with its end. */
+/** The lines of a file, each with its newline. */
 async function* linesOf(path: string): AsyncGenerator<Buffer> {
   let rest: Buffer[] = []
   let restBytes = 0
-  // Without an encoding the pieces are Buffers.
+  // Without an encoding the chunks are Buffers.
   for await (const piece of createReadStream(path) as AsyncIterable<Buffer>) {
     let from = 0
     for (let at = piece.indexOf(0x0a); at !== -1; at = piece.indexOf(0x0a, from)) {
@@ -264,8 +266,9 @@ async function* linesOf(path: string): AsyncGenerator<Buffer> {
     }
     rest.push(piece.subarray(from))
     restBytes += piece.length - from
-    if (restBytes > lineBytesMax) throw new ExportFault('a line is too long: it is another file')
+    if (restBytes > lineBytesMax)
+      throw new ExportFault('a line is too long: the file is not an export')
   }
-  // The last line has an end too: this one was cut off.
+  // A complete export ends with a newline: this line was cut off.
   if (restBytes > 0) yield Buffer.concat(rest)
 }

@@ -18,15 +18,15 @@ import {
 } from './export-format.ts'
 import { copyFailure, makeWholeFile, writeRemedy } from './store-file.ts'
 
-/** What an export holds. */
+/** The content of an export. */
 export type Exported = { file: string; head: ExportHead; rows: number; journaledRows: number }
 
 type Options = { store: Pick<Store, 'reader'>; dataDir: string; file: string; replaces: boolean }
 type Row = Record<string, unknown>
 
 /**
- * Writes all rows of a store into one file, as they are at one moment, and reads it again. Throws a
- * StoreError. `journaledRows` wait in journals of the folder and are not in it.
+ * Writes a snapshot of all rows of a store into one file, and verifies it by reading it. Throws a
+ * StoreError. `journaledRows` counts rows in the folder's journals, which may be missing from the file.
  */
 export async function exportStore({ store, dataDir, ...options }: Options): Promise<Exported> {
   const { replaces } = options
@@ -54,7 +54,7 @@ async function write(db: Kysely<Tables>, path: string): Promise<ExportHead> {
     await file.writeFile(bytes)
   }
   try {
-    // A reader's transaction sees one state.
+    // A reader's transaction sees one snapshot.
     return await db.transaction().execute(async (transaction) => {
       const head = await headOf(transaction)
       await print([head])
@@ -70,7 +70,7 @@ async function write(db: Kysely<Tables>, path: string): Promise<ExportHead> {
   }
 }
 
-/** The tables that are exported, in order. */
+/** The exported tables, in order. */
 function plans(): [table: string, plan: ExportPlan][] {
   const all = Object.entries<ExportPlan | 'derived'>(exportedTables)
   return all.flatMap(([table, plan]) => (plan === 'derived' ? [] : [[table, plan]]))
@@ -94,7 +94,7 @@ async function headOf(db: Kysely<Tables>): Promise<ExportHead> {
   }
 }
 
-/** Writes a table by pages, each of which begins behind the key of the last row; gives its rows. */
+/** Writes a table in pages, each starting after the last row's key; resolves with the number of rows. */
 async function writeTable(
   db: Kysely<Tables>,
   table: string,
@@ -105,12 +105,12 @@ async function writeTable(
   let columns: string[] | undefined
   let last: Row | undefined
   for (let count = 0; ;) {
-    const behind =
+    const afterLast =
       last === undefined
         ? sql``
         : sql`where (${names}) > (${sql.join(key.map((name) => last![name]))})`
     const { rows } = await sql<Row>`
-      select * from ${sql.table(table)} ${behind} order by ${names}
+      select * from ${sql.table(table)} ${afterLast} order by ${names}
       limit ${sql.lit(rowsPerPage)}`.execute(db)
     if (rows.length === 0) return count
     if (columns === undefined) {

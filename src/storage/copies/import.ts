@@ -11,14 +11,14 @@ import { storePath, type Store } from '../store.ts'
 import type { Tables } from '../tables.ts'
 import { replaceStore } from './backup.ts'
 import { readExport, type ExportedRow, type ExportHead } from './export-format.ts'
-import { checkStoreFile, copyFailure, roomRemedy } from './store-file.ts'
+import { checkStoreFile, copyFailure, spaceRemedy } from './store-file.ts'
 
-/** What was imported; `replaced` has the store without accounts that was there. */
+/** The imported rows; `replaced` is the folder with the empty store that was replaced. */
 export type Imported = Filled & { file: string; replaced: string | null }
 
 /**
- * Makes the store of a folder from an export; all of it, or nothing. The folder has none yet, or one
- * without accounts. Throws a StoreError.
+ * Creates the store of a folder from an export; all of it, or nothing. The folder must have no store, or
+ * one without accounts. Throws a StoreError.
  */
 export async function importIntoFolder(options: {
   dataDir: string
@@ -28,7 +28,7 @@ export async function importIntoFolder(options: {
   const file = resolve(options.file)
   makeFolder(dataDir)
   const lock = await changeFolder(dataDir, 'import')
-  // What a killed one has left is nobody's: the folder is ours.
+  // May be left by a killed import; this process holds the folder exclusively.
   const folder = join(dataDir, 'importing')
   try {
     assertEmptyFolder(dataDir)
@@ -53,7 +53,7 @@ function assertEmptyFolder(dataDir: string): void {
   const { accounts, calls } = checkStoreFile(path, path)
   if (accounts === 0 && calls === 0) return
   throw new StoreError(
-    `DATA_DIR: ${dataDir} has a store already (accounts: ${accounts}, calls: ${calls}), and an import fills an empty one. Set DATA_DIR to another folder, or move this one away.`,
+    `DATA_DIR: ${dataDir} already has a store (accounts: ${accounts}, calls: ${calls}); an import needs an empty one. Set DATA_DIR to another folder, or move this one away.`,
   )
 }
 
@@ -64,11 +64,11 @@ async function makeStore(path: string, file: string): Promise<Filled> {
   const { dialect } = openSqlite(options)
   const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
   try {
-    // The rows are of the schema that they were exported with.
+    // The rows have the columns of the schema that they were exported from.
     const onHead = ({ schema }: { schema: string }) => migrate(db, 'sqlite', schema)
     return await fillStore({ file, db, onHead, onEnd: () => migrate(db, 'sqlite') })
   } finally {
-    // The last connection takes the log into the file.
+    // Closing the last connection checkpoints the log into the file.
     await db.destroy()
   }
 }
@@ -76,8 +76,10 @@ async function makeStore(path: string, file: string): Promise<Filled> {
 function importFailure(error: unknown, file: string, dataDir: string): unknown {
   const { concernsRow, concernsStatement, message } = toStoreError(error)
   if (concernsRow || concernsStatement)
-    return new StoreError(`${file} has rows that no store holds: ${message}. Nothing was imported.`)
-  return copyFailure(error, `${file} cannot be imported into ${dataDir}`, roomRemedy)
+    return new StoreError(
+      `${file} has rows that the store refuses: ${message}. Nothing was imported.`,
+    )
+  return copyFailure(error, `${file} cannot be imported into ${dataDir}`, spaceRemedy)
 }
 
 /**
@@ -96,11 +98,11 @@ export async function importIntoDatabase(options: {
       return { ...filled, file, replaced: null }
     })
   } catch (error) {
-    const { concernsRow, concernsStatement, message, told } = toStoreError(error)
+    const { concernsRow, concernsStatement, message, diagnosis } = toStoreError(error)
     if (error instanceof StoreError && error.cause === undefined) throw error
     const isOfRows = concernsRow || concernsStatement
-    const what = `${file} ${isOfRows ? 'has rows that no store holds' : 'cannot be imported'}`
-    const why = isOfRows ? `${message}.` : `${told.reason}. ${told.remedy}`
+    const what = `${file} ${isOfRows ? 'has rows that the store refuses' : 'cannot be imported'}`
+    const why = isOfRows ? `${message}.` : `${diagnosis.reason}. ${diagnosis.remedy}`
     throw new StoreError(`${what}: ${why} Nothing was imported.`)
   }
 }
@@ -112,19 +114,19 @@ async function assertEmptyDatabase(db: Kysely<Tables>): Promise<void> {
   `.execute(db)
   const { accounts, calls } = rows[0]!
   if (accounts === 0 && calls === 0) {
-    // That of a start which made no account yet: it would not be the one of the rows.
+    // Written by a start that has not created an account yet; the export has its own secret.
     await db.deleteFrom('gateway_secrets').execute()
     return
   }
   throw new StoreError(
-    `DATABASE_URL: the database has a store already (accounts: ${accounts}, calls: ${calls}), and an import fills an empty one. Create another database and name that.`,
+    `DATABASE_URL: the database already has a store (accounts: ${accounts}, calls: ${calls}); an import needs an empty one. Create another database, and set DATABASE_URL to it.`,
   )
 }
 
 async function assertNewest({ schema }: ExportHead): Promise<void> {
   if (schema === newestSchema()) return
   throw new StoreError(
-    `The export is of an older schema (${schema}). Import it into an empty DATA_DIR without DATABASE_URL, which migrates it, and export that.`,
+    `The export has an older schema (${schema}). Import it into an empty DATA_DIR without DATABASE_URL, which migrates it; then export that store and import the new file.`,
   )
 }
 
@@ -132,17 +134,17 @@ type Filling = {
   file: string
   /** A store without rows, or one transaction of it. */
   db: Kysely<Tables>
-  /** To be done before the first row, and behind the last one. */
+  /** Called before the first row, and after the last one. */
   onHead?: (head: ExportHead) => Promise<void>
   onEnd?: () => Promise<void>
 }
 
-/** What an export has brought. */
+/** The imported rows and their total cost. */
 type Filled = { head: ExportHead; rows: number; costNanoUsd: string }
 
 /**
- * Inserts all rows of an export into a store, whose triggers make the sums by the hour, and looks
- * whether both have the same. Throws a StoreError; what was inserted is to be thrown away then.
+ * Inserts all rows of an export into a store, whose triggers add up the hourly sums, and compares the
+ * store with the export. Throws a StoreError; the caller must then discard the inserted rows.
  */
 async function fillStore({ file, db, onHead, onEnd }: Filling): Promise<Filled> {
   const sums = new Map<string, bigint>()
@@ -180,7 +182,7 @@ function insertionOf(
 }
 
 function addCost(sums: Map<string, bigint>, row: ExportedRow): void {
-  // `decodeValue` has seen to it that both are what the ledger holds.
+  // `decodeValue` has checked both types.
   const account = row['account_id'] as string
   const cost = row['cost_nano_usd'] as number | null
   sums.set(account, (sums.get(account) ?? 0n) + BigInt(cost ?? 0))
@@ -206,6 +208,8 @@ async function assertSame(
 }
 
 function differing(what: string): StoreError {
-  const text = `The store that was imported is not what the export holds: ${what} differs.`
-  return new StoreError(`${text} Nothing was imported. Report this with the versions of both.`)
+  const text = `The imported store differs from the export: ${what} is not the same.`
+  return new StoreError(
+    `${text} Nothing was imported. Report this bug with the versions of both gateways.`,
+  )
 }

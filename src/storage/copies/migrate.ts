@@ -9,12 +9,12 @@ import { StoreError, toStoreError } from '../store-error.ts'
 import { storePath } from '../store.ts'
 import { checkStoreFile, copyStore, type Contents } from './store-file.ts'
 
-/** What was migrated; `before` is undefined where there is no store yet. */
+/** The migrations that ran; `before` is undefined if no store exists. */
 export type MigratedFiles = { runs: MigrationRun[]; before: Contents | undefined }
 
 /**
- * Migrates the store of a folder that nobody uses, or with `dryRun` a copy of it, which may be in use
- * and stays as it is. Its rows are looked at before and after. Throws a StoreError.
+ * Migrates the store of an unused folder. With `dryRun` it migrates a copy, and the store may be in use.
+ * Compares the ledger before and after. Throws a StoreError.
  */
 export async function migrateFolder(dataDir: string, dryRun: boolean): Promise<MigratedFiles> {
   const path = storePath(dataDir)
@@ -27,12 +27,14 @@ export async function migrateFolder(dataDir: string, dryRun: boolean): Promise<M
     const runs = await migrateFile(tried)
     const after = checkStoreFile(tried, 'The migrated store')
     if (after.calls !== before.calls || after.costNanoUsd !== before.costNanoUsd)
-      throw new StoreError('The migrated store has other calls than before. Restore the backup.')
+      throw new StoreError(
+        'The migration changed the calls or costs of the ledger. Restore the backup.',
+      )
     return { runs, before }
   } catch (error) {
-    const { errcode, told } = toStoreError(error)
+    const { errcode, diagnosis } = toStoreError(error)
     if (errcode === undefined) throw error
-    throw new StoreError(`${path} cannot be migrated: ${told.reason}. ${told.remedy}`)
+    throw new StoreError(`${path} cannot be migrated: ${diagnosis.reason}. ${diagnosis.remedy}`)
   } finally {
     if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
     lock.release()

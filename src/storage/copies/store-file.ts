@@ -16,27 +16,27 @@ import { applicationId, assertNotNewer } from '../migrations.ts'
 import { isRunning } from '../process-name.ts'
 import { StoreError, toStoreError } from '../store-error.ts'
 
-/** What a store holds, as it is told of a copy. */
+/** The content of a store, for the report about a copy. */
 export type Contents = {
   bytes: number
   /** The newest migration that ran on it. */
   schema: string
   accounts: number
   keys: number
-  /** Rows of the ledger, the time of the newest, and the sum of what is known of their costs. */
+  /** Number of ledger rows, time of the newest one, and the sum of the known costs. */
   calls: number
   newestCallAt: number | null
   costNanoUsd: string
 }
 
 /**
- * Reads a file that may be a store, as a whole, and changes nothing. Throws a StoreError that begins
- * with `what` for one that is none, is damaged, does not add up, or is newer than the program.
+ * Checks a whole file without changing it. Throws a StoreError that begins with `what` if the file is
+ * no store, is damaged, has wrong sums, or is from a newer version.
  */
 export function checkStoreFile(path: string, what: string): Contents {
-  const refuse = (reason: string) => new StoreError(`${what} is no store to be used: ${reason}.`)
+  const refuse = (reason: string) => new StoreError(`${what} is not a usable store: ${reason}.`)
   const found = statSync(path, { throwIfNoEntry: false })
-  if (found === undefined) throw refuse('it is not there')
+  if (found === undefined) throw refuse('it does not exist')
   if (found.isDirectory()) throw refuse('it is a folder')
   if (found.size === 0) throw refuse('it is empty')
   let database: DatabaseSync | undefined
@@ -50,15 +50,15 @@ export function checkStoreFile(path: string, what: string): Contents {
     if (damage?.['integrity_check'] !== 'ok')
       throw refuse(`it is damaged (${String(damage?.['integrity_check']).replaceAll(/\s+/g, ' ')})`)
     if (database.prepare('PRAGMA foreign_key_check').get() !== undefined)
-      throw refuse('it is damaged (rows of it refer to rows that are not there)')
+      throw refuse('it is damaged (rows refer to rows that are missing)')
     const migrations = namesIn(database, 'SELECT name FROM kysely_migration')
     assertNotNewer(migrations, what)
     if (tables.has('usage_hours') && !sumsAgree(database))
-      throw refuse('it is damaged (its sums by the hour are not those of its rows)')
+      throw refuse('it is damaged (its hourly sums do not match its rows)')
     return { bytes: found.size, schema: [...migrations].toSorted().at(-1)!, ...counts(database) }
   } catch (thrown) {
     const error = toStoreError(thrown)
-    throw error.errcode === undefined ? error : refuse(error.told.reason)
+    throw error.errcode === undefined ? error : refuse(error.diagnosis.reason)
   } finally {
     database?.close()
   }
@@ -80,7 +80,7 @@ function counts(database: DatabaseSync): Omit<Contents, 'bytes' | 'schema'> {
   }
 }
 
-/** Whether each account has in its hours what it has in its rows. */
+/** Whether the hourly sums of each account match its ledger rows. */
 function sumsAgree(database: DatabaseSync): boolean {
   const sums = 'account_id, mode, sum(calls) calls, sum(cost_nano_usd) cost'
   const rows = `SELECT account_id, mode, 1 calls, coalesce(cost_nano_usd, 0) cost_nano_usd FROM usage`
@@ -105,8 +105,8 @@ function namesIn(database: DatabaseSync, sql: string): ReadonlySet<string> {
 }
 
 /**
- * Copies a store as it is at one moment into an empty file. Unlike SQLite's backup interface this leaves
- * out deleted content, needs no write-ahead log beside the copy, and does not begin again with each commit.
+ * Copies a snapshot of a store into an empty file. Unlike SQLite's backup API, VACUUM INTO omits deleted
+ * content, needs no write-ahead log for the copy, and does not restart after each commit.
  */
 export function copyStore(from: string, to: string): void {
   const database = new DatabaseSync(from, { readOnly: true, timeout: copyWaitMs })
@@ -121,42 +121,42 @@ export function copyStore(from: string, to: string): void {
 
 const copyWaitMs = 5000
 
-/** Waits until the disk has a file, or the names of a folder. */
+/** Flushes a file, or the entries of a folder, to disk. */
 export function flush(path: string): void {
   const file = openSync(path, 'r')
   try {
     fsyncSync(file)
   } catch {
-    // Not every system does that with a folder.
+    // Not every system can flush a folder.
   } finally {
     closeSync(file)
   }
 }
 
-/** What helps where a copy cannot be written. */
-export const writeRemedy = 'Look whether its disk has room and this user may write there.'
-/** The same for a store. */
-export const roomRemedy = 'Make room there, and let this user write to it.'
+/** The remedy if a copy cannot be written. */
+export const writeRemedy = 'Check that its disk has free space and that this user may write there.'
+/** The remedy if a store cannot be written. */
+export const spaceRemedy = 'Free some space there, and let this user write to it.'
 
-/** The error for the operator: `what` failed, why, and the remedy. A StoreError that says it stays. */
+/** The error for the operator: `what` failed, reason, remedy. Returns a StoreError of the gateway unchanged. */
 export function copyFailure(error: unknown, what: string, remedy: string): unknown {
-  const { errcode, told } = toStoreError(error)
+  const { errcode, diagnosis } = toStoreError(error)
   if (error instanceof StoreError && errcode === undefined) return error
-  const reason = errcode === undefined ? systemReason(error) : told.reason
+  const reason = errcode === undefined ? systemReason(error) : diagnosis.reason
   return new StoreError(`${what}: ${reason}. ${remedy}`)
 }
 
 type NewFile = {
   path: string
-  /** The folder of the store, whose files are no place for a copy. */
+  /** The folder of the store, whose files must not be overwritten. */
   dataDir: string
-  /** Whether a file that is there may be replaced. */
+  /** Whether an existing file may be replaced. */
   replaces: boolean
 }
 
 /**
- * Makes a file, which nobody else may read and which gets its name when it is whole: `write` fills
- * another one beside it. Throws a StoreError for a name that cannot be taken, and what `write` throws.
+ * Writes a file of mode 0600 atomically: `write` fills a temporary file in the same folder, which is
+ * then renamed. Throws a StoreError for an unusable path, and the errors of `write`.
  */
 export async function makeWholeFile<T>(
   options: NewFile,
@@ -182,17 +182,18 @@ export async function makeWholeFile<T>(
 function assertFree({ path, dataDir, replaces }: NewFile): void {
   const found = statSync(path, { throwIfNoEntry: false })
   const folder = dirname(path)
-  if (!existsSync(folder)) throw new StoreError(`There is no folder ${folder}. Make it first.`)
+  if (!existsSync(folder))
+    throw new StoreError(`The folder ${folder} does not exist. Create it first.`)
   if (found?.isDirectory() === true)
-    throw new StoreError(`${path} is a folder. Name a file that is to be made in it.`)
+    throw new StoreError(`${path} is a folder. Name a file in it, such as ${path}/gateway.backup.`)
   const isBeside = existsSync(dataDir) && statSync(folder).ino === statSync(dataDir).ino
   if (isBeside && basename(path).startsWith('gateway.'))
-    throw new StoreError(`${path} would be a file of the store itself. Name another file.`)
+    throw new StoreError(`${path} would be one of the store's own files. Name another file.`)
   if (found !== undefined && !replaces)
-    throw new StoreError(`${path} is there already. Name another file, or say --force.`)
+    throw new StoreError(`${path} already exists. Name another file, or add --force.`)
 }
 
-/** What processes left that were killed. */
+/** Removes temporary files of killed processes. */
 function removeParts(path: string): void {
   const prefix = `${basename(path)}.part-`
   for (const name of readdirSync(dirname(path))) {

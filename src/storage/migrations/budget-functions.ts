@@ -1,4 +1,4 @@
-/** The owners of the windows that rows belong to; several keys may count as one. */
+/** The owners of the windows that rows count in; several keys may share one owner. */
 const owners = (rows: string) => `
   ${rows} as r
   left join api_keys as k on k.id = r.key_id
@@ -9,7 +9,7 @@ const owners = (rows: string) => `
 
 const sameWindow = `w.owner_id = c.owner_id and w.ends_at = c.ends_at and w.starts_at = c.starts_at`
 
-/** Adds a sum of rows to a column of the windows that they belong to, each window once. */
+/** Adds the sum of rows to a column of their windows, updating each window once. */
 const add = (column: string, amount: string, rows: string) => `
   update budget_windows as w set ${column} = w.${column} + c.nano_usd
   from (
@@ -17,7 +17,7 @@ const add = (column: string, amount: string, rows: string) => `
     from ${owners(rows)} group by 1, 2, 3
   ) as c where ${sameWindow};`
 
-/** Locks what the statement's rows belong to, in one order; `rows` have account, key and time. */
+/** Locks the windows of the statement's rows in a fixed order; `rows` have account, key and time. */
 const lock = (rows: string) => `
   perform budgets_lock(array_agg(account_id), array_agg(key_id), array_agg(at)) from ${rows};`
 
@@ -32,10 +32,10 @@ const trigger = (name: string, on: string, body: string) => {
 }
 
 /**
- * PostgreSQL's, for each statement. Whoever changes windows holds them from their first look until the
- * end of the transaction, and takes all that it needs in the order of their key: calls of several
- * processes wait for each other and never in a circle. A shared lock of the account keeps a window
- * from being opened meanwhile, whose sums would miss what is not committed.
+ * PostgreSQL's functions and triggers, which run once per statement. A transaction locks all windows
+ * that it changes in the order of their key, and holds them until its end: concurrent calls wait for each
+ * other without deadlocks. A shared lock on the account prevents the creation of a window meanwhile,
+ * whose sums would miss uncommitted rows.
  */
 export const functions: readonly string[] = [
   `create function budgets_lock(account_ids text[], key_ids text[], ats bigint[])
@@ -58,7 +58,7 @@ export const functions: readonly string[] = [
     'delete on reservations',
     `${lock('ended')} ${add('reserved_nano_usd', '-r.nano_usd', 'ended')}`,
   ),
-  // Sorts behind `usage_hours_add`, so that the sums of the hour are locked first.
+  // Sorts after `usage_hours_add`, so that the hourly sums are locked first.
   ...trigger(
     'usage_settled',
     'insert on usage',
@@ -69,7 +69,7 @@ export const functions: readonly string[] = [
      ${lock("added where mode = 'live'")}
      ${add(
        'spent_nano_usd',
-       // A cost that nobody knows is charged as it was reserved.
+       // A call of unknown cost is charged its reserved amount.
        `coalesce(r.cost_nano_usd,
           (select nano_usd from reservations where request_id = r.id), 0)`,
        `(select * from added where mode = 'live')`,
@@ -80,10 +80,10 @@ export const functions: readonly string[] = [
   reserveFunction('create', []),
 ]
 
-/** As it is since reservations name their process. */
+/** Replaces the function after reservations got the column `process`. */
 export const reserveWithProcess = reserveFunction('create or replace', ['process'])
 
-/** As it is since they name what is called. */
+/** Replaces the function after reservations got face, modality and model. */
 export const reserveWithCall = reserveFunction('create or replace', [
   'process',
   'face',

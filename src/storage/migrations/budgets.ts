@@ -4,9 +4,9 @@ import { functions, reserveWithProcess, reserveWithCall } from './budget-functio
 import { dimensions, dimensionsOf } from './usage-hours.ts'
 
 /**
- * What accounts and keys have spent in a period, and what their calls under way may cost. Triggers
- * settle a reservation in the transaction that adds the row of its call to the ledger, wherever that
- * row comes from (docs/storage.md#budgets).
+ * Amounts that accounts and keys spent in a period, and reservations for calls in progress. Triggers
+ * settle a reservation in the transaction that adds the row of its call to the ledger
+ * (docs/storage.md#budgets).
  */
 export async function createBudgets(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   await db.schema
@@ -16,7 +16,7 @@ export async function createBudgets(db: Kysely<unknown>, dialect: SqlDialect): P
     .addColumn('ends_at', 'bigint', (column) => column.notNull())
     .addColumn('spent_nano_usd', 'bigint', (column) => column.notNull())
     .addColumn('reserved_nano_usd', 'bigint', (column) => column.notNull())
-    // The end comes first: of the windows of an owner the few that are not over are looked at.
+    // The end comes first: queries read an owner's few windows that have not ended.
     .addPrimaryKeyConstraint('budget_windows_key', ['owner_id', 'ends_at', 'starts_at'])
     .execute()
   await db.schema
@@ -34,13 +34,13 @@ export async function createBudgets(db: Kysely<unknown>, dialect: SqlDialect): P
 
 type Trigger = { after: string; when?: string; run: readonly string[] }
 
-/** The windows that a row belongs to; several keys may count as one. */
+/** The windows that a row counts in; several keys may share one owner. */
 export const windowsOf = (row: 'new' | 'old') => `
   where owner_id in (${row}.account_id, coalesce(
       (select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id))
     and ends_at > ${row}.at and starts_at <= ${row}.at`
 
-/** SQLite's, for each row. */
+/** SQLite's triggers, which run for each row. */
 const triggers: Record<string, Trigger> = {
   reservation_made: {
     after: 'insert on reservations',
@@ -56,7 +56,7 @@ const triggers: Record<string, Trigger> = {
        ${windowsOf('old')}`,
     ],
   },
-  // A cost that nobody knows is charged as it was reserved.
+  // A call of unknown cost is charged its reserved amount.
   usage_settled: {
     after: 'insert on usage',
     when: `new.mode = 'live'`,
@@ -77,7 +77,7 @@ function triggerOf([name, { after, when, run }]: [string, Trigger]): string {
     begin ${run.map((statement) => `${statement};`).join(' ')} end`
 }
 
-/** The process whose call holds something, so that it comes free when the process has ended. */
+/** The process of the call, so that its reservation is settled after the process has ended. */
 export async function addReservationProcesses(
   db: Kysely<unknown>,
   dialect: SqlDialect,
@@ -87,8 +87,8 @@ export async function addReservationProcesses(
 }
 
 /**
- * What the row of a call needs whose process has ended. Such a row is taken back when that of the call
- * arrives after all (storage/replay.ts): a trigger takes it out of the sums.
+ * Columns for the provisional ledger row of a call whose process has ended. If the call's own row arrives
+ * later, the provisional row is deleted (storage/replay.ts), and a trigger subtracts it from the sums.
  */
 export async function addReservationCalls(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   for (const column of ['face', 'modality', 'model']) {

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Which programs use a key, and which attempts were refused. */
+/** Programs that use a key, and refused attempts. */
 export async function createKeyClients(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('key_clients')
@@ -50,7 +50,7 @@ export async function createKeyClients(db: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-/** How many calls of a key were refused in an hour, by cause. */
+/** Number of refused calls per key, hour and error code. */
 export async function createRefusals(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('refusals')

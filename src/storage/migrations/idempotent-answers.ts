@@ -1,7 +1,7 @@
 import type { Kysely } from 'kysely'
 import { bytesType, type SqlDialect } from '../sql-dialect.ts'
 
-/** Answers that are given again to who asks again with the same idempotency key. */
+/** Stored answers for requests that repeat an idempotency key. */
 export async function createIdempotentAnswers(
   db: Kysely<unknown>,
   dialect: SqlDialect,

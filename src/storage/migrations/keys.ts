@@ -9,8 +9,8 @@ const counts = [
 ] as const
 
 /**
- * What accounts and keys may use, spend and do. The keys that are there may do what they could; the
- * first account is that of those who run the gateway.
+ * Limits, budgets and scopes of accounts and keys. Existing keys keep their permissions; the first
+ * account becomes the operator's.
  */
 export async function addAllowances(db: Kysely<unknown>): Promise<void> {
   for (const table of ['accounts', 'api_keys']) {
@@ -36,7 +36,7 @@ export async function addAllowances(db: Kysely<unknown>): Promise<void> {
   `.execute(db)
 }
 
-/** What replaces a key and when it was last used; keys in the order in which lists read them. */
+/** The replacement and last use of a key; indexes in the order of lists. */
 export async function addKeyRotation(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('api_keys').addColumn('replaced_by', 'text').execute()
   await db.schema.alterTable('api_keys').addColumn('last_used_at', 'bigint').execute()
@@ -47,17 +47,17 @@ export async function addKeyRotation(db: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-/** The person for whom a key was made, so that its usage is theirs. */
+/** The person who created a key, to whom its usage is attributed. */
 export async function addKeyCreators(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('api_keys').addColumn('created_by', 'text').execute()
 }
 
-/** The host that people were sent back to, by which they know a client better than by its name. */
+/** The redirect host of a client, which identifies it more reliably than its name. */
 export async function addClientHosts(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('api_keys').addColumn('client_redirect_host', 'text').execute()
 }
 
-/** Of the keys that a person has for sessions in an account, one of each mode is not revoked. */
+/** At most one unrevoked session key per person, account and mode. */
 export async function addSessionKeys(db: Kysely<unknown>): Promise<void> {
   await sql`
     create unique index api_keys_session on api_keys (created_by, account_id, mode)

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Keys that are connections of clients, those clients, and what their sign-ins leave behind. */
+/** OAuth clients, their connections (a kind of key), and codes, tokens and grants. */
 export async function createOauth(db: Kysely<unknown>): Promise<void> {
   const keys = () => db.schema.alterTable('api_keys')
   await keys()

@@ -1,6 +1,6 @@
 import type { Kysely } from 'kysely'
 
-/** Who signs in, where they belong, and the one-time links by which they come in. */
+/** People, their memberships and sessions, invitations and one-time setup links. */
 export async function createPeople(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('people')
@@ -83,7 +83,7 @@ export async function createPasswordLinks(db: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-/** What administrators did; rows are added only. */
+/** The audit log; rows are only added. */
 export async function createAuditEvents(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('audit_events')

@@ -4,7 +4,7 @@ import type { SqlDialect } from '../sql-dialect.ts'
 
 const hourMs = 3_600_000
 
-/** What the sums are kept apart by; a row's provider may be null, a key's column may not. */
+/** The key columns of the sums. The provider may be null in `usage`; key columns may not be null. */
 export const dimensions = [
   'account_id',
   'mode',
@@ -17,7 +17,7 @@ export const dimensions = [
   'outcome',
 ] as const
 
-/** The columns of `usage` that are added up as they are. */
+/** The columns of `usage` that are summed unchanged. */
 const summed = [
   'input_tokens',
   'cached_input_tokens',
@@ -33,8 +33,8 @@ const summed = [
 ]
 
 /**
- * Sums of the ledger's rows by the hour. A trigger adds each row in the transaction that inserts it,
- * so that they are exact whichever way a row comes in.
+ * Hourly sums of ledger rows. A trigger adds each row in the transaction that inserts it, so that the
+ * sums are always exact.
  */
 export async function createUsageHours(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   const sums = Object.keys(sumsOf('', summed))
@@ -44,7 +44,7 @@ export async function createUsageHours(db: Kysely<unknown>, dialect: SqlDialect)
     ...sums.map((name) => `${name} bigint not null`),
     `primary key (${dimensions.join(', ')})`,
   ]
-  // PostgreSQL has no tables that are stored in the order of their key.
+  // PostgreSQL cannot store a table in key order.
   const order = dialect === 'sqlite' ? ' without rowid' : ''
   await sql.raw(`create table usage_hours (${columns.join(', ')})${order}`).execute(db)
   const [places, rows] = [dimensionsOf('usage.'), sumsOf('usage.', summed)]
@@ -58,7 +58,7 @@ export async function createUsageHours(db: Kysely<unknown>, dialect: SqlDialect)
   for (const statement of adding(dialect, summed)) await sql.raw(statement).execute(db)
 }
 
-/** Adds what the cache has saved: to the rows, to the sums, and to what the trigger adds up. */
+/** Adds the cost saved by the cache to the ledger, to the sums and to the trigger. */
 export async function addUsageSavings(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   const column = 'saved_nano_usd'
   const { schema } = db
@@ -81,7 +81,7 @@ export function dimensionsOf(row: string): string[] {
   })
 }
 
-/** The sums' columns with what a row adds to each. */
+/** The columns of the sums, each with the SQL of a row's contribution. */
 function sumsOf(row: string, columns: readonly string[]): Record<string, string> {
   return {
     calls: '1',
@@ -92,12 +92,12 @@ function sumsOf(row: string, columns: readonly string[]): Record<string, string>
   }
 }
 
-/** Of the columns that are added up as they are, one may be null. */
+/** Of the summed columns only `saved_nano_usd` may be null. */
 function valueOf(row: string, name: string): string {
   return name === 'saved_nano_usd' ? `coalesce(${row}${name}, 0)` : `${row}${name}`
 }
 
-/** The statements that make the trigger. */
+/** The statements that create the trigger. */
 function adding(dialect: SqlDialect, columns: readonly string[]): string[] {
   const names = Object.keys(sumsOf('', columns))
   const into = `insert into usage_hours (${[...dimensions, ...names].join(', ')})`
@@ -114,7 +114,7 @@ function adding(dialect: SqlDialect, columns: readonly string[]): string[] {
   const places = dimensionsOf('added.')
   const totals = Object.values(sumsOf('added.', columns)).map((value) => `sum(${value})`)
   const numbers = places.map((_, index) => index + 1).join(', ')
-  // In the order of the key: statements that meet wait for each other, and never in a circle.
+  // In key order, so that concurrent statements cannot deadlock.
   return [
     `create function usage_hours_add() returns trigger language plpgsql as
      $$ begin

@@ -31,18 +31,18 @@ export async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void
     .execute()
 }
 
-/** Keeps rows in the order in which reports read them; a commit changes half as many pages. */
+/** Stores rows in the order in which reports read them; a commit changes half as many pages. */
 export async function sortUsage(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   await db.schema.alterTable('usage').renameTo('usage_by_id').execute()
   await db.schema.dropIndex('usage_account_at').execute()
   const table = createUsage(db).addPrimaryKeyConstraint('usage_key', ['account_id', 'at', 'id'])
-  // PostgreSQL has no tables that are stored in the order of their key.
+  // PostgreSQL cannot store a table in key order.
   await (dialect === 'sqlite' ? table.modifyEnd(sql`without rowid`) : table).execute()
   await sql`insert into usage select * from usage_by_id`.execute(db)
   await db.schema.dropTable('usage_by_id').execute()
 }
 
-/** The table of migrations 0001 and 0002; later changes need a migration of their own. */
+/** The table of migrations 0001 and 0002; do not change it, but add a migration. */
 function createUsage(db: Kysely<unknown>) {
   return db.schema
     .createTable('usage')
@@ -70,7 +70,7 @@ function createUsage(db: Kysely<unknown>) {
     .addColumn('duration_ms', 'bigint', (column) => column.notNull())
 }
 
-/** Counts of further classes of tokens that have a price of their own. */
+/** Counts of further token classes with their own price. */
 export async function addTokenClasses(db: Kysely<unknown>): Promise<void> {
   for (const column of ['cache_write_tokens', 'image_input_tokens', 'image_output_tokens']) {
     await db.schema
@@ -80,7 +80,7 @@ export async function addTokenClasses(db: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** What the price of a call was made from. Rows of before have no `pricing`. */
+/** The inputs of a call's price. Older rows have no `pricing`. */
 export async function addUsagePricing(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   for (const column of ['audio_input_tokens', 'audio_output_tokens']) {
     await db.schema
@@ -91,7 +91,7 @@ export async function addUsagePricing(db: Kysely<unknown>, dialect: SqlDialect):
   for (const column of ['served_model', 'service_tier', 'pricing']) {
     await db.schema.alterTable('usage').addColumn(column, 'text').execute()
   }
-  // What failed is rare, and looked for among all others. Calls that went well are in neither index.
+  // Failed calls are rare and often searched for; neither index contains successful calls.
   await sql`
     create index usage_error_codes on usage (account_id, error_code, at, id)
     where error_code is not null
@@ -102,7 +102,7 @@ export async function addUsagePricing(db: Kysely<unknown>, dialect: SqlDialect):
   await sql`create index usage_out_of_place on usage (id) where ${outOfPlace(dialect)}`.execute(db)
 }
 
-/** What a request's page shows beside its cost. */
+/** Details for a request's page in the dashboard. */
 export async function addUsageDetails(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   for (const column of ['asked_model', 'warnings']) {
     await db.schema.alterTable('usage').addColumn(column, 'text').execute()
