@@ -21,14 +21,14 @@ type Options = {
   print: (text: string) => void
 }
 
-/** After the time that a worker takes to end by itself. */
+/** Added to the time that a worker may take to stop. */
 const spareMs = 2000
 const flushMs = 1000
 
 /**
- * Starts the workers, replaces those that end, and passes signals on (docs/workers.md). It serves nothing
- * itself. Throws a StartError where the workers have no Redis or the port is taken, a StoreError where
- * another gateway has the folder of the store.
+ * Starts the workers, replaces workers that end, and forwards signals (docs/workers.md). The primary
+ * serves no requests. Throws a StartError if Redis is not configured or the port is in use, and a
+ * StoreError if another gateway uses DATA_DIR.
  */
 export async function runPrimary({ settings, program, exit, print }: Options): Promise<void> {
   const { config, secrets } = settings
@@ -49,7 +49,7 @@ export async function runPrimary({ settings, program, exit, print }: Options): P
     program,
     port,
     onError: events.faulted,
-    onMessage: (id, message) => heard[message.kind](id, message as never),
+    onMessage: (id, message) => handlers[message.kind](id, message as never),
     onExit: (id, how) => {
       metrics.ended(id)
       supervisor.ended(id, how)
@@ -68,7 +68,7 @@ export async function runPrimary({ settings, program, exit, print }: Options): P
     },
   })
   let allListen = false
-  const heard: Heard = {
+  const handlers: Handlers = {
     listening: (id) => {
       supervisor.started(id)
       metrics.joined(id)
@@ -78,7 +78,7 @@ export async function runPrimary({ settings, program, exit, print }: Options): P
     },
     port_closed: (id) => {
       supervisor.leaving(id)
-      // Calls that still run need the store, and not the folder.
+      // Calls in progress need the store, but not the folder lock.
       if (supervisor.answering().length === 0) lock?.release()
     },
     ask_metrics: (id) =>
@@ -86,24 +86,24 @@ export async function runPrimary({ settings, program, exit, print }: Options): P
     metrics: (id, { reading }) => metrics.answered(id, reading),
   }
   const endMs = config.limits.drainTimeoutMs + closingMs + spareMs
-  passSignalsOn({ send: workers.send, supervisor, events, endMs, exit })
+  forwardSignals({ send: workers.send, supervisor, events, endMs, exit })
   supervisor.start()
 }
 
-type Heard = {
+type Handlers = {
   [Kind in ToPrimary['kind']]: (id: number, message: Extract<ToPrimary, { kind: Kind }>) => unknown
 }
 
 function withoutRedis(count: number): string {
   return (
-    `WORKERS: ${count} workers share limits and answers through Redis: start one, for example with ` +
+    `WORKERS: ${count} workers need Redis to share limits and cached answers. Start one, for example with ` +
     '`apt-get install redis-server`, and set REDIS_URL=redis://127.0.0.1:6379, or set WORKERS=1.'
   )
 }
 
 /**
- * Resolves with the port, which the system chooses for port 0. A process that shares its port with others
- * would share this one too, so that the port must be free. Rejects with a StartError.
+ * Resolves with the port; for port 0 the system chooses one. Listening on it first detects another
+ * program there, since workers share ports (SO_REUSEPORT). Rejects with a StartError.
  */
 function findPort({ host, port }: { host: string; port: number }): Promise<number> {
   const server = createServer((socket) => socket.destroy())
@@ -133,7 +133,7 @@ function createWorkers({ program, port, onError, onMessage, onExit }: WorkersOpt
     fork: (isFirst: boolean) => {
       const id = ++last
       const words = ['worker', String(id), String(port), isFirst ? 'first' : 'later']
-      // Numbers of metrics that are not finite are lost in JSON.
+      // JSON would lose the metrics' values NaN and Infinity.
       const child = fork(program, words, { serialization: 'advanced' })
       const ended = (code: number | null, signal: NodeJS.Signals | null) => {
         children.delete(id)
@@ -144,7 +144,7 @@ function createWorkers({ program, port, onError, onMessage, onExit }: WorkersOpt
       child.on('exit', ended)
       child.on('error', (error) => {
         onError(error)
-        // A process that could not be started does not exit.
+        // A process that failed to start emits no exit event.
         if (child.pid === undefined) ended(1, null)
       })
       const kill = (signal: NodeJS.Signals) => void child.kill(signal)
@@ -159,13 +159,13 @@ type Signals = {
   send: (id: number, message: ToWorker) => void
   supervisor: Supervisor
   events: PrimaryEvents
-  /** Workers that have not ended by then are killed. */
+  /** Workers still running after this time are killed. */
   endMs: number
   exit: (code: number) => void
 }
 
-/** As `src/signals.ts` has it for a single process, for all workers. */
-function passSignalsOn({ send, supervisor, events, endMs, exit }: Signals): void {
+/** Handles signals for all workers, as process/signals.ts does for a single process. */
+function forwardSignals({ send, supervisor, events, endMs, exit }: Signals): void {
   let isStopping = false
   const killAll = () => {
     for (const worker of supervisor.running()) worker.kill('SIGKILL')

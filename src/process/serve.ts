@@ -14,15 +14,15 @@ export type ServeOptions = {
   settings: Loaded
   /** Reads all settings again. Throws a ConfigError. */
   readSettings: () => Loaded
-  /** One of several processes that share the port. */
+  /** Set if this process is one of several workers that share the port. */
   worker?: WorkerParts & { id: number; portClosed: () => void }
-  /** Sees to it that the process ends when it has to; `reread` leaves the audit event to another process. */
+  /** Handles signals. `reread` reloads the settings without writing the audit event. */
   obey: (parts: { stop: Stop; events: Events; reload: () => void; reread: () => void }) => void
   exit: (code: number) => void
   print: (text: string) => void
 }
 
-/** Answers on the port until it is stopped: the whole gateway, or a worker of it. */
+/** Serves requests until it is stopped, as the only process or as a worker. */
 export async function serve(options: ServeOptions): Promise<void> {
   const { settings, worker, obey, exit, print } = options
   const { config, secrets } = settings
@@ -30,7 +30,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const log = createLog(config.logLevel, worker && { worker: worker.id })
   const { readSettings } = options
   const onWait = (text: string) => log.warn(text)
-  // The primary has it for its workers.
+  // The primary holds the lock for its workers.
   const lock = worker ? undefined : await takeFolder(settings, onWait)
   const onPortClosed = () => (worker ? worker.portClosed() : lock?.release())
   const parts = { config, secrets, log, readSettings, worker, onPortClosed, ...collection() }
@@ -52,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     stop,
     events,
     reload: () => {
-      // What goes wrong is logged.
+      // Failures are logged.
       reload(signalActor).catch(() => undefined)
     },
     reread,
@@ -69,7 +69,7 @@ type Greeting = Pick<Assembled, 'accounts' | 'keys' | 'people' | 'providerIds' |
   print: ServeOptions['print']
 }
 
-/** Makes what the first start makes, and prints where the gateway is. */
+/** Creates the first account, test key and setup link if they are missing, and prints the welcome text. */
 async function greet(options: Greeting): Promise<void> {
   const { accounts, keys, people, providerIds, store, baseUrl, print } = options
   const { doubts } = options.settings
@@ -84,7 +84,7 @@ async function greet(options: Greeting): Promise<void> {
   print(welcome({ baseUrl, testKey: made?.key, setUp, providerIds, doubts }))
 }
 
-/** Garbage collections by `--expose-gc`, which `npm start` gives; without that flag V8 alone decides. */
+/** Garbage collection on demand, if Node runs with `--expose-gc` as `npm start` does. */
 function collection(): Pick<AssembleOptions, 'collector'> {
   const { gc } = globalThis
   if (gc === undefined) return {}

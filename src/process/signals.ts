@@ -12,10 +12,10 @@ type Options = {
 }
 
 /**
- * Ends the process on SIGTERM and SIGINT, and on a bug that nothing catches: what is under way is
- * finished first. The exit code is 0, after a bug 1; a second signal ends it at once, with 128 and
- * the signal's number. SIGHUP reloads the settings, and no other signal that has a use ends it.
- * A worker hears these three signals from its primary.
+ * Stops the process on SIGTERM, SIGINT and uncaught exceptions, after calls in progress have finished.
+ * The exit code is 0, or 1 after an exception. A second signal ends the process at once, with 128 plus
+ * the signal's number. SIGHUP reloads the settings; SIGUSR1 and SIGUSR2 are ignored. A worker receives
+ * the first three signals from its primary.
  */
 export function obeySignals(
   { events, stop, reload }: Options,
@@ -25,12 +25,12 @@ export function obeySignals(
     from.on(signal, () => {
       if (stop.isStopping()) return stop.now(128 + constants.signals[signal])
       events.stopping(signal)
-      // Who presses Ctrl+C has no balancer to be told of it.
+      // After Ctrl+C no load balancer needs time to notice.
       return stop(0, signal === 'SIGINT' ? 0 : undefined)
     })
   }
   from.on('SIGHUP', reload)
-  // A rejection that nothing handles arrives here too.
+  // Also called for unhandled rejections.
   process.on('uncaughtException', (error) => {
     events.crashed(error)
     if (stop.isStopping()) stop.now(1)

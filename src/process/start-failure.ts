@@ -2,28 +2,32 @@ import { systemReason } from '../core/words/system-reason.ts'
 import { RedisRefusal } from '../peers/redis-trouble.ts'
 import { StoreError } from '../storage/store-error.ts'
 
-/** An error of the start whose message says it all. */
+/** A start error that is printed without a stack trace. */
 export class StartError extends Error {
   override name = 'StartError'
 }
 
-/** Why a port cannot be listened on. */
+/** The StartError for a port that cannot be listened on. */
 export function listenFailure(cause: unknown, { host, port }: { host: string; port: number }) {
   // Errors of the system have a code.
   const { code } = cause as { code?: string }
   if (code === 'EADDRINUSE') {
-    return new StartError('The address is in use already. Set PORT to another one.', { cause })
+    return new StartError(`Port ${port} on ${host} is already in use. Set PORT to another port.`, {
+      cause,
+    })
   }
   if (code === 'ENOTSUP') {
-    return new StartError('Processes cannot share a port on this system. Set WORKERS=1.', { cause })
+    return new StartError('This system does not let processes share a port. Set WORKERS=1.', {
+      cause,
+    })
   }
-  const text = `It cannot listen on ${host}, port ${port}: ${systemReason(cause)}. Set HOST or PORT otherwise.`
+  const text = `It cannot listen on ${host}, port ${port}: ${systemReason(cause)}. Change HOST or PORT.`
   return new StartError(text, { cause })
 }
 
-/** Why the gateway cannot start: one sentence where that says it all. */
+/** The text for a failed start; has a stack trace only for unexpected errors. */
 export function startFailure(error: Error): string {
-  const isTold = [StartError, StoreError, RedisRefusal].some((kind) => error instanceof kind)
-  const text = isTold ? error.message : (error.stack ?? error.message)
+  const isExpected = [StartError, StoreError, RedisRefusal].some((kind) => error instanceof kind)
+  const text = isExpected ? error.message : (error.stack ?? error.message)
   return `The gateway cannot start: ${text}\n`
 }

@@ -3,25 +3,25 @@ import type { Events } from '../telemetry/events.ts'
 
 type Options = {
   events: Pick<Events, 'stuck' | 'stopped'>
-  /** Takes no more work, after a notice of so long, and ends what is under way. */
+  /** Waits `noticeMs`, stops accepting requests, and finishes those in progress. */
   drain: (noticeMs?: number) => Promise<void>
-  /** Closes what the work used. */
+  /** Closes the store and other resources. */
   close: () => Promise<void>
-  /** Writes what the log still holds; who does not read it is not waited for. */
+  /** Writes buffered log lines; the wait for a blocked reader is limited. */
   flush: () => Promise<void>
   drainTimeoutMs: number
   exit: (code: number) => void
 }
 
-/** Finishes what is under way, and ends the process with that code; or with 1 when that takes too long. */
+/** Finishes requests in progress and exits with `code`, or with 1 if that takes too long. */
 export type Stop = {
   (code: number, noticeMs?: number): void
   isStopping(): boolean
-  /** At once. */
+  /** Exits at once. */
   now(code: number): void
 }
 
-/** How long the last rows, the store and the log may take behind the drain. */
+/** Time limit for writing the last rows and closing the store and log after the drain. */
 export const closingMs = 10_000
 const flushMs = 1000
 

@@ -1,4 +1,4 @@
-/** A worker's process, as whoever supervises it sees it. */
+/** A worker process. */
 type Supervised = {
   readonly id: number
   readonly pid: number
@@ -7,16 +7,16 @@ type Supervised = {
 
 type Options = {
   count: number
-  /** Starts a process; `isFirst` until one has started. */
+  /** Starts a process; `isFirst` is true until one is ready. */
   fork: (isFirst: boolean) => Supervised
-  /** Milliseconds from any start. */
+  /** A monotonic clock in milliseconds. */
   monotonic: () => number
   setTimer: (task: () => unknown, delayMs: number) => void
   events: {
     workerStarted(worker: { worker: number; pid: number }): void
     workerEnded(worker: { worker: number; pid: number; how: string }): void
   }
-  /** All is over: every worker has ended after `stop`, or none can be started. */
+  /** Called when every worker has ended after `stop`, or when none can be started. */
   onEnd: (code: number, reason?: string) => void
 }
 
@@ -24,29 +24,29 @@ type Options = {
 type HowEnded = { code: number | null; signal: NodeJS.Signals | null; signalNumber: number }
 
 export type Supervisor = {
-  /** Starts one worker, and the others when it has started. */
+  /** Starts one worker, and the others after it is ready. */
   start(): void
   started(id: number): void
-  /** It takes no new work: another takes its place before it has ended. */
+  /** The worker accepts no new requests; a replacement is started before it has ended. */
   leaving(id: number): void
   ended(id: number, how: HowEnded): void
-  /** Starts no more. The code is 0 when all end with it. */
+  /** Starts no more workers. The exit code is 0 if all end with 0. */
   stop(): void
-  /** Those that are there, oldest first. */
+  /** All running workers, oldest first. */
   running(): readonly Supervised[]
-  /** Those of them that have started and will not end. */
+  /** Running workers that are ready and not stopping. */
   answering(): readonly Supervised[]
 }
 
 const deathsWindowMs = 60_000
 const firstPauseMs = 250
 const pauseMsMax = 10_000
-/** So many starts in a row may fail; with no worker left the gateway then ends. */
+/** Maximum of failed starts in a row; if no worker is left then, the gateway ends. */
 const failedStartsMax = 5
 
 type Place = { worker: Supervised; isStarted: boolean; isLeaving: boolean }
 
-/** Keeps as many workers running as there should be. */
+/** Keeps `count` workers running. */
 export function createSupervisor(options: Options): Supervisor {
   const { count, fork, setTimer, events, onEnd } = options
   const places = new Map<number, Place>()
@@ -71,12 +71,12 @@ export function createSupervisor(options: Options): Supervisor {
     onEnd(code, reason)
   }
   const endedWhileStopping = ({ isStarted }: Place, code: number): void => {
-    // One that had not started has nothing to finish.
+    // A worker that was not ready has no requests to finish.
     if (code !== 0 && isStarted) exitCode = 1
     if (places.size === 0) end(hasBegun ? exitCode : code)
   }
   const endedByItself = ({ isStarted, isLeaving }: Place, code: number): void => {
-    // It has told why.
+    // The worker has printed the reason.
     if (!hasBegun) return end(code)
     failedStarts = isStarted ? 0 : failedStarts + 1
     if (failedStarts >= failedStartsMax && answering().length === 0) return end(1, cannotStart)
@@ -106,7 +106,7 @@ export function createSupervisor(options: Options): Supervisor {
       places.delete(id)
       const code = how.code ?? 128 + how.signalNumber
       if (isStopping) return endedWhileStopping(place, code)
-      if (hasBegun) events.workerEnded(toldEnd(place, how))
+      if (hasBegun) events.workerEnded(describeEnd(place, how))
       endedByItself(place, code)
     },
     stop: () => {
@@ -118,7 +118,7 @@ export function createSupervisor(options: Options): Supervisor {
   }
 }
 
-function toldEnd({ worker: { id, pid } }: Place, { code, signal }: HowEnded) {
+function describeEnd({ worker: { id, pid } }: Place, { code, signal }: HowEnded) {
   return { worker: id, pid, how: signal ?? `exit code ${code}` }
 }
 
@@ -129,7 +129,7 @@ function workersIn(
   return [...places.values()].filter(is).map(({ worker }) => worker)
 }
 
-/** The pause before a process is replaced grows with the times that each of them ended lately. */
+/** The pause before a restart doubles with the average number of recent ends per worker. */
 function createPauses({ count, monotonic }: Pick<Options, 'count' | 'monotonic'>) {
   let deaths: number[] = []
   return {
@@ -143,4 +143,4 @@ function createPauses({ count, monotonic }: Pick<Options, 'count' | 'monotonic'>
 }
 
 const cannotStart =
-  'Its workers end at their start, again and again. The lines above say why; WORKERS=1 starts a single process.'
+  'Its workers repeatedly end at their start. See the log lines above for the reason; WORKERS=1 starts a single process.'

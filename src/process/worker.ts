@@ -6,16 +6,16 @@ import { StartError } from './start-failure.ts'
 import type { Metrics } from '../telemetry/metrics.ts'
 import type { Reading } from '../telemetry/worker-metrics.ts'
 
-/** What the primary sends to a worker. */
+/** Messages from the primary to a worker. */
 export type ToWorker =
   | { kind: 'signal'; signal: 'SIGTERM' | 'SIGINT' | 'SIGHUP' }
-  /** Another worker writes the audit event of a reload. */
+  /** Reload without an audit event, which another worker writes. */
   | { kind: 'reread' }
   | { kind: 'all_listen' }
   | { kind: 'read_metrics' }
-  /** The page that the worker asked for. */
+  /** Answer to `ask_metrics`. */
   | { kind: 'metrics'; text: string }
-/** What a worker sends to the primary. */
+/** Messages from a worker to the primary. */
 export type ToPrimary =
   | { kind: 'listening' }
   | { kind: 'port_closed' }
@@ -25,16 +25,16 @@ export type ToPrimary =
 type Options = Pick<ServeOptions, 'settings' | 'readSettings' | 'exit' | 'print'> & {
   id: number
   isFirst: boolean
-  /** Ends the process at its start. */
+  /** Ends the process during its start. */
   fail: (error: Error) => void
 }
 
-/** The primary waits half as long for the workers. */
+/** Twice as long as the primary waits for its workers. */
 const metricsTimeoutMs = 1000
 
 /**
- * Serves as one of several processes (docs/workers.md). Signals reach the primary alone, which passes
- * them on: terminals and supervisors send them to all processes. When the primary dies, the worker drains.
+ * Serves as one of several workers (docs/workers.md). Terminals send signals to all processes, so a
+ * worker ignores them and obeys only the primary's messages. If the primary dies, the worker drains.
  */
 export async function runWorker({ id, isFirst, fail, ...options }: Options): Promise<void> {
   let allListen = false
@@ -50,7 +50,7 @@ export async function runWorker({ id, isFirst, fail, ...options }: Options): Pro
       id,
       isFirst,
       allListen: () => allListen,
-      portClosed: () => tell({ kind: 'port_closed' }),
+      portClosed: () => send({ kind: 'port_closed' }),
       sumMetrics,
     },
     obey: ({ stop, events, reload, reread }) => {
@@ -65,25 +65,28 @@ export async function runWorker({ id, isFirst, fail, ...options }: Options): Pro
       hear('reread', reread)
     },
   })
-  tell({ kind: 'listening' })
+  send({ kind: 'listening' })
 }
 
-/** Gives the primary the metrics of this process on demand, and reads the sum of all from it. */
+/** Sends this worker's metrics to the primary on demand; the returned function reads the sum of all workers. */
 function sumMetrics({ contentType, readObjects }: Pick<Metrics, 'contentType' | 'readObjects'>) {
   let arrived: ((text: string) => void) | undefined
   hear('read_metrics', () => {
-    void readObjects().then((reading) => tell({ kind: 'metrics', reading }))
+    void readObjects().then((reading) => send({ kind: 'metrics', reading }))
   })
   hear('metrics', ({ text }) => arrived?.(text))
   return () =>
     new Promise<Awaited<ReturnType<Metrics['read']>>>((resolve, reject) => {
-      const late = new GatewayError('overloaded', 'The primary process does not answer in time.')
+      const late = new GatewayError(
+        'overloaded',
+        'The primary process did not answer in time. Try again in a moment.',
+      )
       const timer = setTimeout(reject, metricsTimeoutMs, late)
       arrived = (text) => {
         clearTimeout(timer)
         resolve({ contentType, text })
       }
-      tell({ kind: 'ask_metrics' })
+      send({ kind: 'ask_metrics' })
     })
 }
 
@@ -92,12 +95,12 @@ function hear<Kind extends ToWorker['kind']>(
   listener: (message: Extract<ToWorker, { kind: Kind }>) => void,
 ): void {
   process.on('message', (message: ToWorker) => {
-    // The compiler does not see that the kinds are the same.
+    // TypeScript cannot infer that the kinds are equal.
     if (message.kind === kind) listener(message as Extract<ToWorker, { kind: Kind }>)
   })
 }
 
-/** A primary that ended needs to know nothing. */
-function tell(message: ToPrimary): void {
+/** Sends a message; errors are ignored, since the primary may have ended. */
+function send(message: ToPrimary): void {
   process.send!(message, undefined, undefined, () => undefined)
 }

@@ -1,6 +1,6 @@
 /**
- * Bounds that tests lower. No setting names them: each is a constant, with its reason, beside what it
- * bounds, and holds wherever its member is not set.
+ * Limits that only tests override. They are no settings: each has a default constant, with its reason,
+ * in the code that it limits.
  */
 export type Bounds = { readonly [Name in BoundName]?: number }
 

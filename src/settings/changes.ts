@@ -5,21 +5,21 @@ import { vendors } from '../providers/index.ts'
 
 type Settings = Pick<Loaded, 'config' | 'secrets'>
 
-/** What settings that were read again change. */
+/** The effect of reloaded settings. */
 export type Changes = {
-  /** The settings that are applied, by their names in gateway.yaml, else their variables. */
+  /** Names of applied settings in gateway.yaml, or of environment variables. */
   changed: readonly string[]
-  /** Those that keep their values until a restart. */
+  /** Names of changed settings that take effect after a restart. */
   needsRestart: readonly string[]
-  /** The settings to go on with. */
+  /** The settings from now on. */
   applied: Settings
-  /** The providers that are another one now, that have gone, or whose keys are others. */
+  /** Providers that were added or removed, or whose configuration or keys changed. */
   providerIds: readonly string[]
-  /** Whether what callers are told of models and tools may be another. */
+  /** Whether the lists of models and tools may have changed. */
   concernsModels: boolean
 }
 
-/** Compares settings in force with those that were read. */
+/** Compares the current settings with the ones just read. */
 export function changesBetween(before: Settings, read: Settings): Changes {
   const differing = settings.filter(
     ({ name }) => !isDeepStrictEqual(valueOf(before, name), valueOf(read, name)),
@@ -60,7 +60,7 @@ const ofModels: ReadonlySet<string> = new Set([
   'routes',
 ])
 
-/** Whether a provider that was there and still is has another address. */
+/** Whether the address of an existing provider changed. */
 function isMoved(old: string | undefined, now: string | undefined): boolean {
   return old !== undefined && now !== undefined && old !== now
 }
@@ -86,7 +86,7 @@ function valueOf({ config, secrets }: Settings, name: string): unknown {
   }
   const [limits, limit] = name.split('.')
   const place: object = limit === undefined ? config : config.limits
-  // Each name of settings.yaml is one of `Config`; what this version cannot have is in neither.
+  // Every name in settings.yaml is a member of `Config`.
   return (place as Record<string, unknown>)[camelCase(limit ?? limits!)]
 }
 
@@ -95,12 +95,12 @@ function providerOf({ config, secrets }: Settings, id: string) {
   return { baseUrl, more, keys: secrets.providerKeys[id] }
 }
 
-/** The settings that were read, with the old values of those that take a restart. */
+/** The settings just read, with the old values of settings that need a restart. */
 function withOld(before: Config, read: Config, names: readonly string[]): Config {
   const kept = { ...read, limits: { ...read.limits } }
   for (const name of names) {
     const [limits, limit] = name.split('.')
-    // `valueOf` says which members there are, and both are of the same type.
+    // `valueOf` looks up the same members, and both objects are a Config.
     if (limit === undefined) Object.assign(kept, memberOf(before, camelCase(limits!)))
     else Object.assign(kept.limits, memberOf(before.limits, camelCase(limit)))
   }

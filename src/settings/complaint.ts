@@ -14,11 +14,12 @@ export function complaintText(error: CheckError): string {
   if (keyword === 'additionalProperties') {
     const unknown = String(params['additionalProperty'])
     const now = path === 'limits' ? removedSettings[unknown] : undefined
-    if (now !== undefined) return `limits.${unknown} is no setting since 0.1: ${now}.`
-    return `${name}: there is no setting '${unknown}'.`
+    if (now !== undefined)
+      return `limits.${unknown} was removed in version 0.1: ${now}. Remove it from gateway.yaml.`
+    return `${name}: unknown setting '${unknown}'.`
   }
   if (keyword === 'unevaluatedProperties') {
-    return `${name}: there is no '${String(params['unevaluatedProperty'])}'.`
+    return `${name}: unknown member '${String(params['unevaluatedProperty'])}'.`
   }
   return `${name} ${complaintWords[keyword]?.(error) ?? `${message}.`}`
 }
@@ -38,7 +39,7 @@ const complaintWords: Readonly<Record<string, (error: CheckError) => string>> = 
     if (must === undefined) {
       return `is malformed: ${JSON.stringify(data)}. Expected: ${description ?? String(params['pattern'])}`
     }
-    // An address may hold a password.
+    // An address may contain a password.
     const isShown = !isSecret && !String(data).includes('@')
     return `must ${must}${isShown ? notValue(data) : ''}. For example: ${String(examples[0])}`
   },

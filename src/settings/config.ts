@@ -34,15 +34,15 @@ type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
 /** Every limit of settings.yaml, with its unit in the name. */
 type Limits = { readonly [Name in keyof SettingsLimits as CamelCase<Name>]: SettingsLimits[Name] }
 
-/** The operator's settings without secrets, so that it may be printed. */
+/** The settings without secrets; may be printed. */
 export type Config = TelemetryConfig & {
   readonly host: string
   readonly port: number
-  /** Undefined when callers use the address that the server listens on. */
+  /** The public address; undefined to use the address that the server listens on. */
   readonly baseUrl: string | undefined
-  /** Processes that answer; `auto` for one a core. */
+  /** Number of serving processes; `auto` for one per core. */
   readonly workers: number | 'auto'
-  /** How names begin in Redis. */
+  /** Prefix of key names in Redis. */
   readonly redisKeyPrefix: string
   readonly dataDir: string
   readonly uploadDir: string | undefined
@@ -50,17 +50,17 @@ export type Config = TelemetryConfig & {
   readonly signUp: NonNullable<Settings['sign_up']>
   /** Whether OAuth clients may register themselves. */
   readonly clientRegistration: NonNullable<Settings['client_registration']>
-  /** Whether OAuth clients may be known by a document that they publish. */
+  /** Whether OAuth clients may identify themselves with a client ID metadata document. */
   readonly clientDocuments: NonNullable<Settings['client_documents']>
   readonly durability: NonNullable<Settings['durability']>
   readonly defaultImageModel: string
   readonly defaultToolImageModel: string
   readonly allowedOrigins: readonly string[]
-  /** Networks as CIDR, whose `X-Forwarded-For` is believed. */
+  /** Networks as CIDR whose `X-Forwarded-For` header is trusted. */
   readonly trustedProxies: readonly string[]
   readonly aliases: Readonly<Record<string, string>>
   readonly routes: Readonly<Record<string, readonly string[]>>
-  /** Own prices and models, by the name of the model, as gateway.yaml has them. */
+  /** The operator's prices and models from gateway.yaml, by model name. */
   readonly catalog: OwnEntries
   readonly routeOrder: NonNullable<Settings['route_order']>
   readonly endpoints: readonly EndpointConfig[]
@@ -70,23 +70,23 @@ export type Config = TelemetryConfig & {
 /** Settings that must not appear in logs, answers or the store. */
 export type Secrets = {
   readonly metricsToken: string | undefined
-  /** For the collector of traces and metrics. */
+  /** Headers for the OpenTelemetry collector. */
   readonly otlpHeaders: Readonly<Record<string, string>> | undefined
-  /** Of PostgreSQL, with its password; undefined for the embedded store. */
+  /** Address of PostgreSQL, with its password; undefined for the embedded store. */
   readonly databaseUrl: string | undefined
-  /** Of Redis, with its password; undefined where processes share nothing but the store. */
+  /** Address of Redis, with its password; undefined without Redis. */
   readonly redisUrl: string | undefined
   readonly providerKeys: ProviderKeys
 }
 
-/** Everything that is wrong with the settings: one line each, with setting and remedy. */
+/** All errors of the settings: one line each, with setting and remedy. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
 
 export type { Variables }
 
-/** The variables of `.env` in the working directory; those of the process override them. */
+/** The variables of `.env` in the working directory, overridden by the process's environment. */
 export function readVariables(): Variables {
   return { ...(existsSync('.env') ? readEnv() : {}), ...process.env }
 }
@@ -99,20 +99,20 @@ function readEnv(): Variables {
   }
 }
 
-/** Sets the fonts of the picture renderer; to be called before the first picture. */
+/** Sets the fonts of the picture renderer; call it before the first picture. */
 export function setFontConfiguration(file: string): void {
   process.env['FONTCONFIG_FILE'] = file
 }
 
-/** All settings, read and checked. */
+/** The validated settings. */
 export type Loaded = {
   config: Config
   secrets: Secrets
-  /** What is probably wrong, one sentence each; holds no secret. */
+  /** Warnings about probable errors, one sentence each; without secrets. */
   doubts: readonly string[]
 }
 
-/** Reads and checks every setting; secrets are kept apart. Throws a ConfigError. */
+/** Reads and validates all settings, separating secrets. Throws a ConfigError. */
 export function loadConfig(variables: Variables): Loaded {
   const complaints: string[] = []
   const doubts: string[] = []
@@ -123,7 +123,7 @@ export function loadConfig(variables: Variables): Loaded {
   }
   const errors = settingsCheck(merged) ? [] : (settingsCheck.errors ?? [])
   complaints.push(...errors.map(complaintText), ...complaintsAbout(merged))
-  // Until the throw below only `providers` is read, and only if the check found it valid.
+  // Before the throw below only valid members are used: `providers` and `catalog`.
   const checked = merged as Settings
   const own = errors.some(({ instancePath }) => instancePath.startsWith('/providers'))
     ? []
@@ -171,7 +171,7 @@ export function loadConfig(variables: Variables): Loaded {
   return freeze({ config, secrets, doubts })
 }
 
-/** The catalog's files are read only where there is something to compare with them. */
+/** Reads the catalog's files only if gateway.yaml has entries to compare with them. */
 function complaintsAboutCatalog(
   catalog: OwnEntries,
   endpoints: readonly { id: string; models: '*' | readonly string[] }[],
@@ -187,7 +187,7 @@ const tableHead =
 const configFileRow =
   '| `CONFIG_FILE` |  |  | restart | Path of `gateway.yaml`. By default, no file is read. |'
 
-/** The settings as Markdown tables, one for each group, for docs/settings.md. */
+/** The settings as Markdown tables, one per group, for docs/settings.md. */
 export function settingsTable(): string {
   const rowOf = ({ name, variable, standard, needsRestart, description }: Setting) => {
     const plain = typeof standard === 'string' || typeof standard === 'number'
@@ -213,7 +213,7 @@ function readFile(path: string | undefined, complaints: string[]): Record<string
   try {
     const content: unknown = parse(readFileSync(path, 'utf8')) ?? {}
     if (typeof content === 'object' && !Array.isArray(content)) return { ...content }
-    complaints.push(`CONFIG_FILE: ${path} must hold settings by name.`)
+    complaints.push(`CONFIG_FILE: ${path} must be a YAML mapping of settings, such as port: 8080.`)
   } catch (error) {
     complaints.push(`CONFIG_FILE: ${path} cannot be read: ${systemReason(error)}.`)
   }
@@ -227,7 +227,7 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
     ...(typeof database !== 'string' || URL.canParse(database)
       ? []
       : [
-          'DATABASE_URL: is no address. Write it as postgres://user:password@host:5432/database, with signs of the password as %40.',
+          'DATABASE_URL must be an address such as postgres://user:password@host:5432/database. Percent-encode special characters of the password: @ as %40.',
         ]),
     ...(typeof redis === 'string' ? complaintsAboutRedis(redis) : []),
     ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads) : []),
@@ -236,7 +236,7 @@ function complaintsAbout(merged: Record<string, unknown>): string[] {
   ]
 }
 
-/** The address holds a password, so that none of it is told. */
+/** The message quotes no part of the address, which contains a password. */
 function complaintsAboutRedis(url: string): string[] {
   const address = readRedisUrl(url)
   return typeof address === 'string' ? [`REDIS_URL: ${address}`] : []
@@ -244,11 +244,13 @@ function complaintsAboutRedis(url: string): string[] {
 
 function complaintsAboutProxy(given: unknown): string[] {
   if (typeof given !== 'string' || readNetwork(given) !== undefined) return []
-  return [`trusted_proxies: '${given.slice(0, 100)}' is no address and no network as 10.0.0.0/8.`]
+  return [
+    `trusted_proxies: '${given.slice(0, 100)}' is not an IP address or a network such as 10.0.0.0/8.`,
+  ]
 }
 
 function complaintsAboutUploads(folder: string): string[] {
-  const remedy = 'Set UPLOAD_DIR to a folder that can be written to, or unset it.'
+  const remedy = 'Set UPLOAD_DIR to a writable folder, or unset it.'
   try {
     if (!statSync(folder).isDirectory()) return [`UPLOAD_DIR: ${folder} is not a folder. ${remedy}`]
     accessSync(folder, constants.W_OK)
@@ -258,23 +260,23 @@ function complaintsAboutUploads(folder: string): string[] {
   }
 }
 
-/** How many processes answer. */
+/** The number of serving processes. */
 export function workerCount({ workers }: Pick<Config, 'workers'>): number {
   return workers === 'auto' ? availableParallelism() : workers
 }
 
-/** Where browsers reach the gateway, as far as its settings tell. */
+/** The gateway's address for browsers: `base_url`, else the address that it listens on. */
 export function siteAddress({ baseUrl, host, port }: Config): string {
   return baseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 
-/** Where tool clients reach the gateway: what access tokens are for. */
+/** The address of the tool server, which is the audience of access tokens. */
 export function toolServerAddress(config: Config): string {
   return `${siteAddress(config)}/mcp`
 }
 
 function camelCased(limits: SettingsLimits): Limits {
-  // `CamelCase` renames the keys of the type in the same way.
+  // The type `CamelCase` renames the keys in the same way.
   return Object.fromEntries(Object.entries(limits).map(([k, v]) => [camelCase(k), v])) as Limits
 }
 

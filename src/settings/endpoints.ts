@@ -10,7 +10,7 @@ export type Variables = Readonly<Record<string, string | undefined>>
 
 type FoundEndpoint = { endpoint: EndpointConfig; keys: readonly string[] }
 
-/** The vendors whose keys are set, with what is wrong or probably wrong about them. */
+/** Endpoints of the vendors whose keys are set. Appends errors to `complaints` and warnings to `doubts`. */
 export function vendorEndpoints(
   variables: Variables,
   complaints: string[],
@@ -22,7 +22,9 @@ export function vendorEndpoints(
     const keys = keysIn(variables[variable])
     const base = variables[vendor.baseUrlVariable] || vendor.baseUrl
     if (!isAddress(base)) {
-      complaints.push(`${vendor.baseUrlVariable} is not an address such as ${vendor.baseUrl}.`)
+      complaints.push(
+        `${vendor.baseUrlVariable} must be an http(s) address without credentials. For example: ${vendor.baseUrl}`,
+      )
     }
     const isOwnAddress = withoutSlash(base) === vendor.baseUrl
     const { wrong, doubtful } = checkKeys({ vendor, variable, keys, isOwnAddress }, vendors)
@@ -33,7 +35,7 @@ export function vendorEndpoints(
   })
 }
 
-/** A provider of gateway.yaml with its key, and what is wrong about it. */
+/** Endpoint of a provider in gateway.yaml, with its keys. Appends errors to `complaints`. */
 export function ownEndpoint(
   {
     id,
@@ -47,10 +49,14 @@ export function ownEndpoint(
 ): FoundEndpoint {
   const keys = variable === undefined ? [] : keysIn(variables[variable])
   if (variable !== undefined && keys.length === 0) {
-    complaints.push(`${variable} is not set, but the provider '${id}' takes its key from it.`)
+    complaints.push(
+      `${variable} is not set. The provider '${id}' reads its key from it (api_key_env).`,
+    )
   }
   if (!isAddress(baseUrl)) {
-    complaints.push(`The base_url of the provider '${id}' is not an address.`)
+    complaints.push(
+      `The base_url of the provider '${id}' must be an http(s) address without credentials.`,
+    )
   }
   return { endpoint: { id, baseUrl: withoutSlash(baseUrl), models, fetchesImages }, keys }
 }

@@ -1,4 +1,4 @@
-/** Former settings of `limits`, and what holds in their place since version 0.1. */
+/** Former settings of `limits`, each with the fixed value or behaviour since version 0.1. */
 export const removedSettings: Readonly<Record<string, string>> = {
   slow_peer_grace_ms: 'a peer may pause for 2 seconds when memory is short',
   request_idle_timeout_ms: "a request's body may pause for 30 seconds",

@@ -2,10 +2,10 @@ import type { components } from '../../generated/settings.ts'
 
 type Settings = components['schemas']['Settings']
 
-/** Where traces and metrics go, without what is secret about it. */
+/** Settings of traces and metrics, without secrets. */
 export type TelemetryConfig = {
   readonly traceContext: NonNullable<Settings['trace_context']>
-  /** Undefined where nothing of OpenTelemetry is loaded. */
+  /** Undefined if OpenTelemetry is not used. */
   readonly otlpEndpoint: string | undefined
   readonly otlpProtocol: NonNullable<Settings['otlp_protocol']>
   readonly otlpTimeoutMs: number
@@ -17,7 +17,7 @@ export type TelemetryConfig = {
   readonly otelSdkDisabled: boolean
 }
 
-/** The settings of traces and metrics; to be called when `complaintsAboutTelemetry` has none. */
+/** Reads the settings of traces and metrics, which `complaintsAboutTelemetry` must have validated. */
 export function telemetryConfig(checked: Settings): TelemetryConfig {
   const { resource_attributes: attributes } = checked
   return {
@@ -34,14 +34,14 @@ export function telemetryConfig(checked: Settings): TelemetryConfig {
   }
 }
 
-/** The headers for the collector, which hold its key. */
+/** The headers for the collector, which may contain its key. */
 export function collectorHeaders({
   otlp_headers: given,
 }: Settings): Record<string, string> | undefined {
   return given === undefined ? undefined : readPairs(given)
 }
 
-/** What is wrong about the settings of traces and metrics; no sentence quotes a header. */
+/** Errors of the settings of traces and metrics; they do not quote headers. */
 export function complaintsAboutTelemetry(merged: Record<string, unknown>): string[] {
   const { otlp_endpoint: endpoint, otlp_headers: headers, resource_attributes: attributes } = merged
   return [
@@ -55,19 +55,21 @@ export function complaintsAboutTelemetry(merged: Record<string, unknown>): strin
   ]
 }
 
-/** It is printed, so that it must not contain credentials. */
+/** The endpoint is printed, so it must not contain credentials. */
 function complaintsAboutEndpoint(endpoint: string): string[] {
   const url = URL.parse(endpoint)
   const name = 'OTEL_EXPORTER_OTLP_ENDPOINT'
-  if (url === null) return [`${name} is not an address such as http://localhost:4318.`]
+  if (url === null) return [`${name} must be an address. For example: http://localhost:4318`]
   if (url.username !== '' || url.password !== '') {
-    return [`${name} holds credentials. Put them in OTEL_EXPORTER_OTLP_HEADERS.`]
+    return [`${name} must not contain credentials. Set them in OTEL_EXPORTER_OTLP_HEADERS.`]
   }
   if (url.search === '' && url.hash === '') return []
-  return [`${name} must be an address without a query: /v1/traces and /v1/metrics are added to it.`]
+  return [
+    `${name} must be an address without a query: /v1/traces and /v1/metrics are appended to it.`,
+  ]
 }
 
-/** What Node takes as a header (RFC 9110 section 5). */
+/** Header names and values that Node accepts (RFC 9110 section 5). */
 const headerName = /^[\w!#$%&'*+.^`|~-]+$/
 const headerValue = /^[\t\x20-\x7e]*$/
 
@@ -79,7 +81,7 @@ function areHeaders(text: string): boolean {
   )
 }
 
-/** Names and values as the W3C Baggage writes them; undefined where that is not the form. */
+/** Parses name=value pairs in the format of W3C Baggage; undefined if malformed. */
 function readPairs(text: string): Record<string, string> | undefined {
   const pairs: Record<string, string> = Object.create(null)
   for (const piece of text.split(',')) {

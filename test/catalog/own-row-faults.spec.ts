@@ -39,7 +39,7 @@ describe('an entry of the setting catalog', () => {
     },
     {
       entry: { 'own/m': { pricing: { input_per_million: 1 } } },
-      says: /^catalog\.own\/m\.pricing: there is no 'input_per_million'/,
+      says: /^catalog\.own\/m\.pricing: unknown member 'input_per_million'/,
     },
     {
       entry: { 'own/m': { pricing: { per_image: [{ usd: -1 }] } } },

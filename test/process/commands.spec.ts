@@ -33,7 +33,7 @@ describe('the commands as programs', () => {
   it('end with 2 and print on stderr where their words are wrong', async () => {
     const { code, stdout, stderr } = await runInFolder('keys')
     expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
-    expect(stderr).to.match(/^There is no command 'keys'.*Usage:/s)
+    expect(stderr).to.match(/^Unknown command 'keys'.*Usage:/s)
   })
 
   it('read the .env of their working folder, below the variables of the process', async () => {

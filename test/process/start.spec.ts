@@ -110,7 +110,7 @@ describe('a start that cannot be', () => {
     other.close()
     expect(code).to.equal(1)
     expect(stderr.trim().split('\n')).to.deep.equal([
-      'The gateway cannot start: The address is in use already. Set PORT to another one.',
+      `The gateway cannot start: Port ${port} on 127.0.0.1 is already in use. Set PORT to another port.`,
     ])
   })
 
@@ -133,7 +133,7 @@ describe('a start that cannot be', () => {
       [
         { DATA_DIR: corrupt },
         1,
-        /corrupt.gateway\.db cannot be opened: file is not a database\. Move/,
+        /corrupt.gateway\.db cannot be opened: it is not a database\. Move/,
       ],
       [{ DATA_DIR: blocked }, 1, /blocked.gateway\.db cannot be opened: it is a folder\. Move it/],
       [{ HOST: '192.0.2.1' }, 1, /listen on 192\.0\.2\.1, port 0: it is no address of this mach/],
@@ -161,7 +161,9 @@ describe('a start that cannot be', () => {
     holder.close()
     data.remove()
     expect(code).to.equal(1)
-    expect(stderr).to.match(/^The gateway cannot start: .* another program holds it\. End .*\n$/)
+    expect(stderr).to.match(
+      /^The gateway cannot start: .* another program has locked it\. Stop .*\n$/,
+    )
   })
 
   it('says in one line which Node it needs, on an older one', async () => {

@@ -74,7 +74,7 @@ describe('the supervisor of workers', () => {
     supervisor.ended(6, failed)
     expect(ends).to.have.length(1)
     expect(ends[0]!.code).to.equal(1)
-    expect(ends[0]!.reason).to.match(/^Its workers end at their start, again and again\./)
+    expect(ends[0]!.reason).to.match(/^Its workers repeatedly end at their start\./)
     expect(forked).to.have.length(6)
   })
 

@@ -213,7 +213,7 @@ describe('several workers', () => {
     await start({ DATA_DIR: join(folder.path, 'other') })
     const taken = await run({ PORT: new URL(server.url).port })
     expect(taken.code).to.equal(1)
-    expect(taken.stderr).to.match(/^The gateway cannot start: The address is in use already\. /)
+    expect(taken.stderr).to.match(/^The gateway cannot start: Port \d+ on \S+ is already in use\. /)
     const alone = await run({ REDIS_URL: '' })
     expect(alone.code).to.equal(1)
     expect(alone.stderr).to.match(

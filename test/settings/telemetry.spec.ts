@@ -74,12 +74,12 @@ describe('the settings of traces and metrics', () => {
     [
       'no address',
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://:x' },
-      'OTEL_EXPORTER_OTLP_ENDPOINT is not an address such as http://localhost:4318.',
+      'OTEL_EXPORTER_OTLP_ENDPOINT must be an address. For example: http://localhost:4318',
     ],
     [
       'credentials in the address',
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'https://me:sesame@here' },
-      'OTEL_EXPORTER_OTLP_ENDPOINT holds credentials. Put them in OTEL_EXPORTER_OTLP_HEADERS.',
+      'OTEL_EXPORTER_OTLP_ENDPOINT must not contain credentials. Set them in OTEL_EXPORTER_OTLP_HEADERS.',
     ],
     [
       'a query',
