@@ -1,4 +1,4 @@
-/** What one process of a gateway tells the others (docs/redis.md#announcements). */
+/** A message to all processes of a gateway (docs/redis.md#announcements). */
 export type Announcement =
   /** Keys were revoked, rotated or changed. */
   | { kind: 'keys_changed'; keyIds: readonly string[] }
@@ -6,24 +6,24 @@ export type Announcement =
   | { kind: 'account_changed'; accountId: string }
   /** Sessions of people were ended. */
   | { kind: 'sessions_changed' }
-  /** An operator had the settings read again. */
+  /** An operator reloaded the settings. */
   | { kind: 'settings_reloaded' }
-  /** A client cancels a tool call, by the id that it gave it. */
+  /** A client cancels a tool call; `id` is the client's JSON-RPC request id. */
   | ({ kind: 'call_cancelled'; id: string | number } & ToolClient)
-  /** A tool client has set its log level. */
+  /** A tool client set its log level. */
   | ({ kind: 'log_level_set'; level: string } & ToolClient)
-  /** A tool client has ended its session. */
+  /** A tool client ended its session. */
   | ({ kind: 'tool_session_ended' } & ToolClient)
-  /** What clients that listen for their account are told of a tool call. */
+  /** Progress of a tool call, for clients that listen to their account's calls. */
   | { kind: 'call_told'; accountId: string; told: CallTold }
 
-/** Reports a change that is in the store to every process, this one too. */
+/** Reports a stored change to all processes, including this one. */
 export type Announce = (announcement: Announcement) => void
 
-/** A key, and the session of its connection to the tool server if it has one. */
+/** A key, and its session with the tool server if it has one. */
 type ToolClient = { keyId: string; sessionId?: string | undefined }
 
-/** A tool call, as those who listen hear of it. */
+/** The state of a tool call. */
 type CallTold = { tool: string; requestId: string; state: string; elapsedMs: number }
 
 /** Announcements of one kind. */
@@ -32,16 +32,16 @@ export type AnnouncementOf<Kind extends Announcement['kind']> = Extract<
   { kind: Kind }
 >
 
-/** Longest text of an announcement; ids of clients that are longer are told to nobody. */
+/** Maximum length of a text; announcements with longer client ids are dropped. */
 export const announcedTextMax = 256
-/** Keys of one announcement. */
+/** Maximum of keys in one announcement. */
 const keysMax = 100
-/** Longest announcement, printed. */
+/** Maximum length of an announcement as JSON. */
 export const announcementLengthMax = 32_768
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** By kind, what it has to have. */
+/** Validates the members of each kind. */
 const forms: { [Kind in Announcement['kind']]: (fields: Fields) => boolean } = {
   keys_changed: ({ keyIds }) =>
     Array.isArray(keyIds) && keyIds.length <= keysMax && keyIds.every(isText),
@@ -55,12 +55,12 @@ const forms: { [Kind in Announcement['kind']]: (fields: Fields) => boolean } = {
   call_told: ({ accountId, told }) => isText(accountId) && isObject(told) && isCallTold(told),
 }
 
-/** What another process has sent, checked in form; undefined for anything else. */
+/** Validates a message of another process; undefined if it is invalid. */
 export function readAnnouncement(value: unknown): Announcement | undefined {
   if (!isObject(value)) return undefined
   const { kind } = value
   if (typeof kind !== 'string' || !Object.hasOwn(forms, kind)) return undefined
-  // Its form is that of its kind.
+  // `forms` has validated the members.
   return forms[kind as Announcement['kind']](value) ? (value as Announcement) : undefined
 }
 

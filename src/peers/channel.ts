@@ -8,44 +8,44 @@ import { randomUUID } from 'node:crypto'
 import type { Redis } from './redis.ts'
 
 /**
- * What the processes of a gateway tell each other. One that is lost costs time and nothing else: what it
- * told is looked for once in a while all the same.
+ * Announcements between the processes of a gateway. A lost announcement only costs time, since processes
+ * also read changes from the store periodically.
  */
 export type Channel = {
-  /** Whether there is nobody to tell. */
+  /** Whether the gateway has no other processes. */
   readonly isAlone: boolean
-  /** Tells the other processes; this one does not hear it. */
+  /** Sends to the other processes, but not to this one. */
   announce(announcement: Announcement): void
-  /** Hears what others announce, by kind. */
+  /** Registers listeners for announcements of other processes, by kind. */
   listen(listeners: Listeners): void
 }
 
-/** What is done by kind; other kinds are not heard. */
+/** Listeners by kind; announcements of other kinds are ignored. */
 export type Listeners = {
   readonly [Kind in Announcement['kind']]?: (announcement: AnnouncementOf<Kind>) => void
 }
 
-/** The channel of a gateway of one process. */
+/** The channel of a gateway with one process. */
 export const aloneChannel: Channel = {
   isAlone: true,
   announce: () => undefined,
   listen: () => undefined,
 }
 
-/** Passes what comes in, which nobody has checked, to those who listen for it. */
-export function createHearing(): {
+/** Validates incoming messages and passes them to the listeners. */
+export function createListeners(): {
   listen: Channel['listen']
-  hear: (value: unknown) => void
+  receive: (value: unknown) => void
 } {
   const all: Listeners[] = []
   return {
     listen: (listeners) => {
       all.push(listeners)
     },
-    hear: (value) => {
+    receive: (value) => {
       const announcement = readAnnouncement(value)
       if (announcement === undefined) return
-      // The compiler does not see that a listener is that of the kind.
+      // TypeScript cannot infer that the listener matches the kind.
       const { kind } = announcement as AnnouncementOf<'sessions_changed'>
       for (const listeners of all) listeners[kind]?.(announcement as never)
     },
@@ -54,25 +54,25 @@ export function createHearing(): {
 
 const name = 'announcements'
 
-/** The channel of processes that share a Redis. What is announced while Redis is away is lost. */
+/** The channel of processes that share a Redis. Announcements are lost while Redis is unavailable. */
 export function createRedisChannel(redis: Pick<Redis, 'publish' | 'subscribe'>): Channel {
   const self = randomUUID()
-  const { listen, hear } = createHearing()
+  const { listen, receive } = createListeners()
   redis.subscribe(name, (text) => {
     const envelope = parse(text)
-    if (envelope?.from !== self) hear(envelope?.announcement)
+    if (envelope?.from !== self) receive(envelope?.announcement)
   })
   return {
     isAlone: false,
     listen,
     announce: (announcement) => {
-      // Who should have heard it looks for itself.
+      // Other processes read the change from the store later.
       publish(redis, { from: self, announcement }).catch(() => undefined)
     },
   }
 }
 
-/** Tells all processes, by one that has no channel since it ends. Throws a RedisDown. */
+/** Publishes announcements without opening a channel, for commands. Throws a RedisDown. */
 export async function announceOnce(
   redis: Pick<Redis, 'publish'>,
   announcements: readonly Announcement[],

@@ -1,12 +1,12 @@
 import { RedisRefusal } from './redis-trouble.ts'
 import { openRedis, type Redis, type RedisOptions } from './redis.ts'
 
-/** What a look at a Redis has found; it holds no secret. */
+/** The finding about a Redis; contains no secret. */
 type RedisFinding = { finding: string; healthy: boolean }
 
-const usedFor = 'limits, answers and announcements of all processes'
+const usedFor = 'for limits, cached answers and announcements of all processes'
 
-/** Connects, asks once, and tells where it is, how fast it answers and what it does when it is full. */
+/** Connects, pings once, and reports place, latency, version and eviction policy. */
 export async function examineRedis(options: Omit<RedisOptions, 'events'>): Promise<RedisFinding> {
   let trouble = ''
   const events: RedisOptions['events'] = {
@@ -25,7 +25,7 @@ export async function examineRedis(options: Omit<RedisOptions, 'events'>): Promi
     }
   } catch (error) {
     if (error instanceof RedisRefusal) return { finding: error.message, healthy: false }
-    return { finding: trouble === '' ? 'it was lost while it was asked' : trouble, healthy: false }
+    return { finding: trouble === '' ? 'the connection was lost during the check' : trouble, healthy: false }
   }
 }
 
@@ -33,7 +33,7 @@ async function examined(redis: Redis): Promise<RedisFinding> {
   const from = performance.now()
   await redis.run((commands) => commands.ping())
   const ms = Math.ceil(performance.now() - from)
-  // A user who may not ask is no reason to say that it does not answer.
+  // The Redis user may lack permission for INFO.
   const facts = await redis.run((commands) => commands.info()).catch(() => '')
   const fact = (name: string) => new RegExp(`^${name}:(.+?)\\r?$`, 'm').exec(facts)?.[1]
   const version = fact('redis_version')
@@ -46,13 +46,13 @@ async function examined(redis: Redis): Promise<RedisFinding> {
   return { finding: parts.join(', '), healthy: true }
 }
 
-const best = 'set it to allkeys-lru'
+const best = 'set maxmemory-policy to allkeys-lru'
 
-/** What it loses when its memory is full; none where that is right, or has no limit. */
+/** Warning about the eviction policy; none if it is suitable, or memory is unlimited. */
 function whenFull(bytesMax: number, policy = ''): string[] {
   if (bytesMax === 0 || /-l[rf]u$/.test(policy)) return []
   if (policy === 'noeviction') {
-    return [`but refuses commands when it is full (maxmemory-policy noeviction): ${best}`]
+    return [`but refuses writes when its memory is full (maxmemory-policy noeviction): ${best}`]
   }
-  return [`but may evict counts of limits before answers (maxmemory-policy ${policy}): ${best}`]
+  return [`but may evict counters of limits before cached answers (maxmemory-policy ${policy}): ${best}`]
 }

@@ -4,18 +4,18 @@ import type { RedisAddress } from './redis-url.ts'
 
 type Driver = { createClient: typeof createClient }
 
-/** The driver's commands; names of keys get the gateway's prefix. */
+/** The driver's client, which adds the gateway's prefix to key names. */
 export type RedisCommands = ReturnType<typeof clientOf>
 
-/** One connection for commands and one for what is listened to: both are there, or none. */
+/** One connection for commands and one for subscriptions; either both are open or none. */
 export type RedisLink = {
   commands: RedisCommands
   subscriber: RedisCommands
-  /** Breaks both; what is under way on them is rejected. */
+  /** Closes both; pending commands are rejected. */
   destroy(): void
 }
 
-/** Commands that wait for their answers; more are rejected. */
+/** Maximum of pending commands; further ones are rejected. */
 const commandsMax = 10_000
 
 type Options = {
@@ -23,13 +23,13 @@ type Options = {
   address: RedisAddress
   keyPrefix: string
   connectTimeoutMs: number
-  /** What else has to be done on the link before it counts. */
+  /** Runs on the new link before it is used. */
   prepare: (link: RedisLink) => Promise<unknown>
-  /** Told once when the link breaks, also while it is being made. */
+  /** Called on errors of the link, also while it is being opened. */
   onBroken: (link: RedisLink, error: Error) => void
 }
 
-/** Makes both connections, within the limit. Rejects with the driver's error, or a RedisDown. */
+/** Opens both connections within the time limit. Rejects with the driver's error, or a RedisDown. */
 export async function connectRedis(options: Options): Promise<RedisLink> {
   const { connectTimeoutMs, prepare, onBroken } = options
   const clients = [clientOf(options), clientOf(options)] as const
@@ -51,7 +51,7 @@ export async function connectRedis(options: Options): Promise<RedisLink> {
     return link
   } catch (error) {
     link.destroy()
-    // One that is late would stay open.
+    // Closes a connection that opens after the time limit.
     for (const [index, late] of connecting.entries()) {
       late.then(() => clients[index]!.destroy()).catch(() => undefined)
     }
@@ -70,13 +70,13 @@ function clientOf({ driver, address, keyPrefix, connectTimeoutMs }: Options) {
     disableOfflineQueue: true,
     commandsQueueMaxLength: commandsMax,
     maintNotifications: 'disabled',
-    // Who asks has a limit of its own (`within`); the driver's costs an AbortSignal for each command.
+    // Callers use `within`, since the driver's timeout creates an AbortSignal for each command.
     commandOptions: { timeout: 0 },
     socket: {
       host,
       port,
       connectTimeout: connectTimeoutMs,
-      // A link that broke is replaced by another one (`openRedis`).
+      // `openRedis` replaces a broken link.
       reconnectStrategy: false,
       ...(address.isEncrypted
         ? { tls: true, ...(serverName === undefined ? {} : { servername: serverName }) }
@@ -85,12 +85,12 @@ function clientOf({ driver, address, keyPrefix, connectTimeoutMs }: Options) {
   })
 }
 
-/** Asks both connections whether the server is there. Rejects when it does not say so in time. */
+/** Pings the server on both connections. Rejects if an answer is late. */
 export async function ping({ commands, subscriber }: RedisLink, timeoutMs: number): Promise<void> {
   await within(timeoutMs, Promise.all([commands.ping(), subscriber.ping()]))
 }
 
-/** The error for who asks a Redis that is not there. */
-export function isNotThere(): RedisDown {
-  return new RedisDown('Redis is not there.')
+/** The error of commands while Redis is unavailable. */
+export function redisUnavailable(): RedisDown {
+  return new RedisDown('Redis is unavailable.')
 }

@@ -1,13 +1,13 @@
 import { hash } from 'node:crypto'
 
 type ScriptWords = { keys: string[]; arguments: (string | Buffer)[] }
-/** What is needed of the driver's commands. */
+/** The driver's commands that scripts need. */
 export type ScriptRunner = {
   evalSha(sha1: string, words: ScriptWords): Promise<unknown>
   eval(text: string, words: ScriptWords): Promise<unknown>
 }
 
-/** A script in Lua that Redis carries out by its digest; it is sent again when Redis has forgotten it. */
+/** A Lua script, run by EVALSHA; it is sent with EVAL if Redis does not have it. */
 export function createScript(
   text: string,
 ): (commands: ScriptRunner, words: ScriptWords) => Promise<unknown> {

@@ -1,50 +1,50 @@
 import { systemReason } from '../core/words/system-reason.ts'
 
-/** Why there is no connection to Redis, in plain words that hold no secret, and what helps. */
+/** Reason and remedy of a failure of Redis, without secrets. */
 export type RedisTrouble = {
   reason: string
   remedy: string
-  /** Whether the address, the password or the certificate is wrong, which waiting does not mend. */
+  /** Whether the address, password or certificate is wrong, so that retries cannot help. */
   isRefusal: boolean
 }
 
-/** Redis is not there, or does not answer in time. */
+/** Redis is unavailable, or does not answer in time. */
 export class RedisDown extends Error {
   override name = 'RedisDown'
 }
 
-/** What REDIS_URL names does not let the gateway in. The message says why and what helps. */
+/** Redis rejects the connection. The message contains reason and remedy. */
 export class RedisRefusal extends Error {
   override name = 'RedisRefusal'
 }
 
 type Words = readonly [reason: string, remedy: string]
 
-/** By the first word of an answer of Redis (redis.io, commands AUTH and HELLO). */
+/** By the error code of Redis, the first word of an error (redis.io, commands AUTH and HELLO). */
 const refusals: Readonly<Record<string, Words>> = {
   WRONGPASS: ['user or password is wrong', 'Check both in REDIS_URL.'],
   NOAUTH: [
-    'it asks for a password',
-    'Put it into REDIS_URL, as in redis://user:password@host:6379.',
+    'it requires a password',
+    'Add it to REDIS_URL. For example: redis://user:password@host:6379',
   ],
-  NOPERM: ['its user may not do this', 'Let the user of REDIS_URL use all commands on its keys.'],
+  NOPERM: ['its user lacks a permission', 'Allow the user of REDIS_URL all commands on its keys.'],
   NOPROTO: ['it is older than version 6', 'Use Redis 6 or later.'],
-  DENIED: ['it takes connections of its own machine only', 'Set a password for it.'],
+  DENIED: ['it accepts only local connections (protected mode)', 'Set a password for it.'],
 }
 const noDatabase: Words = [
-  'it has no database of that number',
+  'it has no database with that number',
   'Correct the number at the end of REDIS_URL.',
 ]
 
 const untrusted: Words = [
   'its certificate does not verify',
-  'Name the host as its certificate does, and its authority in NODE_EXTRA_CA_CERTS.',
+  'Use the host name of the certificate in REDIS_URL, and set NODE_EXTRA_CA_CERTS to its CA certificate.',
 ]
-/** By the code of an error of TLS. */
+/** By the code of a TLS error. */
 const refusalsOfTls: Readonly<Record<string, Words>> = {
-  CERT_HAS_EXPIRED: ['its certificate has expired', 'Renew it.'],
-  ERR_SSL_WRONG_VERSION_NUMBER: ['it does not speak TLS', 'Write redis:// in REDIS_URL.'],
-  ERR_SSL_PACKET_LENGTH_TOO_LONG: ['it does not speak TLS', 'Write redis:// in REDIS_URL.'],
+  CERT_HAS_EXPIRED: ['its certificate has expired', 'Renew the certificate.'],
+  ERR_SSL_WRONG_VERSION_NUMBER: ['it does not support TLS', 'Use redis:// in REDIS_URL.'],
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: ['it does not support TLS', 'Use redis:// in REDIS_URL.'],
   ...Object.fromEntries(
     [
       'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -57,46 +57,43 @@ const refusalsOfTls: Readonly<Record<string, Words>> = {
   ),
 }
 
-/** What keeps Redis from doing what it is asked, though it answers; by the first word of an answer. */
-const limping: Readonly<Record<string, Words>> = {
+/** Errors of a reachable Redis that an operator must fix, by their code. */
+const operatorErrors: Readonly<Record<string, Words>> = {
   ...refusals,
   OOM: ['its memory is full and it evicts nothing', 'Set its maxmemory-policy to allkeys-lru.'],
-  READONLY: [
-    'it is a copy that may only be read',
-    'Let REDIS_URL name the one that is written to.',
-  ],
-  MISCONF: ['it cannot save to its disk', 'Look at its log, or turn its saving off.'],
-  MOVED: ['it is a cluster', 'Let REDIS_URL name a Redis that is none.'],
-  CROSSSLOT: ['it is a cluster', 'Let REDIS_URL name a Redis that is none.'],
-  CLUSTERDOWN: ['it is a cluster', 'Let REDIS_URL name a Redis that is none.'],
-  LOADING: ['it reads its files', 'Wait until it has started.'],
-  BUSY: ['it runs a script that does not end', 'End it with SCRIPT KILL.'],
+  READONLY: ['it is a read-only replica', 'Set REDIS_URL to the primary.'],
+  MISCONF: ['it cannot save to disk', 'Check its log, or disable snapshots.'],
+  MOVED: ['it is a cluster', 'Set REDIS_URL to a Redis without cluster mode.'],
+  CROSSSLOT: ['it is a cluster', 'Set REDIS_URL to a Redis without cluster mode.'],
+  CLUSTERDOWN: ['it is a cluster', 'Set REDIS_URL to a Redis without cluster mode.'],
+  LOADING: ['it is loading its data', 'Wait until it has started.'],
+  BUSY: ['a script blocks it', 'Stop the script with SCRIPT KILL.'],
 }
 
 const look =
-  'Look whether Redis runs, whether REDIS_URL names it, and whether both have TLS (rediss://) or none.'
+  'Check that Redis runs, that REDIS_URL is correct, and that both use TLS (rediss://) or neither.'
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there',
-  ECONNRESET: 'it broke the connection',
-  EHOSTUNREACH: 'no way leads there',
-  ENETUNREACH: 'no way leads there',
-  EPIPE: 'it broke the connection',
+  ECONNRESET: 'it closed the connection',
+  EHOSTUNREACH: 'the host is unreachable',
+  ENETUNREACH: 'the host is unreachable',
+  EPIPE: 'it closed the connection',
   ETIMEDOUT: 'it does not answer',
 }
 
-/** Why a connection was not made, or broke. */
+/** Describes why a connection failed or was lost. */
 export function troubleOf(error: unknown): RedisTrouble {
   const { code = '', message = '' } = error as { code?: string; message?: string }
   const words = refusals[firstWord(message)] ?? refusalsOfTls[code] ?? aboutDatabase(message)
   if (words !== undefined) return { reason: words[0], remedy: words[1], isRefusal: true }
-  const told = limping[firstWord(message)]
-  if (told !== undefined) return { reason: told[0], remedy: told[1], isRefusal: false }
+  const found = operatorErrors[firstWord(message)]
+  if (found !== undefined) return { reason: found[0], remedy: found[1], isRefusal: false }
   return { reason: plainReason(error, code), remedy: look, isRefusal: false }
 }
 
-/** Why Redis did not do what it was asked; undefined where it answered as it does to a mistake. */
-export function limpOf(error: Error): Omit<RedisTrouble, 'isRefusal'> | undefined {
-  const [reason, remedy] = limping[firstWord(error.message)] ?? []
+/** Describes an error reply that an operator must fix; undefined for other error replies. */
+export function operatorTrouble(error: Error): Omit<RedisTrouble, 'isRefusal'> | undefined {
+  const [reason, remedy] = operatorErrors[firstWord(error.message)] ?? []
   return reason === undefined ? undefined : { reason, remedy: remedy! }
 }
 
@@ -104,7 +101,7 @@ function firstWord(message: string): string {
   return /^-?([A-Z]+)\b/.exec(message)?.[1] ?? ''
 }
 
-/** Redis says it with the word ERR alone. */
+/** Redis reports a wrong database number with the generic code ERR. */
 function aboutDatabase(message: string): Words | undefined {
   return /\bDB index\b/i.test(message) ? noDatabase : undefined
 }
@@ -112,9 +109,9 @@ function aboutDatabase(message: string): Words | undefined {
 function plainReason(error: unknown, code: string): string {
   if (error instanceof RedisDown) return error.message.replace(/\.$/, '')
   if (reasons[code] !== undefined) return reasons[code]
-  // Texts of Redis may quote what it was sent; those of the system name an address.
+  // Messages of Redis may quote sent values, so only errors of the system are described.
   if (code !== '') return systemReason(error)
-  return 'the connection broke'
+  return 'the connection was lost'
 }
 
 /**

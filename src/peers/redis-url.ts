@@ -1,12 +1,12 @@
 import { isIP } from 'node:net'
 
-/** Where a Redis is and who asks it. */
+/** Address and credentials of a Redis. */
 export type RedisAddress = {
   readonly host: string
   readonly port: number
   readonly database: number
   readonly isEncrypted: boolean
-  /** What a server with several names is asked for by TLS; undefined for an address of numbers. */
+  /** Server name for TLS (SNI); undefined if the host is an IP address. */
   readonly serverName: string | undefined
   readonly username: string | undefined
   readonly password: string | undefined
@@ -15,14 +15,14 @@ export type RedisAddress = {
 const standardPort = 6379
 const databaseMax = 1_000_000
 
-/** Reads `redis[s]://[user][:password]@host[:port][/database]`; a text says what is wrong, without any of it. */
+/** Parses `redis[s]://[user][:password]@host[:port][/database]`; returns an error text that quotes no part of it. */
 export function readRedisUrl(text: string): RedisAddress | string {
   const url = URL.parse(text)
   if (url === null) {
-    return 'It is no address. A password with marks as / or @ has to be percent-encoded.'
+    return 'It must be an address such as redis://user:password@host:6379. Percent-encode special characters of the password: @ as %40.'
   }
   const { protocol, hostname, port, username, password, pathname, search, hash } = url
-  if (hostname === '') return 'It names no host.'
+  if (hostname === '') return 'The host is missing. For example: redis://host:6379'
   const database = pathname.slice(1)
   if (
     !/^\d{0,7}$/.test(database) ||
@@ -30,7 +30,7 @@ export function readRedisUrl(text: string): RedisAddress | string {
     search !== '' ||
     hash !== ''
   ) {
-    return 'Behind the host there may be the number of a database only, as in redis://host:6379/0.'
+    return 'Only a database number may follow the host. For example: redis://host:6379/0'
   }
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   try {
@@ -44,11 +44,11 @@ export function readRedisUrl(text: string): RedisAddress | string {
       password: password === '' ? undefined : decodeURIComponent(password),
     }
   } catch {
-    return 'Its user or password is not percent-encoded as it should be: a % is written %25.'
+    return 'The user or password is not percent-encoded: write % as %25.'
   }
 }
 
-/** Host, port and number of the database: what may be told of the address. */
+/** Host, port and database number, which may be logged. */
 export function redisPlace({ host, port, database }: RedisAddress): string {
   return `${host.includes(':') ? `[${host}]` : host}:${port}/${database}`
 }

@@ -1,7 +1,7 @@
 import type { ErrorReply } from '@redis/client'
-import { connectRedis, isNotThere, ping, type RedisCommands, type RedisLink } from './redis-link.ts'
+import { connectRedis, redisUnavailable, ping, type RedisCommands, type RedisLink } from './redis-link.ts'
 import {
-  limpOf,
+  operatorTrouble,
   RedisDown,
   RedisRefusal,
   troubleOf,
@@ -10,23 +10,23 @@ import {
 } from './redis-trouble.ts'
 import { readRedisUrl, redisPlace } from './redis-url.ts'
 
-/** What is asked of Redis by several processes, all of which may be lost. */
+/** Redis, which holds only data that may be lost. */
 export type Redis = {
   /** Host, port and number of the database. */
   readonly place: string
-  /** Whether it answered the last time that it was asked; at most two pings old. */
+  /** Whether Redis answered the last ping; at most two ping intervals old. */
   isUp(): boolean
   /**
-   * Runs commands, whose keys get the gateway's prefix. Rejects with a RedisDown at once when Redis is
-   * not there, and when it takes longer than `timeoutMs` (redis_command_timeout_ms) or is lost
-   * meanwhile; with the driver's ErrorReply when Redis refuses.
+   * Runs commands, whose keys get the gateway's prefix. Rejects with a RedisDown at once if Redis is
+   * unavailable, after `timeoutMs` (default 250), or if the connection is lost; with the driver's
+   * ErrorReply if Redis returns an error.
    */
   run<T>(work: (commands: RedisCommands) => Promise<T>, timeoutMs?: number): Promise<T>
-  /** Sends a text to all who listen on a channel of this gateway, in all of its processes. */
+  /** Publishes a text to all subscribers of a channel, in all processes of this gateway. */
   publish(channel: string, message: string): Promise<void>
-  /** Listens on a channel, also after Redis was lost and is back; not to be ended. */
+  /** Subscribes to a channel for good; resubscribes after a reconnect. */
   subscribe(channel: string, listener: (message: string) => void): void
-  /** Tells when Redis is lost and when it is back, until the returned function is called. */
+  /** Calls the listener when Redis is lost and when it is back; the returned function removes it. */
   listen(listener: RedisListener): () => void
   close(): void
 }
@@ -46,27 +46,27 @@ export type RedisOptions = {
   events: RedisEvents
 }
 
-/** What the operator is told. */
+/** Events that are logged for the operator. */
 type RedisEvents = {
   redisLost(place: string, trouble: RedisTrouble): void
   redisBack(place: string, awayMs: number): void
   redisRefused(place: string, trouble: Omit<RedisTrouble, 'isRefusal'>): void
 }
 
-/** Redis is in the same network: a slower one counts as away, and calls go on without it. */
+/** Redis is in the same network: a slower one counts as unavailable, and calls continue without it. */
 const connectStandardMs = 1000
 const commandStandardMs = 250
 /** A Redis that hangs is noticed within two intervals (docs/redis.md). */
 const pingStandardMs = 500
-/** Pauses between tries to connect: short, since it has to be back two seconds after its server. */
+/** Pauses between connection attempts; short, to reconnect within two seconds after a restart. */
 const pausesMs = [50, 100, 200, 400, 500] as const
-/** What Redis refuses is refused for each call. */
-const refusalToldAgainMs = 60_000
+/** Interval between log lines about refused commands, which would otherwise repeat for each call. */
+const refusalLogIntervalMs = 60_000
 
 /**
- * Connects to Redis and stays connected. Where nothing answers the gateway starts all the same, since
- * Redis holds only what may be lost. Throws a RedisRefusal where the server answers that the address or
- * the password is wrong: waiting would not mend it, and limits that are not shared would go unnoticed.
+ * Connects to Redis and reconnects when the connection is lost. If Redis does not answer, the gateway
+ * starts without it. Throws a RedisRefusal if Redis rejects the address or password: waiting would not
+ * help, and limits would not be shared without notice.
  */
 export async function openRedis({
   url,
@@ -76,12 +76,12 @@ export async function openRedis({
 }: RedisOptions): Promise<Redis> {
   const address = readRedisUrl(url)
   if (typeof address === 'string') throw new RedisRefusal(`REDIS_URL: ${address}`)
-  // Loaded only where it is used: the embedded gateway starts without it.
+  // Loaded only if it is used.
   const driver = await import('@redis/client')
   const place = redisPlace(address)
   const listeners = new Set<RedisListener>()
   const subscriptions = createSubscriptions(`${keyPrefix}${address.database}:`)
-  const tellRefusal = createRefusals(events, place)
+  const reportRefusal = createRefusals(events, place)
   const state = createState({ place, events, listeners })
   const keeper = keepConnected({
     state,
@@ -99,12 +99,12 @@ export async function openRedis({
   const { redisCommandTimeoutMs: commandTimeoutMs = commandStandardMs } = limits
   const run: Redis['run'] = async (work, timeoutMs = commandTimeoutMs) => {
     const link = state.link()
-    if (link === undefined) throw isNotThere()
+    if (link === undefined) throw redisUnavailable()
     try {
       return await within(timeoutMs, work(link.commands))
     } catch (error) {
       if (!(error instanceof driver.ErrorReply)) throw asDown(error)
-      tellRefusal(error)
+      reportRefusal(error)
       throw error
     }
   }
@@ -134,7 +134,7 @@ type KeeperParts = {
   connect: (onBroken: (link: RedisLink, error: Error) => void) => Promise<RedisLink>
 }
 
-/** Asks the link whether the server is there, and replaces one that broke, for ever. */
+/** Pings the server and replaces a broken link until it is closed. */
 function keepConnected({ state, pingIntervalMs, connect }: KeeperParts) {
   let isClosed = false
   let timer: NodeJS.Timeout | undefined
@@ -171,7 +171,7 @@ function keepConnected({ state, pingIntervalMs, connect }: KeeperParts) {
     }, pingIntervalMs).unref()
   }
   return {
-    /** Resolves behind the first try; what it failed with is passed on first, which may throw. */
+    /** Resolves after the first attempt. Passes its failure to `onTrouble`, which may throw. */
     start: (onTrouble: (trouble: RedisTrouble) => void): Promise<void> =>
       renew().catch((error: unknown) => {
         const trouble = troubleOf(error)
@@ -189,7 +189,7 @@ function keepConnected({ state, pingIntervalMs, connect }: KeeperParts) {
 
 type StateParts = { place: string; events: RedisEvents; listeners: ReadonlySet<RedisListener> }
 
-/** Which link there is, and what is told of its coming and going: each once. */
+/** The current link; reports each loss and each reconnect once. */
 function createState({ place, events, listeners }: StateParts) {
   let link: RedisLink | undefined
   let lostAt: number | undefined
@@ -219,7 +219,7 @@ function createState({ place, events, listeners }: StateParts) {
   }
 }
 
-/** What is listened to, on whichever link. Names of channels know no database, so that they hold it. */
+/** Subscriptions, kept across links. Channel names include the database, since Redis shares channels between databases. */
 function createSubscriptions(prefix: string) {
   const subscribed = new Map<string, (message: string) => void>()
   const nameOf = (channel: string) => `${prefix}${channel}`
@@ -227,7 +227,7 @@ function createSubscriptions(prefix: string) {
     nameOf,
     add: (channel: string, listener: (message: string) => void, link: RedisLink | undefined) => {
       subscribed.set(nameOf(channel), listener)
-      // A link that breaks is replaced, and listens then.
+      // If the link breaks, the next one subscribes again.
       link?.subscriber.subscribe(nameOf(channel), listener).catch(() => undefined)
     },
     restore: ({ subscriber }: RedisLink) =>
@@ -235,14 +235,14 @@ function createSubscriptions(prefix: string) {
   }
 }
 
-/** Tells what Redis refuses for a reason of its own; once in a while. */
+/** Reports errors of Redis that an operator must fix, at most once per interval. */
 function createRefusals(events: RedisEvents, place: string): (error: ErrorReply) => void {
-  let toldAgainAt = -Infinity
+  let nextLogAt = -Infinity
   return (error) => {
-    const limp = limpOf(error)
-    if (limp === undefined || performance.now() < toldAgainAt) return
-    toldAgainAt = performance.now() + refusalToldAgainMs
-    events.redisRefused(place, limp)
+    const trouble = operatorTrouble(error)
+    if (trouble === undefined || performance.now() < nextLogAt) return
+    nextLogAt = performance.now() + refusalLogIntervalMs
+    events.redisRefused(place, trouble)
   }
 }
 

@@ -1,9 +1,9 @@
 type Options<Operation, Answer> = {
-  /** Carries out what is asked in one message; an answer for each operation, in their order. */
+  /** Sends operations in one message; resolves with their answers in the same order. */
   exchange: (operations: readonly Operation[]) => Promise<readonly Answer[]>
-  /** How long a message may wait for its answer. */
+  /** Timeout of one message. */
   timeoutMs: () => number
-  /** Told of each message that has no answer in time, or none at all. */
+  /** Called for each message that timed out or failed. */
   onFailure: (error: unknown) => void
 }
 
@@ -13,11 +13,11 @@ type Entry<Operation, Answer> = {
   onLate: ((answer: Answer | undefined) => void) | undefined
 }
 
-/** Operations of one turn of the event loop, which are one message. */
+/** Sends the operations of one turn of the event loop as one message. */
 type TurnGroups<Operation, Answer> = {
   /**
-   * Resolves with the answer, or with undefined when there is none in time. `onLate` then hears what
-   * has become of it: the answer, or undefined where nobody knows.
+   * Resolves with the answer, or with undefined after the timeout. `onLate` then receives a late answer,
+   * or undefined if the outcome is unknown.
    */
   ask(
     operation: Operation,
@@ -25,13 +25,13 @@ type TurnGroups<Operation, Answer> = {
   ): Promise<Answer | undefined>
 }
 
-/** So many operations go in one message: Redis does nothing else meanwhile. */
+/** Maximum of operations per message, since a script blocks Redis while it runs. */
 const operationsMax = 200
 
-/** How often a message is waited for again, because this process was busy. */
+/** How often the timeout is restarted because this process was busy. */
 const busyWaitsMax = 5
 
-/** Asks elsewhere; what is asked in one turn of the event loop is one message. */
+/** Groups operations by turn of the event loop and exchanges each group as one message. */
 export function createTurnGroups<Operation, Answer>({
   exchange,
   timeoutMs,
@@ -63,11 +63,11 @@ export function createTurnGroups<Operation, Answer>({
     const wait = (again: number): NodeJS.Timeout => {
       const until = performance.now() + waitMs
       return setTimeout(() => {
-        // A process that was busy itself has neither sent nor read meanwhile.
+        // A late timer: this process was blocked and may not have sent or read the message.
         const wasBusy = performance.now() - until > waitMs / 4
         if (wasBusy && again > 0) timer = wait(again - 1)
-        // An answer that has arrived counts: it is read before.
-        else setImmediate(() => giveUp(new Error('It does not answer in time.')))
+        // Reads an answer that has already arrived before giving up.
+        else setImmediate(() => giveUp(new Error('Redis did not answer in time.')))
       }, waitMs)
     }
     let timer = wait(busyWaitsMax)

@@ -25,14 +25,14 @@ describe('what the doctor finds of a Redis', () => {
     const { finding, healthy } = await examine(await start())
     expect(healthy).to.equal(true)
     expect(finding).to.match(
-      /^127\.0\.0\.1:\d+\/0 answers in \d+ ms, version \d+\.\d+\.\d+, limits, answers and announcements of all processes$/,
+      /^127\.0\.0\.1:\d+\/0 answers in \d+ ms, version \d+\.\d+\.\d+, for limits, cached answers and announcements of all processes$/,
     )
   })
 
   const policies: [policy: string, told: RegExp | undefined][] = [
-    ['noeviction', /refuses commands when it is full/],
-    ['volatile-ttl', /may evict counts of limits/],
-    ['allkeys-random', /may evict counts of limits/],
+    ['noeviction', /refuses writes when its memory is full/],
+    ['volatile-ttl', /may evict counters of limits/],
+    ['allkeys-random', /may evict counters of limits/],
     ['allkeys-lru', undefined],
     ['volatile-lfu', undefined],
   ]

@@ -177,10 +177,10 @@ describe('the connection to Redis', () => {
     const { redis } = await open(at('redis://:sesame@'))
     expect(redis.isUp()).to.equal(true)
     const cases: readonly (readonly [string, RegExp])[] = [
-      [server.url, /asks for a password/],
+      [server.url, /requires a password/],
       [at('redis://:wrong@'), /user or password is wrong/],
       [at('redis://nobody:sesame@'), /user or password is wrong/],
-      [`${at('redis://:sesame@')}/99`, /no database of that number/],
+      [`${at('redis://:sesame@')}/99`, /no database with that number/],
     ]
     for (const [url, reason] of cases) {
       const error = await open(url).then(
@@ -209,7 +209,7 @@ describe('the connection to Redis', () => {
       .run((commands) => commands.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal']))
       .catch(() => undefined)
     await until('it is told', () =>
-      told.some(({ reason }) => /asks for a password/.test(reason ?? '')),
+      told.some(({ reason }) => /requires a password/.test(reason ?? '')),
     )
     expect(redis.isUp()).to.equal(false)
   })
