@@ -1,6 +1,11 @@
-/** The commands beside the server: `npm run -s gateway -- <command>`. */
+/** The command line: `npm run -s gateway -- <command>`. */
 import { backup, exportRows, importRows, restore } from './commands/copies.ts'
-import { UsageError, type Command, type CommandContext, type Told } from './commands/command.ts'
+import {
+  UsageError,
+  type Command,
+  type CommandContext,
+  type CommandResult,
+} from './commands/command.ts'
 import { createAccount, listAccounts } from './commands/accounts.ts'
 import { createKey, listKeys, revokeKey, rotateKey, rotateOauthKeys } from './commands/keys.ts'
 import { createPasswordLink, createSetUpLink } from './commands/links.ts'
@@ -14,35 +19,35 @@ import { StoreError } from './storage/store-error.ts'
 
 const commandsHelp = `\
   accounts create --name <name> [limits]
-                         create an account; its id is printed
-  accounts list          the accounts
+                         create an account and print its id
+  accounts list          list the accounts
   keys create --mode test|live --name <name> [--account <id>] [--scopes a,b] [--models a,b]
               [--allow-ip <address or network>] [--expires-in-days <days>] [limits]
-                         create a key; it is printed alone, this once
+                         create a key and print it; it is shown only once
   keys create --kind client …
-                         create a client that signs in with OAuth; its id and secret are printed
+                         create an OAuth client and print its id and secret
   keys list [--account <id>]
-                         the keys, without their secrets
+                         list the keys, without their secrets
   keys rotate <id> [--overlap-minutes <minutes>]
-                         replace a key; the new one is printed alone, this once
-  keys revoke <id>       end a key
+                         replace a key and print the new one; it is shown only once
+  keys revoke <id>       revoke a key
   usage [--by model,day] [--since 7d] [--until <date>] [--account <id>] [--member <id>]
-        [--mode test]    what was used and what it cost
-  setup-link             print a one-time link that makes an owner, or gives one a new password
+        [--mode test]    print usage and cost
+  setup-link             print a one-time link that creates an owner, or resets an owner's password
   people password-link <e-mail>
-                         print a one-time link with which a person sets a new password
-  oauth rotate-keys      replace the keys with which OAuth signs
+                         print a one-time link that sets a new password for a person
+  oauth rotate-keys      replace the signing keys of OAuth
   backup <file> [--force]
-                         copy the store into one file, also while the gateway runs
-  restore <file>         put a backup into the place of the store, which is kept
+                         copy the store into one file; the gateway may be running
+  restore <file>         replace the store with a backup; the old store is kept
   export <file> [--force]
                          write all rows of the store as lines of JSON
-  import <file>          fill an empty store with them, of SQLite or PostgreSQL
-  migrate [--dry-run]    run the migrations that the store lacks; try them on a copy
-  doctor                 what is configured, what is reachable, what is missing
+  import <file>          fill an empty store, SQLite or PostgreSQL, from an export
+  migrate [--dry-run]    run missing migrations; --dry-run tries them on a copy
+  doctor                 report what is configured, reachable and missing
   doctor --connect <address> [--key <key>]
-                         what would break Claude, ChatGPT, Cursor and others at that address
-  settings               every setting, as a table
+                         check that address for Claude, ChatGPT, Cursor and other clients
+  settings               print all settings as a table
 `
 
 const usageOf = (help: string) => `\
@@ -50,11 +55,11 @@ Usage: npm run -s gateway -- <command>
 
 ${help}
 Limits: --requests-per-minute, --tokens-per-minute, --images-per-minute, --concurrency, and
---budget-usd <dollars> with --budget-period day|month|total. All but settings take --json.
-Each command takes --help.
+--budget-usd <dollars> with --budget-period day|month|total. All commands except settings accept --json.
+Each command accepts --help.
 `
 
-/** The help of a command or of a group of commands; of all for no name. */
+/** The help of a command or a group of commands; of all commands if `name` is empty. */
 function helpFor(name: string): string {
   const entries = commandsHelp.split(/^(?= {2}\S)/m)
   return entries.filter((entry) => entry.startsWith(name && `  ${name} `)).join('')
@@ -80,12 +85,12 @@ const commands: Readonly<Record<string, Command>> = {
   settings: () => Promise.resolve({ text: settingsTable() }),
 }
 
-/** Where a command prints, and what else it uses of its process. */
+/** Output of commands, and their access to the process. */
 export type Streams = CommandContext & { print: (text: string) => void }
 
 /**
- * Runs the command that the words name. Returns the exit code: 0, 1 for what was looked at and is not
- * as it should be or cannot be used, 2 for wrong words or settings.
+ * Runs the command that the words name. Returns the exit code: 0 for success, 1 if the command failed or
+ * found a problem, 2 for invalid arguments or settings.
  */
 export async function runCommandLine(words: string[], streams: Streams): Promise<number> {
   try {
@@ -93,19 +98,19 @@ export async function runCommandLine(words: string[], streams: Streams): Promise
     streams.print(text)
     return failed ? 1 : 0
   } catch (error) {
-    const isTheirs =
+    const isUserError =
       error instanceof UsageError ||
       error instanceof ConfigError ||
       error instanceof NoStore ||
       (error instanceof GatewayError && error.status < 500)
-    const isTold = isTheirs || error instanceof StoreError
+    const isExpected = isUserError || error instanceof StoreError
     const stack = error instanceof Error ? (error.stack ?? error.message) : String(error)
-    streams.notice(isTold ? error.message : stack)
-    return isTheirs ? 2 : 1
+    streams.notice(isExpected ? error.message : stack)
+    return isUserError ? 2 : 1
   }
 }
 
-async function runNamed(words: string[], context: CommandContext): Promise<Told> {
+async function runNamed(words: string[], context: CommandContext): Promise<CommandResult> {
   const [first, second] = words
   if (first === undefined || first === 'help') return { text: usageOf(commandsHelp) }
   const length = [2, 1].find((count) => Object.hasOwn(commands, words.slice(0, count).join(' ')))
@@ -116,7 +121,7 @@ async function runNamed(words: string[], context: CommandContext): Promise<Told>
   if (length === undefined) {
     const asked = second === undefined ? first : `${first} ${second}`
     const usage = usageOf(commandsHelp)
-    throw new UsageError(`There is no command '${asked.slice(0, 100)}'.\n\n${usage}`)
+    throw new UsageError(`Unknown command '${asked.slice(0, 100)}'.\n\n${usage}`)
   }
   return commands[name]!(words.slice(length), context)
 }

@@ -94,12 +94,12 @@ describe('the commands', () => {
   })
 
   it('keys list says how to make the first key', async () => {
-    expect((await run('keys list')).stderr).to.include('or `keys create` creates it')
+    expect((await run('keys list')).stderr).to.include('or run `keys create`')
     await run('accounts create --name mine')
     const { code, stdout } = await run('keys list')
     expect({ code, stdout }).to.deep.equal({
       code: 0,
-      stdout: 'There are no keys. `keys create` makes one.\n',
+      stdout: 'There are no keys. Create one with `keys create`.\n',
     })
   })
 
@@ -170,7 +170,7 @@ describe('the commands', () => {
   it('a command that does not exist has no help', async () => {
     const { code, stderr } = await run('keys nothing --help')
     expect(code).to.equal(2)
-    expect(stderr).to.contain("There is no command 'keys nothing'.")
+    expect(stderr).to.contain("Unknown command 'keys nothing'.")
   })
 
   it('settings prints every setting with its variable and default', async () => {

@@ -5,8 +5,8 @@ import { makeFolder, type TemporaryFolder } from './support/folder.ts'
 type Wrong = { words: string; says: RegExp }
 
 const wrong: Wrong[] = [
-  { words: 'keys make', says: /There is no command 'keys make'.*Usage:/s },
-  { words: 'frobnicate', says: /There is no command 'frobnicate'.*Usage:/s },
+  { words: 'keys make', says: /Unknown command 'keys make'.*Usage:/s },
+  { words: 'frobnicate', says: /Unknown command 'frobnicate'.*Usage:/s },
   { words: 'keys create --name mine', says: /--mode test or --mode live/ },
   { words: 'keys create --mode prod --name mine', says: /--mode test or --mode live/ },
   { words: 'keys create --mode test', says: /--name/ },
@@ -19,7 +19,7 @@ const wrong: Wrong[] = [
   },
   {
     words: 'keys create --mode test --name mine --models gpt-5.2,,gpt-5.5',
-    says: /a name is empty/,
+    says: /has an empty item/,
   },
   {
     words: 'keys create --mode test --name mine --models nobody/gpt-5.2-turbo',
@@ -36,7 +36,7 @@ const wrong: Wrong[] = [
   { words: `keys create --mode test --name ${'x'.repeat(101)}`, says: /at most 100 characters/ },
   { words: 'keys revoke --csv', says: /--csv/ },
   { words: 'keys revoke', says: /keys list/ },
-  { words: 'keys revoke key_nosuch', says: /no store in .* yet/ },
+  { words: 'keys revoke key_nosuch', says: /No store exists in/ },
 ]
 describe('wrong words on the command line', () => {
   let folder: TemporaryFolder

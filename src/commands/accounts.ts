@@ -5,7 +5,7 @@ import { json, jsonText, parsed, text, type Command } from './command.ts'
 import { withStore } from './with-store.ts'
 import { dateText, everyPage, shownName } from './lists.ts'
 
-/** accounts create: prints the id alone. */
+/** accounts create: prints only the id. */
 export const createAccount: Command = async (words, context) => {
   const { values } = parsed(words, { name: text, ...allowanceOptions, ...json })
   const name = nameIn(values.name)
@@ -23,7 +23,7 @@ export const listAccounts: Command = async (words, context) => {
   return withStore('none', context, async ({ accounts }) => {
     const rows = await everyPage((page) => accounts.list(commandLine, page))
     if (values.json === true) return { text: jsonText(rows) }
-    if (rows.length === 0) return { text: 'There are no accounts. The first start makes one.\n' }
+    if (rows.length === 0) return { text: 'There are no accounts. The first start creates one.\n' }
     const lines = rows.map(({ id, created_at: at, is_operator: isOperator, name }) => {
       const role = isOperator ? 'operator' : 'account '
       return `${id}  ${dateText(at)}  ${role}  ${shownName(name)}\n`

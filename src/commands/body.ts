@@ -3,7 +3,7 @@ import { GatewayError } from '../core/error.ts'
 import { assertValid } from '../http/check-error.ts'
 import { text, UsageError } from './command.ts'
 
-/** What may be used and spent, as options. */
+/** Options for limits and budget. */
 export const allowanceOptions = {
   'budget-usd': text,
   'budget-period': text,
@@ -15,7 +15,7 @@ export const allowanceOptions = {
 
 type AllowanceValues = { [Name in keyof typeof allowanceOptions]?: string | undefined }
 
-/** The options that are parts of a body, by what the contract calls them. */
+/** Option names by member of the request body. */
 const optionOf: Readonly<Record<string, string>> = {
   'budget.usd': 'budget-usd',
   'budget.period': 'budget-period',
@@ -28,7 +28,7 @@ const optionOf: Readonly<Record<string, string>> = {
   overlap_minutes: 'overlap-minutes',
 }
 
-/** Limits and budget of a body, as options say them. */
+/** Converts options to the limits and budget of a request body. */
 export function allowanceIn(values: AllowanceValues): object {
   const limits = {
     requests_per_minute: countIn(values['requests-per-minute']),
@@ -43,24 +43,25 @@ export function allowanceIn(values: AllowanceValues): object {
   }
 }
 
-/** The members that are not undefined. */
+/** Removes members that are undefined. */
 export function given(members: object): object {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined))
 }
 
-/** The number that an option says; anything else as it is, which the contract refuses. */
+/** Converts an option to a number; returns other texts unchanged, so that the contract's check refuses them. */
 export function countIn(option: string | undefined): number | string | undefined {
   return option !== undefined && /^\d{1,15}$/.test(option) ? Number(option) : option
 }
 
-/** The words of a list such as `a,b`. Throws a UsageError for an empty one. */
+/** Splits a list such as `a,b`. Throws a UsageError for an empty item. */
 export function listIn(name: string, option: string | undefined): string[] | undefined {
   const words = option?.split(',').map((word) => word.trim())
-  if (words?.includes('')) throw new UsageError(`--${name}: a name is empty. Write a,b.`)
+  if (words?.includes(''))
+    throw new UsageError(`--${name} has an empty item. For example: --${name} a,b`)
   return words
 }
 
-/** The body, if the contract allows it; else throws a UsageError that names the option. */
+/** Returns the body if the contract's check accepts it; else throws a UsageError that names the option. */
 export function checkedBody<T>(check: Check<T>, body: unknown): T {
   try {
     assertValid(check, body)
@@ -70,7 +71,7 @@ export function checkedBody<T>(check: Check<T>, body: unknown): T {
   }
 }
 
-/** The same error with the name of an option, if it names a member of a body. */
+/** Converts a GatewayError about a body member to a UsageError about its option; returns others unchanged. */
 export function namingOptions(error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.param === null) return error
   const member = error.param.replace(/\[\d+\]$/, '')
@@ -79,9 +80,9 @@ export function namingOptions(error: unknown): unknown {
   return new UsageError(message.startsWith(option) ? message : `${option}: ${message}`)
 }
 
-/** A name in one line: lists print it, and a terminal does what some characters say. */
+/** Validates `--name` and replaces control characters, since lists print it on terminals. */
 export function nameIn(given = ''): string {
   const name = given.replaceAll(/[\p{C}\p{Z}]+/gu, ' ').trim()
-  if (name === '') throw new UsageError('Say --name and a name.')
+  if (name === '') throw new UsageError('--name is missing. For example: --name mine')
   return name
 }

@@ -3,13 +3,13 @@ import type { Variables } from '../settings/config.ts'
 import type { Notice } from '../storage/store.ts'
 import { nearName } from '../core/words/near-name.ts'
 
-/** What a command prints; `failed` says that what it looked at is not as it should be. */
-export type Told = { text: string; failed?: boolean }
+/** The output of a command; `failed` makes its exit code 1. */
+export type CommandResult = { text: string; failed?: boolean }
 
-/** Runs a command with the words behind its name. Throws a UsageError for wrong words. */
-export type Command = (words: string[], context: CommandContext) => Promise<Told>
+/** Runs a command with the arguments after its name. Throws a UsageError for invalid arguments. */
+export type Command = (words: string[], context: CommandContext) => Promise<CommandResult>
 
-/** What a command uses of its process. */
+/** Access of a command to its process. */
 export type CommandContext = {
   /** The variables of the process and of `.env`. */
   readVariables: () => Variables
@@ -17,7 +17,7 @@ export type CommandContext = {
   notice: Notice
 }
 
-/** Its message is printed without a stack trace. */
+/** Invalid arguments; the message is printed without a stack trace. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
@@ -26,7 +26,7 @@ export class UsageError extends Error {
 export const text = { type: 'string' } as const
 export const json = { json: { type: 'boolean' } } as const
 
-/** The options and the other words of a command, of which there are at most so many. */
+/** Parses options and at most `wordsMax` positional arguments. Throws a UsageError. */
 export function parsed<Options extends ParseArgsOptionsConfig>(
   words: string[],
   options: Options,
@@ -36,7 +36,7 @@ export function parsed<Options extends ParseArgsOptionsConfig>(
     const found = parseArgs({ args: words, options, allowPositionals: wordsMax > 0 })
     const unknown = found.positionals[wordsMax]
     if (unknown === undefined) return found
-    throw new UsageError(`There is no place for '${unknown.slice(0, 100)}'.`)
+    throw new UsageError(`Unexpected argument '${unknown.slice(0, 100)}'.`)
   } catch (error) {
     if (error instanceof UsageError) throw error
     const message = error instanceof Error ? error.message.slice(0, 300) : String(error)
@@ -46,7 +46,7 @@ export function parsed<Options extends ParseArgsOptionsConfig>(
   }
 }
 
-/** What `--json` prints. */
+/** Formats the output for `--json`. */
 export function jsonText(value: unknown): string {
   return `${JSON.stringify(value, null, 2)}\n`
 }

@@ -7,14 +7,14 @@ import { usdText } from '../core/money/price.ts'
 import { importIntoDatabase, importIntoFolder, type Imported } from '../storage/copies/import.ts'
 import type { Contents } from '../storage/copies/store-file.ts'
 
-/** backup: a copy of the store in one file, while the gateway runs. */
+/** backup: copies the store into one file while the gateway runs. */
 export const backup: Command = async (words, context) => {
   const { values, positionals } = parsed(words, { force: { type: 'boolean' }, ...json }, 1)
   const file = fileIn(positionals, 'backup')
   const { dataDir } = embeddedConfig(
     context,
     (database) =>
-      `The store is a database, which has tools of its own: pg_dump --format=custom --file='${file}' '${database}', and pg_restore to put it back. For a copy that SQLite takes too: npm run -s gateway -- export '${file}'`,
+      `The store is in PostgreSQL. Back it up with: pg_dump --format=custom --file='${file}' '${database}' (and restore it with pg_restore). For a copy that SQLite can import: npm run -s gateway -- export '${file}'`,
   )
   const made = await backUp({ dataDir, file, replaces: values.force === true })
   const { file: path, journaledRows: journaled, refusedRows: refused } = made
@@ -24,21 +24,21 @@ export const backup: Command = async (words, context) => {
   }
   const lines = [
     `Backed up to ${path}: ${contentsText(made)}.`,
-    ...(journaled === 0 ? [] : [`${journaled} of the calls came from journals.`]),
-    ...(refused === 0 ? [] : [`${refused} rows of journals do not fit and are not in it.`]),
-    'It was read again and is whole.',
+    ...(journaled === 0 ? [] : [`${journaled} of the rows came from journals.`]),
+    ...(refused === 0 ? [] : [`${refused} rows of journals are invalid and were left out.`]),
+    'The backup was verified.',
   ]
   return { text: `${lines.join('\n')}\n` }
 }
 
-/** restore: puts a backup into the place of the store. */
+/** restore: replaces the store with a backup. */
 export const restore: Command = async (words, context) => {
   const { values, positionals } = parsed(words, json, 1)
   const file = fileIn(positionals, 'restore')
   const { dataDir } = embeddedConfig(
     context,
     (database) =>
-      `The store is a database, which has tools of its own: pg_restore --clean --if-exists --dbname='${database}' '${file}'. What export wrote is read by: npm run -s gateway -- import '${file}'`,
+      `The store is in PostgreSQL. Restore a pg_dump with: pg_restore --clean --if-exists --dbname='${database}' '${file}'. Import an export with: npm run -s gateway -- import '${file}'`,
   )
   const restored = await restoreFile({ dataDir, file })
   const { file: path, replaced } = restored
@@ -49,13 +49,13 @@ export const restore: Command = async (words, context) => {
   }
   const lines = [
     `Restored ${path} into ${dataDir}: ${contentsText(restored)}.`,
-    ...(replaced === null ? [] : [`What was there is in ${replaced}.`]),
-    'All is as it was when the backup was made: look at keys, sessions and limits that were changed since.',
+    ...(replaced === null ? [] : [`The previous store is in ${replaced}.`]),
+    'Changes since the backup are lost: check keys, sessions and limits that were changed after it.',
   ]
   return { text: `${lines.join('\n')}\n` }
 }
 
-/** export: all rows of the store as lines of JSON, which import reads into any store. */
+/** export: writes all rows of the store as lines of JSON, for import into SQLite or PostgreSQL. */
 export const exportRows: Command = async (words, context) => {
   const { values, positionals } = parsed(words, { force: { type: 'boolean' }, ...json }, 1)
   const file = fileIn(positionals, 'export')
@@ -64,29 +64,29 @@ export const exportRows: Command = async (words, context) => {
     const { head, rows, journaledRows: journaled } = made
     if (values.json === true) {
       const { schema, rows: tables } = head
-      const told = { file: made.file, schema, rows, tables, journaled_rows: journaled }
-      return { text: jsonText(told) }
+      const result = { file: made.file, schema, rows, tables, journaled_rows: journaled }
+      return { text: jsonText(result) }
     }
     const lines = [
-      `Exported ${counted(rows, 'row')} to ${made.file}, schema ${head.schema}. It was read again and is whole.`,
+      `Exported ${counted(rows, 'row')} to ${made.file}, schema ${head.schema}. The export was verified.`,
       tablesText(head.rows),
       ...(journaled === 0
         ? []
         : [
-            `${counted(journaled, 'row')} of journals may be missing: start the gateway, and export again.`,
+            `${counted(journaled, 'row')} of journals may be missing. Start the gateway, then export again.`,
           ]),
     ]
     return { text: `${lines.join('\n')}\n` }
   })
 }
 
-/** How many rows each table has, but for those that have none. */
+/** The number of rows of each table that has any. */
 function tablesText(rows: Readonly<Record<string, number>>): string {
   const tables = Object.entries(rows).filter(([, count]) => count > 0)
   return tables.map(([table, count]) => `  ${table}  ${count}`).join('\n')
 }
 
-/** import: fills an empty store with what export wrote. */
+/** import: fills an empty store from an export. */
 export const importRows: Command = async (words, context) => {
   const { values, positionals } = parsed(words, json, 1)
   const file = fileIn(positionals, 'import')
@@ -94,13 +94,13 @@ export const importRows: Command = async (words, context) => {
   const usd = usdText(BigInt(costNanoUsd))
   if (values.json === true) {
     const { schema, rows: tables } = head
-    const told = { file: imported.file, schema, rows, tables, cost: { usd }, replaced }
-    return { text: jsonText(told) }
+    const result = { file: imported.file, schema, rows, tables, cost: { usd }, replaced }
+    return { text: jsonText(result) }
   }
   const lines = [
-    `Imported ${counted(rows, 'row')} from ${imported.file}; the calls cost $${usd} there and here.`,
+    `Imported ${counted(rows, 'row')} from ${imported.file}. The calls cost $${usd}, in the export and in the store.`,
     tablesText(head.rows),
-    ...(replaced === null ? [] : [`The empty store that was there is in ${replaced}.`]),
+    ...(replaced === null ? [] : [`The previous, empty store is in ${replaced}.`]),
   ]
   return { text: `${lines.join('\n')}\n` }
 }
@@ -112,7 +112,7 @@ async function imports(file: string, context: CommandContext): Promise<Imported>
   return withStore('create', context, ({ store }) => importIntoDatabase({ store, file }))
 }
 
-/** What a copy of a store holds, in one line. */
+/** The content of a copy, in one line. */
 function contentsText({ accounts, keys, calls, newestCallAt, ...rest }: Contents): string {
   const newest = newestCallAt === null ? '' : `, the newest of ${dateText(newestCallAt)}`
   const cost = `$${usdText(BigInt(rest.costNanoUsd))}`
@@ -120,7 +120,7 @@ function contentsText({ accounts, keys, calls, newestCallAt, ...rest }: Contents
   return `${of.join(', ')}, ${counted(calls, 'call')} for ${cost}${newest}; schema ${rest.schema}`
 }
 
-/** The same for `--json`. */
+/** The content of a copy, for `--json`. */
 function contentsJson({ newestCallAt, costNanoUsd, ...rest }: Contents): object {
   return {
     bytes: rest.bytes,
@@ -143,8 +143,8 @@ function dateText(at: number): string {
 }
 
 /**
- * The settings of a gateway whose store is a file. Throws a UsageError where it is a database, with
- * what does the same there.
+ * The settings of a gateway with an embedded store. With DATABASE_URL it throws a UsageError with the
+ * text of `instead`, the equivalent command for PostgreSQL.
  */
 function embeddedConfig(
   { readVariables }: CommandContext,
@@ -164,8 +164,8 @@ function withoutPassword(address: string): string {
   return url.href
 }
 
-/** The one file that a command was given. Throws a UsageError where there is none. */
+/** The file argument of a command. Throws a UsageError if it is missing. */
 export function fileIn([file]: readonly string[], command: string): string {
   if (file !== undefined && file !== '') return file
-  throw new UsageError(`Name the file: npm run -s gateway -- ${command} <file>`)
+  throw new UsageError(`The file is missing. Usage: npm run -s gateway -- ${command} <file>`)
 }

@@ -3,7 +3,15 @@ import { examineConnection } from '../connect/connect.ts'
 import { readTarget } from '../connect/target.ts'
 import { connectionText } from '../connect/connection-text.ts'
 import { isPublicAddress } from '../pictures/public-address.ts'
-import { json, jsonText, parsed, text, UsageError, type Command, type Told } from './command.ts'
+import {
+  json,
+  jsonText,
+  parsed,
+  text,
+  UsageError,
+  type Command,
+  type CommandResult,
+} from './command.ts'
 import { countActiveKeys } from '../accounts/key-list.ts'
 import { uncounted } from '../bytes/budget.ts'
 import {
@@ -23,8 +31,8 @@ import { NoStore } from '../storage/migrations.ts'
 import { openStore } from '../storage/open-store.ts'
 
 /**
- * doctor: what is configured, what is reachable, what is missing. With `--connect`: what would
- * break the clients that are given an address (docs/connect.md#is-it-right).
+ * doctor: reports what is configured, reachable and missing. With `--connect`: reports what would break
+ * clients that connect to an address (docs/connect.md#is-it-right).
  */
 export const doctor: Command = async (words, { readVariables }) => {
   const { values } = parsed(words, { ...json, connect: text, key: text })
@@ -37,19 +45,23 @@ export const doctor: Command = async (words, { readVariables }) => {
     )
   }
   if (values.key !== undefined) {
-    throw new UsageError('--key is used with --connect <address> alone.')
+    throw new UsageError('--key requires --connect <address>.')
   }
   const { config, secrets, doubts } = loadConfig(readVariables())
   const diagnosis = await diagnose({ config, secrets, doubts })
-  const told = isJson ? jsonText({ ...diagnosis, config }) : diagnosisText(diagnosis)
-  return { text: told, failed: !diagnosis.healthy }
+  const report = isJson ? jsonText({ ...diagnosis, config }) : diagnosisText(diagnosis)
+  return { text: report, failed: !diagnosis.healthy }
 }
 
-async function examine(address: string, key: string | undefined, isJson: boolean): Promise<Told> {
+async function examine(
+  address: string,
+  key: string | undefined,
+  isJson: boolean,
+): Promise<CommandResult> {
   const target = readTarget(address)
   if (target === undefined) {
     throw new UsageError(
-      '--connect takes the address that is given to clients, such as https://gateway.example/mcp.',
+      '--connect must be the address for clients. For example: https://gateway.example/mcp',
     )
   }
   const found = await examineConnection({ target, key, now: Date.now, isPublic: isPublicAddress })
@@ -61,7 +73,7 @@ const probeBytesMax = 8 * 1024 * 1024
 
 type Finding = { finding: string; healthy: boolean }
 
-/** The doctor's findings; they contain no secrets. */
+/** The findings of `doctor`, without secrets. */
 type Diagnosis = {
   healthy: boolean
   node: string
@@ -73,7 +85,7 @@ type Diagnosis = {
   uploads: string
   providers: readonly ({ id: string; baseUrl: string } & Finding)[]
   notConfigured: readonly { id: string; variables: readonly string[] }[]
-  /** What is probably wrong with the settings. */
+  /** Warnings about the settings. */
   doubts: readonly string[]
 }
 
@@ -92,7 +104,7 @@ async function diagnose({ config, secrets, doubts }: Examined): Promise<Diagnosi
   return {
     healthy: store.healthy && redis.healthy && providers.every((one) => one.healthy),
     node: process.version,
-    address: `http://${config.host}:${config.port}${baseUrl ? `, known as ${baseUrl}` : ''}`,
+    address: `http://${config.host}:${config.port}${baseUrl ? `, public address ${baseUrl}` : ''}`,
     store,
     workers: workersText(config),
     redis,
@@ -143,7 +155,7 @@ function diagnosisText(found: Diagnosis): string {
 function workersText(config: Config): string {
   const count = workerCount(config)
   if (count === 1) return '1 process (WORKERS is 1)'
-  return `${count} processes, which count limits and share answers in Redis`
+  return `${count} processes, which share limits and cached answers through Redis`
 }
 
 async function checkRedis(config: Config, { redisUrl: url }: Secrets): Promise<Finding> {
@@ -151,7 +163,7 @@ async function checkRedis(config: Config, { redisUrl: url }: Secrets): Promise<F
   if (url === undefined) {
     return workerCount(config) === 1
       ? { finding: 'not used (REDIS_URL is not set)', healthy: true }
-      : { finding: 'missing: workers need it. Set REDIS_URL, or WORKERS=1', healthy: false }
+      : { finding: 'missing: several workers need it. Set REDIS_URL, or WORKERS=1', healthy: false }
   }
   return examineRedis({ url, keyPrefix })
 }
@@ -188,7 +200,7 @@ async function checkStore(config: Config, secrets: Secrets): Promise<Finding> {
   }
 }
 
-/** Lists an endpoint's models, a request that costs nothing. */
+/** Checks an endpoint by listing its models, which is free of charge. */
 async function probe({ id, baseUrl }: EndpointConfig, keys: readonly string[]) {
   const vendor = vendorOf(id)
   const pool = createDispatch(baseUrl, { connectTimeoutMs: probeTimeoutMs, connectionsMax: 1 })

@@ -31,11 +31,12 @@ const options = {
   ...json,
 } as const
 
-/** keys create: prints the secret alone, this once; of a client with its id. */
+/** keys create: prints only the secret, once; for a client also its id. */
 export const createKey: Command = async (words, context) => {
   const { values } = parsed(words, options)
   const { mode, 'expires-in-days': days } = values
-  if (mode !== 'test' && mode !== 'live') throw new UsageError('Say --mode test or --mode live.')
+  if (mode !== 'test' && mode !== 'live')
+    throw new UsageError('--mode must be test or live. For example: --mode test')
   const body = {
     kind: values.kind,
     name: nameIn(values.name),
@@ -57,7 +58,7 @@ export const createKey: Command = async (words, context) => {
   })
 }
 
-/** What a client signs in with is two values, as lines of a file of variables. */
+/** Prints a key alone, or client id and secret as `.env` lines. */
 function secretText({ key, client_id: id }: CreatedKey): string {
   return id === undefined ? `${key}\n` : `CLIENT_ID=${id}\nCLIENT_SECRET=${key}\n`
 }
@@ -68,10 +69,12 @@ const daysMax = 36_500
 function endIn(option: string): string {
   const days = /^\d{1,6}(\.\d{1,30})?$/.test(option) ? Number(option) : 0
   if (days > 0 && days <= daysMax) return new Date(Date.now() + days * 86_400_000).toISOString()
-  throw new UsageError(`--expires-in-days takes a number above 0, at most ${daysMax}.`)
+  throw new UsageError(
+    `--expires-in-days must be a number above 0 and at most ${daysMax}, not '${option.slice(0, 100)}'.`,
+  )
 }
 
-/** keys list: those of all accounts, or of one. */
+/** keys list: the keys of all accounts, or of one. */
 export const listKeys: Command = async (words, context) => {
   const { values } = parsed(words, { account: text, ...json })
   const { account } = values
@@ -80,7 +83,7 @@ export const listKeys: Command = async (words, context) => {
     const filter = given({ accountId: account })
     const rows = await everyPage((page) => keys.list(filter, page))
     if (values.json === true) return { text: jsonText(rows) }
-    if (rows.length === 0) return { text: 'There are no keys. `keys create` makes one.\n' }
+    if (rows.length === 0) return { text: 'There are no keys. Create one with `keys create`.\n' }
     const lines = rows.map((row) => {
       const ended = row.revoked_at ?? (row.state === 'expired' ? row.expires_at : null)
       const state = ended === null ? row.state : `${row.state} ${dateText(ended)}`
@@ -92,11 +95,12 @@ export const listKeys: Command = async (words, context) => {
   })
 }
 
-/** keys rotate: prints the new secret alone, this once. */
+/** keys rotate: prints only the new secret, once. */
 export const rotateKey: Command = async (words, context) => {
   const { values, positionals } = parsed(words, { 'overlap-minutes': text, ...json }, 1)
   const [id] = positionals
-  if (id === undefined) throw new UsageError('Say which key: `keys list` shows their ids.')
+  if (id === undefined)
+    throw new UsageError('The id of the key is missing. `keys list` shows the ids.')
   const body = given({ overlap_minutes: countIn(values['overlap-minutes']) })
   const { overlap_minutes: minutes } = checkedBody(bodyChecks.rotateKey, body)
   return withStore('none', context, async ({ keys }) => {
@@ -109,12 +113,13 @@ export const rotateKey: Command = async (words, context) => {
 export const revokeKey: Command = async (words, context) => {
   const { values, positionals } = parsed(words, json, 1)
   const [id] = positionals
-  if (id === undefined) throw new UsageError('Say which key: `keys list` shows their ids.')
+  if (id === undefined)
+    throw new UsageError('The id of the key is missing. `keys list` shows the ids.')
   return withStore('none', context, async ({ keys }) => {
     const { state } = await keys.retrieve({ id })
     const key = await keys.revoke(commandLine, { id })
     if (values.json === true) return { text: jsonText(key) }
-    return { text: state === 'revoked' ? `${id} is revoked already.\n` : `Revoked ${id}.\n` }
+    return { text: state === 'revoked' ? `${id} was already revoked.\n` : `Revoked ${id}.\n` }
   })
 }
 
@@ -125,7 +130,7 @@ export const rotateOauthKeys: Command = async (words, context) => {
     const { id: accountId } = await accounts.first()
     await rotateOAuthKeys({ store, audit, clock, by: commandLine, accountId })
     const text =
-      'New keys of OAuth are in the store. Running gateways sign with them in five minutes, and take what was signed before for a day.\n'
+      'Created new OAuth keys. Running gateways sign with them in five minutes, and accept older signatures for a day.\n'
     return { text: values.json === true ? jsonText({ rotated: true }) : text }
   })
 }

@@ -18,7 +18,8 @@ export const createSetUpLink: Command = async (words, context) => {
 export const createPasswordLink: Command = async (words, context) => {
   const { values, positionals } = parsed(words, json, 1)
   const [email] = positionals
-  if (email === undefined) throw new UsageError('Say the e-mail of the person.')
+  if (email === undefined)
+    throw new UsageError('The e-mail address is missing. Usage: people password-link <e-mail>')
   return withStore('none', context, async ({ store, audit, clock, ...settings }) => {
     const baseUrl = gatewayAddress(settings)
     const links = createPasswordLinks({ store, audit, clock, baseUrl })

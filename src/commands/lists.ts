@@ -14,12 +14,12 @@ export async function everyPage<Row>(
   return rows
 }
 
-/** A time to the minute. */
+/** Formats an ISO time to the minute. */
 export function dateText(time: string): string {
   return time.slice(0, 16).replace('T', ' ')
 }
 
-/** A name that came through the API, as a terminal may print it. */
+/** Replaces control characters and line breaks in a name, for safe printing on a terminal. */
 export function shownName(name: string): string {
   return name.replaceAll(/[\p{C}\p{Z}]+/gu, ' ')
 }

@@ -4,10 +4,10 @@ import type { MigrationRun } from '../storage/stepwise.ts'
 import { json, jsonText, parsed, type Command, type CommandContext } from './command.ts'
 import { counted } from './copies.ts'
 
-/** What ran, and the rows of the ledger; undefined where there is no store yet. */
+/** The migrations that ran, and the number of ledger rows; undefined if no store exists. */
 type Ran = { runs: readonly MigrationRun[]; calls: number | undefined }
 
-/** migrate: runs the migrations that the store lacks; with --dry-run nothing stays of them. */
+/** migrate: runs the migrations that the store lacks; with --dry-run on a copy. */
 export const migrate: Command = async (words, context) => {
   const { values } = parsed(words, { 'dry-run': { type: 'boolean' }, ...json })
   const dryRun = values['dry-run'] === true
@@ -16,12 +16,12 @@ export const migrate: Command = async (words, context) => {
     const migrations = runs.map(({ name, durationMs }) => ({ name, duration_ms: durationMs }))
     return { text: jsonText({ dry_run: dryRun, migrations, calls: calls ?? 0 }) }
   }
-  if (calls === undefined) return { text: 'There is no store yet; the first start makes it.\n' }
-  if (runs.length === 0) return { text: 'The store has all migrations.\n' }
+  if (calls === undefined) return { text: 'No store exists. Start the gateway to create it.\n' }
+  if (runs.length === 0) return { text: 'The store is up to date.\n' }
   const lines = [
     `${dryRun ? 'Tried' : 'Ran'} ${counted(runs.length, 'migration')} on ${counted(calls, 'call')}:`,
     ...runs.map(({ name, durationMs }) => `  ${name}  ${durationMs} ms`),
-    dryRun ? 'All went well. Nothing was changed.' : 'The store is up to date.',
+    dryRun ? 'All migrations succeeded. The store was not changed.' : 'The store is up to date.',
   ]
   return { text: `${lines.join('\n')}\n` }
 }
@@ -33,7 +33,7 @@ async function run(dryRun: boolean, { readVariables, notice }: CommandContext): 
     const { runs, before } = await migrateFolder(config.dataDir, dryRun)
     return { runs, calls: before?.calls }
   }
-  // Who does not use it does not load it.
+  // Loaded only if it is used.
   const { migrateDatabase } = await import('../storage/postgres-store.ts')
   return migrateDatabase({ url, limits: config.limits, notice, keeps: !dryRun })
 }

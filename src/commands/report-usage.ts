@@ -21,10 +21,10 @@ const options = {
   mode: text,
   ...json,
 }
-/** The options by what the contract calls them. */
+/** Option names by query parameter. */
 const optionOf: Readonly<Record<string, string>> = { group_by: 'by', from: 'since', to: 'until' }
 
-/** usage: the report of an account, all groups of it. */
+/** usage: prints the usage report of an account, with all its groups. */
 export const reportUsage: Command = async (words, context) => {
   const { values } = parsed(words, options)
   try {
@@ -40,7 +40,7 @@ export const reportUsage: Command = async (words, context) => {
 
 type Values = { [Name in Exclude<keyof typeof options, 'json'>]?: string | undefined }
 
-/** What the options ask for, as a query of the API that has passed its check. */
+/** Converts the options to a validated query of the API. */
 function queryIn({ by, since, until, member, mode }: Values): Query {
   const query = {
     mode,
@@ -52,13 +52,13 @@ function queryIn({ by, since, until, member, mode }: Values): Query {
     order: 'asc',
   }
   assertValid(queryChecks.reportUsage, query)
-  // The check is that of the operation, and fills in what is left out.
+  // The operation's check has validated the query and filled in defaults.
   return query as unknown as Query
 }
 
 const unitMs: Readonly<Record<string, number>> = { h: 3_600_000, d: 86_400_000 }
 
-/** `7d` and `24h` end now, and begin with a whole hour; a date or a time is what it says. */
+/** Converts `7d` or `24h` to a time, rounded down to the hour; returns a date or time unchanged. */
 function sinceText(since: string, now: number): string {
   const [, count, unit = ''] = /^(\d{1,5})([hd])$/.exec(since) ?? []
   if (count === undefined) return since
@@ -66,7 +66,7 @@ function sinceText(since: string, now: number): string {
   return new Date(Math.max(0, at - (at % unitMs['h']!))).toISOString()
 }
 
-/** The account that is named, else the first one. */
+/** The id of the named account, else of the operator's account. */
 async function accountOf({ db }: Store, id: string | undefined): Promise<string> {
   const accounts = db
     .selectFrom('accounts')
@@ -79,7 +79,9 @@ async function accountOf({ db }: Store, id: string | undefined): Promise<string>
     .executeTakeFirst()
   if (found !== undefined) return found.id
   throw new UsageError(
-    id === undefined ? 'There is no account yet.' : `There is no account '${id.slice(0, 100)}'.`,
+    id === undefined
+      ? 'There is no account. Start the gateway once to create one.'
+      : `There is no account '${id.slice(0, 100)}'. \`accounts list\` shows the ids.`,
   )
 }
 
@@ -97,7 +99,7 @@ async function wholeReport(store: Store, accountId: string, query: Query): Promi
   return { ...whole, has_more: false }
 }
 
-/** The same error in the words of the command line, if it names a parameter. */
+/** Converts a GatewayError about a parameter to a UsageError about its option; returns others unchanged. */
 function namingOptions(error: unknown): unknown {
   if (!(error instanceof GatewayError) || error.param === null) return error
   const member = error.param.replace(/\[\d+\]$/, '')
@@ -124,8 +126,7 @@ function tableText({ mode, from, to, group_by: groupBy, data, total }: Report): 
       .trimEnd(),
   )
   const unpriced = total.unpriced_calls
-  const missing =
-    unpriced === 0 ? [] : [`The cost of ${unpriced} calls is not known and is missing.`]
+  const missing = unpriced === 0 ? [] : [`The total omits ${unpriced} calls of unknown cost.`]
   return [`${mode} calls from ${from} to ${to}`, ...rows, ...missing, ''].join('\n')
 }
 
@@ -134,10 +135,10 @@ function cells(sums: Report['total']): string[] {
   return [...[calls, failed_calls, input_tokens, output_tokens, images].map(String), cost.usd]
 }
 
-/** How much of a time tells an hour, a day, a month. */
+/** Length of an ISO time's prefix for an hour, day or month. */
 const timeLengths: Partial<Record<Dimension, number>> = { hour: 16, day: 10, month: 7 }
 
-/** A name in one line: a terminal does what some characters say. */
+/** Formats a cell; replaces control characters, which a terminal would interpret. */
 function shown(name: Dimension, group: Group): string {
   const { key_name: key, member_name: member } = group
   const value = { key, member }[name as string] ?? group[name] ?? '-'

@@ -23,15 +23,15 @@ type Opened = Settings & {
   clock: () => number
 }
 
-/** The address of the gateway that has the store: from its holder file, else from the settings. */
+/** The address of the running gateway from its holder file, else from the settings. */
 export function gatewayAddress({ config, secrets }: Settings): string {
   const served = secrets.databaseUrl === undefined ? servedAt(config.dataDir) : undefined
   return served ?? siteAddress(config)
 }
 
 /**
- * Runs with the store of the settings, and closes it. A command migrates no store; `create` makes one
- * where none exists. Running gateways are notified of what the command changed. Throws a StoreError.
+ * Runs with the configured store, and closes it. Commands do not migrate the store; `create` creates a
+ * missing one. Notifies running gateways of the command's changes. Throws a StoreError.
  */
 export async function withStore<T>(
   schemaChange: Exclude<SchemaChange, 'migrate'>,
@@ -55,7 +55,7 @@ export async function withStore<T>(
   }
 }
 
-/** Notifies the processes of the gateway through Redis, where the settings name one. */
+/** Notifies running gateways through Redis, if it is configured. */
 async function notifyGateways(
   announced: readonly Announcement[],
   { config: { redisKeyPrefix: keyPrefix }, secrets: { redisUrl: url } }: Settings,
@@ -69,7 +69,7 @@ async function notifyGateways(
     await announceOnce(redis, announced).finally(redis.close)
   } catch {
     notice(
-      'Redis does not answer: running gateways find the change out by themselves, in a second.',
+      'Redis does not answer. Running gateways notice the change by themselves within a second.',
     )
   }
 }

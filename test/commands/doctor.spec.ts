@@ -27,7 +27,7 @@ describe('doctor', () => {
   it('finds nothing wrong where nothing is configured, and says what to set', async () => {
     const { code, stdout } = await run('doctor')
     expect(code).to.equal(0)
-    expect(stdout).to.include('There is no store in')
+    expect(stdout).to.include('No store exists in')
     expect(stdout).to.include('No provider is configured')
     expect(stdout).to.match(/openai +set OPENAI_API_KEY/)
   })
@@ -35,7 +35,9 @@ describe('doctor', () => {
   it('misses a Redis for several workers', async () => {
     const { code, stdout } = await run('doctor', { WORKERS: '2' })
     expect(code).to.equal(1)
-    expect(stdout).to.match(/^Redis +missing: workers need it\. Set REDIS_URL, or WORKERS=1$/m)
+    expect(stdout).to.match(
+      /^Redis +missing: several workers need it\. Set REDIS_URL, or WORKERS=1$/m,
+    )
   })
 
   it('tells the store, the keys in it and a provider that can be reached', async () => {

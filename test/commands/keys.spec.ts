@@ -70,7 +70,7 @@ describe('the commands for accounts and keys', () => {
     const ended = await told<Schemas['ApiKey']>(`keys revoke ${fresh.id}`)
     expect(ended).to.include({ id: fresh.id, state: 'revoked' })
     expect((await run(`keys revoke ${fresh.id}`)).stdout).to.equal(
-      `${fresh.id} is revoked already.\n`,
+      `${fresh.id} was already revoked.\n`,
     )
   })
 
@@ -89,13 +89,13 @@ describe('the commands for accounts and keys', () => {
   })
 
   for (const [words, message] of [
-    ['accounts create', /^Say --name/],
+    ['accounts create', /^--name is missing/],
     ['accounts create --name x --budget-usd 1', /^--budget-period is required/],
     ['keys create --mode test --name x --concurrency=-1', /^--concurrency must be/],
     ['keys create --mode test --name x --budget-usd much --budget-period day', /^--budget-usd/],
     ['keys create --mode test --name x --allow-ip 10.0.0.0/99', /^--allow-ip .*"10.0.0.0\/99"/],
     ['keys create --mode test --name x --scopes root', /^--scopes must be one of/],
-    ['keys create --mode test --name x --models a,', /^--models: a name is empty/],
+    ['keys create --mode test --name x --models a,', /^--models has an empty item/],
     ['keys create --mode test --name x --expires-in-days 0', /^--expires-in-days takes/],
     ['keys create --mode test --name x --scope admin', /Did you mean '--scopes'/],
     ['keys create --kind robot --mode test --name x', /^--kind must be one of/],
@@ -103,7 +103,7 @@ describe('the commands for accounts and keys', () => {
       'keys create --kind client --mode test --name x --scopes admin',
       /^--scopes must be 'inference'/,
     ],
-    ['keys rotate', /^Say which key/],
+    ['keys rotate', /^The id of the key is missing/],
     ['keys rotate key_none --overlap-minutes 99999', /^--overlap-minutes must be at most 10080/],
     ['keys revoke key_none', /^There is no such key/],
     ['keys list --account acc_none', /^There is no such account/],

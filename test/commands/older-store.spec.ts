@@ -92,7 +92,7 @@ forEachStore('a store of another version', (kind) => {
       const { code, stdout, stderr } = await run(command)
       expect(code, command).to.equal(command === 'doctor' ? 0 : 2)
       expect(stdout + stderr)
-        .to.include('There is no store in')
+        .to.include('No store exists in')
         .and.to.include('yet: the first')
       expect(await state(), command).to.deep.equal(before)
       expect(existsSync(dataDir()), command).to.equal(false)

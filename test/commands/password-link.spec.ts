@@ -46,6 +46,6 @@ describe('the command people password-link', () => {
     const nobody = await run(['nobody@example.com'])
     expect(nobody.code).to.equal(2)
     expect(nobody.stderr).to.contain('No person has this e-mail.')
-    expect((await run([])).stderr).to.contain('Say the e-mail')
+    expect((await run([])).stderr).to.contain('The e-mail address is missing')
   })
 })

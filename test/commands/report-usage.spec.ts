@@ -37,7 +37,7 @@ describe('the command usage', () => {
       '2026-11-01 m 2 0 2 2 0 1.5',
       '2026-11-01 n [2J 1 0 1 1 0 1.5',
       'total 3 0 3 3 0 3',
-      'The cost of 1 calls is not known and is missing.',
+      'The total omits 1 calls of unknown cost.',
       '',
     ])
   })

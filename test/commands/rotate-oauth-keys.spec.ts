@@ -12,7 +12,7 @@ describe('the command oauth rotate-keys', () => {
     const { code, stdout } = await runCommand(['oauth', 'rotate-keys'], { DATA_DIR: folder.path })
     expect([code, stdout]).to.deep.equal([
       0,
-      'New keys of OAuth are in the store. Running gateways sign with them in five minutes, and take what was signed before for a day.\n',
+      'Created new OAuth keys. Running gateways sign with them in five minutes, and accept older signatures for a day.\n',
     ])
     const store = await openTestStore(folder.path)
     const events = await store.db.selectFrom('audit_events').select(['action', 'by']).execute()
