@@ -7,8 +7,8 @@ type Wrong = { words: string; says: RegExp }
 const wrong: Wrong[] = [
   { words: 'keys make', says: /Unknown command 'keys make'.*Usage:/s },
   { words: 'frobnicate', says: /Unknown command 'frobnicate'.*Usage:/s },
-  { words: 'keys create --name mine', says: /--mode test or --mode live/ },
-  { words: 'keys create --mode prod --name mine', says: /--mode test or --mode live/ },
+  { words: 'keys create --name mine', says: /--mode must be test or live/ },
+  { words: 'keys create --mode prod --name mine', says: /--mode must be test or live/ },
   { words: 'keys create --mode test', says: /--name/ },
   { words: 'keys create --mode test --name mine --colour red', says: /--colour/ },
   { words: 'keys create --mode test --name mine --expires-in-days soon', says: /above 0/ },
@@ -27,7 +27,7 @@ const wrong: Wrong[] = [
   },
   ...['Infinity', '1e3', '36501', '-1'].map((days) => ({
     words: `keys create --mode test --name mine --expires-in-days=${days}`,
-    says: /above 0, at most 36500/,
+    says: /above 0 and at most 36500/,
   })),
   {
     words: 'keys create --mode test --name mine --expire-in-days 3',

@@ -112,7 +112,9 @@ export async function openStoreWithSecret(options: Opening): Promise<OpenStore> 
   // A large store takes minutes to read.
   if (examines)
     opened.check().catch((error: unknown) => {
-      events.storeNoticed(`The store could not be checked: ${toStoreError(error).diagnosis.reason}.`)
+      events.storeNoticed(
+        `The store could not be checked: ${toStoreError(error).diagnosis.reason}.`,
+      )
     })
   return { store, secret: await store.starting(() => readGatewaySecret(store.db)) }
 }

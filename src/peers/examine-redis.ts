@@ -25,7 +25,10 @@ export async function examineRedis(options: Omit<RedisOptions, 'events'>): Promi
     }
   } catch (error) {
     if (error instanceof RedisRefusal) return { finding: error.message, healthy: false }
-    return { finding: trouble === '' ? 'the connection was lost during the check' : trouble, healthy: false }
+    return {
+      finding: trouble === '' ? 'the connection was lost during the check' : trouble,
+      healthy: false,
+    }
   }
 }
 
@@ -54,5 +57,7 @@ function whenFull(bytesMax: number, policy = ''): string[] {
   if (policy === 'noeviction') {
     return [`but refuses writes when its memory is full (maxmemory-policy noeviction): ${best}`]
   }
-  return [`but may evict counters of limits before cached answers (maxmemory-policy ${policy}): ${best}`]
+  return [
+    `but may evict counters of limits before cached answers (maxmemory-policy ${policy}): ${best}`,
+  ]
 }

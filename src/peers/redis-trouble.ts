@@ -115,8 +115,8 @@ function plainReason(error: unknown, code: string): string {
 }
 
 /**
- * What the work gives, or a RedisDown when it takes longer. An answer that has arrived while this
- * process was busy counts: it is read before the time is called up.
+ * Settles like `work`, or rejects with a RedisDown after the timeout. An answer that arrived while this
+ * process was busy is still read first.
  */
 export function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,11 @@
 import type { ErrorReply } from '@redis/client'
-import { connectRedis, redisUnavailable, ping, type RedisCommands, type RedisLink } from './redis-link.ts'
+import {
+  connectRedis,
+  redisUnavailable,
+  ping,
+  type RedisCommands,
+  type RedisLink,
+} from './redis-link.ts'
 import {
   operatorTrouble,
   RedisDown,

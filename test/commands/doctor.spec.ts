@@ -137,7 +137,7 @@ describe('doctor --connect', () => {
     const { code, stderr } = await run(['--connect', 'https://me:secret@gateway.example'])
     expect(code).to.equal(2)
     expect(stderr)
-      .to.match(/--connect takes the address/)
+      .to.match(/--connect must be the address/)
       .and.not.match(/secret/)
     expect((await run(['--key', 'mag_test_x'])).stderr).to.include('--connect')
   })

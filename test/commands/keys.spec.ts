@@ -96,7 +96,7 @@ describe('the commands for accounts and keys', () => {
     ['keys create --mode test --name x --allow-ip 10.0.0.0/99', /^--allow-ip .*"10.0.0.0\/99"/],
     ['keys create --mode test --name x --scopes root', /^--scopes must be one of/],
     ['keys create --mode test --name x --models a,', /^--models has an empty item/],
-    ['keys create --mode test --name x --expires-in-days 0', /^--expires-in-days takes/],
+    ['keys create --mode test --name x --expires-in-days 0', /^--expires-in-days must be/],
     ['keys create --mode test --name x --scope admin', /Did you mean '--scopes'/],
     ['keys create --kind robot --mode test --name x', /^--kind must be one of/],
     [

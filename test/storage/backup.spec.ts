@@ -49,7 +49,7 @@ describe('a backup', () => {
     return (error as StoreError).message
   }
 
-  it('has what an open store has, in one file that nobody else may read', async () => {
+  it('contains the rows of an open store, in one file of mode 0600', async () => {
     const store = await fill(['a', 'b'])
     const made = await make()
     await store.close()
@@ -60,7 +60,7 @@ describe('a backup', () => {
     expect(readdirSync(folder.path)).to.deep.equal(['backup.db', 'data'])
   })
 
-  it('has what waits in journals once, and tells what does not fit', async () => {
+  it('contains rows of journals once, and counts refused rows', async () => {
     const store = await fill(['a'])
     const journal = await openJournal({ folder: dataDir, bytesMax: 65_536, flushes: false })
     const misfit = { ...rowOf('d', 9), outcome: null }
@@ -74,7 +74,7 @@ describe('a backup', () => {
     await store.close()
   })
 
-  it('replaces no file unasked, and no file of the store at all', async () => {
+  it('replaces a file only if asked, and never a file of the store', async () => {
     const store = await fill(['a'])
     writeFileSync(file, 'mine')
     expect(await refusal(make())).to.include('already exists. Name another file, or add --force.')
@@ -93,7 +93,7 @@ describe('a backup', () => {
     )
   })
 
-  it('that finds a full disk leaves nothing, and takes away what a killed one left', async function () {
+  it('leaves no file on a full disk, and removes files of killed processes', async function () {
     const disk = join(folder.path, 'disk')
     mkdirSync(disk)
     const unmount = mountSmallDisk(disk)
@@ -113,7 +113,7 @@ describe('a backup', () => {
     }
   })
 
-  it('is restored as it was; what was there is kept with its journals', async () => {
+  it('is restored unchanged; the previous store is kept with its journals', async () => {
     let store = await fill(['a', 'b'])
     await make()
     const after = rowOf('c', 9)
@@ -172,7 +172,7 @@ describe('a backup', () => {
         change('UPDATE usage SET cost_nano_usd = 1'),
         'its hourly sums do not match',
       ],
-      'refers to nobody': [
+      'refers to a missing row': [
         change(`PRAGMA foreign_keys = 0; INSERT INTO members VALUES ('x', 'y', 'owner', 1)`),
         'refer to rows that are missing',
       ],

@@ -16,13 +16,13 @@ const rowsFrom = (start: number, count: number): UsageTable[] =>
 const insert = (store: Store, rows: readonly UsageTable[]) =>
   store.commit(store.insertions('usage', rows))
 
-/** A row that no store takes. */
+/** A row that every store refuses. */
 const wrong = { ...usageRow('wrong'), mode: null as unknown as string }
 
 forEachStore('a store', () => {
   let folder: TemporaryFolder
   let store: Store
-  /** Another process's view of it. */
+  /** A second connection, as another process has. */
   let outside: Store
   beforeEach(async () => {
     folder = makeFolder()
@@ -41,12 +41,12 @@ forEachStore('a store', () => {
     return rows.length
   }
 
-  it('has committed a group when it says so', async () => {
+  it('has committed a group when the promise resolves', async () => {
     await insert(store, rowsFrom(0, 3))
     expect(await countOutside('usage')).to.equal(3)
   })
 
-  it('leaves a row that is there already, where that is asked for', async () => {
+  it('skips existing rows with `unlessThere`', async () => {
     const rows = rowsFrom(0, 2)
     await insert(store, rows.slice(1))
     await store.commit(store.insertions('usage', rows, { unlessThere: true }))
@@ -70,7 +70,7 @@ forEachStore('a store', () => {
     expect(await countOutside('usage')).to.equal(1)
   })
 
-  it('keeps nothing of a group with one bad row, and rejects that group alone', async () => {
+  it('rolls back a group with an invalid row, and rejects only that group', async () => {
     const good = rowsFrom(0, 2)
     const bad = [...rowsFrom(10, 2), wrong]
     const outcomes = await Promise.allSettled([
@@ -89,7 +89,7 @@ forEachStore('a store', () => {
     expect(rows.map(({ id }) => id)).to.deep.equal(['row_0', 'row_1', 'row_20', 'row_21'])
   })
 
-  it('rejects a bad query and goes on', async () => {
+  it('rejects an invalid query and continues', async () => {
     const refusal = await sql`SELECT nothing FROM nowhere`
       .execute(store.db)
       .catch((e: unknown) => e)
@@ -97,7 +97,7 @@ forEachStore('a store', () => {
     expect(await store.db.selectFrom('usage').selectAll().execute()).to.deep.equal([])
   })
 
-  it('shows nobody what a transaction has not committed', async () => {
+  it('hides uncommitted rows from other connections', async () => {
     const written = Promise.withResolvers<void>()
     const finish = Promise.withResolvers<void>()
     const transaction = store.db.transaction().execute(async (inside) => {
@@ -111,12 +111,12 @@ forEachStore('a store', () => {
     finish.resolve()
     await transaction
     expect(during).to.equal(0)
-    // SQLite answers it after the transaction, PostgreSQL at once.
+    // SQLite runs it after the transaction, PostgreSQL at once.
     expect([[], [{ id: 'acc_1' }]]).to.deep.include(await waiting)
     expect(await countOutside('accounts')).to.equal(1)
   })
 
-  it('undoes a transaction that fails', async () => {
+  it('rolls back a failed transaction', async () => {
     const failing = store.db.transaction().execute(async (inside) => {
       await inside.insertInto('accounts').values(accountRow('acc_1')).execute()
       throw new Error('changed my mind')

@@ -22,7 +22,7 @@ describe('the lock of a folder', () => {
     return (error as StoreError).message
   }
 
-  it('lets many use it and one of them serve', async () => {
+  it('lets many processes use it and one serve', async () => {
     const users = [await useFolder(folder.path), await useFolder(folder.path)]
     const serving = await serve()
     users.push(await useFolder(folder.path))
@@ -39,20 +39,20 @@ describe('the lock of a folder', () => {
     for (const lock of [...users, next]) lock.release()
   })
 
-  it('waits for one that stops in time, and says so once', async () => {
+  it('waits for a gateway that stops in time, and prints one notice', async () => {
     const serving = await serve()
     setTimeout(serving.release, 120)
     const told: string[] = []
     const next = await serve(10_000, told)
     expect(told).to.have.length(1)
     expect(told[0]).to.include(`process ${process.pid} on `)
-    // What the first one does afterwards is nothing to the second.
+    // A late call of the first holder does not affect the second.
     serving.release()
     await refusal(serve())
     next.release()
   })
 
-  it('is given for a change while nobody has the store open, and to nobody else meanwhile', async () => {
+  it('is exclusive for a change, which needs an unused store', async () => {
     const store = await openTestStore(folder.path)
     expect(await refusal(changeFolder(folder.path, 'restore'))).to.include(
       'a command or a gateway that is stopping has its store open. Try again',
@@ -75,7 +75,7 @@ describe('the lock of a folder', () => {
     await (await openTestStore(folder.path)).close()
   })
 
-  it('is an empty file that nobody else may open, and leaves no word of who had it', async () => {
+  it('is an empty file of mode 0600, and its holder file is removed at the end', async () => {
     const serving = await serve()
     expect(readdirSync(folder.path)).to.deep.equal(['gateway.holder', 'gateway.lock'])
     serving.release()
@@ -84,7 +84,7 @@ describe('the lock of a folder', () => {
     expect({ size, mode: mode & 0o777 }).to.deep.equal({ size: 0, mode: 0o600 })
   })
 
-  it('says in words that a file is no lock', async () => {
+  it('reports a file that cannot be locked', async () => {
     writeFileSync(join(folder.path, 'gateway.lock'), 'x'.repeat(4096))
     const attempts = [
       () => useFolder(folder.path),

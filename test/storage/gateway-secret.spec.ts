@@ -21,20 +21,20 @@ describe('the secret of a store', () => {
   const keyOf = async ({ db }: Store, purpose = 'a purpose') =>
     (await readGatewaySecret(db)).keyFor(purpose, 32).toString('hex')
 
-  it('stays the same from its first start on, and is another one in another store', async () => {
+  it('stays the same after the first start, and differs between stores', async () => {
     const first = await inStore('one', keyOf)
     expect(await inStore('one', keyOf)).to.equal(first)
     expect(await inStore('other', keyOf)).to.not.equal(first)
   })
 
-  it('is agreed on by all who start at once', async () => {
+  it('is the same for processes that start at once', async () => {
     const keys = await inStore('one', (store) =>
       Promise.all(Array.from({ length: 8 }, () => keyOf(store))),
     )
     expect(new Set(keys).size).to.equal(1)
   })
 
-  it('gives another key for each purpose', async () => {
+  it('derives a different key for each purpose', async () => {
     const keys = await inStore('one', async (store) => [
       await keyOf(store, 'one'),
       await keyOf(store, 'other'),

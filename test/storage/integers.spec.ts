@@ -11,7 +11,7 @@ import { integersPlugin } from '../../src/storage/integers.ts'
 import { StoreError } from '../../src/storage/store-error.ts'
 import type { Tables } from '../../src/storage/tables.ts'
 
-/** A database whose driver gives these rows, as PostgreSQL's does: integers of 64 bits are texts. */
+/** A database whose driver returns 64-bit integers as texts, as PostgreSQL's does. */
 function databaseOf(rows: object[]): Kysely<Tables> {
   const connection = { executeQuery: async () => ({ rows }) } as unknown as DatabaseConnection
   class Driver extends DummyDriver {
@@ -29,7 +29,7 @@ function databaseOf(rows: object[]): Kysely<Tables> {
 }
 
 describe('integers that a driver reads as text', () => {
-  it('are numbers in the rows, and texts of digits stay texts', async () => {
+  it('become numbers; digits in text columns stay texts', async () => {
     const row = { id: '7', name: '12', created_at: '1800000000000', revoked_at: null, at: 5n }
     const db = databaseOf([row])
     expect(await db.selectFrom('api_keys').selectAll().execute()).to.deep.equal([

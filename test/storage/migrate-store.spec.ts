@@ -46,7 +46,7 @@ describe('a store that is migrated by command', () => {
   const ran = () =>
     inFile('SELECT name FROM kysely_migration ORDER BY name').map(({ name }) => name)
 
-  it('is tried on a copy, also while a gateway has it, and then migrated', async () => {
+  it('is tried on a copy, also while a gateway uses it, and then migrated', async () => {
     await makeOld()
     const serving = await serveFolder({ dataDir: folder.path, waitMs: 0, onWait: () => undefined })
     const tried = await run(true)
@@ -63,9 +63,9 @@ describe('a store that is migrated by command', () => {
     expect(readdirSync(folder.path).filter((name) => name.startsWith('trial-'))).to.deep.equal([])
   })
 
-  it('stays as it was where a migration fails', async () => {
+  it('is not changed if a migration fails', async () => {
     await makeOld()
-    // A table that a later migration makes.
+    // A table that a later migration creates.
     inFile('CREATE TABLE reservations (x)')
     for (const dryRun of [true, false]) {
       expect(await run(dryRun).catch(String)).to.match(/cannot be migrated: table .*reservations/)
@@ -74,7 +74,7 @@ describe('a store that is migrated by command', () => {
     expect(readdirSync(folder.path).filter((name) => name.startsWith('trial-'))).to.deep.equal([])
   })
 
-  it('is refused when it is newer, and told when it is not there', async () => {
+  it('is refused if it is newer, and reported if it is missing', async () => {
     expect(await run(true)).to.deep.equal({ runs: [], before: undefined })
     await makeOld()
     inFile(`INSERT INTO kysely_migration VALUES ('9999_later', '2030')`)

@@ -32,12 +32,12 @@ describe('opening a store', () => {
   const migrationsRun = (store: Store) =>
     sql<{ name: string; timestamp: string }>`SELECT * FROM kysely_migration`.execute(store.db)
 
-  it('makes its folder for this user alone', async () => {
+  it('creates its folder with mode 0700', async () => {
     await closing(async () => undefined)
     expect(statSync(dataDir).mode & 0o777).to.equal(0o700)
   })
 
-  it('runs each migration once and keeps what is there', async () => {
+  it('runs each migration once and keeps existing rows', async () => {
     const account = accountRow('acc_1', 'kept')
     const first = await closing(async (store) => {
       await store.db.insertInto('accounts').values(account).execute()
@@ -52,7 +52,7 @@ describe('opening a store', () => {
     expect(accounts).to.deep.equal([account])
   })
 
-  it('takes over the ledger of a store whose rows were kept by id', async () => {
+  it('migrates a ledger whose rows were ordered by id', async () => {
     const rows = [3, 1, 2].map((at) => usageRow(`req_${at}`, at))
     mkdirSync(dataDir, { recursive: true })
     const path = storePath(dataDir)
@@ -70,7 +70,7 @@ describe('opening a store', () => {
     const known = rows.map((row) =>
       Object.fromEntries(Object.entries(row).filter(([name]) => columns.includes(name))),
     )
-    // The columns of that time.
+    // The columns before the migration.
     await older
       .insertInto('usage')
       .values(known as UsageTable[])
@@ -85,7 +85,7 @@ describe('opening a store', () => {
     expect(schema.rows[0]!.sql).to.include('without rowid')
   })
 
-  it('works for many at the same moment in one process', async () => {
+  it('works several times at once in one process', async () => {
     const stores = await Promise.all([open(), open(), open(), open()])
     const each = await Promise.all(stores.map(migrationsRun))
     await Promise.all(stores.map((store) => store.close()))
@@ -100,7 +100,7 @@ describe('opening a store', () => {
       ),
     )
 
-    it('is refused in words, and the store is left as it is', async () => {
+    it('is refused with a clear message, and is not changed', async () => {
       const refusal = await open().catch((error: unknown) => error)
       expect(refusal).to.be.an('error').with.property('message', message)
       const again = await open().catch((error: unknown) => error)
@@ -108,7 +108,7 @@ describe('opening a store', () => {
     })
   })
 
-  it('refuses a file that is no store, and names it', async () => {
+  it('refuses a file that is not a store, and names it', async () => {
     await closing(async () => undefined)
     writeFileSync(join(dataDir, 'gateway.db'), 'these are not the bytes of a database at all')
     const refusal = await open().catch((error: unknown) => error)
@@ -118,7 +118,7 @@ describe('opening a store', () => {
     )
   })
 
-  it('makes the tables and columns that the README tells of', async () => {
+  it('creates the tables and columns that the README describes', async () => {
     const readme = readFileSync(join(projectFolder, 'src/storage/README.md'), 'utf8')
     const documented = new Map(
       readme

@@ -89,7 +89,7 @@ describe('a store on PostgreSQL', () => {
       ],
     ]
     for (const [name, address, says] of reasons) {
-      it(`says so of ${name}`, async () => {
+      it(`reports ${name}`, async () => {
         const failed = open({ at: await address(), limits: quick })
         const error: unknown = await failed.then(
           (store) => store.close(),
@@ -103,7 +103,7 @@ describe('a store on PostgreSQL', () => {
       })
     }
 
-    it('says so of a store that a newer version has migrated', async () => {
+    it('refuses a store that a newer version has migrated', async () => {
       await (await open()).close()
       await runIn(url, `insert into kysely_migration values ('9999_future', now()::text)`)
       const error: unknown = await open().catch((thrown: unknown) => thrown)
@@ -111,7 +111,7 @@ describe('a store on PostgreSQL', () => {
     })
   })
 
-  it('is migrated once by processes that start at once, and has their rows', async () => {
+  it('is migrated once if processes start at once, and has the rows of all', async () => {
     const stores = await Promise.all(Array.from({ length: 4 }, () => open()))
     await Promise.all(
       stores.map((store, at) => store.commit(store.insertions('usage', [usageRow(`req_${at}`)]))),
@@ -121,7 +121,7 @@ describe('a store on PostgreSQL', () => {
     await Promise.all(stores.map((store) => store.close()))
   })
 
-  it('reads on when another version has added a column, also behind a transaction that met it', async () => {
+  it('continues after another version added a column, also after a transaction that failed from it', async () => {
     const store = await open({ limits: quick })
     const read = (db: Store['db']) =>
       db.selectFrom('accounts').selectAll().where('id', '=', 'acc_none').execute()
@@ -136,7 +136,7 @@ describe('a store on PostgreSQL', () => {
     await store.close()
   })
 
-  it('waits for a server that starts later, and says so once', async () => {
+  it('waits for a server that starts later, and prints one notice', async () => {
     server.kill('SIGKILL')
     const told: string[] = []
     const opened = open({ limits: { databaseStartWaitMs: 20_000 }, told })
@@ -162,7 +162,7 @@ describe('a store on PostgreSQL', () => {
       const rows = await runIn(url, 'select id from usage order by at')
       return rows.map((row) => (row as { id: string }).id)
     }
-    /** Stops the server with the processes of its connections; the returned function lets it go on. */
+    /** Suspends the server and its connection processes; the returned function resumes them. */
     const freeze = async () => {
       const found = await runIn(
         url,
@@ -202,7 +202,7 @@ describe('a store on PostgreSQL', () => {
       expect(told.at(-1)).to.match(/^recovered [1-9]/)
     })
 
-    it('keeps rows in time while the server hangs, counts none twice, and recovers', async () => {
+    it('keeps rows while the server hangs, counts none twice, and recovers', async () => {
       await keep('req_1')
       const thaw = await freeze()
       const startedAt = performance.now()
@@ -228,13 +228,13 @@ describe('a store on PostgreSQL', () => {
       expect(hours).to.deep.equal({ calls: 4 })
     })
 
-    it('notices a server that hangs before anybody calls', async () => {
+    it('notices a server that hangs before the next call', async () => {
       const thaw = await freeze()
       await until('trouble is known', () => !isWell()).finally(thaw)
       await until('rows are taken again', isWell)
     })
 
-    it('takes no work while the server may only be read', async () => {
+    it('accepts no calls while the server is read-only', async () => {
       await runIn(
         url,
         `alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = on`,
@@ -252,7 +252,7 @@ describe('a store on PostgreSQL', () => {
       expect(await kept()).to.deep.equal(['req_1'])
     })
 
-    it('stays well when a connection is cut', async () => {
+    it('continues when a connection is cut', async () => {
       await keep('req_1')
       for (let round = 0; round < 5; round++) {
         await Promise.all([runIn(url, cutAll), keep(`req_cut_${round}`)])
@@ -261,7 +261,7 @@ describe('a store on PostgreSQL', () => {
       expect(told).to.deep.equal([])
     })
 
-    it('refuses the row that is at fault, and keeps what PostgreSQL cannot write', async () => {
+    it('refuses an invalid row, and replaces characters that PostgreSQL cannot store', async () => {
       const odd = { ...usageRow('req_odd'), model: 'a\0b\ud800c' }
       await store.keep('usage', [odd])
       const [row] = await runIn(url, 'select model from usage')
@@ -274,7 +274,7 @@ describe('a store on PostgreSQL', () => {
     })
   })
 
-  it('gives whole numbers, and refuses those that are not exact', async () => {
+  it('returns integers, and refuses unsafe ones', async () => {
     const store: Store = await open()
     const big = { ...usageRow('req_1'), cost_nano_usd: Number.MAX_SAFE_INTEGER }
     await store.commit(store.insertions('usage', [big]))

@@ -12,7 +12,7 @@ const support = join(import.meta.dirname, '../support')
 const certificatePath = join(support, 'public-host-certificate-for-tests.pem')
 const keyPath = join(support, 'public-host-key-for-tests.pem')
 
-/** It would wait so long for what may pass. */
+/** How long a start waits for temporary errors. */
 const limits = { databaseConnectTimeoutMs: 1000, databaseStartWaitMs: 60_000 }
 
 describe('a store on a PostgreSQL with TLS', () => {
@@ -60,7 +60,7 @@ describe('a store on a PostgreSQL with TLS', () => {
   }
 
   for (const sslmode of ['prefer', 'require', 'verify-ca', 'verify-full']) {
-    it(`verifies its certificate with sslmode=${sslmode}, without a warning of the driver`, async () => {
+    it(`verifies its certificate with sslmode=${sslmode}, without a warning from the driver`, async () => {
       expect(await refusal({ sslmode })).to.match(
         /cannot be opened: its TLS certificate is not trusted \(self-signed certificate.*\)\. Set sslrootcert/,
       )
@@ -79,11 +79,11 @@ describe('a store on a PostgreSQL with TLS', () => {
     await (await open({ sslmode: 'disable' })).close()
   })
 
-  it('verifies as libpq does where it is asked to', async () => {
+  it('verifies as libpq does with uselibpqcompat', async () => {
     await (await open({ sslmode: 'require', uselibpqcompat: 'true' })).close()
   })
 
-  it('says which file cannot be read, and why', async () => {
+  it('names an unreadable file, with the reason', async () => {
     const missing = join(folder.path, 'missing.pem')
     for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
       const text = `the file ${missing} (${name}) cannot be read: it is not there.`
@@ -93,7 +93,7 @@ describe('a store on a PostgreSQL with TLS', () => {
     expect(await refusal({ sslrootcert: folder.path })).to.contain(text)
   })
 
-  it('says so of a file that holds no certificate', async () => {
+  it('reports a file without a certificate', async () => {
     const wrong = join(folder.path, 'wrong.pem')
     writeFileSync(wrong, 'no certificate')
     expect(await refusal({ sslrootcert: wrong })).to.match(/its TLS certificate is not trusted/)

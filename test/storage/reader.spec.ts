@@ -13,7 +13,7 @@ import { openTestStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
 
-/** A query that takes longer than it may. */
+/** A query that exceeds the time limit. */
 const slow = sql`
   WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 12000000)
   SELECT count(*) FROM n`
@@ -49,25 +49,25 @@ describe('the reader of reports', () => {
   }
   const logBytes = () => statSync(`${storePath(folder.path)}-wal`).size
 
-  it('keeps the log while it reads, which is used again from its start when it has ended', async () => {
+  it('keeps the log from restarting while it reads, and lets it restart afterwards', async () => {
     await open()
     await commit(1000)
     const usual = logBytes()
     await store.reader.db.transaction().execute(async (reading) => {
       const before = await rowsSeen(reading)
       await commit(2000)
-      // What it reads stays as it was, and commits wait for nobody.
+      // The reader sees a snapshot, and commits do not wait for it.
       expect(await rowsSeen(reading)).to.equal(before)
     })
     const grown = logBytes()
     expect(grown).to.be.above(2 * usual)
-    // More than before: they go where the ones before them were.
+    // More than before: they overwrite the start of the log.
     await commit(4000)
     expect(logBytes()).to.be.below(1.1 * grown)
     expect(await rowsSeen()).to.equal(written)
   })
 
-  it('lets the log begin anew between reports that follow each other', async () => {
+  it('lets the log restart between consecutive reports', async () => {
     await open()
     const path = join(folder.path, 'log.db')
     const file = { path, durability: 'normal', busyTimeoutMs: 100 } as const
@@ -82,7 +82,7 @@ describe('the reader of reports', () => {
     for (let report = 0; report < 8; report++) {
       await reader.db.transaction().execute(async (reading) => {
         await sql`select count(*) from texts`.execute(reading)
-        // So many that checkpoints are tried meanwhile.
+        // Enough commits to trigger checkpoints.
         for (let left = 700; left > 0; left--) await write([insert])
       })
       sizes.push(statSync(`${path}-wal`).size)
@@ -92,7 +92,7 @@ describe('the reader of reports', () => {
     expect(Math.max(...sizes), String(sizes)).to.be.below(2 * sizes[0]!)
   })
 
-  it('tells who asks for too much, and is there again for the next', async () => {
+  it('refuses too many reports, and accepts later ones', async () => {
     await open({ reportTimeoutMs: 300 })
     await commit(1)
     const failure = await slow.execute(store.reader.db).catch((error: unknown) => error)
@@ -104,14 +104,14 @@ describe('the reader of reports', () => {
     const next = await rowsSeen().catch((error: unknown) => error)
     expect(next).to.be.instanceOf(GatewayError)
     expect(next).to.include({ code: 'overloaded', retryAfterSeconds: 2 })
-    // Those who write have never waited.
+    // Writes never waited.
     await commit(1)
     await until('it reads', async () => (await rowsSeen().catch(() => 0)) === written)
   })
 })
 
 forEachStore('a report that takes too long', (kind) => {
-  it('is ended and told, and the next one is made', async () => {
+  it('is cancelled with an error, and the next one works', async () => {
     const folder = makeFolder()
     const store = await openTestStore(folder.path, 'normal', { reportTimeoutMs: 300 })
     const query = kind === 'sqlite' ? slow : sql`select pg_sleep(10)`
@@ -126,7 +126,7 @@ forEachStore('a report that takes too long', (kind) => {
         () => true,
         () => false,
       )
-    // PostgreSQL ends the query, and the embedded store the thread that reads.
+    // PostgreSQL cancels the query; the embedded store terminates the reading thread.
     if (kind === 'postgres') expect(await next()).to.equal(true)
     else await until('it reads', next)
     await store.close()

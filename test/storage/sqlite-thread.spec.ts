@@ -7,7 +7,7 @@ import { openTestStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 import { accountRow } from '../support/callers.ts'
 
-/** Takes longer than the thread may take. */
+/** Exceeds the time limit of the thread. */
 const slow = sql`
   WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 12000000)
   SELECT count(*) FROM n`
@@ -34,7 +34,7 @@ describe("the store's thread", () => {
       (error: unknown) => (error instanceof StoreError ? error.message : String(error)),
     )
 
-  it('is started anew when it takes too long, and meanwhile all who ask are told', async () => {
+  it('is restarted when it takes too long, and pending queries fail', async () => {
     await open({ storeAnswerTimeoutMs: 600 })
     expect(await failure(slow.execute(store.db))).to.contain('its thread does not answer')
     expect(await failure(accounts())).to.contain('its thread does not answer')
@@ -43,7 +43,7 @@ describe("the store's thread", () => {
     expect(await accounts()).to.deep.equal(['acc_1'])
   })
 
-  it('takes a transaction with it: nothing of it is kept, nor done outside of one', async () => {
+  it('ends with its transaction, which is rolled back', async () => {
     await open({ storeAnswerTimeoutMs: 600 })
     const transaction = store.db.transaction().execute(async (inside) => {
       await inside.insertInto('accounts').values(accountRow('before')).execute()
@@ -60,7 +60,7 @@ describe("the store's thread", () => {
     expect(await accounts()).to.deep.equal([])
   })
 
-  it('is waited for by a few alone', async () => {
+  it('has a bounded queue', async () => {
     await open({ storeQueueMax: 2 })
     const held = Promise.withResolvers<void>()
     const begun = Promise.withResolvers<void>()

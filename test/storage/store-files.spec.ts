@@ -22,7 +22,7 @@ const suffixes = ['', '-wal', '-shm']
 
 describe('the files of a store', () => {
   let folder: TemporaryFolder
-  /** The files as a process that was killed leaves them: most rows are in the log alone. */
+  /** Files of a killed process: most rows are only in the log. */
   const left = new Map<string, Buffer>()
   before(async () => {
     const first = makeFolder()
@@ -54,11 +54,11 @@ describe('the files of a store', () => {
     return { notices, rows: rows.length }
   }
 
-  it('of a process that was killed are taken as they are', async () => {
+  it('of a killed process are opened with all their rows', async () => {
     expect(await open(folder.path)).to.deep.equal({ notices: [], rows: rowsWritten })
   })
 
-  it('with a log that ends in the middle of a commit are taken without it', async () => {
+  it('with a log that ends within a commit are opened without that commit', async () => {
     truncateSync(fileIn(folder.path, '-wal'), left.get('-wal')!.length - 100)
     expect(await open(folder.path)).to.deep.equal({ notices: [], rows: rowsWritten - 1 })
   })
@@ -114,7 +114,7 @@ describe('the files of a store', () => {
     ],
   ]
   for (const [what, damage, said] of refused) {
-    it(`${what} are refused, and stay as they are`, async () => {
+    it(`${what} are refused and not changed`, async () => {
       damage(folder.path)
       const files = () =>
         readdirSync(folder.path)
@@ -146,7 +146,7 @@ describe('the files of a store', () => {
       (error: StoreError) => error.diagnosis,
     )
 
-  it('with a page that is damaged are found out by the check, in each process, until they are whole', async () => {
+  it('with a damaged page are reported by the check, in each process, until they are restored', async () => {
     damage(folder.path)
     const [store, other] = [await openTestStore(folder.path), await openTestStore(folder.path)]
     await store.look()
@@ -172,7 +172,7 @@ describe('the files of a store', () => {
     await restored.close()
   })
 
-  it('are checked after the port has opened: of a damaged store calls are refused', async () => {
+  it('are checked after the port has opened; calls on a damaged store are refused', async () => {
     damage(folder.path)
     const gateway = await startGateway({ beside: { dataDir: folder.path } })
     try {
@@ -187,7 +187,7 @@ describe('the files of a store', () => {
     }
   })
 
-  it('are closed to others, which is told where they were open', async () => {
+  it('get private modes, with a notice if they were open to others', async () => {
     chmodSync(folder.path, 0o755)
     chmodSync(fileIn(folder.path), 0o644)
     const { notices } = await open(folder.path)
@@ -199,7 +199,7 @@ describe('the files of a store', () => {
     expect(statSync(fileIn(folder.path)).mode & 0o777).to.equal(0o600)
   })
 
-  it('are made so that nobody else can read them', async () => {
+  it('are created with private modes', async () => {
     const path = join(folder.path, 'a/new/folder')
     const notices: string[] = []
     const store = await openTestStore(path, 'normal', {}, notices)

@@ -19,7 +19,7 @@ const quick = { storeBusyTimeoutMs: 20, storeCheckIntervalMs: 20, ledgerRetryMax
 describe('a store in trouble', () => {
   let folder: TemporaryFolder
   let store: GuardedStore
-  /** Another process, which may hold the store. */
+  /** A second connection, which may lock the store. */
   let other: DatabaseSync | undefined
   const told: string[] = []
   const open = async (limits: Partial<typeof quick> & { ledgerJournalBytesMax?: number } = {}) => {
@@ -55,7 +55,7 @@ describe('a store in trouble', () => {
     }
   }
 
-  it('keeps rows in its journal while another program holds it, and each once when it is free', async () => {
+  it('keeps rows in its journal while another program locks it, and inserts each once afterwards', async () => {
     await open()
     await keep('a')
     hold()
@@ -69,13 +69,13 @@ describe('a store in trouble', () => {
     expect(told).to.deep.equal(['another program has locked it', 'recovered 3'])
   })
 
-  it('gives what is in the journal to the store at the next start, each row once', async () => {
+  it('inserts the rows of the journal at the next start, each once', async () => {
     await open()
     hold()
     await keep('a', 'b')
     await store.close()
     free()
-    // As if a commit had come through though it seemed to fail.
+    // Simulates a commit that succeeded although it seemed to fail.
     const { id, ...rest } = usageRow('a', 1)
     const names = Object.keys(rest)
     other!
@@ -88,7 +88,7 @@ describe('a store in trouble', () => {
     expect(told).to.deep.equal(['another program has locked it', 'recovered 2'])
   })
 
-  it('takes over the journals of all that have ended, one after the other, and of none that runs', async () => {
+  it('takes over the journals of ended processes one by one, and none of running ones', async () => {
     const journal = () => readdirSync(folder.path).find((name) => name.includes('journal'))!
     const left = [`${hostname()}-999999991`, `${hostname()}-999999992`, 'elsewhere-7']
     const used = [`${hostname()}-${process.ppid}`, 'elsewhere-8']
@@ -101,7 +101,7 @@ describe('a store in trouble', () => {
       await store.close()
       free()
       other!.close()
-      // Or the next start would take it.
+      // Otherwise the next start would take it over.
       renameSync(join(folder.path, journal()), join(folder.path, owner))
     }
     for (const owner of all) renameSync(join(folder.path, owner), at(owner))
@@ -117,7 +117,7 @@ describe('a store in trouble', () => {
     expect(there.map((name) => join(folder.path, name)))
       .to.include.members(used.map(at))
       .and.to.have.length(3)
-    // Its own is in use: what it holds is given back as ever.
+    // Its own journal is in use, and is replayed as usual.
     hold()
     await keep('f')
     free()
@@ -125,7 +125,7 @@ describe('a store in trouble', () => {
     expect(ids()).to.have.length(4)
   })
 
-  it('fails a row that neither the store nor the journal takes, after trying again', async () => {
+  it('rejects a row after retries if store and journal both fail', async () => {
     await open({ ledgerJournalBytesMax: 0 })
     hold()
     const refusal = await keep('a').catch((error: unknown) => error)
@@ -136,7 +136,7 @@ describe('a store in trouble', () => {
     expect(ids()).to.deep.equal(['b'])
   })
 
-  it('does not put more into its journal than there is room for', async () => {
+  it('does not write more to its journal than fits', async () => {
     await open({ ledgerJournalBytesMax: 2000 })
     hold()
     await keep('a')
@@ -149,7 +149,7 @@ describe('a store in trouble', () => {
   })
 
   for (const suffix of ['', '-wal', '-shm']) {
-    it(`notices that gateway.db${suffix} was moved away, and goes on when it is back`, async () => {
+    it(`notices that gateway.db${suffix} was moved away, and continues when it is back`, async () => {
       await open()
       const path = join(folder.path, `gateway.db${suffix}`)
       renameSync(path, `${path}.away`)
@@ -172,7 +172,7 @@ describe('a store in trouble', () => {
     })
   }
 
-  it('keeps no row in a journal that nobody would find', async () => {
+  it('keeps no row in a journal that was removed', async () => {
     await open()
     const away = `${folder.path}.away`
     renameSync(folder.path, away)
@@ -185,7 +185,7 @@ describe('a store in trouble', () => {
     expect(ids()).to.deep.equal(['b'])
   })
 
-  it('makes its journal anew when it was deleted', async () => {
+  it('creates its journal again after it was deleted', async () => {
     await open()
     const journals = () => readdirSync(folder.path).filter((name) => name.includes('journal'))
     expect(journals()).to.have.length(1)
@@ -201,7 +201,7 @@ describe('a store in trouble', () => {
   })
 
   for (const durability of ['normal', 'full'] as const) {
-    it(`goes on with a new thread, with durability ${durability}`, async () => {
+    it(`continues with a new thread, with durability ${durability}`, async () => {
       const limits = { ...quick, storeAnswerTimeoutMs: 600 }
       store = await openGuardedStore(folder.path, { limits, notices: told, durability })
       const slow = sql`
@@ -218,18 +218,18 @@ describe('a store in trouble', () => {
       }
       await until('the thread answers', works)
       await keep('a')
-      // The files are looked at again and again.
+      // The files are checked periodically.
       for (let look = 0; look < 5; look++) await sleep(quick.storeCheckIntervalMs)
       expect(troubled()).to.equal(false)
       expect(ids()).to.deep.equal(['a'])
     })
   }
 
-  it('is ready as long as a row can really be written', async () => {
+  it('is ready as long as a row can be written', async () => {
     await open({ storeCheckIntervalMs: 60_000 })
     await store.checkWritable()
     other!.exec('ALTER TABLE write_checks RENAME TO gone; CREATE TABLE write_checks (id)')
-    // What was found is trusted for a second.
+    // A result is trusted for a second.
     await store.checkWritable()
     await until('it is noticed', async () => {
       const refusal = await store.checkWritable().catch((error: unknown) => error)

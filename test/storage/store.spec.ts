@@ -19,7 +19,7 @@ const insert = (store: Store, rows: readonly UsageTable[]) =>
 describe('the store', () => {
   let folder: TemporaryFolder
   let store: Store
-  /** Another process's view of the file. */
+  /** A second connection, as another process has. */
   let outside: DatabaseSync
   beforeEach(async () => {
     folder = makeFolder()
@@ -35,13 +35,13 @@ describe('the store', () => {
   const countOutside = (table: string) =>
     Number(outside.prepare(`SELECT count(*) AS count FROM ${table}`).get()!['count'])
 
-  it('has committed a group when it says so', async () => {
+  it('has committed a group when the promise resolves', async () => {
     await insert(store, rowsFrom(0, 3))
     expect(countOutside('usage')).to.equal(3)
   })
 
   for (const durability of ['normal', 'full'] as const) {
-    it(`commits a group as a whole, with durability ${durability}: nobody sees a part of it`, async () => {
+    it(`commits a group as a whole, with durability ${durability}: no other connection sees a part of it`, async () => {
       const other = await openTestStore(folder.path, durability)
       const groups = 40
       const size = 250
@@ -66,7 +66,7 @@ describe('the store', () => {
     })
   }
 
-  it('waits for another process that writes, and holds up nothing meanwhile', async () => {
+  it('waits for another process that writes, without blocking the event loop', async () => {
     await insert(store, rowsFrom(0, 1))
     outside.exec('BEGIN IMMEDIATE')
     let committed = false
@@ -81,7 +81,7 @@ describe('the store', () => {
     expect(countOutside('usage')).to.equal(3)
   })
 
-  it('moves its log into the file under steady writing, so that the log does not grow', async () => {
+  it('checkpoints its log during steady writing, so that the log does not grow', async () => {
     const commits = 3000
     for (let commit = 0; commit < commits; commit++) {
       await insert(store, rowsFrom(commit, 1))
@@ -107,7 +107,7 @@ describe('the store', () => {
   }
 
   for (const durability of ['normal', 'full'] as const) {
-    it(`refuses a commit after its end, with durability ${durability}`, async () => {
+    it(`refuses a commit after it was closed, with durability ${durability}`, async () => {
       const other = await openTestStore(folder.path, durability)
       await insert(other, rowsFrom(0, 1))
       await other.close()

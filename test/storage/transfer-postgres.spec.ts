@@ -36,7 +36,7 @@ describe('a store that moves to PostgreSQL and back', () => {
   }
   const newFolder = () => join(mkdtempSync(join(folder.path, 'other-')), 'data')
 
-  it('has the same rows and sums at each end', async function () {
+  it('keeps its rows and sums', async function () {
     this.timeout(120_000)
     const first = newFolder()
     await (await open(first)).close()
@@ -64,7 +64,7 @@ describe('a store that moves to PostgreSQL and back', () => {
     )
   })
 
-  it('leaves the database as it was where an export is not whole', async () => {
+  it('leaves the database unchanged if an export is incomplete', async () => {
     const from = newFolder()
     const file = join(folder.path, 'cut.jsonl')
     const store = await open(from)

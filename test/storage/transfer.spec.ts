@@ -64,7 +64,7 @@ describe('an export', () => {
     return (error as StoreError).message
   }
 
-  it('has every table that there is, or says that it is made of others', async () => {
+  it('contains every table, except derived ones', async () => {
     await fill(1)
     const database = new DatabaseSync(storePath(dataDir))
     const found = database.prepare(`SELECT name FROM sqlite_schema WHERE type = 'table'`).all()
@@ -75,7 +75,7 @@ describe('an export', () => {
     expect(Object.keys(exportedTables).toSorted()).to.deep.equal(names.toSorted())
   })
 
-  it('brings whatever rows there are into another store, exactly', async function () {
+  it('copies random rows exactly into another store', async function () {
     this.timeout(60_000)
     await (await openTestStore(dataDir)).close()
     const rows = rowsFor(storePath(dataDir))
@@ -92,7 +92,7 @@ describe('an export', () => {
     )
   })
 
-  it('is read by pages, and says what there is', async () => {
+  it('is written in pages, with the number of rows', async () => {
     await fill(1234)
     const { head, rows, journaledRows } = await write()
     expect(head.rows).to.include({ accounts: 1, usage: 1234, idempotent_answer_pieces: 40 })
@@ -134,7 +134,7 @@ describe('an export', () => {
     })
   })
 
-  it('goes into no store that has rows, and into an empty one, which is kept', async () => {
+  it('is imported only into an empty store, which is kept', async () => {
     await fill(2)
     await write()
     const to = other()
@@ -148,7 +148,7 @@ describe('an export', () => {
     await store.close()
   })
 
-  it('that finds a full disk leaves nothing', async function () {
+  it('leaves nothing on a full disk', async function () {
     const disk = join(folder.path, 'disk')
     mkdirSync(disk)
     const unmount = mountSmallDisk(disk)
@@ -251,7 +251,7 @@ const later: ReadonlySet<string> = new Set([
   'saved_nano_usd',
 ])
 
-/** The lines with a last one that fits. */
+/** Appends a valid last line. */
 function sealed(lines: readonly string[]): string {
   const text = lines.map((line) => `${line}\n`).join('')
   const rows = lines.filter((line) => line.startsWith('[')).length

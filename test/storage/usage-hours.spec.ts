@@ -53,7 +53,7 @@ const anyRow: fc.Arbitrary<Partial<UsageTable>> = fc.record({
   ...Object.fromEntries(counts.map((name) => [name, count])),
 })
 
-/** What the roll-ups of these rows are, counted one by one. */
+/** The expected sums of these rows. */
 function hoursOf(rows: readonly UsageTable[]): UsageHoursTable[] {
   const hours = new Map<string, UsageHoursTable>()
   for (const row of rows) {
@@ -87,7 +87,7 @@ const rowsOf = (parts: readonly Partial<UsageTable>[], prefix: string): UsageTab
   parts.map((part, index) => ({ ...usageRow(`${prefix}${index}`), ...part }))
 
 forEachStore('the hourly sums of usage', (kind) => {
-  it('are those of the rows, however these come in', async () => {
+  it('match the rows, however those were inserted', async () => {
     const group = fc.array(anyRow, { minLength: 1, maxLength: 8 })
     const property = fc.asyncProperty(
       fc.array(fc.record({ group, isHeld: fc.boolean() }), { minLength: 1, maxLength: 4 }),
@@ -99,7 +99,7 @@ forEachStore('the hourly sums of usage', (kind) => {
           for (const [index, { group: parts, isHeld }] of groups.entries()) {
             const rows = rowsOf(parts, `req_${index}_`)
             kept.push(...rows)
-            // While another program holds the store, rows go by the journal.
+            // While another program locks the store, rows go to the journal.
             const giveFree = isHeld ? await holdStore(folder.path) : undefined
             try {
               await store.keep('usage', rows)
@@ -108,7 +108,7 @@ forEachStore('the hourly sums of usage', (kind) => {
             }
             if (!isHeld) continue
             await until('it takes rows', () => !throws(store.assertKeeps))
-            // As if the journal were replayed once more.
+            // Simulates a second replay of the journal.
             const again = store.insertions('usage', rows, { unlessThere: true })
             await store.commit(again)
           }
@@ -124,11 +124,11 @@ forEachStore('the hourly sums of usage', (kind) => {
   })
 
   if (kind === 'sqlite')
-    it('are made of the rows of a store of an older version', async () => {
+    it('are calculated for the rows of an older store', async () => {
       const folder = makeFolder()
       try {
         const rows = rowsOf(fc.sample(anyRow, { numRuns: 300, seed: 7 }), 'req_')
-        // What the cache saved was not kept then.
+        // Older versions had no savings column.
         for (const row of rows) row.saved_nano_usd = null
         await fillOlderStore(folder.path, rows)
         const store = await openTestStore(folder.path)
@@ -159,7 +159,7 @@ async function fillOlderStore(folder: string, rows: readonly UsageTable[]): Prom
   `.execute(older)
   for (const row of rows) {
     const known = columns.map(({ name }) => [name, row[name as keyof UsageTable]])
-    // The columns of that time.
+    // The columns before the migration.
     await older
       .insertInto('usage')
       .values(Object.fromEntries(known) as UsageTable)
