@@ -24,7 +24,7 @@ describe('doctor', () => {
     runCommand(words.split(' '), { DATA_DIR: dataDir, ...variables })
   const secret = 'sk-proj-this-is-the-secret'
 
-  it('finds nothing wrong where nothing is configured, and says what to set', async () => {
+  it('is healthy without configuration, and names the variables to set', async () => {
     const { code, stdout } = await run('doctor')
     expect(code).to.equal(0)
     expect(stdout).to.include('No store exists in')
@@ -32,7 +32,7 @@ describe('doctor', () => {
     expect(stdout).to.match(/openai +set OPENAI_API_KEY/)
   })
 
-  it('misses a Redis for several workers', async () => {
+  it('reports a missing Redis for several workers', async () => {
     const { code, stdout } = await run('doctor', { WORKERS: '2' })
     expect(code).to.equal(1)
     expect(stdout).to.match(
@@ -40,7 +40,7 @@ describe('doctor', () => {
     )
   })
 
-  it('tells the store, the keys in it and a provider that can be reached', async () => {
+  it('reports the store, its keys and a reachable provider', async () => {
     await run('keys create --mode test --name mine')
     upstream.answer({ body: { object: 'list', data: [] } })
     const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
@@ -55,7 +55,7 @@ describe('doctor', () => {
     expect(request?.headers.authorization).to.equal(`Bearer ${secret}`)
   })
 
-  it('tells the same as JSON, with every setting and no secret', async () => {
+  it('reports the same as JSON, with all settings and no secret', async () => {
     upstream.answer({ body: { object: 'list', data: [] } })
     const { code, stdout, stderr } = await run('doctor --json', {
       OPENAI_API_KEY: secret,
@@ -72,7 +72,7 @@ describe('doctor', () => {
     expect(wrong).to.equal(2)
   })
 
-  it('ends with 1 when a provider refuses its key, which it does not print', async () => {
+  it('exits with 1 if a provider refuses its key, which it does not print', async () => {
     upstream.answer({ status: 401, body: { error: { message: `bad key ${secret}` } } })
     const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
     const { code, stdout, stderr } = await run('doctor', variables)
@@ -81,7 +81,7 @@ describe('doctor', () => {
     expect(stdout + stderr).to.not.include(secret)
   })
 
-  it('ends with 1 when a provider cannot be reached', async () => {
+  it('exits with 1 if a provider cannot be reached', async () => {
     await upstream.stop()
     const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
     const { code, stdout } = await run('doctor', variables)
@@ -89,7 +89,7 @@ describe('doctor', () => {
     expect(stdout).to.match(/openai +http:\S+ +unreachable/)
   })
 
-  it('ends with 1 when the store cannot be opened', async () => {
+  it('exits with 1 if the store cannot be opened', async () => {
     writeFileSync(join(folder.path, 'gateway.db'), 'no database')
     const { code, stdout } = await run('doctor', { DATA_DIR: folder.path })
     expect(code).to.equal(1)
@@ -101,7 +101,7 @@ describe('doctor --connect', () => {
   const run = (words: string[], variables: Variables = {}) =>
     runCommand(['doctor', ...words], variables)
 
-  it('ends with 1 where a client would break, and prints no key', async () => {
+  it('exits with 1 if a client would break, and prints no key', async () => {
     const double = await startGatewayDouble()
     try {
       double.baseUrl = 'https://other.example'
@@ -116,7 +116,7 @@ describe('doctor --connect', () => {
     }
   })
 
-  it('ends with 0 where none would, and tells it as JSON; no setting is needed', async () => {
+  it('exits with 0 if none would, also as JSON; no setting is needed', async () => {
     const double = await startGatewayDouble()
     try {
       double.baseUrl = double.url
@@ -133,7 +133,7 @@ describe('doctor --connect', () => {
     }
   })
 
-  it('takes an address alone, and shows no password that is in one', async () => {
+  it('requires an address, and prints no password in it', async () => {
     const { code, stderr } = await run(['--connect', 'https://me:secret@gateway.example'])
     expect(code).to.equal(2)
     expect(stderr)

@@ -17,7 +17,7 @@ describe('the commands for accounts and keys', () => {
     return JSON.parse(stdout) as T
   }
 
-  it('make, show, replace and end what /api would', async () => {
+  it('create, list, rotate and revoke as /api does', async () => {
     const limited = '--requests-per-minute 5 --tokens-per-minute 6 --images-per-minute 7'
     const spending = '--concurrency 0 --budget-usd 2.50 --budget-period month'
     const account = await told<Schemas['Account']>(
@@ -74,7 +74,7 @@ describe('the commands for accounts and keys', () => {
     )
   })
 
-  it('make a client, whose two values are told once, as lines or as JSON', async () => {
+  it('create a client and print its id and secret once, as lines or as JSON', async () => {
     const client = 'keys create --kind client --mode test --name service'
     const made = await told<Schemas['CreatedApiKey']>(client)
     expect(made).to.include({ kind: 'client', name: 'service', client_secret: made.key })
@@ -101,14 +101,14 @@ describe('the commands for accounts and keys', () => {
     ['keys create --kind robot --mode test --name x', /^--kind must be one of/],
     [
       'keys create --kind client --mode test --name x --scopes admin',
-      /^--scopes must be 'inference'/,
+      /^--scopes: The only scope of a client is 'inference'/,
     ],
     ['keys rotate', /^The id of the key is missing/],
     ['keys rotate key_none --overlap-minutes 99999', /^--overlap-minutes must be at most 10080/],
     ['keys revoke key_none', /^There is no such key/],
     ['keys list --account acc_none', /^There is no such account/],
   ] as [words: string, message: RegExp][]) {
-    it(`refuse '${words}', in the words of the command line`, async () => {
+    it(`refuse '${words}' with the name of the option`, async () => {
       const { code, stdout, stderr } = await run(words)
       expect({ code, stdout }, stderr).to.deep.equal({ code: 2, stdout: '' })
       expect(stderr)

@@ -78,7 +78,7 @@ forEachStore('a store of another version', (kind) => {
     }
   })
 
-  it('is read again after migrate', async () => {
+  it('is readable after migrate', async () => {
     await makeOld()
     expect((await run('migrate')).stdout).to.match(/^Ran \d+ migrations/)
     const before = await state()
@@ -86,7 +86,7 @@ forEachStore('a store of another version', (kind) => {
     expect(await state()).to.deep.equal(before)
   })
 
-  it('is not made by a command that reads', async () => {
+  it('is not created by a command that reads', async () => {
     const before = await state()
     for (const command of reading) {
       const { code, stdout, stderr } = await run(command)

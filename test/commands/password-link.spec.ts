@@ -29,7 +29,7 @@ describe('the command people password-link', () => {
   const run = (words: string[]) =>
     runCommand(['people', 'password-link', ...words], { DATA_DIR: folder.path })
 
-  it('prints a link for a person, of which the store has a digest', async () => {
+  it('prints a link for a person, whose digest is stored', async () => {
     const { code, stdout } = await run(['ADA@example.com'])
     expect(code).to.equal(0)
     const [, token = ''] = /\/dashboard\/password#token=([\w-]+)/.exec(stdout)!
@@ -42,7 +42,7 @@ describe('the command people password-link', () => {
     expect(links).to.deep.equal([{ digest: digestOf(token), person_id: person.id }])
   })
 
-  it('says what is wrong with its words', async () => {
+  it('reports wrong arguments', async () => {
     const nobody = await run(['nobody@example.com'])
     expect(nobody.code).to.equal(2)
     expect(nobody.stderr).to.contain('No person has this e-mail.')

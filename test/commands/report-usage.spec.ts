@@ -28,7 +28,7 @@ describe('the command usage', () => {
   const run = (words: string) =>
     runCommand(['usage', ...words.split(' ')], { DATA_DIR: folder.path })
 
-  it('prints a table of the first account, whose names cannot steer a terminal', async () => {
+  it('prints a table of the first account, without control characters of names', async () => {
     const { code, stdout } = await run('--by day,model --since 2026-11-01 --until 2026-11-02')
     expect(code).to.equal(0)
     expect(stdout.split('\n').map((line) => line.replaceAll(/ +/g, ' '))).to.deep.equal([
@@ -42,7 +42,7 @@ describe('the command usage', () => {
     ])
   })
 
-  it('prints the report of the API with --json, of the account that is named', async () => {
+  it('prints the report of the API with --json, of the named account', async () => {
     const words = '--by model --since 2026-11-01 --until 2026-11-02 --json --account'
     const [first, second] = await Promise.all([run(`${words} acc_1`), run(`${words} acc_2`)])
     const report = JSON.parse(first.stdout) as { data: object[] }
@@ -51,7 +51,7 @@ describe('the command usage', () => {
     expect(JSON.parse(second.stdout)).to.deep.include({ account_id: 'acc_2', data: [] })
   })
 
-  it('reports by member, and the calls of one alone', async () => {
+  it('reports by member, and the calls of one member', async () => {
     const range = '--since 2026-11-01 --until 2026-11-02'
     const all = await run(`--by member ${range}`)
     expect(all.stdout).to.match(/\n- +3 /)
@@ -59,11 +59,11 @@ describe('the command usage', () => {
     expect(JSON.parse(one.stdout)).to.nested.include({ 'total.calls': 0 })
   })
 
-  it('refuses what it cannot report, in the words of the command line', async () => {
+  it('refuses invalid queries with the name of the option', async () => {
     const wrong: [words: string, message: RegExp][] = [
       ['--by moon', /^--by must be one of: hour, /],
       ['--by day,day', /^--by has "day" twice/],
-      ['--since yesterday', /^--since is no time/],
+      ['--since yesterday', /^--since must be an ISO 8601/],
       ['--since 2026-11-02 --until 2026-11-01', /^--since must be before --until/],
       ['--mode both', /^--mode must be one of/],
       ['--member key_1', /^--member /],

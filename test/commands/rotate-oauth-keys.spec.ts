@@ -8,7 +8,7 @@ describe('the command oauth rotate-keys', () => {
   beforeEach(() => (folder = makeFolder()))
   afterEach(() => folder.remove())
 
-  it('puts new keys into the store, and writes that down', async () => {
+  it('stores new keys, and writes an audit event', async () => {
     const { code, stdout } = await runCommand(['oauth', 'rotate-keys'], { DATA_DIR: folder.path })
     expect([code, stdout]).to.deep.equal([
       0,

@@ -46,7 +46,7 @@ const nonsense: unknown[] = [
   { kind: 'call_told', accountId: 'acc_1', told: { tool: 'chat', state: 'started' } },
 ]
 
-/** Collects what a channel hears, of all kinds. */
+/** Collects the announcements of all kinds that a channel receives. */
 function heardBy(channel: Channel): Announcement[] {
   const heard: Announcement[] = []
   const add = (one: Announcement) => void heard.push(one)
@@ -63,7 +63,7 @@ function heardBy(channel: Channel): Announcement[] {
   return heard
 }
 
-/** A Redis of several connections in this process; `isDown` loses what is published. */
+/** A fake Redis in this process; `isDown` drops published messages. */
 function publicHouse() {
   const listeners: ((message: string) => void)[] = []
   const house = {
@@ -83,14 +83,14 @@ function publicHouse() {
 }
 
 describe('announcements', () => {
-  it('are read as they were made, and nothing else is', () => {
+  it('are parsed unchanged, and invalid messages are refused', () => {
     for (const one of announcements) {
       expect(readAnnouncement(JSON.parse(JSON.stringify(one)))).to.deep.equal(one)
     }
     for (const one of nonsense) expect(readAnnouncement(one)).to.equal(undefined)
   })
 
-  it('reach all others of a Redis, and are not heard by who made them', async () => {
+  it('reach all other processes of a Redis, but not the sender', async () => {
     const house = publicHouse()
     const channels = [1, 2].map(() => createRedisChannel(house.enter()))
     const [own, other] = channels.map(heardBy)
@@ -102,7 +102,7 @@ describe('announcements', () => {
     expect([own, other]).to.deep.equal([[], announcements])
   })
 
-  it('are lost while Redis is away, which nobody is told of', async () => {
+  it('are lost without an error while Redis is unavailable', async () => {
     const house = publicHouse()
     const channels = [1, 2].map(() => createRedisChannel(house.enter()))
     const [, other] = channels.map(heardBy)

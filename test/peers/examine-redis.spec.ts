@@ -10,7 +10,7 @@ const limits = {
 }
 const examine = (url: string) => examineRedis({ url, keyPrefix: 'gateway:', limits })
 
-describe('what the doctor finds of a Redis', () => {
+describe('the finding of doctor about Redis', () => {
   let redis: TestRedis | undefined
   before(function () {
     programPath('redis-server', this)
@@ -21,7 +21,7 @@ describe('what the doctor finds of a Redis', () => {
     return redis.url
   }
 
-  it('is where it is, how fast it answers, its version and what it is used for', async () => {
+  it('has address, latency, version and use', async () => {
     const { finding, healthy } = await examine(await start())
     expect(healthy).to.equal(true)
     expect(finding).to.match(
@@ -46,12 +46,12 @@ describe('what the doctor finds of a Redis', () => {
     })
   }
 
-  it('is that it may not be asked for more than it has to answer', async () => {
+  it('omits facts that the user may not query', async () => {
     const url = await start('--rename-command', 'INFO', '')
     expect((await examine(url)).finding).to.match(/answers in \d+ ms, for limits/)
   })
 
-  it('is why it does not answer, without its password', async () => {
+  it('has the reason of a failure, without the password', async () => {
     const url = await start('--requirepass', 'sesame')
     const wrong = await examine(url.replace('//', '//:guess-word@'))
     expect(wrong.healthy).to.equal(false)

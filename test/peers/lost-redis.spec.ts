@@ -38,7 +38,7 @@ describe('two processes that have lost their Redis', () => {
     )
 
   for (const signal of ['SIGSTOP', 'SIGKILL'] as const) {
-    it(`end keys all the same, and say so (${signal})`, async () => {
+    it(`still end keys, and report the outage (${signal})`, async () => {
       expect(await redisUp(b)).to.equal('1')
       const made = await a.post('/api/keys', { name: 'x', mode: 'live' }, { key: a.adminKey })
       const { id, key } = (await made.json()) as { id: string; key: string }
@@ -70,7 +70,7 @@ describe('two processes that have lost their Redis', () => {
     })
   }
 
-  it('have told their operator each time once', () => {
+  it('report each outage once', () => {
     for (const gateway of [a, b]) {
       const text = gateway.logText()
       const messages = text

@@ -27,7 +27,7 @@ const slowScript = `
 
 type Told = { what: string; reason?: string; remedy?: string }
 
-/** Opens the connection; what the operator is told is collected. */
+/** Opens the connection, and collects events for the operator. */
 async function open(url: string, keyPrefix = 'gateway:') {
   const told: Told[] = []
   const redis = await openRedis({
@@ -53,7 +53,7 @@ async function start(words: readonly string[] = []): Promise<TestRedis> {
   return server
 }
 
-/** Milliseconds until the work has ended, and with what. */
+/** Duration of the work in milliseconds, and its outcome. */
 async function timed<T>(work: Promise<T>): Promise<{ ms: number; end: T | string }> {
   const from = performance.now()
   const end = await work.catch((error: Error) => error.name)
@@ -69,7 +69,7 @@ describe('the connection to Redis', () => {
     await Promise.all(servers.splice(0).map((server) => server.stop()))
   })
 
-  it('runs commands below its prefix', async () => {
+  it('runs commands with its key prefix', async () => {
     const { url } = await start()
     const { redis, told } = await open(url)
     await redis.run((commands) => commands.set('a', '1'))
@@ -79,7 +79,7 @@ describe('the connection to Redis', () => {
     expect(told).to.deep.equal([])
   })
 
-  it('carries messages to those of the same prefix and database alone', async () => {
+  it('delivers messages only within the same prefix and database', async () => {
     const { url } = await start()
     const heard: string[] = []
     for (const [name, address, prefix] of [
@@ -98,7 +98,7 @@ describe('the connection to Redis', () => {
     expect(new Set(heard)).to.deep.equal(new Set(['same: hello']))
   })
 
-  it('is back with its subscriptions soon after a server that was killed is', async () => {
+  it('reconnects with its subscriptions soon after a killed server restarts', async () => {
     const server = await start()
     const { redis, told } = await open(server.url)
     const seen: string[] = []
@@ -120,7 +120,7 @@ describe('the connection to Redis', () => {
     expect(told.map(({ what }) => what)).to.deep.equal(['lost', 'back'])
   })
 
-  it('notices a server that freezes, and rejects what it was asked in time', async () => {
+  it('notices a frozen server, and rejects commands in time', async () => {
     const server = await start()
     const { redis, told } = await open(server.url)
     server.kill('SIGSTOP')
@@ -137,7 +137,7 @@ describe('the connection to Redis', () => {
     ])
   })
 
-  it('takes an answer that came while this process was busy', async () => {
+  it('accepts an answer that arrived while this process was busy', async () => {
     const { url } = await start()
     const { redis } = await open(url)
     const asked = redis.run((commands) => commands.eval(slowScript), 250)
@@ -150,7 +150,7 @@ describe('the connection to Redis', () => {
     expect(redis.isUp()).to.equal(true)
   })
 
-  it('starts where nothing listens, and connects when something does', async () => {
+  it('starts without a server, and connects when one starts', async () => {
     const port = await freePort()
     const { redis, told } = await open(`redis://127.0.0.1:${port}`)
     expect(redis.isUp()).to.equal(false)
@@ -162,7 +162,7 @@ describe('the connection to Redis', () => {
     ])
   })
 
-  it('starts where a server is frozen', async () => {
+  it('starts with a frozen server', async () => {
     const server = await start()
     server.kill('SIGSTOP')
     const { redis } = await open(server.url)
@@ -193,14 +193,14 @@ describe('the connection to Redis', () => {
     }
   })
 
-  it('starts where TLS and none do not fit, and says where to look', async () => {
+  it('starts if only one side uses TLS, and reports the remedy', async () => {
     const server = await start()
     const { redis, told } = await open(server.url.replace('redis://', 'rediss://'))
     expect(redis.isUp()).to.equal(false)
     expect(told[0]?.remedy).to.include('TLS')
   })
 
-  it('says so when the password is another one after a while', async () => {
+  it('reports a password that changed later', async () => {
     const server = await start()
     const { redis, told } = await open(server.url)
     const { redis: other } = await open(server.url)
@@ -214,7 +214,7 @@ describe('the connection to Redis', () => {
     expect(redis.isUp()).to.equal(false)
   })
 
-  it('tells of a server that is full, and goes on', async () => {
+  it('reports a full server, and continues', async () => {
     const { url } = await start(['--maxmemory', '1mb', '--maxmemory-policy', 'noeviction'])
     const { redis, told } = await open(url)
     const fill = () => redis.run((commands) => commands.set('a', 'x'.repeat(2_000_000)))
@@ -225,7 +225,7 @@ describe('the connection to Redis', () => {
     expect(redis.isUp()).to.equal(true)
   })
 
-  it('goes on where a server evicts', async () => {
+  it('continues if a server evicts keys', async () => {
     const { url } = await start(['--maxmemory', '3mb', '--maxmemory-policy', 'allkeys-lru'])
     const { redis, told } = await open(url)
     for (let index = 0; index < 40; index++) {
@@ -235,7 +235,7 @@ describe('the connection to Redis', () => {
     expect(told).to.deep.equal([])
   })
 
-  it('speaks TLS with a server whose certificate verifies, and with no other', async () => {
+  it('uses TLS, only with a valid certificate', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gateway-tls-'))
     const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')]
     const words = ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1']

@@ -11,7 +11,7 @@ import { sessionCalls } from '../support/tool-sessions.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
-describe('a session of two processes that hear each other over Redis', () => {
+describe('a tool session on two processes with one Redis', () => {
   let upstream: Upstream
   let two: TwoProcesses
   let a: TestGateway
@@ -30,7 +30,7 @@ describe('a session of two processes that hear each other over Redis', () => {
 
   const begin = (key: string) => sessionCalls(a).begin(key)
   const listen = (id: string, key: string) => sessionCalls(b).listen(id, key)
-  /** A client whose calls arrive at one process, and all else at the other. */
+  /** A client whose calls go to one process, and other messages to the other. */
   const connectTo = ([ofCalls, ofOthers]: readonly [TestGateway, TestGateway]) =>
     connectSession(a, a.liveKey, {
       fetch: (_url, init) => {
@@ -40,13 +40,13 @@ describe('a session of two processes that hear each other over Redis', () => {
       },
     })
 
-  it('begins at the one, is known at the other, and cancels its own calls alone, a hundred times', async () => {
+  it('begins at one process, is valid at the other, and cancels only its own calls, a hundred times', async () => {
     const sessions = [await connectTo([b, a]), await connectTo([b, a])] as const
     const left = await countLeft(a, b)
     for (let round = 0; round < 50; round++) {
       await cancelInTurn(sessions, { left, upstream, round })
     }
-    // Calls of the same id at both processes.
+    // Calls with the same id at both processes.
     const apart = [sessions[0], await connectTo([a, b])] as const
     for (let round = 50; round < 100; round++) {
       await cancelInTurn(apart, { left, upstream, round })

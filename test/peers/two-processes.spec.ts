@@ -14,10 +14,10 @@ import { startUpstream, type Upstream } from '../support/upstream.ts'
 
 /** What is promised of a key that is revoked, on all processes. */
 const promisedMs = 2000
-/** Nobody finds out by looking once in a while. */
+/** Disables periodic checks, so that only announcements count. */
 const never = { keyCacheMs: 600_000, keyRecheckMs: 600_000 }
 
-describe('two processes that hear each other over Redis', () => {
+describe('two processes with one Redis', () => {
   let upstream: Upstream
   let two: TwoProcesses
   let a: TestGateway
@@ -75,7 +75,7 @@ describe('two processes that hear each other over Redis', () => {
       { key },
     )
 
-  it('end a stream of the one when its key is revoked at the other', async () => {
+  it('end a stream at one process when its key is revoked at the other', async () => {
     const { id, key } = await newKey()
     upstream.answer({ pieces: [textChunk('one')], hang: true })
     const streamed = await chat(b, key, { stream: true })
@@ -89,7 +89,7 @@ describe('two processes that hear each other over Redis', () => {
     expect((await b.fetch('/v1/models', { key })).status).to.equal(401)
   })
 
-  it('refuse a key that is rotated at the other, and know what it may since', async () => {
+  it('refuse a key rotated at the other process, and apply its changed permissions', async () => {
     const { id, key } = await newKey()
     upstream.answer(completion('one'))
     expect((await b.fetch('/v1/models', { key })).status).to.equal(200)
@@ -100,7 +100,7 @@ describe('two processes that hear each other over Redis', () => {
     await until('it has ended', async () => (await b.fetch('/v1/models', { key })).status === 401)
   })
 
-  it('hold the limits that an account was given at the other', async () => {
+  it('apply limits of an account that were set at the other process', async () => {
     const accountId = await a.createAccount()
     const key = await a.createKey('test', { accountId })
     const ask = () => chat(b, key, { model: 'gpt-5-mini', seed: upstream.requests.length })
@@ -110,7 +110,7 @@ describe('two processes that hear each other over Redis', () => {
     await until('it is limited', async () => (await ask()).status === 429)
   })
 
-  it('cancel a call of a tool that is in work at the other, for the same key alone', async () => {
+  it('cancel a tool call in progress at the other process, only for the same key', async () => {
     const left = await countLeft(b)
     const gates = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
     upstream.answer(({ body }) => {
@@ -127,7 +127,7 @@ describe('two processes that hear each other over Redis', () => {
     await left.until(1)
     gates[1]!.resolve()
     expect((await text).answers).to.deep.equal([{}])
-    // What was announced first was heard first, and has ended nothing.
+    // The earlier announcement has arrived by now, and has ended no call.
     expect(await left.count()).to.equal(1)
     await cancel(7, b.liveKey)
     await left.until(2)
@@ -135,7 +135,7 @@ describe('two processes that hear each other over Redis', () => {
     expect((await number).answers).to.deep.equal([{}])
   })
 
-  it('tell who listens at the one of calls at the other, at the level that was set', async () => {
+  it('notify clients at one process of calls at the other, at their log level', async () => {
     const own = await a.createAccount()
     const [key, quiet] = [
       await a.createKey('test', { accountId: own }),
@@ -155,7 +155,7 @@ describe('two processes that hear each other over Redis', () => {
     silenced.leave()
   })
 
-  it('go on with new settings when the other was asked to, and tell tool clients', async () => {
+  it('apply new settings after a reload at the other process, and notify tool clients', async () => {
     // Replicas have files of their own, workers have the same.
     const reader = b
     const client = await connectClient(b)
@@ -166,7 +166,7 @@ describe('two processes that hear each other over Redis', () => {
     })
     const auditBefore = await reloadsIn(a)
     let reloads = 0
-    // It listens soon.
+    // The subscription needs a moment.
     await until('it is told', async () => {
       reader.rewrite(settings({ aliases: { house: `own/house-${++reloads}` } }))
       expect((await a.reload()).status).to.equal(200)
@@ -181,10 +181,10 @@ describe('two processes that hear each other over Redis', () => {
   })
 })
 
-/** Calls that say the same share their answer. */
+/** Calls with equal content share a cached answer. */
 const said = (content: string) => [{ role: 'user', content }]
 
-/** How many reloads the audit has. */
+/** Number of reloads in the audit log. */
 async function reloadsIn({ db }: TestGateway): Promise<number> {
   const rows = await db
     .selectFrom('audit_events')

@@ -21,7 +21,7 @@ describe('the commands as programs', () => {
   const runInFolder = (words: string) =>
     runProgram('src/command-line.ts', words.split(' '), { folder: folder.path })
 
-  it('npm run -s gateway puts the key alone on stdout, and ends with 0', async () => {
+  it('npm run -s gateway prints only the key on stdout, and exits with 0', async () => {
     const words = 'run -s gateway -- keys create --mode test --name mine'.split(' ')
     const variables = { DATA_DIR: folder.path }
     const { ended } = startProgram('npm', words, { folder: projectFolder, variables })
@@ -30,13 +30,13 @@ describe('the commands as programs', () => {
     expect(stdout).to.match(/^mag_test_[\w-]{49}\n$/)
   })
 
-  it('end with 2 and print on stderr where their words are wrong', async () => {
+  it('exit with 2 and print on stderr if their arguments are wrong', async () => {
     const { code, stdout, stderr } = await runInFolder('keys')
     expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
     expect(stderr).to.match(/^Unknown command 'keys'.*Usage:/s)
   })
 
-  it('read the .env of their working folder, below the variables of the process', async () => {
+  it('read .env in the working directory, overridden by environment variables', async () => {
     const env = 'HOST=10.9.8.7\nPORT=4321\n# a comment\nMISTRAL_API_KEY="k"\n'
     writeFileSync(join(folder.path, '.env'), env)
     const { code, stdout } = await runProgram('src/command-line.ts', ['doctor'], {
@@ -61,7 +61,7 @@ describe('the commands as programs', () => {
     ['migrate', 0],
     ['settings', 0],
   ]
-  it('end by themselves once they have printed', async () => {
+  it('exit by themselves after printing', async () => {
     for (const [words, code] of endings) {
       const ended = await runInFolder(words)
       expect({ code: ended.code, signal: ended.signal }, words).to.deep.equal({
@@ -71,7 +71,7 @@ describe('the commands as programs', () => {
     }
   }).timeout(60_000)
 
-  it('end with one sentence, and do not hang, on a store of a newer version', async () => {
+  it('exit with one sentence on a store of a newer version', async () => {
     const store = await openTestStore(join(folder.path, 'data'))
     await sql`INSERT INTO kysely_migration VALUES ('9999_from_the_future', '')`.execute(store.db)
     await store.close()
@@ -83,7 +83,7 @@ describe('the commands as programs', () => {
     })
   })
 
-  it('open a new store at the same moment, and agree on one account', async () => {
+  it('create one account if they open a new store at the same time', async () => {
     const create = (name: string) => runInFolder(`keys create --mode test --name ${name}`)
     const ended = await Promise.all(['one', 'two', 'three'].map(create))
     expect(ended.map(({ code, stderr }) => ({ code, stderr }))).to.deep.equal(
@@ -101,7 +101,7 @@ describe('the commands as programs', () => {
     ['that it names in BASE_URL', () => ({ BASE_URL: 'https://gateway.example' })],
     ['of its workers', workerVariables],
   ] as const) {
-    it(`setup-link prints the address of the gateway that has DATA_DIR, ${name}`, async function () {
+    it(`setup-link prints the address of the gateway that uses DATA_DIR, ${name}`, async function () {
       if (more === workerVariables) programPath('redis-server', this)
       const variables = { DATA_DIR: folder.path, PORT: String(await freePort()), ...(await more()) }
       const server = await startServer({ folder: folder.path, variables })
@@ -145,25 +145,25 @@ describe('the commands beside a running server', () => {
     expect(await ask(await create('--mode test'))).to.equal(200)
   })
 
-  it('keys create --models makes a key for these models alone', async () => {
+  it('keys create --models creates a key for only these models', async () => {
     const key = await create('--mode test --models gpt-5.2,gpt-5.5')
     expect(await ask(key, 'gpt-5.5')).to.equal(200)
     expect(await ask(key, 'gpt-5.4')).to.equal('403 model_not_allowed')
   })
 
-  it('keys create --models takes any name of a model, and one that only its vendor knows', async () => {
+  it('keys create --models accepts any name of a model, and names that only its vendor lists', async () => {
     const key = await create('--mode test --models OpenAI/GPT-5.2,openai/gpt-4-turbo')
     expect(await ask(key, 'gpt-5.2-2025-12-11')).to.equal(200)
     expect(await ask(key, 'gpt-5.4')).to.equal('403 model_not_allowed')
   })
 
-  it('keys create --expires-in-days makes a key that ends by itself', async () => {
+  it('keys create --expires-in-days creates a key that expires', async () => {
     const seconds = 1
     const key = await create(`--mode test --expires-in-days ${seconds / 86_400}`)
     await until('the key expires', async () => (await ask(key)) === '401 expired_api_key')
   })
 
-  it('keys revoke ends a key that the server knows, within a second', async () => {
+  it('keys revoke ends a cached key within a second', async () => {
     const key = await create('--mode test')
     expect(await ask(key)).to.equal(200)
     const [id = ''] = (await run('keys list')).stdout.split('\n').at(-2)!.split(' ')
@@ -179,7 +179,7 @@ describe('the command people password-link beside a server', () => {
   beforeEach(() => (folder = makeFolder()))
   afterEach(() => folder.remove())
 
-  it('prints the address of the gateway that has DATA_DIR, as long as it runs', async () => {
+  it('prints the address of the gateway that uses DATA_DIR, while it runs', async () => {
     const dataDir = join(folder.path, 'data')
     const person = { id: 'usr_1', email: 'ada@example.com', name: 'Ada' }
     const store = await openTestStore(dataDir)

@@ -55,7 +55,7 @@ describe('a signal to stop', () => {
     return { server, rest, requestId: response.headers.get('x-request-id') }
   }
 
-  it('lets an open stream finish, takes no new caller, and exits with 0', async () => {
+  it('lets an open stream finish, accepts no new connection, and exits with 0', async () => {
     const { server, rest, requestId } = await openStream({}, 'info')
     server.kill('SIGTERM')
     await until('no new caller is taken', () => refusesCallers(server.url))
@@ -67,7 +67,7 @@ describe('a signal to stop', () => {
     expect(readText(text)).to.equal('Hello')
     expect(text.trimEnd().endsWith('data: [DONE]')).to.equal(true)
     expect(code).to.equal(0)
-    // The last of those who ask may still be taken.
+    // The last connections may still be accepted.
     const others = log.filter(({ path }) => path !== '/health')
     expect(others.map(({ msg }) => msg).slice(-3)).to.deep.equal(['draining', 'request', 'stopped'])
     const { rows } = readLedger(join(folder.path, 'data'))
@@ -76,7 +76,7 @@ describe('a signal to stop', () => {
     ])
   })
 
-  it('cuts what takes longer than the limit, records it, and exits with 0', async () => {
+  it('cuts calls that exceed the limit, records them, and exits with 0', async () => {
     const { server, rest } = await openStream({ drain_timeout_ms: 200 })
     server.kill('SIGTERM')
     const outcome = await rest().then(

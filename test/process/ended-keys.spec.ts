@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 type MadeKey = components['schemas']['CreatedApiKey']
 
-/** What is promised of open streams and of changes, with the settings as they are. */
+/** The documented limit for open streams and changes, with default settings. */
 const endsWithinMs = 2000
 
 describe('a key of a running server', () => {
@@ -49,7 +49,7 @@ describe('a key of a running server', () => {
     const messages = [{ role: 'user', content: text }]
     return send('POST', '/v1/chat/completions', { model: 'gpt-5-mini', messages, ...more }, key)
   }
-  /** A slow chat and an event stream; tells when both have ended, and the chat's last words. */
+  /** A slow chat and an event stream; resolves when both have ended, with the end of the chat. */
   const openStreams = async (key: string) => {
     const slow = await openMessageStream(() =>
       chat(key, 'sandbox:slow-stream=500', { stream: true }),
@@ -114,7 +114,7 @@ describe('a key of a running server', () => {
     })
   }
 
-  it('may do soon what it is changed to, and no more', async () => {
+  it('gets changed permissions within a second', async () => {
     const { id, key } = await newKey()
     let asked = 0
     const changes: [settings: object, status: number][] = [

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 const queryTimeoutMs = 500
-/** Longer than a call may wait, on a busy machine too. */
+/** Exceeds the time that a call may wait, even on a busy machine. */
 const frozenMs = 9000
 const answerTimeoutMs = 8000
 const callers = 8
@@ -31,7 +31,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
   })
   after(() => fleet?.stop())
 
-  /** Calls at both all the while; gives those that were answered. */
+  /** Calls both gateways continuously; returns the answered calls. */
   async function underLoad(trouble: () => Promise<void>): Promise<Timed[]> {
     const seen: Timed[] = []
     const load = { isOver: false }
@@ -41,7 +41,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
         const atMs = performance.now()
         const answer = await ask({ url, key, question: `of ${caller}`, isStreamed: false })
         seen.push({ ...answer, atMs, elapsedMs: performance.now() - atMs })
-        // Refusals come at once, and callers heed them a little.
+        // Refusals are immediate, so callers pause after one.
         if (answer.status !== 200) await sleep(20)
       }
     }
@@ -65,7 +65,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
     expect(new Set(seen.map(({ status }) => status))).to.deep.equal(new Set([200, 503]))
     const refused = seen.filter(({ status }) => status === 503)
     expect(refused.filter(({ retryAfter }) => !(Number(retryAfter) > 0))).to.deep.equal([])
-    // Those that began before may be answered later.
+    // Earlier calls may be answered later.
     const last = seen.reduce((one, other) => (other.atMs > one.atMs ? other : one))
     expect(last.status).to.equal(200)
   }
@@ -77,7 +77,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
     expect(faultsOf(answers, await readBooks(fleet.databaseUrl), charged)).to.deep.equal([])
   }
 
-  it('let no call hang while it is frozen, and take calls again when it goes on', async () => {
+  it('answer every call while it is frozen, and accept calls again when it resumes', async () => {
     const seen = await underLoad(async () => {
       fleet.postgres.killAll('SIGSTOP')
       await sleep(frozenMs).finally(() => fleet.postgres.killAll('SIGCONT'))
@@ -88,7 +88,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
     await expectBooksAreRight()
   })
 
-  it('refuse calls while it may only be read, and take them again without a restart', async () => {
+  it('refuse calls while it is read-only, and accept them again without a restart', async () => {
     const seen = await underLoad(async () => {
       await setReadOnly('on')
       await until('neither is ready', async () => {

@@ -29,7 +29,7 @@ function fill(disk: string): () => void {
   return () => rmSync(path)
 }
 
-/** Needs the right to mount a small disk in memory. */
+/** Requires permission to mount a small tmpfs. */
 describe('a server whose disk is full', () => {
   const chance = chanceFrom(seed)
   const acknowledged: Acknowledged[] = []
@@ -99,7 +99,7 @@ describe('a server whose disk is full', () => {
     return load.acknowledged
   }
 
-  it('has exactly one row of every answer that ended, and none of a refused call', () => {
+  it('has exactly one row for every completed answer, and none for refused calls', () => {
     const { rows, integrity } = readLedger(dataDir)
     const count = new Map<string, number>()
     for (const { id } of rows) count.set(id, (count.get(id) ?? 0) + 1)

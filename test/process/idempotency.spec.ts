@@ -54,7 +54,7 @@ describe('a server that is stopped or killed, and what it promised for idempoten
   const rowOf = (id: string | null) => readLedger(dataDir).rows.filter((row) => row.id === id)
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    it(`answers behind ${signal} what it answered before it`, async () => {
+    it(`repeats its answer after ${signal}`, async () => {
       const given: [string, object][] = [
         ['/v1/images/generations', picture],
         ['/v1/chat/completions', chat],
@@ -80,7 +80,7 @@ describe('a server that is stopped or killed, and what it promised for idempoten
     })
   }
 
-  it('does not buy a picture again that it was killed in the middle of, and tells so', async () => {
+  it('does not repeat a picture call that it was killed in, and reports that', async () => {
     const cut = ask('/v1/images/generations', slow.picture, 'cut-picture').catch(() => 'cut')
     await inWork()
     await restart('SIGKILL')
@@ -98,7 +98,7 @@ describe('a server that is stopped or killed, and what it promised for idempoten
     await inWork()
   })
 
-  it('asks a chat again that it was killed in the middle of', async () => {
+  it('repeats a chat call that it was killed in', async () => {
     void ask('/v1/chat/completions', slow.chat, 'cut-chat').catch(() => undefined)
     await inWork()
     await restart('SIGKILL')

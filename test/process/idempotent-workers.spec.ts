@@ -27,7 +27,7 @@ describe('idempotency keys at several workers', () => {
     await server?.ended
     folder.remove()
   })
-  /** Each over a connection of its own, which the system gives to any worker. */
+  /** Each request uses a new connection, which the system gives to any worker. */
   const ask = (body: object, name: string) =>
     fetch(`${server.url}/v1/images/generations`, {
       method: 'POST',
@@ -40,7 +40,7 @@ describe('idempotency keys at several workers', () => {
       },
       body: JSON.stringify(body),
     })
-  /** So many that both are asked but once in 32,000 runs. */
+  /** With so many requests both workers are used, except in one of 32,000 runs. */
   const askBoth = (body: object, name: string) =>
     Promise.all(Array.from({ length: 16 }, () => ask(body, name)))
 
@@ -55,7 +55,7 @@ describe('idempotency keys at several workers', () => {
     return { answer: both[1 - index]! }
   }
 
-  it('are in use at both while one works, and give the same answer at both then', async () => {
+  it('are in use at both workers while one works, and then give the same answer at both', async () => {
     const { answer } = await startOne(slowly(3000), 'slow')
     for (const response of await askBoth(slowly(3000), 'slow')) {
       expect(response.status).to.equal(409)
@@ -71,13 +71,13 @@ describe('idempotency keys at several workers', () => {
     }
   })
 
-  it('let exactly one of many work that come at once', async () => {
+  it('let exactly one of many concurrent requests run', async () => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => ask(slowly(1500), 'many')))
     const statuses = answers.map(({ status }) => status)
     expect(statuses).to.have.members([200, ...Array<number>(11).fill(409)])
   })
 
-  it('of a worker that was killed tell the others that a picture may have been bought', async () => {
+  it('of a killed worker make the others report that a picture may have been charged', async () => {
     const { answer } = await startOne(slowly(20_000), 'cut')
     let isCut = false
     answer.catch(() => (isCut = true))

@@ -57,7 +57,7 @@ describe('rows in the journals of workers', () => {
     },
   ]
   for (const { name, kill, startsAgain } of cases) {
-    it(`of ${name} while PostgreSQL is gone are there, once, seconds after it is back`, async () => {
+    it(`of ${name} during an outage of PostgreSQL are inserted once, seconds after it`, async () => {
       const url = await postgres.createDatabase()
       const gate = Promise.withResolvers<void>()
       upstream.answer({ ...completion('Hi.'), after: gate.promise })

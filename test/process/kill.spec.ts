@@ -50,7 +50,7 @@ describe(`a server that is killed ${rounds} times under load`, () => {
   })
   after(() => folder.remove())
 
-  it('answers as it should between its deaths', () => {
+  it('answers calls correctly between its deaths', () => {
     const kinds = Map.groupBy(acknowledged, ({ kind, status }) => `${kind} ${status}`)
     expect([...kinds.keys()].sort()).to.deep.equal([
       'chat 200',
@@ -60,7 +60,7 @@ describe(`a server that is killed ${rounds} times under load`, () => {
     ])
   })
 
-  it('has exactly one row of every answer that ended', () => {
+  it('has exactly one row for every completed answer', () => {
     const { rows } = readLedger(dataDir)
     const count = new Map<string, number>()
     for (const { id } of rows) count.set(id, (count.get(id) ?? 0) + 1)
@@ -76,7 +76,7 @@ describe(`a server that is killed ${rounds} times under load`, () => {
     expect(doubled).to.deep.equal([])
   })
 
-  it('has in each row what the receipt of the answer said', () => {
+  it('has the cost and tokens of each answer in its row', () => {
     const rows = new Map(readLedger(dataDir).rows.map((row) => [row.id, row]))
     for (const { requestId, status, costUsd } of acknowledged) {
       const row = rows.get(requestId)
@@ -85,7 +85,7 @@ describe(`a server that is killed ${rounds} times under load`, () => {
     }
   })
 
-  it('keeps its store sound', () => {
+  it('keeps its store intact', () => {
     expect(integrity).to.deep.equal(Array.from({ length: rounds }, () => 'ok'))
   })
 })

@@ -18,7 +18,7 @@ const seed = Number(process.env['BUDGET_SEED'] ?? 20_261_122)
 const calls = 200
 const paidFor = 10
 const tokens = 1000
-/** What a call costs nearly all of: output at $2 a million. */
+/** Nearly the whole cost of a call: output at $2 per million tokens. */
 const budgetNanoUsd = (paidFor + 0.9) * tokens * 2000
 
 type Sums = { spent: number; reserved: number; held: number; recorded: number; rows: number }
@@ -128,13 +128,13 @@ describe(`a budget for ${paidFor} of ${calls} calls, ${rounds} times, a third of
       expect(during.rows).to.be.at.least(good)
       expect(during.spent).to.equal(during.recorded)
       expect(during.reserved).to.equal(during.held)
-      // As if their deadlines had passed.
+      // Simulates passed deadlines.
       inStore((database) => database.exec('update reservations set expires_at = 1'))
       await until('nothing is held', () => sums().held === 0)
       const after = sums()
       expect(after).to.include({ reserved: 0, held: 0, spent: after.recorded })
       expect(after.spent).to.be.at.most(budgetNanoUsd)
-      // What was asked of the vendor when the process died has rows too.
+      // Calls in progress when the process died have rows too.
       expect(after.rows).to.be.at.least(paid)
       server.kill('SIGTERM')
       await server.ended

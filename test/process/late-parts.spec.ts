@@ -3,7 +3,7 @@ import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { startServer } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 
-/** Says on stderr when a file of oidc-provider is loaded. */
+/** Prints on stderr when a file of oidc-provider is loaded. */
 const hook = `import { registerHooks } from 'node:module'
 registerHooks({ load(url, context, next) {
   if (url.includes('/node_modules/oidc-provider/')) console.error('it is loaded')

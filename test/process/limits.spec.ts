@@ -94,7 +94,7 @@ describe('limits over real processes', () => {
     expect(counted(statuses)).to.deep.equal({ answered: 500, refused: 1500 })
   }).timeout(60_000)
 
-  it('free the calls at once of a worker that is killed, when it has not been heard of for a while', async function () {
+  it('release the concurrent calls of a killed worker after its entry expires', async function () {
     programPath('redis-server', this)
     const upstream = await startUpstream()
     upstream.answer({ headers: {}, pieces: [], hang: true })

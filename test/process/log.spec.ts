@@ -31,13 +31,13 @@ describe('the log of a running server', () => {
     await (await fetch(server.url + path, { headers })).arrayBuffer()
   }
 
-  it('has a line of a request soon, though no other follows', async () => {
+  it('has the line of a request soon, even if no other follows', async () => {
     await ask('/v1/models')
     await until('the line is there', () => requests().length === 1)
     expect(requests()[0]).to.include({ path: '/v1/models', status: 200 })
   })
 
-  it('has every line in order and with its own time, the last ones too', async () => {
+  it('has every line in order and with its own time, including the last ones', async () => {
     const from = new Date().toISOString()
     for (let count = 0; count < 120; count += 1) await ask(count === 60 ? '/none' : '/v1/models')
     server.kill('SIGTERM')
@@ -51,7 +51,7 @@ describe('the log of a running server', () => {
     expect(lines().at(-1)!.msg).to.equal('stopped')
   })
 
-  it('has one line and a count for what one cause refuses, and no stack', async () => {
+  it('has one line with a count for repeated refusals of one cause, without a stack', async () => {
     const words = ['keys', 'create', '--mode', 'live', '--name', 'mine']
     const variables = { DATA_DIR: join(folder.path, 'data') }
     const { stdout: key } = await runCommand(words, variables)

@@ -16,11 +16,11 @@ import { programPath } from '../support/program-path.ts'
 import type { Daemon } from '../support/servers/daemon.ts'
 import { startNginx } from '../support/servers/nginx.ts'
 
-/** It has signed itself. */
+/** A self-signed certificate. */
 const certificate = join(projectFolder, 'test/support/public-host-certificate-for-tests.pem')
 const certificateKey = join(projectFolder, 'test/support/public-host-key-for-tests.pem')
 
-/** Starts a proxy of deploy/ with TLS at one port, before what is at the other. */
+/** Starts a proxy of deploy/ with TLS on one port, which forwards to the other. */
 type Start = (tlsPort: number, insidePort: number) => Promise<Daemon>
 
 const addresses = (port: number) =>
@@ -89,7 +89,7 @@ for (const [program, start] of proxies) {
       expect(isRenewed).to.equal(true)
     })
 
-    it('knows a person by a cookie that no other host can set', () => {
+    it('identifies a person by a cookie that no other host can set', () => {
       const { statuses, asksAtOnce, cookies, set } = facts.person
       expect(statuses).to.deep.equal([200, 201, 200, 200, 303])
       expect(asksAtOnce).to.equal(true)
@@ -99,7 +99,7 @@ for (const [program, start] of proxies) {
       )
     })
 
-    it('says the same, whatever a caller says of its host and protocol', () => {
+    it('answers the same, for any Host and X-Forwarded-Proto', () => {
       const { honest, forged } = facts.answers
       expect(forged).to.deep.equal(honest)
       const { metadata, refusal, authorization } = honest

@@ -21,7 +21,7 @@ describe('two gateways of one folder', () => {
     return server
   }
 
-  it('are one: the second says who has it and ends; behind kill -9 the next starts at once', async () => {
+  it('are refused: the second names the first and exits; after kill -9 the next starts at once', async () => {
     const first = await start()
     const second = await runProgram('src/main.ts', [], {
       folder: folder.path,

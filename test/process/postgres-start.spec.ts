@@ -25,7 +25,7 @@ describe('a start whose PostgreSQL is in trouble', function () {
   this.timeout(60_000)
   let folder: TemporaryFolder
   let url: string
-  /** What a test leaves, also where it fails. */
+  /** Cleanups of a test, also if it fails. */
   const ends: (() => unknown)[] = []
   before(function () {
     programPath('postgres', this)
@@ -100,7 +100,7 @@ describe('a start whose PostgreSQL is in trouble', function () {
     })
   }
 
-  it('ends with the place where that lasts too long', async () => {
+  it('exits and names the server if that lasts too long', async () => {
     const door = await startDoor((count) => (count < 3 ? 'pass' : 'recovers'))
     const file = join(folder.path, 'gateway.yaml')
     writeFileSync(file, 'limits: { database_start_wait_ms: 1000 }')
@@ -112,7 +112,7 @@ describe('a start whose PostgreSQL is in trouble', function () {
     expect(stderr).to.not.match(/^ +at /m)
   })
 
-  it('says within two seconds that it waits for a silent server', async () => {
+  it('reports within two seconds that it waits for a silent server', async () => {
     const door = await startDoor(() => 'silent')
     const program = start(door.variables)
     await until('it connects', () => door.connections() > 0, 30_000)

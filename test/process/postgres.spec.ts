@@ -58,7 +58,7 @@ describe('the gateway with DATABASE_URL', () => {
     expect(code).to.equal(0)
   })
 
-  it('ends with one sentence and exit code 1 where the database cannot be opened', async () => {
+  it('exits with one sentence and code 1 if the database cannot be opened', async () => {
     const secret = { DATABASE_URL: `${url.replace('gateway@', 'gateway:hidden@')}_none` }
     const { code, stderr } = await run('src/main.ts', [], secret)
     expect(code).to.equal(1)

@@ -35,7 +35,7 @@ describe('the ledger calculated again', () => {
     return { ...ended, report: () => JSON.parse(ended.stdout) as Report }
   }
 
-  it('has no differences, and tells what older versions did not explain', async () => {
+  it('has no differences, and reports rows of older versions without pricing', async () => {
     await keep()
     for (const path of [folder.path, storePath(folder.path)]) {
       const { code, stderr, report } = await recompute(path, '--json')
@@ -45,7 +45,7 @@ describe('the ledger calculated again', () => {
     }
   })
 
-  it('names each row that was changed, and fails', async () => {
+  it('names each changed row, and fails', async () => {
     await keep()
     const database = new DatabaseSync(storePath(folder.path))
     database.exec(`update usage set cost_nano_usd = 7751 where id = 'req_0'`)
@@ -67,7 +67,7 @@ describe('the ledger calculated again', () => {
     expect(stdout).to.include('\n2 differences\n')
   })
 
-  it('says what it cannot read', async () => {
+  it('reports what it cannot read', async () => {
     for (const args of [[], ['none.db'], [folder.path]]) {
       const { code, stderr } = await recompute(...args)
       expect(code).to.equal(2)

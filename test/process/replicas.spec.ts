@@ -79,7 +79,7 @@ describe('two replicas on one PostgreSQL and one Redis', () => {
     ['by a command', (id) => run('keys', 'revoke', id)],
   ]
   for (const [by, end] of endings) {
-    it(`end a stream of the one when its key is revoked ${by}`, async () => {
+    it(`end a stream of one replica when its key is revoked ${by}`, async () => {
       const { id, key } = await newKey()
       const stream = await openStream(key)
       await end(id)
@@ -93,13 +93,13 @@ describe('two replicas on one PostgreSQL and one Redis', () => {
     })
   }
 
-  it('are told of by the doctor, with what Redis is used for', async () => {
+  it('are described by doctor, with the use of Redis', async () => {
     const text = await run('doctor')
     expect(text).to.match(/^Redis +127\.0\.0\.1:\d+\/0 answers in \d+ ms, version .+ limits, /m)
     expect(text).to.match(/^Workers +1 process/m)
   })
 
-  it('do not start with a password that Redis does not take', async () => {
+  it('do not start with a wrong Redis password', async () => {
     const guarded = await startRedis(['--requirepass', 'sesame'])
     const wrong = { ...variables, REDIS_URL: guarded.url.replace('//', '//:guess-word@') }
     const options = { folder: folder.path, variables: { ...wrong, PORT: '0' } }

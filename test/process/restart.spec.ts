@@ -39,7 +39,7 @@ describe('a restart under load', () => {
     const asked = answered()
     await until('the port is closed', () => outcomes.has('ECONNREFUSED'))
     expect(answered(), 'answers after the signal').to.be.greaterThan(asked)
-    // Starts while the first one still finishes what it has begun.
+    // Starts while the first one still drains.
     await start()
     const before = answered()
     await until('there is load again', () => answered() > before + 300)

@@ -76,7 +76,7 @@ describe('a server', () => {
     })
   }
 
-  it('finishes what is under way before it ends by a bug', async () => {
+  it('finishes calls in progress before it exits after an uncaught exception', async () => {
     const bug = 'process.on("SIGWINCH", () => Promise.reject(new Error("a bug")))'
     const words = ['--import', `data:text/javascript,${bug}`]
     server = await startServer({ folder: folder.path, words })
@@ -96,7 +96,7 @@ describe('a server', () => {
     expect(stderr).to.match(/"level":"fatal".*"message":"a bug".*"msg":"crashed"/)
   })
 
-  it('works and ends though nobody reads its log', async () => {
+  it('works and exits although its log is not read', async () => {
     const shell = [
       '-c',
       'exec "$0" "$1" 2> >(exec sleep 60 > /dev/null 2>&1)',
@@ -114,7 +114,7 @@ describe('a server', () => {
     expect(performance.now() - askedAt).to.be.below(8000)
   })
 
-  it('works and ends though the readers of its output have gone', async () => {
+  it('works and exits after the readers of its output have closed', async () => {
     const line = 'exec "$0" "$1" > >(exec head -n 6 >&2) 2> >(exec true)'
     const variables = { LOG_LEVEL: 'info' }
     const shell = ['-c', `{ ${line}; } 2>&1`, process.execPath, main]
@@ -124,7 +124,7 @@ describe('a server', () => {
     expect((await server.ended).code).to.equal(0)
   })
 
-  it('outlives more connections than it may have files', async () => {
+  it('survives more connections than its limit of open files', async () => {
     const shell = ['-c', 'ulimit -n 300; exec "$0" "$1"', process.execPath, main]
     server = await startServer({ folder: folder.path, command: ['bash', shell] })
     const key = printedKey(server)!

@@ -23,7 +23,7 @@ describe('the first start', () => {
     folder.remove()
   })
 
-  it('prints where it listens and a test key that works', async () => {
+  it('prints its address and a working test key', async () => {
     const key = printedKey(server)
     const response = await fetch(`${server.url}/v1/models`, {
       headers: { authorization: `Bearer ${key}` },
@@ -31,7 +31,7 @@ describe('the first start', () => {
     expect(response.status).to.equal(200)
   })
 
-  it('prints one line that makes a picture when it is pasted', async () => {
+  it('prints a command that makes a picture', async () => {
     const [line] = await server.printed(/^curl .*$/m)
     const shell = startProgram('bash', ['-o', 'pipefail', '-c', line], { folder: folder.path })
     const { code, stdout, stderr } = await shell.ended
@@ -42,8 +42,8 @@ describe('the first start', () => {
     expect((await picture.stats()).entropy).to.be.above(1)
   })
 
-  it('says in words that no provider is configured', () => {
-    expect(server.stdout()).to.include('Providers: none yet')
+  it('reports that no provider is configured', () => {
+    expect(server.stdout()).to.include('Providers: none, so live keys')
   })
 })
 
@@ -67,7 +67,7 @@ describe('the second start', () => {
   })
 })
 
-describe('a start that cannot be', () => {
+describe('a failed start', () => {
   let folder: TemporaryFolder
   before(() => {
     folder = makeFolder()
@@ -80,7 +80,7 @@ describe('a start that cannot be', () => {
       variables: { PORT: '0', DATA_DIR: join(folder.path, 'data'), ...variables },
     })
 
-  it('tells every wrong setting at once and exits with 78', async () => {
+  it('reports all invalid settings at once and exits with 78', async () => {
     const file = join(folder.path, 'wrong.yaml')
     writeFileSync(file, 'limits: { requests_per_minute: 0 }\nno_such_setting: 1\n')
     const { code, stdout, stderr } = await start({
@@ -102,7 +102,7 @@ describe('a start that cannot be', () => {
     expect(stderr).to.not.match(/^\s+at /m)
   })
 
-  it('says in one line that the port is taken', async () => {
+  it('reports a port in use in one line', async () => {
     const other = createServer().listen(0, '127.0.0.1')
     await once(other, 'listening')
     const { port } = other.address() as AddressInfo
@@ -114,7 +114,7 @@ describe('a start that cannot be', () => {
     ])
   })
 
-  it('says in one line what is wrong with a folder, a file or an address', async () => {
+  it('reports a wrong folder, file or address in one line', async () => {
     const file = join(folder.path, 'a-file')
     writeFileSync(file, 'these are not the bytes of a database at all')
     const corrupt = join(folder.path, 'corrupt')
@@ -153,7 +153,7 @@ describe('a start that cannot be', () => {
     }
   })
 
-  it('says in one line that another program holds the store', async () => {
+  it('reports a store locked by another program in one line', async () => {
     const data = makeFolder()
     const holder = new DatabaseSync(join(data.path, 'gateway.db'))
     holder.exec('PRAGMA journal_mode = WAL; BEGIN EXCLUSIVE')
@@ -166,7 +166,7 @@ describe('a start that cannot be', () => {
     )
   })
 
-  it('says in one line which Node it needs, on an older one', async () => {
+  it('reports the required Node version in one line, on an older one', async () => {
     const old = join(folder.path, 'old-node.cjs')
     writeFileSync(old, "Object.defineProperty(process.versions, 'node', { value: '20.20.2' })")
     const script = join(projectFolder, 'scripts/require-node.cjs')
@@ -179,8 +179,8 @@ describe('a start that cannot be', () => {
   })
 })
 
-describe('a start that is doubtful', () => {
-  it('is told in the greeting, without the key', async () => {
+describe('a start with doubtful settings', () => {
+  it('prints a warning without the key', async () => {
     const folder = makeFolder()
     const server = await startServer({
       folder: folder.path,

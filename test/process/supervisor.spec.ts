@@ -13,7 +13,7 @@ describe('the supervisor of workers', () => {
     nowMs = 0
   })
 
-  /** Pauses pass at once. */
+  /** Timers fire at once. */
   const supervise = (count: number) =>
     createSupervisor({
       count,
@@ -33,7 +33,7 @@ describe('the supervisor of workers', () => {
   const killed = { code: null, signal: 'SIGKILL', signalNumber: 9 } as const
   const failed = { code: 1, signal: null, signalNumber: 0 } as const
 
-  it('starts one, and the others behind it', () => {
+  it('starts one worker, and the others when it is ready', () => {
     const supervisor = supervise(3)
     supervisor.start()
     expect(forked).to.deep.equal([{ id: 1, isFirst: true }])
@@ -44,7 +44,7 @@ describe('the supervisor of workers', () => {
     ])
   })
 
-  it('pauses longer and longer where its workers keep ending, and no more after a quiet minute', () => {
+  it('pauses longer each time workers end, until a minute without ends', () => {
     const supervisor = supervise(2)
     supervisor.start()
     supervisor.started(1)
@@ -64,7 +64,7 @@ describe('the supervisor of workers', () => {
     expect(ends).to.deep.equal([])
   })
 
-  it('gives up with 1 and a sentence when five starts in a row fail and none is left', () => {
+  it('exits with 1 and a message when five starts in a row fail and no worker is left', () => {
     const supervisor = supervise(1)
     supervisor.start()
     supervisor.started(1)
@@ -78,7 +78,7 @@ describe('the supervisor of workers', () => {
     expect(forked).to.have.length(6)
   })
 
-  it('goes on trying while another one answers', () => {
+  it('keeps trying while another worker answers', () => {
     const supervisor = supervise(2)
     supervisor.start()
     supervisor.started(1)
@@ -90,7 +90,7 @@ describe('the supervisor of workers', () => {
     expect(forked).to.have.length(13)
   })
 
-  it('ends with the code of the first one where that cannot start', () => {
+  it('exits with the code of the first worker if that cannot start', () => {
     const supervisor = supervise(2)
     supervisor.start()
     supervisor.ended(1, { code: 78, signal: null, signalNumber: 0 })

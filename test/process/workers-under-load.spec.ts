@@ -14,7 +14,7 @@ import { programPath } from '../support/program-path.ts'
 import { loggedLines, workersOf, workerVariables } from '../support/worker-processes.ts'
 
 const tokens = 1000
-/** Of a call: output at $2 a million. */
+/** Cost of a call: output at $2 per million tokens. */
 const callNanoUsd = tokens * 2000
 
 type Answered = { status: number; requestId: string | null }
@@ -100,7 +100,7 @@ describe('two workers under load', () => {
   const recorded = () =>
     inStore((database) => database.prepare('select id from usage').all()).map(({ id }) => id)
 
-  it('pay exactly what a budget is for', async () => {
+  it('pay exactly as many calls as a budget allows', async () => {
     inStore((database) =>
       database.exec(
         `update api_keys set budget_nano_usd = ${10.9 * callNanoUsd}, budget_period = 'total'`,
@@ -119,7 +119,7 @@ describe('two workers under load', () => {
     })
   })
 
-  it('lose the calls of one that is killed and no others; what it held is charged', async () => {
+  it('lose only the calls of a killed worker; its reserved amounts are charged', async () => {
     inStore((database) =>
       database.exec(
         `update api_keys set budget_nano_usd = ${1000 * callNanoUsd}, budget_period = 'total'`,
@@ -150,7 +150,7 @@ describe('two workers under load', () => {
     expect(after.map(({ status }) => status)).to.deep.equal(Array(10).fill(200))
   })
 
-  it('finish what is under way when they are stopped, and record it', async () => {
+  it('finish and record calls in progress when they are stopped', async () => {
     upstream.answer((_request, at) => ({
       ...completion('Hi.', { usage }),
       delayMs: 200 + (at % 50),
@@ -174,13 +174,13 @@ describe('two workers under load', () => {
     const { code } = await server.ended
     await callers
     expect(code).to.equal(0)
-    // Whatever was begun was answered.
+    // Every started call was answered.
     expect(upstream.requests).to.have.length(answered.length)
     expect(new Set(answered.map(({ status }) => status))).to.deep.equal(new Set([200]))
     expect(recorded()).to.have.members(answered.map(({ requestId }) => requestId))
   })
 
-  it('go on with the same settings after a reload of one, which is written down once', async () => {
+  it('all apply new settings after a reload of one, with one audit event', async () => {
     upstream.answer(() => completion('Hi.', { usage }))
     writeSettings({ aliases: { swift: 'gpt-5-mini' } })
     const headers = { authorization: `Bearer ${key}`, connection: 'close' }
@@ -192,7 +192,7 @@ describe('two workers under load', () => {
     await until('both are reloaded', () => told() === 2)
     for (let count = 0; count < 8; count++) expect(await find('swift')).to.equal(200)
     expect(one(`select count(*) from audit_events where action = 'settings.reload'`)).to.equal(1)
-    // By a signal to the primary; and one that is started later has them as well.
+    // By a signal to the primary; workers started later have the settings too.
     writeSettings({ aliases: { rapid: 'gpt-5-mini' } })
     server.kill('SIGHUP')
     await until('both are reloaded again', () => told() === 4)

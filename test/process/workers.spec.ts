@@ -41,7 +41,7 @@ describe('several workers', () => {
     return response.status
   }
 
-  it('answer on one port, also on one that the system chose; what is made once is told once', async () => {
+  it('answer on one port, also on a port chosen by the system; the test key is printed once', async () => {
     await start()
     await until('both are logged', async () => {
       expect(await health()).to.equal(200)
@@ -77,7 +77,7 @@ describe('several workers', () => {
   })
 
   for (const afterMs of [0, 300, 600]) {
-    it(`end in a sentence when the primary is killed ${afterMs} ms after their start`, async () => {
+    it(`exit with a message when the primary is killed ${afterMs} ms after their start`, async () => {
       const DATABASE_URL = `postgres://gateway@127.0.0.1:${await freePort()}/none`
       const program = startProgram(process.execPath, [`${projectFolder}/src/main.ts`], {
         folder: folder.path,
@@ -87,14 +87,14 @@ describe('several workers', () => {
       await until('a worker starts', () => childrenOf(program.processId).length > 0)
       await sleep(afterMs)
       program.kill('SIGKILL')
-      // Its pipes are those of the worker too.
+      // The worker shares its pipes.
       const { stderr } = await program.ended
       expect(stderr).to.match(/^The gateway cannot start: The primary process ended\. /m)
       expect(stderr).to.not.match(/^\s+at /m)
     })
   }
 
-  it('are replaced when they die, and the others go on', async () => {
+  it('are replaced when they die, and the others continue', async () => {
     await start()
     const [first, second] = workersOf(server)
     process.kill(first!.pid, 'SIGKILL')
@@ -109,7 +109,7 @@ describe('several workers', () => {
     expect(told).to.include({ worker: first!.worker, pid: first!.pid, how: 'SIGKILL' })
   })
 
-  it('end by themselves when the primary is killed, and leave its port', async () => {
+  it('exit when the primary is killed, and free its port', async () => {
     await start()
     const pids = workersOf(server).map(({ pid }) => pid)
     server.kill('SIGKILL')
@@ -132,7 +132,7 @@ describe('several workers', () => {
     const answered = 'gateway_request_duration_seconds_count{method="GET",status="200"}'
     const seen = answered.replaceAll(/[{}]/g, '\\$&')
     expect(await read(seen)).to.equal(10)
-    // By whichever worker is asked.
+    // By any worker.
     expect([await read(seen), await read(seen)]).to.deep.equal([11, 12])
     expect(await read('gateway_workers')).to.equal(2)
     expect(await read('process_resident_memory_bytes')).to.be.above(200e6)
@@ -143,7 +143,7 @@ describe('several workers', () => {
     expect(await read(seen)).to.be.at.least(15)
   })
 
-  it('leave one out of the metrics that hangs, and say so', async () => {
+  it('omit a blocked worker from the metrics, and report that', async () => {
     await start()
     const [first] = workersOf(server)
     const unread = async () => {
@@ -172,7 +172,7 @@ describe('several workers', () => {
     })
   }
 
-  it('end at once with what is under way on a second signal', async () => {
+  it('end at once on a second signal, with calls in progress', async () => {
     await start()
     const pids = workersOf(server).map(({ pid }) => pid)
     const call = fetch(`${server.url}/v1/chat/completions`, {
@@ -199,7 +199,7 @@ describe('several workers', () => {
     expect(performance.now() - askedAt).to.be.below(5000)
   })
 
-  it('are not started where the first cannot be, and its sentence is the last', async () => {
+  it('are not started if the first cannot start, and its message is the last', async () => {
     const run = (more: Record<string, string>) =>
       runProgram('src/main.ts', [], {
         folder: folder.path,

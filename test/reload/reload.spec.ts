@@ -69,7 +69,7 @@ describe('a reload', () => {
     expect(one.requests).to.have.length(1)
   })
 
-  it('gives an alias to another model, whose answer is its own', async () => {
+  it('points an alias to another model, which has its own cached answers', async () => {
     expect(await ask()).to.equal('one')
     one.answer(({ body }) => completion((body as { model: string }).model))
     const { changed } = await reload(settings(one, { aliases: { house: 'own/house-2' } }))
@@ -77,7 +77,7 @@ describe('a reload', () => {
     expect(await ask()).to.equal('house-2')
   })
 
-  it('leads a model another way, and keeps what was answered when only limits change', async () => {
+  it('changes the route of a model, and keeps cached answers if only limits change', async () => {
     expect(await ask()).to.equal('one')
     await reload(settings(one, { limits: { chat_timeout_ms: 5000 } }))
     const again = await post()
@@ -88,7 +88,7 @@ describe('a reload', () => {
     expect(await ask()).to.equal('elsewhere')
   })
 
-  it('signs with the new key from then on', async () => {
+  it('uses the new provider key from then on', async () => {
     await ask()
     const { changed } = await reload(settings(one), { OWN_API_KEY: 'sk-own-rotated-0123456789' })
     expect(changed).to.deep.equal(['providers'])
@@ -100,7 +100,7 @@ describe('a reload', () => {
     expect(gateway.logText()).to.not.contain('rotated')
   })
 
-  it('enables a vendor whose key came', async () => {
+  it('enables a vendor whose key was added', async () => {
     expect(await ask({ model: 'gpt-4.1' })).to.equal('no_provider_configured')
     const { changed } = await reload(settings(one), {
       OPENAI_API_KEY: 'sk-any-0123456789abcdefghij',
@@ -110,7 +110,7 @@ describe('a reload', () => {
     expect(await ask({ model: 'gpt-4.1' })).to.equal('other')
   })
 
-  it('closes the circuits of a provider that is another one now, and of no other', async () => {
+  it('closes the circuits only of a changed provider', async () => {
     const two = (first: Upstream) => ({
       ...settings(first),
       providers: [ownProvider('own', first), ownProvider('spare', other)],
@@ -151,7 +151,7 @@ describe('a reload', () => {
     await expectError(late, { status: 504, code: 'timeout' })
   })
 
-  it('says what takes a restart, each time, and leaves it as it is', async () => {
+  it('reports settings that need a restart, each time, and does not apply them', async () => {
     const file = {
       ...settings(one),
       port: 1,
@@ -164,7 +164,7 @@ describe('a reload', () => {
     expect(second).to.deep.include({ changed: [], needs_restart: first.needs_restart })
   })
 
-  it('changes nothing by settings that are wrong, and names all that is', async () => {
+  it('applies nothing if settings are invalid, and names all errors', async () => {
     const broken = settings(other, { colour: 'red', limits: { route_tries_max: 0 } })
     const answer = await gateway.reload(broken)
     const { message } = await expectError(answer, { status: 400, code: 'invalid_value' })
@@ -177,14 +177,14 @@ describe('a reload', () => {
     expect((await reload(settings(other))).changed).to.deep.equal(['providers'])
   })
 
-  it('is for who runs the gateway alone', async () => {
+  it('is allowed only for the operator', async () => {
     const accountId = await gateway.createAccount()
     const key = await gateway.createKey('live', { accountId, scopes: ['admin'] })
     const answer = await gateway.fetch('/api/reload', { method: 'POST', key })
     await expectError(answer, { status: 403, code: 'insufficient_scope' })
   })
 
-  it('is written down, without a value', async () => {
+  it('is written to the audit log, without values', async () => {
     await reload(settings(other), { OWN_API_KEY: 'sk-own-rotated-0123456789' })
     const answer = await gateway.fetch('/api/audit?action=settings.reload', {
       key: gateway.adminKey,
@@ -197,7 +197,7 @@ describe('a reload', () => {
     expect(text).to.not.contain('rotated').and.to.not.contain(other.url)
   })
 
-  it('tells the clients of the tool server when models changed, and only then', async () => {
+  it('notifies clients of the tool server only if models changed', async () => {
     const stream = await openMessageStream((signal) =>
       gateway.fetch('/mcp', { headers: { accept: 'text/event-stream' }, signal }),
     )
@@ -221,7 +221,7 @@ describe('a reload', () => {
     await drained
   })
 
-  it('is done one after the other: of many at once one finds what changed', async () => {
+  it('runs one at a time: of many at once one applies the change', async () => {
     gateway.rewrite(settings(other))
     const answers = await Promise.all(Array.from({ length: 8 }, () => gateway.reload()))
     const told = await Promise.all(answers.map(async (one) => (await one.json()) as Reloaded))

@@ -42,7 +42,7 @@ describe('a reload under load', () => {
       .content
   }
 
-  it('lets a stream end at the provider that it began with, while new calls go to the new one', async () => {
+  it('lets a stream finish at its old provider, while new calls go to the new one', async () => {
     const rest = Promise.withResolvers<void>()
     upstreams[0]!.answer({
       headers: { 'content-type': 'text/event-stream' },
@@ -68,7 +68,7 @@ describe('a reload under load', () => {
     expect(rows.map(({ outcome }) => outcome)).to.deep.equal(['ok', 'ok'])
   })
 
-  it('fails no call and leaves nothing behind, a hundred times', async () => {
+  it('fails no call and leaks nothing, a hundred times', async () => {
     const over = new AbortController()
     let calls = 0
     const caller = async () => {
@@ -88,7 +88,7 @@ describe('a reload under load', () => {
     }
     const listeners = () =>
       process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)
-    /** The gateway's connections to the two providers, on both of their sides, and its callers'. */
+    /** Connections of the gateway to both providers, counted on both sides, and of its callers. */
     const sockets = () =>
       process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length
 

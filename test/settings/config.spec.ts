@@ -30,7 +30,7 @@ describe('settings', () => {
     throw new Error('There was no complaint.')
   }
 
-  it('are all there without being set', () => {
+  it('all have defaults', () => {
     const config = load({})
     expect(config.endpoints).to.deep.equal([])
     expect(config.limits.requestsPerMinute).to.equal(6000)
@@ -53,16 +53,16 @@ describe('settings', () => {
     expect({ port, host, logLevel }).to.deep.equal({ port: 1, host: '0.0.0.0', logLevel: 'info' })
   })
 
-  it('take an empty variable as one that is not set', () => {
+  it('treat an empty variable as unset', () => {
     const { port, endpoints } = load({ PORT: '', OPENAI_API_KEY: '' }, { port: 2 })
     expect({ port, endpoints }).to.deep.equal({ port: 2, endpoints: [] })
   })
 
-  it('take an empty gateway.yaml as one that sets nothing', () => {
+  it('accept an empty gateway.yaml', () => {
     expect(load({}, '').port).to.equal(8080)
   })
 
-  it('are told all at once, each by its name, when they are wrong', () => {
+  it('are all reported at once, each by its name, if they are wrong', () => {
     const variables = {
       PORT: '70000',
       LOG_LEVEL: 'loud',
@@ -99,7 +99,7 @@ describe('settings', () => {
 
   const single: { name: string; variables?: Variables; file?: object | string; says: RegExp }[] = [
     {
-      name: 'an address of a database that is none, without telling its password',
+      name: 'an invalid database address, without quoting its password',
       variables: { DATABASE_URL: 'postgres://user:pass#word@somewhere/db' },
       says: /^DATABASE_URL must be an address such as (?!.*pass#word)/,
     },
@@ -113,7 +113,7 @@ describe('settings', () => {
       file: { trusted_proxies: ['10.0.0.0/8', '10.0.0.0/33'] },
       says: /^trusted_proxies: '10\.0\.0\.0\/33' is not an IP address or a network/,
     },
-    { name: 'a word where a number belongs', variables: { PORT: 'eighty' }, says: /^PORT must be/ },
+    { name: 'a word instead of a number', variables: { PORT: 'eighty' }, says: /^PORT must be/ },
     {
       name: 'a fraction',
       variables: { PORT: '80.5' },
@@ -214,7 +214,7 @@ describe('settings', () => {
     })
   }
 
-  it('send a vendor elsewhere by its base URL', () => {
+  it('change the address of a vendor by its base URL', () => {
     const [endpoint] = load({
       OPENAI_API_KEY: 'k',
       OPENAI_BASE_URL: 'http://127.0.0.1:9/v1//',
@@ -222,7 +222,7 @@ describe('settings', () => {
     expect(endpoint?.baseUrl).to.equal('http://127.0.0.1:9/v1')
   })
 
-  it('know an own provider, with or without a key', () => {
+  it('accept an own provider, with or without a key', () => {
     const own = {
       kind: 'openai-compatible',
       models: ['a', 'b'],
@@ -251,7 +251,7 @@ describe('settings', () => {
     )
   })
 
-  it('keep what must not be printed apart from all that may', () => {
+  it('separate secrets from printable settings', () => {
     const variables = {
       METRICS_TOKEN: 'secret-token',
       OPENAI_API_KEY: 'secret-one,secret-two',
@@ -267,7 +267,7 @@ describe('settings', () => {
     })
   })
 
-  it('cannot be changed once they are read', () => {
+  it('are immutable after loading', () => {
     const { config, secrets } = loadBoth(
       { OPENAI_API_KEY: 'sk-0123456789' },
       { routes: { a: ['openai'] } },
@@ -284,7 +284,7 @@ describe('settings', () => {
     expect([...parts, config.routes['a']].every(Object.isFrozen)).to.equal(true)
   })
 
-  it('are listed in a table without any value that is set', () => {
+  it('are listed in a table without configured values', () => {
     const table = settingsTable()
     expect(table).to.include('| `DURABILITY` | `durability` | `normal` |')
     expect(table).to.include('| `DASHSCOPE_API_KEY` | `DASHSCOPE_BASE_URL` |')

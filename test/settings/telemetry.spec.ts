@@ -13,7 +13,7 @@ describe('the settings of traces and metrics', () => {
     throw new Error('There was no complaint.')
   }
 
-  it('send nothing and pass on traces unless they say otherwise', () => {
+  it('send nothing and propagate traces by default', () => {
     const { config, secrets } = loadConfig({})
     expect(config).to.deep.include({
       traceContext: 'passed_on',
@@ -111,7 +111,7 @@ describe('the settings of traces and metrics', () => {
     ['a choice that is none', { TRACE_CONTEXT: 'off' }, 'TRACE_CONTEXT must be one of'],
   ]
   for (const [name, variables, complaint] of wrong) {
-    it(`complain about ${name}, and quote no secret`, () => {
+    it(`reject ${name}, and quote no secret`, () => {
       const text = complaints(variables)
       expect(text).to.contain(complaint)
       expect(text).to.not.contain('sesame')
