@@ -32,7 +32,7 @@ SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
 })
 `
-/** What is wide scrolls in its own place, so that the page never does, on a phone either. */
+/** Wide content scrolls within its own box, so that the page fits a phone. */
 const style = `body { margin: 0 }
 .swagger-ui .opblock-body, .swagger-ui .table-container, .swagger-ui .renderedMarkdown,
 .swagger-ui .model-box, .swagger-ui .json-schema-2020-12, .swagger-ui pre { overflow-x: auto }
@@ -54,7 +54,7 @@ const pageHeaders = {
   'referrer-policy': 'no-referrer',
 }
 
-/** The page of the API reference and its files, by path; it loads nothing from other servers. */
+/** The page of the API reference and its files, by path; it loads nothing from other origins. */
 export const referenceFiles: Readonly<Record<string, StaticFile>> = {
   '/docs': { type: 'text/html; charset=utf-8', content: page, headers: pageHeaders },
   '/docs/reference.js': { type: 'text/javascript; charset=utf-8', content: script },

@@ -21,16 +21,16 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
-/** Their names change with what they hold. */
+/** File names contain a hash of the content. */
 const assetHeaders = {
   'cache-control': 'public, max-age=31536000, immutable',
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** The page where one-time links lead: nothing keeps it, and no other address is told of it. */
+/** Headers of the pages for one-time links: they are not cached and send no Referer. */
 const linkHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 
-/** The page of the dashboard for one-time links, by path; what the links carry is the script's alone. */
+/** The pages for one-time links, by path; only the page's script reads the token of the link. */
 export function oneTimeLinkPages(): Readonly<Record<string, StaticFile>> {
   const { headers, ...page } = dashboardPage()
   const linked = { ...page, headers: { ...headers, ...linkHeaders } }
@@ -38,7 +38,7 @@ export function oneTimeLinkPages(): Readonly<Record<string, StaticFile>> {
   return Object.fromEntries(paths.map((path) => [`/dashboard/${path}`, linked]))
 }
 
-/** The page of the dashboard, for every address below `/dashboard`; its script shows what it names. */
+/** The HTML page for every path below `/dashboard`; its script shows the view for the path. */
 export function dashboardPage(): StaticFile {
   return {
     type: 'text/html; charset=utf-8',
@@ -47,14 +47,14 @@ export function dashboardPage(): StaticFile {
   }
 }
 
-/** Which of its pages is at a path: the part behind `/dashboard`, or the first one. */
+/** The name of the dashboard page at a path: the segment after `/dashboard`, or `overview`. */
 export function pageNameAt(path: string): string {
   return /^\/dashboard\/([\w-]+)/.exec(path)?.[1] ?? 'overview'
 }
 
 /**
- * The same page with its files to load at once, by the name of what is shown; for who may be signed in,
- * since the entrance needs none of them.
+ * The HTML page with preload headers, by the name of the view. Only for signed-in users, since the sign-in
+ * page needs none of these files.
  */
 export function eagerPages(): ReadonlyMap<string, StaticFile> {
   const { headers, ...page } = dashboardPage()
@@ -64,15 +64,14 @@ export function eagerPages(): ReadonlyMap<string, StaticFile> {
   )
 }
 
-/**
- * The addresses of its pages: the script says which of them there are. What names a file that is not there
- * is an address of none.
- */
+/** The paths of dashboard pages, without the asset files; the script decides which pages exist. */
 export const dashboardPaths = /^\/dashboard(?:\/(?!assets\/).*)?$/
-/** Where its files are. */
+/** The paths of the dashboard's asset files. */
 export const dashboardFiles = /^\/dashboard\/assets\//
 
-/** For a file that is not there: a page that was loaded before an update asks for those of its version. */
+/**
+ * The error for a missing asset file: a page that was loaded before an update asks for files of its version.
+ */
 export function otherVersion(): GatewayError {
   const text = 'This file is of another version of the dashboard. Reload the page.'
   return new GatewayError('not_found', text)
@@ -84,7 +83,7 @@ const notBuilt = `<!doctype html><html lang="en"><title>The dashboard is not bui
 works without it: see the <a href="/docs">API reference</a>.</p></html>
 `
 
-/** The files that the page loads, by path, and the notices of those whose work is in them. */
+/** The asset files of the dashboard, by path, and the licences of the packages in them. */
 export function dashboardAssets(): Readonly<Record<string, StaticFile>> {
   const folder = fileURLToPath(new URL('assets/', built))
   if (!existsSync(folder)) return {}
@@ -100,15 +99,15 @@ export function dashboardAssets(): Readonly<Record<string, StaticFile>> {
   return { ...assets, '/dashboard/licences': licences }
 }
 
-/** What Vite tells of a file that it has made, by the source that it is of. */
+/** An entry of the manifest of Vite, by its source file. */
 type Made = { file: string; css?: string[]; imports?: string[] }
 type Manifest = Readonly<Record<string, Made>>
 
 const source = /^src\/pages\/([\w-]+)\/index\.tsx$/
 
 /**
- * The headers by which a browser loads the files of a page of the dashboard together with its frame, by the first part
- * of the page's path. None where the manifest of the build is not there.
+ * The `Link` headers that preload the files of each dashboard page, by the first segment of its path. Empty
+ * if the manifest of the build is missing.
  */
 function preloadsByPage(built: URL): ReadonlyMap<string, { link: string }> {
   const manifestFile = new URL('manifest.json', built)
@@ -126,7 +125,7 @@ function preloadsByPage(built: URL): ReadonlyMap<string, { link: string }> {
   )
 }
 
-/** What has to be there before a file can run, itself included. */
+/** The files that a source file needs to run, its own included. */
 function filesOf(manifest: Manifest, name: string, found = new Set<string>()): Set<string> {
   const { file, css = [], imports = [] } = manifest[name]!
   if (found.has(file)) return found
@@ -135,7 +134,7 @@ function filesOf(manifest: Manifest, name: string, found = new Set<string>()): S
   return found
 }
 
-/** As the script itself asks for it, so that it is loaded once. */
+/** The same request mode as the script's own import, so that the file is loaded once. */
 function preloadOf(file: string): string {
   const kind = file.endsWith('.css') ? 'preload; as=style; crossorigin' : 'modulepreload'
   return `</dashboard/${file}>; rel=${kind}`

@@ -24,7 +24,7 @@ type Options = {
 }
 
 const project = new URL('../../', import.meta.url)
-/** The contract is for the pages and tools of anybody. */
+/** Pages and tools of any origin may read the contract. */
 const forEverybody = { 'access-control-allow-origin': '*' }
 const files: Readonly<Record<string, StaticFile>> = {
   ...referenceFiles,
@@ -40,7 +40,7 @@ const files: Readonly<Record<string, StaticFile>> = {
   },
   '/robots.txt': { type: 'text/plain; charset=utf-8', content: 'User-agent: *\nDisallow: /\n' },
 }
-/** What is true now is asked for anew. */
+/** The state is never cached. */
 const now = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 /** Adds the routes outside of the contract: health, metrics, the contract and its reference. */
@@ -62,14 +62,14 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
   })
   const served = { ...files, ...dashboardAssets(), ...oneTimeLinkPages() }
   for (const [path, file] of Object.entries(served)) bindFile(router, path, file)
-  // Behind those that are literal.
+  // Registered after the literal paths.
   router.get(dashboardFiles, () => {
     throw otherVersion()
   })
   bindDashboard(router)
 }
 
-/** Whether a browser asks for a page, which names its type; other programs take anything. */
+/** Whether the client asks for HTML by name, as browsers do; other programs accept any type. */
 function showsPages({ headers: { accept = '' } }: IncomingMessage): boolean {
   return /(?:^|[\s,])text\/html(?:[\s;,]|$)/i.test(accept)
 }

@@ -30,16 +30,15 @@ export async function metricsPage(
   return { status: 200, headers, pieces: [text] }
 }
 
-/** Of the time, readings take one part and leave this many to calls. */
+/** After each reading the next one waits this many times its duration. */
 const restFactor = 4
 const restMsMax = 500
 
 type Time = { now: () => number; sleep: (delayMs: number) => Promise<unknown> }
 
 /**
- * Reads for many at once: a reading takes milliseconds of the event loop, so that it is shared by all
- * who ask before it begins, and rests in proportion to what it took. What is given is never older
- * than the question.
+ * Shares a reading among all requests that arrive before it begins. A reading takes milliseconds of the event
+ * loop; the next one waits in proportion to its duration. The result is never older than the request.
  */
 export function shareReadings(
   read: ReadMetrics,
@@ -68,14 +67,17 @@ export function shareReadings(
   return () => (next ??= readNext())
 }
 
-/** What proxies and what stands before them say of who asked, and of the way that a request took. */
+/** Headers by which proxies report the client or the route of a request. */
 const forwarding =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-original-.*|x-envoy-.*|x-real-ip|cf-.*|cdn-loop|true-client-ip|fastly-client-ip|fly-client-ip|client-ip|x-client-ip|x-cluster-client-ip|x-appengine-user-ip|x-azure-.*)$/
 
-/** A name of this machine; any other one that leads here may be a page's (DNS rebinding). */
+/** The loopback names. Any other host name may come from a web page (DNS rebinding). */
 const loopbackName = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])(?::\d{1,5})?$/i
 
-/** Whether a program of this machine asks. Behind a local proxy every client has such an address. */
+/**
+ * Whether a program on this machine sends the request. Requests through a local proxy have a loopback address
+ * too.
+ */
 function isLoopback({ socket, headers }: IncomingMessage): boolean {
   const address = socket.remoteAddress ?? ''
   if (address !== '::1' && !/^(::ffff:)?127\./.test(address)) return false

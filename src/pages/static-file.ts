@@ -6,21 +6,21 @@ import { codedBytesMin, encode, preferredCoding, type Coding } from '../http/con
 
 export type StaticFile = {
   type: string
-  /** Its text, or where it is. */
+  /** The text, or the URL of the file. */
   content: string | URL
-  /** These win. */
+  /** Override the default headers. */
   headers?: Record<string, string>
 }
 
-/** A file in one coding, with the answers that have it. */
+/** A file in one content coding, with its responses. */
 type Form = { bytes: Buffer; etag: string; found: Answer; unchanged: Answer }
 
-/** Beyond this quality brotli takes ten times as long for a tenth less. */
+/** Higher qualities take ten times as long and save a tenth more. */
 const brotliQuality = 9
 
 /**
- * Answers with a file that does not change while the process runs. It is read and coded once, when it
- * is first asked for, and all answers share its bytes, so that one that waits in a socket holds none.
+ * Serves a file that does not change while the process runs. It is read and compressed once, at the first
+ * request. All responses share its bytes, so a slow client takes no memory.
  */
 export function staticFile(file: StaticFile): (request: IncomingMessage) => Promise<Answer> {
   const forms = new Map<Coding, Promise<Form>>()
@@ -29,7 +29,7 @@ export function staticFile(file: StaticFile): (request: IncomingMessage) => Prom
     if (known !== undefined) return known
     const made = makeForm(file, coding, formOf)
     forms.set(coding, made)
-    // What could not be read is tried again at the next request.
+    // A failed read is tried again at the next request.
     made.catch(() => forms.delete(coding))
     return made
   }
@@ -52,7 +52,7 @@ async function makeForm(
   if (coding !== 'identity') bytes = await encode(plain!.bytes, coding, brotliQuality)
   else bytes = typeof content === 'string' ? Buffer.from(content) : await readFile(content)
   const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
-  // Asked about each time, so that a new version of the gateway is seen at once.
+  // Revalidated each time, so that a new version of the gateway is seen at once.
   const about = { etag, 'cache-control': 'no-cache', vary: 'accept-encoding', ...headers }
   const contentHeaders = {
     ...about,
@@ -68,7 +68,7 @@ async function makeForm(
   }
 }
 
-/** Whether a client has the bytes already: weak tags count as strong ones (RFC 9110 section 13.1.2). */
+/** Whether the client has the current bytes; weak tags match strong ones (RFC 9110 section 13.1.2). */
 function isCurrent(known: string | undefined, etag: string): boolean {
   if (known === undefined) return false
   return known.trim() === '*' || known.split(/("[^"]*")/).includes(etag)

@@ -6,19 +6,19 @@ type Row = IdempotentAnswersTable
 
 /** The stored answers by idempotency keys. All functions reject with a StoreError. */
 export type AnswerShelf = {
-  /** Inserts a row, which one of several who try does. */
+  /** Inserts a row. Of concurrent requests with the same key, one gets true. */
   take(row: Row): Promise<boolean>
   find(row: Row): Promise<Row | undefined>
-  /** Puts a row in the place of the one that was found; false when another one was faster. */
+  /** Replaces the row that was found; false if another request has replaced it first. */
   takeOver(row: Row, found: Row): Promise<boolean>
   /** Stores the body of an answer. */
   put(row: Row, body: Pieces): Promise<void>
-  /** Says how it ended; false when the row is not there any more. */
+  /** Sets the result of the request; false if the row no longer exists. */
   finish(row: Row, end: Partial<Row> & Pick<Row, 'state'>): Promise<boolean>
-  /** The body of an answer; undefined when it is not whole. */
+  /** The body of an answer; undefined if it is incomplete. */
   pieces(row: Row): Promise<Buffer[] | undefined>
   remove(row: Row): Promise<void>
-  /** Removes what has expired, a little at a time, and tells of each answer. */
+  /** Removes expired rows in small batches and calls `onRemoved` for each answer. */
   sweep(now: number, onRemoved: (accountId: string, bytes: number) => void): Promise<void>
   bytesByAccount(): Promise<{ accountId: string; bytes: number; answers: number }[]>
 }
@@ -27,7 +27,7 @@ const pieceBytes = 262_144
 const sweptPiecesMax = 64
 const sweptRowsMax = 200
 
-/** Works in the store's thread, in steps that are too small to keep others waiting. */
+/** Works in the store's thread, in steps small enough not to delay other queries. */
 export function createAnswerShelf(db: Kysely<Tables>): AnswerShelf {
   return {
     ...taking(db),
@@ -119,7 +119,10 @@ async function readPieces(
   return read
 }
 
-/** Pieces of one size, each in memory of its own: all of its memory is copied between threads. */
+/**
+ * Pieces of one size, each in a buffer of its own, since the whole underlying memory is copied between
+ * threads.
+ */
 function* cut(body: Pieces): Generator<Uint8Array> {
   const bytes = piecesLength(body)
   for (let at = 0; at < bytes; at += pieceBytes) {
@@ -157,27 +160,27 @@ async function sweep(
   } while (removed === sweptRowsMax)
 }
 
-/** The bytes of the answers that are kept, by account. */
+/** The bytes of the stored answers, by account. */
 export type ShelfRoom = {
-  /** Who has no room for one more. */
+  /** Whose limit is reached, if any. */
   refusal(accountId: string): 'account' | 'process' | undefined
-  /** Counts an answer of so many bytes. */
+  /** Counts a new row and the bytes of its answer. */
   take(accountId: string, bytes: number): void
   /** Counts more bytes of an answer. */
   grow(accountId: string, bytes: number): void
-  /** An answer of so many bytes is gone. */
+  /** Subtracts a removed row and the bytes of its answer. */
   give(accountId: string, bytes: number): void
-  /** From here on it is what the store has, whoever has put it there. */
+  /** Replaces the counts by those of the store, which include the rows of other processes. */
   count(kept: readonly { accountId: string; bytes: number; answers: number }[]): void
 }
 
-/** What a row takes besides the answer. */
+/** The size of a row without the answer. */
 const rowBytes = 1024
 const accountShare = 0.5
 
 /**
- * Counts the bytes of this process on top of what the store had when it was counted; an account may take
- * half of them.
+ * Counts the bytes of this process on top of the last count of the store; an account may use half of the
+ * limit.
  */
 export function createShelfRoom(bytesMax: () => number): ShelfRoom {
   const held = new Map<string, number>()

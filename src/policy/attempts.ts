@@ -5,41 +5,41 @@ import { hasRoom, type AttemptNeed, type Counts } from './counts.ts'
 
 /** An attempt to sign in. */
 type SignIn = {
-  /** The network address, or the network, that it comes from. */
+  /** The client's network address or network. */
   origin: string
-  /** The person whose password it is; undefined for a one-time link. */
+  /** The e-mail of the account; undefined for a one-time link. */
   email?: string
-  /** Whether that person has signed in from this origin before. */
+  /** Whether this person has signed in from this origin before. */
   isKnown?: boolean
 }
 
 export type SignInAttempts = {
-  /**
-   * Counts an attempt; the returned function is called when it succeeded. Rejects with
-   * `rate_limit_exceeded`.
-   */
+  /** Counts an attempt; call the returned function if it succeeds. Rejects with `rate_limit_exceeded`. */
   begin(attempt: SignIn): Promise<() => void>
-  /** Counts a new account of an origin, whether or not it is created. Rejects as `begin` does. */
+  /** Counts a sign-up from an origin, whether or not the account is created. Rejects as `begin` does. */
   signUp(origin: string): Promise<void>
 }
 
 export type ClientAttempts = {
   /**
-   * Counts an attempt before its secret is checked. Rejects with `rate_limit_exceeded` while this origin has
-   * to wait, with any client or with this one. The returned function takes whether the secret was the
-   * client's; undefined where it was not checked, which takes the attempt back.
+   * Counts an attempt before its secret is checked. Rejects with `rate_limit_exceeded` while this origin must
+   * wait, for all clients or for this one. Call the returned function with whether the secret was right, or
+   * with undefined if it was not checked, which takes the attempt back.
    */
   begin(attempt: { origin: string; clientId: string }): Promise<(isClient?: boolean) => void>
 }
 
-/** Free attempts: of one person or client from one origin; of one person; of one origin, which many may share. */
+/**
+ * Attempts without a wait: for a person or client at one origin; for a person; for an origin, which many
+ * people may share.
+ */
 const free = { pair: 5, person: 10, origin: 50, signUp: 10 }
-/** How long an attempt waits for those before it; after that it is counted beside them. */
+/** How long an attempt waits for earlier ones; after that it is counted in parallel. */
 const turnMs = 10_000
 
 /**
- * Slows down guesses of passwords. Attempts from elsewhere do not slow a person down at an origin where they
- * have signed in, and sign-ins that succeed are not counted against others of the origin.
+ * Slows down password guessing. Attempts from elsewhere do not delay a person at an origin where they have
+ * signed in before. Successful sign-ins do not count against other people at the origin.
  */
 export function createSignInAttempts(counts: Counts): SignInAttempts {
   return {
@@ -68,9 +68,9 @@ export function createSignInAttempts(counts: Counts): SignInAttempts {
 }
 
 /**
- * Slows down guesses of secrets of OAuth clients. Attempts from elsewhere do not slow a client down. All
- * processes of a service sign in when it starts: attempts of one client from one origin wait for each other,
- * so that pending ones, which count until they succeed, do not refuse the others.
+ * Slows down guessing of OAuth client secrets. Attempts from elsewhere do not delay a client. All processes
+ * of a service sign in when it starts: attempts of one client from one origin run in sequence, because
+ * pending attempts count until they succeed and would refuse the rest.
  */
 export function createClientAttempts(counts: Counts): ClientAttempts {
   const turns = new Map<string, Promise<void>>()
@@ -114,9 +114,9 @@ export function createClientAttempts(counts: Counts): ClientAttempts {
 }
 
 type RegistrationLimits = {
-  /** Registrations within an hour, of one origin. */
+  /** Registrations per hour from one origin. */
   perAddressMax: number
-  /** Of all origins together. */
+  /** Registrations per hour from all origins. */
   totalMax: number
 }
 
@@ -155,7 +155,7 @@ async function begin(counts: Counts, needs: readonly AttemptNeed[]): Promise<voi
   throw new GatewayError('rate_limit_exceeded', text, { retryAfterSeconds })
 }
 
-/** A digest: Redis holds no e-mail and no address. */
+/** A digest, so that Redis has no e-mail and no address. */
 function keyOf(...parts: readonly string[]): string {
   return hash('sha256', parts.join(' '), 'base64url').slice(0, 22)
 }

@@ -12,30 +12,36 @@ import {
 } from './counts.ts'
 import { countsScript } from './counts-script.ts'
 
-/** An operation of the script (counts-script.ts), as JSON. Each is answered with a list of numbers. */
+/** An operation of the script (counts-script.ts), as JSON. The reply is a list of numbers. */
 export type CountsOperation =
-  /** Takes all or nothing. The answer is 1 or 0, then that of `look`, with what was taken counted in it. */
+  /**
+   * Takes points of all limits or of none. The reply is 1 or 0, then the reply of `look` with the taken
+   * points included.
+   */
   | readonly [
       name: 'take',
       callId: string,
-      /** The lease of a call at once ends after this at the latest. */
+      /** The lease of a running call ends after this time at the latest. */
       leaseMs: number,
       windowMs: number,
       windows: readonly (readonly [key: string, limit: number, points: number])[],
       calls: readonly (readonly [ownerId: string, limit: number])[],
     ]
   | EndOperation
-  /** The answer is `used`, `leftMs` and `endsAt` of each window (0 where none is open), then the calls of each owner. */
+  /**
+   * The reply is `used`, `leftMs` and `endsAt` of each window (0 if no window is open), then the calls of
+   * each owner.
+   */
   | readonly [name: 'look', keys: readonly string[], ownerIds: readonly string[]]
-  /** The answer is 0, or the milliseconds to wait. */
+  /** The reply is 0, or the milliseconds to wait. */
   | readonly [name: 'attempt', needs: readonly AttemptNeed[]]
   | readonly [name: 'settle', changes: readonly AttemptChange[]]
-  /** Reports that the process runs, or that it ends. The answer is the number of processes. */
+  /** A heartbeat, or the end of the process. The reply is the number of processes. */
   | readonly [name: 'beat' | 'leave']
 
 /**
- * Ends a call; repeating it changes nothing. `more` is what the call used of a window beyond its points. Less
- * than 0 counts only in the window that ends at `endsAt`.
+ * Ends a call; repeating it changes nothing. `more` is the use of a window beyond the points taken. A
+ * negative number counts only in the window that ends at `endsAt`.
  */
 type EndOperation = readonly [
   name: 'end',
@@ -50,12 +56,12 @@ export type CountsExchange = (
   operations: readonly CountsOperation[],
 ) => Promise<readonly (readonly number[])[]>
 
-/** The part of the connection that is used (peers/redis.ts). */
+/** The members of the connection that are used (peers/redis.ts). */
 type Redis = {
   run<T>(work: (commands: ScriptRunner) => Promise<T>, timeoutMs?: number): Promise<T>
 }
 
-/** Callers wait for less, but what a late answer has taken is given back. */
+/** Clients wait less, but points that a late reply has taken are given back. */
 const lateAnswerMs = 60_000
 const runScript = createScript(countsScript)
 
@@ -63,7 +69,7 @@ export function createCountsExchange(redis: Redis, processId: string): CountsExc
   return async (operations) => {
     const words = { keys: ['limits'], arguments: [processId, JSON.stringify(operations)] }
     const answers = await redis.run((commands) => runScript(commands, words), lateAnswerMs)
-    // What the script returns.
+    // The script returns a list of numbers for each operation.
     return answers as readonly (readonly number[])[]
   }
 }
@@ -72,31 +78,31 @@ type Options = {
   exchange: CountsExchange
   /** Unique to this process. */
   processId: string
-  /** How long an answer may take. */
+  /** The timeout of a reply. */
   timeoutMs: () => number
   monotonic: () => number
-  /** Called when this process begins to count alone, and when it counts with the others again. */
+  /** Called when this process starts to count alone, and when it counts with the other processes again. */
   onAlone: (error: unknown) => void
   onJoint: () => void
 }
 
 type CountsInRedis = Counts & {
-  /** The number of processes at the last answer. */
+  /** The number of processes in the last reply. */
   processes(): number
 }
 
 const beatIntervalMs = 2000
-/** While Redis does not answer; and at first, since processes start together. */
+/** While Redis does not answer, and at the start, since processes start together. */
 const retryIntervalMs = 250
 const firstBeats = 4
-/** Ended calls that Redis has yet to hear of; the oldest are dropped, and their leases run out. */
+/** Ended calls not yet reported to Redis; the oldest are dropped, and their leases expire. */
 const owedMax = 10_000
-/** The lease of a call at once outlasts the deadline of the call by this. */
+/** The lease of a running call ends this long after the deadline of the call. */
 const leaseMarginMs = 30_000
 
 /**
- * Counts in Redis for all processes. After an answer that is missing, this process counts its share in memory
- * until the next answer (docs/redis.md#limits).
+ * Counts in Redis for all processes. If a reply is missing, this process counts its share in memory until the
+ * next reply (docs/redis.md#limits).
  */
 export function createCountsInRedis(options: Options): CountsInRedis {
   const { processId, monotonic } = options
@@ -119,7 +125,7 @@ export function createCountsInRedis(options: Options): CountsInRedis {
     let hasEnded = false
     return {
       ...counted,
-      // The answer includes this call.
+      // The reply includes this call.
       running: () => counted.running().map((one) => (hasEnded ? one - 1 : one)),
       end: (more) => {
         hasEnded = true
@@ -141,7 +147,7 @@ export function createCountsInRedis(options: Options): CountsInRedis {
       return answer?.[0] ?? near.attempt(needs)
     },
     settleAttempt: (changes) => {
-      // Part of the attempts may have been counted here, while Redis was away.
+      // Some attempts may have been counted here while Redis was unavailable.
       near.settleAttempt(changes)
       if (isJoint()) void ask(['settle', changes])
     },
@@ -150,7 +156,7 @@ export function createCountsInRedis(options: Options): CountsInRedis {
   }
 }
 
-/** Asks Redis, and reports every two seconds that this process runs. */
+/** Sends operations to Redis, and a heartbeat every two seconds. */
 function connect({ exchange, timeoutMs, onAlone, onJoint }: Options) {
   const owed: EndOperation[] = []
   let processes = 1
@@ -177,7 +183,7 @@ function connect({ exchange, timeoutMs, onAlone, onJoint }: Options) {
     const [, callId, windowMs, windows, ownerIds] = operation
     if (windows.length + ownerIds.length === 0) return
     if (!isJoint) return owe(operation)
-    // It may have been carried out: the end of a call may be repeated, what it used may not.
+    // Redis may have carried it out: the end of a call may be sent twice, its use may not.
     void ask(operation, (late) => {
       if (late === undefined && ownerIds.length > 0) owe(['end', callId, windowMs, [], ownerIds])
     })
@@ -221,7 +227,7 @@ function takeOf({ windows, windowMs, calls, timeoutMs }: Needs, callId: string):
   ]
 }
 
-/** Without `seen`, what was taken of the windows is unknown, and they stay unchanged. */
+/** Without `seen` the open windows are unknown, so they stay unchanged. */
 function endOf(
   { windows, windowMs, calls }: Needs,
   callId: string,

@@ -1,19 +1,18 @@
 import { firstWaitMs, forgottenAfterMs, waitMaxMs } from './counts.ts'
 
-/** A process without a sign of life for so long is dead, and so are its calls. */
+/** A process that sends no heartbeat for this long counts as dead, and its calls as ended. */
 const deadAfterMs = 15_000
 
 /**
- * Runs `CountsOperation`s in Redis, one after the other and by its clock. KEYS[1] begins the name of each
- * key, ARGV are the id of the process, which begins the ids of its calls, and the operations. Windows are
- * read once and written once for all of them. The script makes names of keys: it is for one server, no
- * cluster.
+ * Runs `CountsOperation`s in Redis, in order and by the clock of Redis. KEYS[1] is the prefix of all keys. ARGV
+ * are the process id, which is the prefix of its call ids, and the operations. Each window is read once and
+ * written once per script. The script computes key names, so it needs a single server, not a cluster.
  *
- *     <base>:<window>       a hash of what is used and when the window ends, until then
+ *     <base>:<window>       hash of the used points and the end of the window; expires then
  *     <base>:calls:<owner>  ids of running calls, by the end of their leases
  *     <base>:held:<process> owners of running calls of the process
- *     <base>:processes      ids of processes, by their last sign of life
- *     <base>:attempts:<key> a hash of the number of attempts and the time of the last one
+ *     <base>:processes      ids of processes, by their last heartbeat
+ *     <base>:attempts:<key> hash of the number of attempts and the time of the last one
  */
 export const countsScript = `
 local base, process = KEYS[1], ARGV[1]

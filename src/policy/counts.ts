@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 
-/** What a call takes of a window: `points`; 0 takes nothing and reads the window. */
+/** The points that a call takes of a window; 0 only reads the window. */
 type WindowNeed = {
   readonly of: { readonly key: string; readonly limit: number }
   readonly points: number
 }
-/** A limit of the calls that an owner has at once. */
+/** The limit of an owner's concurrent calls. */
 type CallsNeed = { readonly ownerId: string; readonly limit: number }
 
 /** The limits that are read. */
@@ -15,27 +15,27 @@ export type Looked = {
   readonly windowMs: number
   readonly calls: readonly CallsNeed[]
 }
-/** What a call takes of all its limits. */
+/** The points that a call takes of all its limits. */
 export type Needs = Looked & {
-  /** The longest duration of the call: its lease of the calls at once ends then at the latest. */
+  /** The maximum duration of the call, after which its lease expires. */
   readonly timeoutMs: number
 }
 
 /** The state of limits, in the order of the request. */
 export type Counted = {
-  /** What is used of the open window, and how long it stays open; both are 0 without an open window. */
+  /** The used points and the remaining time of the open window; both are 0 without an open window. */
   readonly windows: readonly { readonly used: number; readonly leftMs: number }[]
   /** Running calls of each owner. */
   readonly running: () => readonly number[]
-  /** The number of processes that each limit is divided by; 1 where all processes count together. */
+  /** The number of processes that share each limit; 1 if all processes count together. */
   readonly processes: number
 }
 
 /** The state of limits after a call was counted, or was refused. */
 export type Taken = Counted & {
   /**
-   * Ends the call. `more` is what it used of each window beyond its points. Less than 0 is given back, and
-   * only to the window that it was taken of. Undefined where a limit refuses the call; then nothing is counted.
+   * Ends the call. `more` is the use of each window beyond the points taken. A negative number is given back
+   * to the same window only. Undefined if a limit refuses the call; then nothing is counted.
    */
   readonly end: ((more?: readonly number[]) => void) | undefined
 }
@@ -45,14 +45,14 @@ export type AttemptNeed = readonly [key: string, free: number]
 /** Takes one attempt of a key back, or forgets all of them. */
 export type AttemptChange = readonly [key: string, change: 'take_back' | 'forget']
 
-/** Counts windows, calls at once and attempts: in memory (below), or in Redis (counts-in-redis.ts). */
+/** Counts windows, concurrent calls and attempts: in memory (below), or in Redis (counts-in- redis.ts). */
 export type Counts = {
   /** Takes all that a call needs, or nothing. */
   take(needs: Needs): Taken | Promise<Taken>
   /** Reads the state of limits, and takes nothing. */
   look(needs: Looked): Counted | Promise<Counted>
   /**
-   * Counts an attempt of all of its keys before its outcome is known, so that parallel attempts are counted
+   * Counts an attempt for all its keys before its outcome is known, so that parallel attempts are counted
    * too. Returns 0, or the milliseconds that one of the keys still has to wait; then nothing is counted.
    */
   attempt(needs: readonly AttemptNeed[]): number | Promise<number>
@@ -68,16 +68,16 @@ type CountsInMemory = Counts & {
   size(): number
 }
 
-/** After the free attempts each waits twice as long as the one before, up to `waitMaxMs`. */
+/** After the free attempts, each wait is twice as long as the previous one, up to `waitMaxMs`. */
 export const firstWaitMs = 1000
-/** No key is locked out for longer than this by the attempts of others. */
+/** Attempts of other people cannot lock out a key for longer than this. */
 export const waitMaxMs = 60_000
-/** The attempts of a key are forgotten so long after the last one. */
+/** The attempts of a key are forgotten this long after the last one. */
 export const forgottenAfterMs = 15 * 60_000
 /** E-mails and addresses, at some hundred bytes each; the least recently used are dropped. */
 const triedKeysMax = 10_000
 
-/** Counts in the memory of this process, which counts its share of each limit where it is one of several. */
+/** Counts in the memory of this process, which counts its share of each limit if several processes run. */
 export function createCountsInMemory(
   monotonic: () => number,
   processes: () => number = () => 1,
@@ -138,7 +138,10 @@ export function shareOf(limit: number, processes: number): number {
   return limit === 0 ? 0 : Math.max(1, Math.floor(limit / processes))
 }
 
-/** Whether a window has room. A call larger than a share has an unused window to itself. */
+/**
+ * Whether the points fit in the window. A call larger than the share of this process may use an empty window
+ * alone.
+ */
 export function hasRoom(
   { of: { limit }, points }: WindowNeed,
   used: number,
@@ -150,9 +153,9 @@ export function hasRoom(
 
 type Window = { used: number; endsAt: number }
 
-/** Open windows; those that have ended are dropped when another one begins. */
+/** Open windows; ended windows are dropped when a new one begins. */
 function createWindows(monotonic: () => number) {
-  // By length: the windows of one map end in the order in which they began.
+  // One map for each window length: its windows end in the order in which they began.
   const byLength = new Map<number, Map<string, Window>>()
 
   const find = (key: string, windowMs: number): Window | undefined => {

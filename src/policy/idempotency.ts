@@ -19,7 +19,7 @@ type Row = IdempotentAnswersTable
 
 type Options = {
   store: GuardedStore
-  /** As they are now. */
+  /** The current settings. */
   limits: () => {
     idempotencyBytesMax?: number
     idempotencyAnswerBytesMax?: number
@@ -28,9 +28,9 @@ type Options = {
   }
   /** Unix time in milliseconds. */
   clock: () => number
-  /** Told of what went wrong behind an answer. */
+  /** Called with errors after the answer. */
   onFault: (error: unknown) => void
-  /** Whether other processes keep answers in the same store. */
+  /** Whether other processes store answers in the same store. */
   isOneOfSeveral?: boolean
 }
 
@@ -44,7 +44,7 @@ const dayMs = 86_400_000
 const shelfBytesMax = 1024 ** 3
 /** Fits ten pictures as base64. */
 const answerBytesMax = 64 * 1024 * 1024
-/** How long after its deadline a request has certainly ended, by the clock of any replica. */
+/** This long after its deadline, a request has ended by the clock of any replica. */
 const deadlineSpareMs = 60_000 + clocksDifferMaxMs
 const sweepIntervalMs = 60_000
 const takesMax = 3
@@ -54,7 +54,7 @@ type Parts = Options & {
   room: ShelfRoom
   /** The ids of requests that this process works on. */
   running: Set<string>
-  /** Of requests that came to nothing, and whose rows could not be removed yet. */
+  /** Rows of requests without a result that could not be removed yet. */
   freed: Map<string, Row>
 }
 
@@ -72,7 +72,7 @@ export function createIdempotency(options: Options): Idempotency {
       parts.freed.delete(id)
     }
     await shelf.sweep(clock(), room.give)
-    // What others keep, and what they have removed.
+    // Includes the rows that other processes added or removed.
     if (options.isOneOfSeveral === true) await count()
   }
   let sweeping: Promise<void> | undefined
@@ -98,7 +98,7 @@ async function claimKey(request: KeyedRequest, parts: Parts): Promise<Claimed> {
   const refusal = room.refusal(caller.accountId)
   if (refusal !== undefined) throw full(refusal)
   const row = rowOf(request, parts)
-  // Known as its own before the row is there: who finds the row asks for it.
+  // Added before the row exists: a request that finds the row looks here.
   running.add(requestId)
   try {
     for (let takes = 0; takes < takesMax; takes++) {
@@ -145,12 +145,12 @@ function rowOf(request: KeyedRequest, { clock, limits }: Parts): Row {
   }
 }
 
-/** Names a key of an account without telling it; equal keys of two accounts have other names. */
+/** A digest that does not reveal the key; equal keys of two accounts have different digests. */
 function digestOf({ accountId, mode }: Caller, key: string): string {
   return hash('sha256', `${accountId}\n${mode}\n${key}`, 'base64url')
 }
 
-/** What a row that is there already means: its answer, work for a second time, or as if it was not. */
+/** What an existing row means for the request: return its answer, repeat the work, or ignore the row. */
 function judge(row: Row, request: KeyedRequest, parts: Parts): 'answer' | 'repeat' | 'anew' {
   const { running, freed, clock } = parts
   const now = clock()
@@ -177,7 +177,7 @@ function assertSame(row: Row, { operation, fingerprint, caller }: KeyedRequest):
   if (row.fingerprint !== fingerprint) {
     throw reused('was used for another request before. Use a new one for each request.')
   }
-  // What this key may not call it must not get as another key's answer.
+  // An API key must not get answers of models that it may not call.
   if (row.key_id !== caller.keyId && caller.models !== null) {
     throw reused('was used with another API key before, and this one may not call all models.')
   }
@@ -234,7 +234,7 @@ function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
 
 const retryAfterSecondsMax = 30
 
-/** As long again as it has taken so far: who asks twice waits for four times as long. */
+/** The client should wait as long as the request has taken so far. */
 function inUse(elapsedMs: number): GatewayError {
   const seconds = Math.min(Math.max(Math.ceil(elapsedMs / 1000), 1), retryAfterSecondsMax)
   const text =

@@ -1,15 +1,15 @@
 import { GatewayError } from '../core/error.ts'
 import type { LimitKind, LimitState } from '../core/limits.ts'
 
-/** A limit that does not let a call in, and what the call needs of it. */
+/** A limit that refuses a call, and the points that the call needs. */
 export type Refused = { state: LimitState; needed: number }
 
 /** A running call may end at any moment. */
 const callEndsSeconds = 1
-/** The longest wait that is told: of a limit that waiting does not help. */
+/** The longest `Retry-After`; used where waiting does not help. */
 const longSeconds = 60
 
-/** The error of the limit that keeps a call out for longest. `limits` are all that its caller has. */
+/** Returns the error for the limit with the longest wait. `limits` are all limits of the caller. */
 export function refusalOf(
   refused: readonly Refused[],
   limits: readonly LimitState[],

@@ -15,30 +15,30 @@ import { refusalOf, type Refused } from './rate-limit-refusal.ts'
 
 /** A limit of a caller that is counted in windows; the key names its windows. */
 type WindowLimit = Pick<LimitState, 'owner' | 'limit'> & { kind: WindowKind; key: string }
-/** A limit of the calls that a caller has at once. */
+/** A limit of the concurrent calls of a caller. */
 type CallLimit = Pick<LimitState, 'owner' | 'limit'> & { ownerId: string }
 type Limits = { windows: readonly WindowLimit[]; calls: readonly CallLimit[] }
 
-/** What a call needs of a window. */
+/** The points that a call needs of a window. */
 type Need = { of: WindowLimit; points: number }
-/** What is used of a window, the call included, and when the window ends. */
+/** The used points of a window, the call included, and the end of the window. */
 type Seen = Need & { used: number; endsAt: number }
 
 type Options = {
   counts: Counts
   /** The limits of an account without limits of its own. */
   defaults: () => UsageLimits
-  /** Milliseconds of a clock that is never set. */
+  /** A monotonic clock, in milliseconds. */
   monotonic: () => number
 }
 
 export type RateLimit = {
   /**
-   * Lets a call in that lasts no longer than `timeoutMs`. Rejects with `rate_limit_exceeded`; then nothing is
+   * Admits a call that lasts at most `timeoutMs`. Rejects with `rate_limit_exceeded`; then nothing is
    * counted.
    */
   admit: Admit
-  /** The state of the limits of a caller. */
+  /** Returns the state of the limits of a caller. */
   look(caller: Caller): readonly LimitState[] | Promise<readonly LimitState[]>
 }
 
@@ -122,11 +122,11 @@ function refusedOf(
   })
 }
 
-/** Replaces what a call took by what it used; returns the differences. */
+/** Replaces the points taken by the points used; returns the differences. */
 function settle(now: number, seen: readonly Seen[], used: Used): number[] {
   return seen.map((one) => {
     const more = usedOf(one.of.kind, used) - one.points
-    // The end of a window has given back what was taken of it.
+    // Points of an ended window need not be given back.
     if (more > 0 || one.endsAt > now) one.used += more
     return more
   })
@@ -138,7 +138,10 @@ const windowKinds = [
   ['images', 'imagesPerMinute'],
 ] as const
 
-/** The limits that apply to a caller: those of the account, else the defaults, and those of the key. */
+/**
+ * The limits that apply to a caller: the limits of the account or else the defaults, and the limits of the
+ * key.
+ */
 function createLimits(defaults: () => UsageLimits): (caller: Caller) => Limits {
   let inForce: UsageLimits | undefined
   let known = new WeakMap<Caller, Limits>()
@@ -182,12 +185,12 @@ function orElse(own: UsageLimits, defaults: UsageLimits): UsageLimits {
   }
 }
 
-/** What a call takes of a window when it is let in. */
+/** The points that an admitted call takes of a window. */
 function pointsOf({ kind, limit }: WindowLimit, demand: Demand): number {
   if (kind === 'requests') return 1
   if (kind === 'images') return demand.images
   const { certain, assumed } = demand.tokens()
-  // An assumption alone must not refuse a call in an unused window.
+  // The estimated part alone must not refuse a call in an unused window.
   return Math.max(certain, Math.min(certain + assumed, limit))
 }
 
@@ -200,7 +203,7 @@ const statusesOfMalformed = new Set([400, 413, 415])
 const nothing: Demand = { images: 0, tokens: () => ({ certain: 0, assumed: 0 }) }
 
 /**
- * Counts malformed calls as requests, so that a key cannot send them without end; those that were let in are
+ * Counts malformed calls as requests, so that a key cannot send them without limit. Admitted calls are
  * counted already.
  */
 export function refusedCounter(admit: Admit): CountRefused {

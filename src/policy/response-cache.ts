@@ -3,13 +3,13 @@ import { cacheEntryBytesMax, type Remembered } from '../core/recall/remembered.t
 import type { FarCache } from './far-cache/far-cache.ts'
 
 export type ResponseCache = {
-  /** What this process remembers. */
+  /** Reads the cache of this process. */
   recall(key: string): Remembered | undefined
-  /** What others remember; absent where there is no far cache. */
+  /** Reads the shared cache; absent if there is none. */
   recallFar?: (key: string) => Promise<Remembered | undefined>
   /**
-   * Stores an answer unless it is too large; `ttlMs` overrides the configured one. Whether others find
-   * it in the far cache; undefined when they do not.
+   * Stores an answer unless it is too large; `ttlMs` overrides the configured lifetime. Resolves with whether
+   * it is in the shared cache; undefined if it was not sent there.
    */
   remember(key: string, answer: Remembered, ttlMs: number | undefined): Promise<boolean> | undefined
 }
@@ -18,7 +18,7 @@ type Options = {
   bytesMax: number
   limits: () => { cacheTtlSeconds: number }
   far?: FarCache | undefined
-  /** Never jumps; how long an answer is remembered here. */
+  /** A monotonic clock, for the lifetime in this process. */
   monotonic: () => number
 }
 type Entry = { answer: Remembered; endsAt: number }
@@ -26,8 +26,8 @@ type Entry = { answer: Remembered; endsAt: number }
 const bookkeepingBytes = 1024
 
 /**
- * An LRU cache of answers in memory, bounded in bytes, in front of an optional far cache. It is no
- * Keyv, which awaits several times for each look-up (docs/performance.md#response-cache).
+ * An LRU cache of answers in memory, bounded in bytes, in front of an optional shared cache. Keyv is not used
+ * here because it awaits several times for each look-up (docs/performance.md#response- cache).
  */
 export function createResponseCache(options: Options): ResponseCache {
   const { bytesMax, limits, far, monotonic } = options
@@ -39,7 +39,7 @@ export function createResponseCache(options: Options): ResponseCache {
   const recallFrom = (cache: FarCache) => async (key: string) => {
     const entry = await cache.get(key)
     if (entry === undefined || entry.leftMs <= 0) return undefined
-    // Another process wrote it, and may have other settings: it counts for no longer than our own rule.
+    // The process that wrote it may have other settings: the lifetime set here is the upper limit.
     const leftMs = Math.min(entry.leftMs, standardTtlMs())
     entries.set(key, { answer: entry.answer, endsAt: monotonic() + leftMs })
     return entry.answer

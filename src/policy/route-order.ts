@@ -11,9 +11,9 @@ type OrderOptions = {
 }
 
 /**
- * Sorts routes into the order of attempts: closed circuits first, within them the models in the
- * caller's order, within a model as listed or the cheapest first. Routes with an open circuit come
- * last but stay, since a try is better than none.
+ * Sorts routes into the order of attempts: closed circuits first, then the models in the caller's order, then
+ * routes of a model as listed or the cheapest first. Routes with an open circuit come last but stay, so that
+ * a call is tried even if all circuits are open.
  */
 export function createRouteOrder({
   by,
@@ -52,9 +52,9 @@ type Options = {
   monotonic: () => number
 }
 
-/** Single failures are normal at any vendor; five in a row are an outage. */
+/** Single failures are normal at any provider; five in a row are an outage. */
 const failuresMax = 5
-/** Bounds the memory: at some endpoints callers choose the names of models. */
+/** Limits memory: with some providers, clients choose the model names. */
 const circuitsMax = 10_000
 
 type Place = Pick<Target, 'upstreamModel'> & { provider: { id: string } }
@@ -71,8 +71,8 @@ export type Health = RouteHealth & {
 }
 
 /**
- * A circuit for each route that fails. It opens after several failures in a row, and at once when the
- * upstream refuses our key or rate; a call that succeeds closes it.
+ * A circuit breaker for each route that fails. It opens after several failures in a row, and at once if the
+ * provider rejects the API key or the rate; a successful call closes it.
  */
 export function createRouteHealth({ limits, monotonic }: Options): Health {
   const circuits = new LRUCache<string, Circuit>({ max: circuitsMax })
@@ -87,7 +87,7 @@ export function createRouteHealth({ limits, monotonic }: Options): Health {
     circuits.size === 0 ? undefined : circuits.get(nameOf(route))
 
   return {
-    // Reading it from outside does not make a circuit a recently used one.
+    // `peek` does not mark the circuit as recently used.
     circuitOf: (route) => circuits.peek(nameOf(route))?.view() ?? { state: 'closed', leftMs: 0 },
     troubled: (providerId) => {
       const prefix = `${providerId}/`

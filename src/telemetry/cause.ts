@@ -2,13 +2,13 @@ import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import { shortened } from '../core/words/shorten.ts'
 
-/** Of what callers choose, as a path, and of what libraries say. */
+/** The maximum length of texts from clients, such as a path, and from libraries. */
 export const textLengthMax = 500
 const framesMax = 20
 
 /**
- * The loggable part of an error. Upstream failures are logged by kind, status and code; any other
- * error with its message and its stack, without the installation folder.
+ * The loggable part of an error. Upstream failures are logged by kind, status and code; any other error with
+ * its message and its stack, without the installation folder.
  */
 export function causeOf(error: unknown): object {
   const cause = error instanceof GatewayError && error.cause !== undefined ? error.cause : error
@@ -24,7 +24,7 @@ export function causeOf(error: unknown): object {
 
 const root = new URL('../../', import.meta.url).href
 
-/** A message may have lines too, which are as long as who wrote it likes. */
+/** Lines of the message are left out too: their number and length are unlimited. */
 function isFrame(line: string): boolean {
   return line.length <= textLengthMax && /^\s+at /.test(line)
 }

@@ -23,11 +23,11 @@ type Exchange = {
   durationMs: number
   caller: Caller | undefined
   error: unknown
-  /** Whether the caller disconnected before the answer ended. */
+  /** Whether the client disconnected before the end of the response. */
   left: boolean
 }
 
-/** The others are one series of the metrics: Node takes some thirty methods. */
+/** Other methods share the label `other`: Node accepts some thirty methods. */
 const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
 
 /** One function per business event: only this file decides what is logged and counted. */
@@ -40,7 +40,7 @@ export function createEvents(log: Log, metrics: Metrics) {
     log.defer(() => printExchange({ log, metrics, refusals }, exchange, endedAt))
     if (exchange.error !== undefined) log.settle()
   }
-  /** For lines that are printed at once, after the deferred ones. */
+  /** Writes the deferred lines first, so that the order is kept. */
   const now = (): Log => {
     log.settle()
     return log
@@ -51,15 +51,15 @@ export function createEvents(log: Log, metrics: Metrics) {
       refusals.settle()
       now().info('stopped')
     },
-    /** A request was answered, or its caller left. */
+    /** A request was answered, or its client disconnected. */
     exchanged,
-    /** What was no request, or came too late to be read, was answered with an error. */
+    /** Bytes that were no valid request, or that arrived too late, were answered with an error. */
     refused(requestId: string, error: GatewayError): void {
       const { status } = error
       const request = { method: '-', path: '-', durationMs: 0, caller: undefined, left: false }
       exchanged({ requestId, status, error, ...request })
     },
-    /** One try of one route is over. */
+    /** One attempt on one route has ended. */
     attempted(_route: Route, attempt: Attempt, { requestId }: CallContext): void {
       const { provider, outcome } = attempt
       log.defer(() => metrics.attempts.inc({ provider, outcome }))
@@ -70,7 +70,7 @@ export function createEvents(log: Log, metrics: Metrics) {
         now().error(fields, 'provider account')
       else now().warn(fields, 'attempt failed')
     },
-    /** A caller left a call that goes on; or such a call has ended. */
+    /** A client disconnected from a call that goes on (1), or such a call has ended (-1). */
     left(change: 1 | -1): void {
       metrics.leftCalls.inc(change)
       if (change > 0) metrics.left.inc()
@@ -79,15 +79,15 @@ export function createEvents(log: Log, metrics: Metrics) {
     recorded(row: UsageRow): void {
       log.defer(() => metrics.recorded(row))
     },
-    /** Something went wrong behind an answer that was out already. */
+    /** An error after the response was sent. */
     faulted(error: unknown): void {
-      now().error({ cause: causeOf(error) }, 'fault behind an answer')
+      now().error({ cause: causeOf(error) }, 'error after the response')
     },
-    /** Somebody had a wrong e-mail or password. */
+    /** A sign-in had a wrong e-mail or password. */
     signInFailed(): void {
       metrics.signInFailures.inc()
     },
-    /** A tool call ended with an error, which its caller received unless it gave up itself. */
+    /** A tool call ended with an error, which the client received unless it cancelled the call. */
     toolFailed(tool: string, error: GatewayError, { requestId, caller }: CallContext): void {
       const { code, status } = error
       const { accountId, keyId } = caller
@@ -100,28 +100,28 @@ export function createEvents(log: Log, metrics: Metrics) {
   }
 }
 
-/** The system fails many connections at once. */
+/** The system rejects many connections at once; one of them is logged per second. */
 const acceptPauseMs = 1000
 
-/** What happens to the server itself. `now` gives the log for lines that are printed at once. */
+/** Events of the server. `now` returns the log for lines that are written at once. */
 function serverEvents(now: () => Log, metrics: Metrics) {
-  let acceptToldAgainAtMs = 0
+  let acceptNextLoggedAtMs = 0
   return {
-    /** How many connections are open, and how many were closed before their time, and why. */
+    /** The number of open connections, and of connections that the gateway closed, by reason. */
     swept(open: number, closed: ReadonlyMap<string, number>): void {
       metrics.connections.set(open)
       for (const [reason, count] of closed) metrics.closed.inc({ reason }, count)
       if (closed.size > 0) now().warn({ open, ...Object.fromEntries(closed) }, 'connections closed')
     },
-    /** The system has no more files for connections, or the like. */
+    /** The system has no more file descriptors or memory for connections. */
     acceptFailed(error: Error): void {
       metrics.closed.inc({ reason: 'unaccepted' })
       const nowMs = performance.now()
-      if (nowMs < acceptToldAgainAtMs) return
-      acceptToldAgainAtMs = nowMs + acceptPauseMs
+      if (nowMs < acceptNextLoggedAtMs) return
+      acceptNextLoggedAtMs = nowMs + acceptPauseMs
       now().error({ code: codeOf(error) }, 'connections not accepted')
     },
-    /** `retiring` are models that settings name and that end, or are not there. */
+    /** `retiring` are models in the settings that are deprecated or unknown. */
     started(address: string, providers: readonly string[], retiring: readonly string[]): void {
       now().info({ address, providers, ...(retiring.length > 0 && { retiring }) }, 'listening')
     },
@@ -129,7 +129,7 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     ...backgroundEvents(now, metrics),
     ...exportEvents(now),
     ...redisEvents(now, metrics),
-    /** The far cache was asked, or given an answer. */
+    /** The shared cache was read or written. */
     farCacheAsked(outcome: string): void {
       metrics.farCacheAsked(outcome)
     },
@@ -137,35 +137,35 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     stopping(signal: string): void {
       now().info({ signal }, 'draining')
     },
-    /** A worker is alone, and ends. */
+    /** The primary has ended, so this worker ends too. */
     primaryEnded(): void {
       now().error('primary ended, draining')
     },
-    /** A bug that nothing catches. */
+    /** An uncaught error. */
     crashed(error: unknown): void {
       now().fatal({ cause: causeOf(error) }, 'crashed')
     },
-    /** It did not stop within its limits. */
+    /** The shutdown took too long. */
     stuck(): void {
       now().fatal('not stopped in time')
     },
-    /** The settings were read again. */
+    /** The settings were reloaded. */
     reloaded({ changed, needs_restart: needsRestart, notices }: Reloaded): void {
       now().info({ changed, needsRestart, ...(notices.length > 0 && { notices }) }, 'reloaded')
     },
-    /** The settings in force stay. */
+    /** The reload failed; the current settings stay in force. */
     reloadRefused(error: unknown): void {
       const reason = error instanceof GatewayError ? error.message : undefined
       now().error({ reason, cause: causeOf(error) }, 'not reloaded')
     },
-    /** A signal that changes nothing. */
+    /** A signal without effect was received. */
     ignored(signal: string): void {
       now().warn({ signal }, 'signal ignored')
     },
   }
 }
 
-/** What is told of the collector of traces and metrics: when it fails, and when it takes them again. */
+/** Events of exports to the collector: the first failure and the recovery. */
 function exportEvents(now: () => Log) {
   const failing = new Set<string>()
   return {
@@ -176,13 +176,13 @@ function exportEvents(now: () => Log) {
       }
       if (failing.has(signal)) return
       failing.add(signal)
-      // What the collector says of it may repeat the headers.
+      // The collector's message may repeat the request headers.
       now().warn({ signal, code: codeOf(error) ?? error.name }, 'not exported')
     },
   }
 }
 
-/** What is told of the store: when it takes no rows, and when it takes them again. */
+/** Events of the store: failed writes and their recovery. */
 function storeEvents(now: () => Log) {
   return {
     storeFailed({ reason, remedy }: { reason: string; remedy: string }, error: Error): void {
@@ -191,7 +191,7 @@ function storeEvents(now: () => Log) {
         'store takes no rows, calls are refused',
       )
     },
-    /** A call of a process that died held something of a budget, which is given back now. */
+    /** A process died during a call: the amount that the call had reserved is charged. */
     reservationAbandoned(reservation: object): void {
       const text = 'call charged as it was held: its process died'
       now().warn({ reservation }, text)
@@ -208,11 +208,11 @@ function storeEvents(now: () => Log) {
   }
 }
 
-/** What is told of work that nobody waits for: when it fails, and when it is done again. */
+/** Events of background work: the first failure and the recovery. */
 function backgroundEvents(now: () => Log, metrics: Metrics) {
   const failing = new Set<string>()
   return {
-    /** Work of this name was done, or failed. */
+    /** The work succeeded, or failed with `error`. */
     worked(work: string, error?: unknown): void {
       if (error === undefined) {
         if (failing.delete(work)) now().info({ work }, 'background work is done again')
@@ -226,7 +226,7 @@ function backgroundEvents(now: () => Log, metrics: Metrics) {
   }
 }
 
-/** What is told of Redis: when it goes, when it is back, and why it does not do what it is asked. */
+/** Events of the connection to Redis: lost, restored, and refused commands. */
 function redisEvents(now: () => Log, metrics: Metrics) {
   return {
     redisUsed(redis: string): void {
@@ -248,7 +248,7 @@ function redisEvents(now: () => Log, metrics: Metrics) {
   }
 }
 
-/** What is told of limits that several processes count together. */
+/** Events of limits that several processes count together. */
 function limitEvents(now: () => Log, metrics: Metrics) {
   return {
     limitsShared(): void {

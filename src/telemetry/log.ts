@@ -3,8 +3,8 @@ import { pino, type DestinationStream, type Logger } from 'pino'
 
 export type Log = Logger & {
   /**
-   * Runs the task soon, in a batch with others: a line on its own costs mostly CPU cache misses.
-   * The task must set the `time` of the line itself.
+   * Runs the task soon, in a batch: most of the time of a single line is CPU cache misses. The task must set
+   * the `time` of the line itself.
    */
   defer(task: () => void): void
   /** Runs the deferred tasks now. */
@@ -13,15 +13,15 @@ export type Log = Logger & {
 
 const deferMs = 200
 const deferredMax = 300
-/** Lines are collected for this long, since each write wakes another thread. */
+/** Lines are collected for this long, since each write wakes a thread. */
 const flushMs = 50
 const bufferBytes = 16_384
-/** When standard error is not read, lines beyond this are dropped. */
+/** If standard error is not read, lines beyond this are dropped. */
 const unwrittenBytesMax = 16 * 1024 * 1024
 
 /**
- * The program's log: one JSON object per line, with these fields, written in batches. Only events.ts chooses what goes
- * into it, field by field, so that no secret does.
+ * The program's log: one JSON object per line, with these fields, written in batches. Only events.ts chooses
+ * the fields, so that no secret is logged.
  */
 export function createLog(
   level: string,
@@ -65,8 +65,8 @@ function createBatch(): Pick<Log, 'defer' | 'settle'> {
 type Flush = (onFlushed: (error?: Error) => void) => void
 
 /**
- * Collects lines before they reach pino's own destination, which copies its whole buffer for each
- * line. pino also calls `flush`, which its type of a destination omits.
+ * Collects lines before they reach pino's destination, which copies its whole buffer for each line. pino also
+ * calls `flush`, which its type of a destination omits.
  */
 function standardError(settle: () => void): DestinationStream & { flush: Flush } {
   const file = isPipe() ? pipe() : regularFile()
@@ -107,12 +107,12 @@ function isPipe(): boolean {
 }
 
 /**
- * Writes to a pipe without waiting for its reader. A thread that writes into a full one would be
- * held for ever, and the end of the process with it.
+ * Writes to a pipe without waiting for its reader: a full pipe would block a writing thread, and with it the
+ * exit of the process.
  */
 function pipe(): Sink {
   const { stderr } = process
-  // Without a reader there is no log.
+  // If the reader has closed the pipe, lines are lost.
   stderr.on('error', () => undefined)
   return {
     write: (text) => {
@@ -126,10 +126,10 @@ function pipe(): Sink {
   }
 }
 
-/** A file or a terminal, which a thread writes to. */
+/** A file or a terminal; a thread writes to it. */
 function regularFile(): Sink {
   const file = pino.destination({ dest: 2, sync: false, maxLength: unwrittenBytesMax })
-  // A full disk is no reason to stop.
+  // A full disk must not stop the gateway.
   file.on('error', () => undefined)
   return file
 }

@@ -35,10 +35,10 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       settle()
       return { contentType: registry.contentType, text: await registry.metrics() }
     },
-    /** The same as objects. */
+    /** The same metrics as objects. */
     readObjects: async () => {
       settle()
-      // The package's type is that of metrics without values.
+      // The package's type describes metrics without values.
       return (await registry.getMetricsAsJSON()) as unknown as Reading
     },
     recorded: ledger.add,
@@ -59,12 +59,12 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
     }),
     connections: new Gauge({
       name: 'gateway_connections',
-      help: 'Open connections of callers.',
+      help: 'Open client connections.',
       registers,
     }),
     closed: new Counter({
       name: 'gateway_connections_closed_total',
-      help: 'Connections of callers that were refused or closed before their time, by reason.',
+      help: 'Client connections that the gateway refused or closed early, by reason.',
       labelNames: ['reason'],
       registers,
     }),
@@ -75,7 +75,7 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
     }),
     backgroundFailures: new Counter({
       name: 'gateway_background_failures_total',
-      help: 'Work that nobody waits for and that failed, by what it is; it is tried again.',
+      help: 'Failed background work, by kind; it is retried.',
       labelNames: ['work'],
       registers,
     }),
@@ -83,65 +83,65 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
   }
 }
 
-/** Calls under way: of providers, and without their callers. */
+/** Metrics of attempts on providers, and of calls whose clients disconnected. */
 function createCallMetrics(registers: Registry[]) {
   return {
     left: new Counter({
       name: 'gateway_calls_left_total',
-      help: 'Calls whose caller left when a provider was at work on a whole answer; they go on.',
+      help: 'Calls whose client disconnected before a non-streamed answer; the calls go on.',
       registers,
     }),
     leftCalls: new Gauge({
       name: 'gateway_left_calls',
-      help: 'Those of them that have not ended yet.',
+      help: 'Running calls whose client has disconnected.',
       registers,
     }),
     attempts: new Counter({
       name: 'gateway_upstream_attempts_total',
-      help: 'Tries of a provider by outcome.',
+      help: 'Attempts on a provider, by outcome.',
       labelNames: ['provider', 'outcome'],
       registers,
     }),
   }
 }
 
-/** What is told of what processes share, where they do. */
+/** Metrics of state that processes share through Redis. */
 function createPeerMetrics(registers: Registry[]) {
   return {
     limitsFallback: lateGauge({
       name: 'gateway_limits_fallback',
-      help: 'Whether this process counts its share of the limits alone, where several count together.',
-      // Of several workers: whether any does.
+      help: '1 while this process counts its share of the limits without Redis, else 0.',
+      // 1 if any worker counts alone.
       aggregator: 'max',
       registers,
     }),
     redisUp: lateGauge({
       name: 'gateway_redis_up',
-      help: 'Whether Redis answers, where REDIS_URL names one.',
-      // Of several workers: whether it answers all of them.
+      help: '1 while Redis answers, else 0; only with REDIS_URL.',
+      // 1 only if Redis answers all workers.
       aggregator: 'min',
       registers,
     }),
     farCacheAsked: lateCounter({
       name: 'gateway_far_cache_total',
-      help: 'What became of questions to the cache that processes share, and of answers for it.',
+      help: 'Reads and writes of the shared cache, by outcome.',
       labelNames: ['outcome'],
       registers,
     }),
   }
 }
 
-/** The spans that no collector has, by reason. */
+/** Spans that were not exported, by reason. */
 function spansDropped(registers: Registry[]) {
   return new Counter({
     name: 'gateway_spans_dropped_total',
-    help: 'Spans that never reached the collector of OpenTelemetry, by reason.',
+    help: 'Spans that were not exported to the OpenTelemetry collector, by reason.',
     labelNames: ['reason'],
     registers,
   })
 }
 
-/** A gauge that is there from its first value on: without a subject it would say something untrue. */
+/** A gauge that appears with its first value: before that, 0 would be wrong. */
 function lateGauge(options: GaugeConfiguration<string>): (value: number) => void {
   let gauge: Gauge | undefined
   return (value) => {
@@ -150,7 +150,7 @@ function lateGauge(options: GaugeConfiguration<string>): (value: number) => void
   }
 }
 
-/** The same for a counter by outcome. */
+/** A counter by outcome that appears with its first value. */
 function lateCounter(options: CounterConfiguration<string>): (outcome: string) => void {
   let counter: Counter | undefined
   return (outcome) => {
@@ -171,8 +171,8 @@ type Sums = {
 }
 
 /**
- * Counters of the ledger's rows. The sums are kept here until the metrics are read: prom-client
- * serializes and checks the labels of each increment, and a row has four.
+ * Counters of the ledger's rows. The sums are kept here until the metrics are read: prom-client serializes
+ * and checks the labels of each increment, and a row has four.
  */
 function createLedgerCounters(registers: Registry[]) {
   const calls = new Counter({

@@ -2,19 +2,22 @@ import { GatewayError } from '../core/error.ts'
 import { causeOf } from './cause.ts'
 import type { Log } from './log.ts'
 
-/** The first refusal of a cause is a line, and further ones within this time are one with their count. */
+/**
+ * The first refusal with a cause is logged at once. Further ones within this time become one line with their
+ * count.
+ */
 const windowMs = 10_000
-/** Names of models are a part of some: beyond these each is a line. */
+/** Some causes contain model names: beyond this number each refusal is a line of its own. */
 const causesMax = 100
 
 export type LoggedRefusals = {
-  /** Writes the counts, also before the end of their time. */
+  /** Logs the counts now. */
   settle(): void
-  /** A stack would say nothing: the fault is in the settings, the store or the load. */
+  /** Logged without the stack: the fault is in the settings, the store or the load. */
   refused(log: Log, fields: object, error: unknown, message: string): void
 }
 
-/** Logs what is refused with 503: there is one for each call while a cause lasts. */
+/** Logs refusals with status 503, which affect every call while the cause lasts. */
 export function createRefusals(now: () => Log): LoggedRefusals {
   const counted = new Map<string, { code: string; cause: object; count: number }>()
   let timer: NodeJS.Timeout | undefined

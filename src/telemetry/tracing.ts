@@ -29,15 +29,15 @@ type Derived = Pick<
   'otlpHeaders' | 'isOneOfMany' | 'spansMax' | 'flushTimeoutMs'
 >
 
-/** Some megabytes; when the collector is slower, further spans are dropped. */
+/** A few megabytes. If the collector is too slow, further spans are dropped. */
 const spansMax = 4096
 /** Delays the exit; orchestrators kill a process that takes too long. */
 const flushTimeoutMs = 3000
 
-/** Follows requests; `close` sends what is left to be told. */
+/** Traces requests; `close` sends the remaining spans and metrics. */
 export type Started = { tracing: Tracing | undefined; close: () => Promise<void> }
 
-/** Starts what follows requests, as the settings ask. OpenTelemetry is loaded where it is set. */
+/** Starts tracing as configured. OpenTelemetry is loaded only if it is configured. */
 export async function startTracing({
   config,
   secrets,
@@ -62,7 +62,7 @@ export async function startTracing({
     },
     readMetrics: async () => {
       log.settle()
-      // prom-client's type leaves out the names within a histogram.
+      // The type of prom-client omits the names within a histogram.
       return (await metrics.readObjects()) as unknown as MetricFamily[]
     },
     losses: {
@@ -72,7 +72,7 @@ export async function startTracing({
   })
 }
 
-/** Passes `traceparent` of callers on to vendors unchanged, without spans of its own. */
+/** Passes `traceparent` of clients on to providers unchanged, without spans of its own. */
 const passingOn: Tracing = {
   request: passedOn,
   tool: (_name, meta, around) => passedOn(meta) ?? around,

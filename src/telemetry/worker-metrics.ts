@@ -1,17 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AggregatorRegistry } from 'prom-client'
 
-/** The metrics of one process as objects, which can be added to those of others. */
+/** The metrics of one process as objects, which can be added to those of other processes. */
 export type Reading = readonly {
   name: string
   help: string
   type: string
-  /** How it is added: its sum, its mean, and so on. */
+  /** How the values of several workers are combined: sum, average and so on. */
   aggregator: string
   values: readonly { value: number; labels: object }[]
 }[]
 
-/** Workers that do not answer within this time are missing on the page. */
+/** Metrics of workers that answer later are missing. */
 const answerTimeoutMs = 500
 
 /**
@@ -19,7 +19,7 @@ const answerTimeoutMs = 500
  * in the sums as of the last page, so that no counter falls.
  */
 export function createWorkerMetrics(ask: (worker: number) => void) {
-  /** By worker; what it answered last. */
+  /** The last answer of each worker. */
   const last = new Map<number, Reading>()
   const pending = new Map<number, PromiseWithResolvers<void>>()
   let ofEnded: Reading = []
@@ -50,7 +50,7 @@ export function createWorkerMetrics(ask: (worker: number) => void) {
       ended++
       ofEnded = sumOf([ofEnded, reading.filter(isCount)])
     },
-    /** The page of all workers. */
+    /** The metrics of all workers as text. */
     read: async (): Promise<string> => {
       const answers = Promise.all([...last.keys()].map(askOnce))
       await Promise.race([answers, sleep(answerTimeoutMs, undefined, { ref: false })])
@@ -63,16 +63,16 @@ export function createWorkerMetrics(ask: (worker: number) => void) {
   }
 }
 
-/** The other types describe the moment. */
+/** Gauges describe the present, so those of ended workers are left out. */
 const isCount = ({ type }: Reading[number]): boolean => type === 'counter' || type === 'histogram'
 
 function added(readings: readonly Reading[]) {
-  // The package's type is that of metrics without values, which its code needs.
+  // The package's type describes metrics without values, but its code needs values.
   return AggregatorRegistry.aggregate(readings as unknown as object[])
 }
 
 function sumOf(readings: readonly Reading[]): Reading {
-  // The metrics of an aggregated registry give their values at once.
+  // An aggregated registry returns its values synchronously.
   const sums = added(readings).getMetricsAsArray() as unknown as { get(): Reading[number] }[]
   return sums.map((metric) => metric.get())
 }

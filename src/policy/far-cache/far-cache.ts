@@ -3,37 +3,37 @@ import type { Circuit } from '../../core/resilience/circuit.ts'
 import { cacheEntryBytesMax, type Remembered } from '../../core/recall/remembered.ts'
 import type { Seal } from './seal.ts'
 
-/** A cache outside of the process, where several find what one of them has made. */
+/** A cache outside of the process, which several processes share. */
 export type FarCache = {
-  /** Never rejects, and is answered in time: what is not known by then is a miss. */
+  /** Never rejects. An error or a timeout counts as a miss. */
   get(key: string): Promise<FarEntry | undefined>
-  /** Whether it is there now; never rejects. Undefined when it is not taken. */
+  /** Resolves with whether the answer was stored; never rejects. Undefined if no write was tried. */
   set(key: string, answer: Remembered, ttlMs: number): Promise<boolean> | undefined
 }
 type FarEntry = {
   answer: Remembered
-  /** How long it is still kept there, by the clock there: those of the processes may differ. */
+  /** The remaining lifetime by the clock of the cache: clocks of the processes may differ. */
   leftMs: number
 }
 
-/** Where the bytes are. Its size must be bounded there. */
+/** The store of the bytes. It must limit its own size. */
 export type FarBytes = {
-  /** Undefined when there is nothing. Rejects when it cannot be asked, and when it is late. */
+  /** Undefined if the entry is missing. Rejects on an error or a timeout. */
   read(name: string, bytesMax: number): Promise<FarRead>
   write(name: string, bytes: Buffer, ttlMs: number): Promise<void>
 }
-/** What lies under a name: `strange` is no bytes at all, or more of them than were asked for. */
+/** The content of an entry. `strange`: the value is not a string, or is longer than `bytesMax`. */
 type FarRead = { bytes: Buffer; leftMs: number } | 'strange' | undefined
 
-/** What became of a question or of an answer to be kept there. */
+/** The outcome of a read or of a write. */
 type FarOutcome =
   | 'hit'
   | 'miss'
-  /** It did not answer in time, or with an error. */
+  /** The read timed out or failed. */
   | 'failed'
-  /** It failed just now, and was not asked. */
+  /** The circuit is open: the cache was not asked. */
   | 'passed'
-  /** What was there is not ours. */
+  /** The content was not written by this gateway. */
   | 'broken'
   | 'kept'
   | 'not_kept'
@@ -42,25 +42,25 @@ type Options = {
   bytes: FarBytes
   seal: Seal
   circuit: Circuit
-  /** Before each name; other gateways in the same place have another one. */
+  /** Prefix of each key; each gateway in the same store has its own. */
   namespace: string
-  /** Bytes of one answer. */
+  /** The maximum size of one answer. */
   entryBytesMax?: number
-  /** Writes that wait, further ones are skipped. */
+  /** Pending writes; further ones are skipped. */
   writesMax?: number
   writtenBytesMax?: number
   onOutcome: (outcome: FarOutcome) => void
 }
 
-/** Pending writes are held in memory; beyond this an answer stays in this process. */
+/** Pending writes take memory; beyond this limit an answer is kept only in this process. */
 const writesStandardMax = 64
 const writtenBytesStandardMax = 32 * 1024 * 1024
-/** A head holds at most a hundred warnings of a thousand characters each, besides the text of the answer. */
+/** A head has at most a hundred warnings of a thousand characters each, besides the text of the answer. */
 const headBytesMax = 524_288
 
 /**
- * A far cache through Keyv, over bytes that Keyv does not look into. One that is slow or fails is a
- * miss, never an error for the caller, and asks for no time-out of each.
+ * A shared cache through Keyv, which treats the values as opaque. If it is slow or fails, the result is a
+ * miss and never an error for the client; the circuit breaker avoids a timeout for each call.
  */
 export function createFarCache(options: Options): FarCache {
   const { namespace, circuit, onOutcome } = options
@@ -106,7 +106,7 @@ export function createFarCache(options: Options): FarCache {
   }
 }
 
-/** What Keyv asks; it emits what this throws. */
+/** The storage adapter of Keyv, which emits the errors that it throws. */
 function createBridge(options: Options): KeyvBridgeStore {
   const { bytes, seal, circuit, entryBytesMax = cacheEntryBytesMax, onOutcome } = options
   const unused = () => Promise.reject(new Error('The far cache forgets by itself.'))
@@ -133,7 +133,7 @@ function createBridge(options: Options): KeyvBridgeStore {
     set: async (name, { value }: { value: FarEntry }) => {
       const sealed = seal.close(name, value.answer)
       if (sealed.length > sizeMax) return false
-      // Redis may be full, or take no writes, and still be read.
+      // A full or read-only Redis can still be read.
       return bytes.write(name, sealed, value.leftMs).then(
         () => true,
         () => false,
@@ -149,7 +149,7 @@ function outcomeOf(read: FarRead, entry: FarEntry | undefined): FarOutcome {
   return read === undefined ? 'miss' : 'broken'
 }
 
-/** A few bytes of a large buffer would keep all of it in memory for as long as they are remembered. */
+/** A small slice of a large buffer would keep the whole buffer in memory while the answer is cached. */
 function inMemoryOfItsOwn(bytes: Buffer): Buffer {
   if (bytes.length * 2 >= bytes.buffer.byteLength) return bytes
   const copy = Buffer.allocUnsafeSlow(bytes.length)

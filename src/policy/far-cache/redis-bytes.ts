@@ -6,16 +6,16 @@ import { lateAnswerMs, smallBytesMax, strange, type AskRedis } from './redis-ope
 type Options = {
   redis: Pick<Redis, 'run'>
   ask: AskRedis
-  /** Of a read. */
+  /** The timeout of a read. */
   timeoutMs: () => number
 }
 type Commands = Parameters<Parameters<Redis['run']>[0]>[0]
 
 const asBuffers = { [RESP_TYPES.BLOB_STRING]: Buffer } as const
 
-/** Bytes in Redis, which forgets them when their time is over, or earlier when it needs the room. */
+/** Bytes in Redis, which removes them when they expire, or earlier when its memory is full. */
 export function createRedisBytes({ redis, ask, timeoutMs }: Options): FarBytes {
-  /** Whatever lies under the name by now: no more than one byte too many is read. */
+  /** The entry may have changed meanwhile: at most `bytesMax` + 1 bytes are read. */
   const readLarge = async (name: string, bytesMax: number) => {
     const both = (commands: Commands) => {
       const binary = commands.withTypeMapping(asBuffers)
@@ -46,7 +46,7 @@ export function createRedisBytes({ redis, ask, timeoutMs }: Options): FarBytes {
   }
 }
 
-/** Something else than bytes lies there, which nobody of ours has put there. */
+/** The key has another type, so the gateway did not write it. */
 function strangeOrThrow(error: unknown): 'strange' {
   if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return 'strange'
   throw error

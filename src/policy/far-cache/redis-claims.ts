@@ -7,25 +7,25 @@ import { leases, type AskRedis, type RedisOperation } from './redis-operations.t
 
 type Options = {
   ask: AskRedis
-  /** Of the far cache. */
+  /** The circuit breaker of the shared cache. */
   circuit: Circuit
-  /** Before each name; other gateways in the same Redis have another one. */
+  /** Prefix of each key; each gateway in the same Redis has its own. */
   namespace: string
-  /** Whether answers are remembered at all: those of others are found nowhere else. */
+  /** Whether the cache is on. Answers of other processes are found only in the cache. */
   isOn: () => boolean
   recallFar: (key: string) => Promise<Remembered | undefined>
 }
 
-/** A process that died, or hangs, makes no answer. */
+/** If a process dies or hangs, its lease expires after this time. */
 const leaseMs = 10_000
 const renewalMs = 3_000
 const pollMs = { first: 25, factor: 1.5, longest: 250 }
-/** Those who wait do not make an answer that cannot be kept one after the other. */
+/** For this long, waiting processes call the provider in parallel when the answer could not be cached. */
 const unkeptMs = 2_000
 
 /**
- * Joins identical calls of several replicas by a lease in Redis. Where Redis fails each makes its own
- * answer, and so does who finds that a lease has run out: a lease saves calls, it is no promise.
+ * Joins identical calls of several replicas through a lease in Redis. If Redis fails or a lease expires, each
+ * process calls the provider itself: the lease saves calls but guarantees nothing.
  */
 export function createRedisClaims(options: Options): (key: string) => Claim<Remembered> {
   const { ask, namespace, circuit, isOn, recallFar } = options
@@ -38,7 +38,7 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Reme
     let isMine = false
     let isOver = false
     let renewal: NodeJS.Timeout | undefined
-    /** Whether it is to be made here now; undefined while another makes it. */
+    /** Whether this process should call the provider now; undefined while another process does. */
     const tryTake = async (): Promise<'mine' | 'unjoined' | undefined> => {
       const lease = await ask({ name: 'take', key, ms: leaseMs, token })
       if (lease === leases.isUnkept) return 'unjoined'
@@ -55,7 +55,7 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Reme
     const release = (): void => end({ name: 'release', key, token })
     const tellUnkept = (): void => end({ name: 'unkept', key, ms: unkeptMs, token })
     const begin = (): void => {
-      // Whoever waited may have left meanwhile.
+      // All waiting clients may have disconnected meanwhile.
       if (isOver) return release()
       const renew = { name: 'renew', key, ms: leaseMs, token } as const
       renewal = setInterval(() => askQuietly(renew), renewalMs)
@@ -63,7 +63,7 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Reme
     }
     const look = async (): Promise<Remembered | undefined> => {
       if (!isOn() || circuit.view().state !== 'closed') return recallFar(name)
-      // One message for both.
+      // Both are sent in one message.
       let [taken, answer] = await Promise.all([tryTake(), recallFar(name)])
       for (let waitMs = pollMs.first; taken === undefined && answer === undefined;) {
         await pause(waitMs)
@@ -84,7 +84,7 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Reme
       elsewhere,
       succeed: (_answer, kept) => {
         if (kept === undefined) return tellUnkept()
-        // Before it is there, nobody else may find that it is not.
+        // Released only after the write, so that no other process takes the lease and misses the answer.
         void kept.then((isKept) => (isKept ? release() : tellUnkept()))
       },
       leave: release,

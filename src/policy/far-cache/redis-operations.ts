@@ -4,34 +4,40 @@ import { RedisDown } from '../../peers/redis-trouble.ts'
 import { createTurnGroups } from '../../peers/turn-groups.ts'
 import type { Redis } from '../../peers/redis.ts'
 
-/** What is asked of Redis for answers and for the leases of those who make them. */
+/** A Redis operation on cached answers or on the leases of the processes that make them. */
 export type RedisOperation =
-  /** Answered with 0 for nothing, `strange`, the length of what is large, or the bytes and what they last. */
+  /**
+   * The reply is 0 for a missing entry, `strange`, the length of a large entry, or the bytes and their
+   * remaining milliseconds.
+   */
   | { name: 'read'; key: string }
-  /** Of no more than `smallBytesMax`. */
+  /** For at most `smallBytesMax` bytes. */
   | { name: 'write'; key: string; ms: number; bytes: Buffer }
-  /** Takes the lease that nobody has. Answered with one of `leases`. */
+  /** Takes the lease if it is free. The reply is one of `leases`. */
   | { name: 'take'; key: string; ms: number; token: string }
-  /** These do nothing when another has the lease. */
+  /** These do nothing if another process has the lease. */
   | { name: 'renew' | 'unkept'; key: string; ms: number; token: string }
   | { name: 'release'; key: string; token: string }
 
 type Reply = number | null | readonly [bytes: Buffer, leftMs: number]
-/** Asks Redis; what is asked in one turn of the event loop is one message. Rejects when it fails, or is late. */
+/**
+ * Sends an operation to Redis; operations of one turn of the event loop share a message. Rejects on an error
+ * or a timeout.
+ */
 export type AskRedis = (operation: RedisOperation) => Promise<Reply>
 
-/** More would keep Redis busy for others: they are asked for by a command of their own. */
+/** Larger values would block Redis for other clients; they are read by a command of their own. */
 export const smallBytesMax = 16_384
 export const strange = -1
 export const leases = { isWithAnother: 0, isMine: 1, isUnkept: 2 } as const
-/** In the place of a token: who waits does so no longer, since what was made cannot be kept. */
+/** Stored instead of a token: the answer could not be cached, so waiting processes stop waiting. */
 const unkept = 'unkept'
-/** What is not answered by then fills memory; a connection that hangs is given up long before. */
+/** Pending commands take memory; a connection that hangs is closed long before. */
 export const lateAnswerMs = 5000
 
 /**
- * Carries out operations one after the other: KEYS are their names, ARGV the operations and the bytes
- * of all writes. An error is the answer of its operation alone.
+ * Carries out operations in order: KEYS are their names, ARGV the operations and the bytes of all writes. An
+ * error becomes the reply of its own operation.
  */
 const runScript = createScript(`
 local at = 1
@@ -68,7 +74,7 @@ return answers`)
 
 const asBuffers = { [RESP_TYPES.BLOB_STRING]: Buffer } as const
 
-/** Asks for what the far cache and its leases need. */
+/** Returns the function that sends operations of the shared cache and its leases. */
 export function createAskRedis(redis: Pick<Redis, 'run'>, timeoutMs: () => number): AskRedis {
   const exchange = async (operations: readonly RedisOperation[]) => {
     const words = wordsOf(operations)
@@ -76,11 +82,11 @@ export function createAskRedis(redis: Pick<Redis, 'run'>, timeoutMs: () => numbe
       (commands) => runScript(commands.withTypeMapping(asBuffers), words),
       lateAnswerMs,
     )
-    // What the script returns.
+    // The script returns one reply for each operation.
     return answers as (Reply | Error)[]
   }
   const { ask } = createTurnGroups({ exchange, timeoutMs, onFailure: () => undefined })
-  /** A write is waited for: nobody is kept waiting by it. */
+  /** A late reply to a write still counts, because no client waits for it. */
   const askForLong = (operation: RedisOperation) =>
     new Promise<Reply | Error | undefined>((resolve) => {
       void ask(operation, resolve).then((answer) => answer !== undefined && resolve(answer))
@@ -88,7 +94,7 @@ export function createAskRedis(redis: Pick<Redis, 'run'>, timeoutMs: () => numbe
   return async (operation) => {
     const answer = await (operation.name === 'write' ? askForLong : ask)(operation)
     if (answer === undefined) throw new RedisDown('It does not answer in time.')
-    // Told like each refusal.
+    // Reported like every error reply of Redis.
     if (answer instanceof Error) return redis.run(() => Promise.reject(answer))
     return answer
   }

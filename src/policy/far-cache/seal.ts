@@ -1,33 +1,33 @@
 import { createCipheriv, createDecipheriv, createSecretKey, randomFillSync } from 'node:crypto'
 import type { Remembered } from '../../core/recall/remembered.ts'
 
-/** Answers as bytes that only who has the key can have written. */
+/** Serializes answers to authenticated bytes: only a process with the key can write them. */
 export type Seal = {
-  /** The bytes of an answer under this name. */
+  /** Serializes and signs an answer for the cache entry with this name. */
   close(name: string, answer: Remembered): Buffer
-  /** The answer; undefined when it was not sealed with this key, under this name, in this form. */
+  /** Returns the answer; undefined if the tag, the name or the format version does not match. */
   open(name: string, sealed: Buffer): Remembered | undefined
 }
 
 export const sealKeyBytes = 32
 
-/** Changes with what is below, and with `Remembered`. */
+/** Format version. Increase it when this serialization or `Remembered` changes. */
 export const sealForm = 1
 const nonceBytes = 12
 const tagBytes = 16
-/** The form, the nonce, the tag, the length of the head. */
+/** Format version, nonce, tag and length of the head. */
 const frameBytes = 1 + nonceBytes + tagBytes + 4
 const algorithm = 'aes-256-gcm'
-/** Stands for the bytes themselves, which follow the head: no result has a member of this name. */
+/** Marks the position of bytes, which follow the head. No result has a member with this name. */
 const mark = '\0bytes'
 
 /**
- * What lies outside of the gateway is not trusted: a GMAC tag with a nonce of chance (NIST SP 800-38D)
- * covers name, head and bytes. It costs 0.1 ms for 1.5 MiB, and then no form has to be checked.
- * Bytes stay as they are, since JSON of a picture takes milliseconds.
+ * Cached bytes from outside the gateway are not trusted: a GMAC tag with a random nonce (NIST SP 800-38D)
+ * covers name, head and bytes. It takes 0.1 ms for 1.5 MiB and makes a schema check unnecessary. Bytes are
+ * stored raw, because JSON of an image takes milliseconds.
  */
 export function createSeal(secret: Buffer): Seal {
-  // Bytes would be made a key of for each answer, which takes longer than the tag.
+  // A key in bytes would be imported for each answer, which takes longer than the tag.
   const key = createSecretKey(secret)
   const nextNonce = createNonces()
   const covered = (name: string, length: Buffer) => Buffer.concat([Buffer.from(name), length])
@@ -61,7 +61,7 @@ export function createSeal(secret: Buffer): Seal {
         return undefined
       }
       const headEnd = frameBytes + sealed.readUInt32LE(frameBytes - 4)
-      // `close` wrote it, for the seal is whole.
+      // The tag is valid, so `close` wrote it.
       const answer = JSON.parse(sealed.toString('utf8', frameBytes, headEnd)) as Remembered
       const result = restored(answer.result, createReader(sealed.subarray(headEnd)))
       return { ...answer, bytes: sealed.length, result }
@@ -69,7 +69,7 @@ export function createSeal(secret: Buffer): Seal {
   }
 }
 
-/** Nonces of chance, each used once; many are made at a time, since the call costs more than they do. */
+/** Random nonces, each used once. They are generated in batches, since the call is the main cost. */
 function createNonces(): () => Buffer {
   const all = Buffer.alloc(nonceBytes * 256)
   let at = all.length
@@ -82,12 +82,12 @@ function createNonces(): () => Buffer {
   }
 }
 
-/** The value with the lengths of bytes in their places; the bytes are added to `pieces`. */
+/** Replaces each buffer by a marker with its length and adds the buffer to `pieces`. */
 function laidApart(value: unknown, pieces: Buffer[]): unknown {
   if (Buffer.isBuffer(value)) return { [mark]: pushed([value], pieces) }
   if (Array.isArray(value)) {
     const isPieces = value.length > 0 && value.every((one) => Buffer.isBuffer(one))
-    // Bytes that arrived in pieces are read as one.
+    // A list of buffers becomes one buffer.
     if (isPieces) return [{ [mark]: pushed(value, pieces) }]
     return value.map((one) => laidApart(one, pieces))
   }
@@ -102,7 +102,7 @@ function pushed(bytes: readonly Buffer[], pieces: Buffer[]): number {
   return bytes.reduce((sum, { length }) => sum + length, 0)
 }
 
-/** Gives the bytes in their order. */
+/** Reads consecutive slices. */
 function createReader(bytes: Buffer): (length: number) => Buffer {
   let at = 0
   return (length) => bytes.subarray(at, (at += length))

@@ -9,7 +9,7 @@ import {
   type MetricProducer,
 } from '@opentelemetry/sdk-metrics'
 
-/** A metric with its series, as prom-client gives it. */
+/** A metric with its series, in the form of prom-client. */
 export type MetricFamily = {
   name: string
   help: string
@@ -17,10 +17,10 @@ export type MetricFamily = {
   values: { value: number; labels: Record<string, string | number>; metricName?: string }[]
 }
 
-/** Those of the process and of Node have other names in OpenTelemetry. */
+/** Metrics of the process and of Node have other names in OpenTelemetry. */
 const prefix = 'gateway_'
 
-/** Gives what `/metrics` has of the gateway to OpenTelemetry, by the same names. */
+/** Passes the gateway's metrics of `/metrics` on to OpenTelemetry under the same names. */
 export function createBridge(read: () => Promise<readonly MetricFamily[]>): MetricProducer {
   const startTime = hrTime(Date.now())
   return {
@@ -60,7 +60,7 @@ function metricOf(family: MetricFamily, times: Times): MetricData[] {
 
 type Series = { attributes: Attributes; value: Histogram & { sum: number } }
 
-/** The series of a histogram; Prometheus counts each value in all buckets that it fits in. */
+/** The series of a histogram; the buckets of Prometheus are cumulative. */
 function histograms({ name, values }: MetricFamily): Series[] {
   const series = new Map<string, Series>()
   const seriesOf = (labels: Attributes): Series => {

@@ -21,30 +21,30 @@ import {
 import type { Instruments } from './instruments.ts'
 import { attribute, other } from './names.ts'
 
-/** What spans are made with. */
+/** The tools that create spans and record metrics. */
 export type Tools = {
   tracer: Tracer
   instruments: Instruments
-  /** Whether vendors are told of them. */
+  /** Whether the trace headers are sent to providers. */
   passesOn: boolean
 }
 
-/** The span around a call, and what its trace says beside it. */
+/** The parent span of a call and the rest of its trace context. */
 export type Around = {
   span: Span
-  /** The `tracestate` that came with it. */
+  /** The received `tracestate`. */
   state: string | undefined
-  /** What kind of work it is, where a call does not say it itself. */
+  /** The operation name; by default it follows from the modality. */
   operation?: string
 }
 
-/** A call in a span, which ends when both are over. */
+/** The trace of a call. Its span ends after both the request and the call have ended. */
 type FollowedCall = Trace & { end(finish: (endTime: number) => void): void }
 
-/** A try that has not ended, or whose stream goes on. */
+/** An attempt that has not ended, or whose stream goes on. */
 type OpenTry = { span: Span; labels: Attributes; startedAt: number; firstChunkSeconds?: number }
 
-/** Follows the tries and the row of a call in the span around it. */
+/** Traces the attempts and the ledger row of a call within its span. */
 export function followCall(tools: Tools, around: Around): FollowedCall {
   const { tracer, instruments } = tools
   const { span } = around
@@ -82,7 +82,7 @@ export function followCall(tools: Tools, around: Around): FollowedCall {
     },
     end: (finish) => {
       const endTime = performance.now()
-      // A caller who leaves is gone before its call has ended.
+      // When the client disconnects, the call may still go on.
       if (isOpen) whenRecorded = () => finish(endTime)
       else finish(endTime)
     },
@@ -100,7 +100,7 @@ function startTry(
   { streams, modality }: TracedWork,
   labels: Attributes,
 ): Span {
-  // Names are kept as series: of a model that a caller made up there is none.
+  // Span names become series: a model name that the client invented is left out.
   const name = model.undescribed
     ? operationOf(modality)
     : `${operationOf(modality)} ${upstreamModel}`
@@ -142,7 +142,7 @@ function endTry(
   span.end()
 }
 
-/** Marks a span as failed; who leaves has not failed. */
+/** Marks a span as failed; a cancelled request is not a failure. */
 export function fail(span: Span, errorType: string): void {
   span.setAttribute(attribute.errorType, errorType)
   if (errorType !== 'cancelled') span.setStatus({ code: SpanStatusCode.ERROR })
@@ -153,7 +153,7 @@ function tellAnswer(span: Span, { id, finishReasons }: TracedAnswer): void {
   if (finishReasons.length > 0) span.setAttribute(attribute.finishReasons, [...finishReasons])
 }
 
-/** What the series of a try are told apart by. */
+/** The attributes that distinguish the series of attempts. */
 function labelsOf({ provider, model }: TracedRoute, { modality }: TracedWork): Attributes {
   const { id, peer } = provider
   return {
@@ -175,7 +175,7 @@ function countTokens(
   labels: Attributes,
 ): void {
   const { inputTokens, outputTokens } = usage
-  // Nobody was paid for what was kept; without a count there is none to tell.
+  // A cached answer cost no tokens; without counts there is nothing to record.
   if (cache === 'hit' || inputTokens + outputTokens === 0) return
   tokenUsage.record(inputTokens, { ...labels, [attribute.tokenType]: 'input' })
   tokenUsage.record(outputTokens, { ...labels, [attribute.tokenType]: 'output' })

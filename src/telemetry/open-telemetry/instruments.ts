@@ -4,7 +4,7 @@ import { metricName } from './names.ts'
 /** The histograms of calls and requests; all durations are in seconds. */
 export type Instruments = ReturnType<typeof createInstruments>
 
-/** The boundaries that the semantic conventions give. */
+/** The bucket boundaries of the semantic conventions. */
 const requestSeconds = [
   0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60, 120, 300,
 ]

@@ -1,5 +1,5 @@
 /**
- * The names of attributes, by the semantic conventions of OpenTelemetry where they have one
+ * Attribute names, from the semantic conventions of OpenTelemetry where they define one
  * (docs/telemetry.md#spans).
  */
 export const attribute = {
@@ -42,7 +42,7 @@ export const attribute = {
   requestId: 'gateway.request_id',
 } as const
 
-/** The names of the metrics, besides those of `/metrics` (docs/telemetry.md#metrics). */
+/** Names of the metrics that `/metrics` does not have (docs/telemetry.md#metrics). */
 export const metricName = {
   requestDuration: 'http.server.request.duration',
   operationDuration: 'gen_ai.client.operation.duration',
@@ -52,5 +52,5 @@ export const metricName = {
   toolDuration: 'mcp.server.operation.duration',
 } as const
 
-/** What stands for names that callers make up: each would be another series. */
+/** Replaces names that clients choose: each would be a new series. */
 export const other = '_OTHER'

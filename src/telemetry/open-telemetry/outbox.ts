@@ -1,24 +1,24 @@
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace'
 
-/** Where exports go wrong, and what is lost by it. */
+/** Receives the results of exports and the lost spans. */
 export type Losses = {
-  /** Spans that nobody will see. */
+  /** Spans that were not exported. */
   dropped(reason: 'queue_full' | 'export_failed', spans: number): void
-  /** An export is over, with an error or without. */
+  /** An export ended, with or without an error. */
   exported(signal: Signal, error?: Error): void
 }
 type Signal = 'traces' | 'metrics'
 
 type Watched = {
   exporter: SpanExporter
-  /** Spans that may wait. */
+  /** The maximum number of queued spans. */
   spansMax: number
   losses: Losses
-  /** Makes the processor that hands spans over in batches. */
+  /** Creates the processor that exports spans in batches. */
   batching: (exporter: SpanExporter) => SpanProcessor
 }
 
-/** Batches spans for an exporter; those above the limit are dropped, and every lost one is counted. */
+/** Batches spans for an exporter. Spans above the limit are dropped; each lost span is counted. */
 export function createOutbox({ exporter, spansMax, losses, batching }: Watched): SpanProcessor {
   let waiting = 0
   const counting: SpanExporter = {

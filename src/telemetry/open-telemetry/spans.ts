@@ -24,15 +24,15 @@ import type { Instruments } from './instruments.ts'
 import { attribute, other } from './names.ts'
 
 type Options = Tools & {
-  /** Whether callers may name the trace of a request. */
+  /** Whether the `traceparent` of clients is used. */
   takes: boolean
 }
 
 const pathCharactersMax = 500
-/** The others are one series: callers choose them. */
+/** Other methods share one series, because clients choose them. */
 const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
 
-/** Makes a span of each request, of each call of a tool, and of each try of a provider. */
+/** Creates a span for each request, each tool call and each attempt on a provider. */
 export function createSpans(options: Options): Tracing {
   const { tracer, instruments, takes } = options
   const arounds = new WeakMap<Trace, Around>()
@@ -73,12 +73,12 @@ export function createSpans(options: Options): Tracing {
 
 const toolOperation = 'execute_tool'
 const toolMethod = 'tools/call'
-/** By the semantic conventions: what went wrong is in a code of ours. */
+/** The value of `error.type` in the semantic conventions; the gateway's own code is a separate attribute. */
 const toolError = 'tool_error'
 
 type Parents = { own: TraceContext | undefined; outer: Span | undefined }
 
-/** A trace that the message names goes before that of its request, which is linked. */
+/** The trace context in the MCP message takes precedence; the span of the HTTP request is then linked. */
 function startTool({ tracer }: Tools, name: string, { own, outer }: Parents): Span {
   const links: Link[] = own && outer ? [{ context: outer.spanContext() }] : []
   const attributes = { ...toolLabels(name), [attribute.operation]: toolOperation }
@@ -128,7 +128,7 @@ function requestLabels({ method, route, status, left, errorCode }: TracedExchang
     [attribute.httpMethod]: knownMethods.has(method) ? method : other,
     [attribute.urlScheme]: 'http',
     ...(route === undefined ? {} : { [attribute.httpRoute]: route }),
-    // Who has left was told none.
+    // A client that disconnected received no status.
     ...(left ? {} : { [attribute.httpStatus]: status }),
     ...(left || errorCode !== undefined
       ? { [attribute.errorType]: left ? 'cancelled' : errorCode }
@@ -149,7 +149,7 @@ function endRequest(span: Span, exchange: TracedExchange, endTime: number): void
       [attribute.accountId]: caller?.accountId,
       [attribute.keyId]: caller?.keyId,
     })
-    // By the semantic conventions a refusal is no fault of a server.
+    // The semantic conventions do not count a 4xx response as an error of the server.
     if (status >= 500 && !left) span.setStatus({ code: SpanStatusCode.ERROR })
   }
   span.end(endTime)

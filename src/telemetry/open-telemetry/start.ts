@@ -23,7 +23,7 @@ import { createInstruments } from './instruments.ts'
 import { createOutbox, type Losses } from './outbox.ts'
 import { createSpans } from './spans.ts'
 
-/** Where traces and metrics go, and which. */
+/** The destination and the selection of traces and metrics. */
 export type OpenTelemetrySettings = {
   traceContext: 'passed_on' | 'taken' | 'ignored'
   otlpEndpoint: string
@@ -49,19 +49,19 @@ export type OpenTelemetrySettings = {
 
 type Options = {
   settings: OpenTelemetrySettings
-  /** What `/metrics` has. */
+  /** Reads the metrics of `/metrics`. */
   readMetrics: () => Promise<readonly MetricFamily[]>
   losses: Losses
 }
 
 const spanBatchMax = 512
-/** Of what a vendor or a caller names. */
+/** The maximum length of attribute values that providers or clients choose. */
 const valueCharactersMax = 256
-/** An endpoint that trickles its answers holds so many exports at most. */
+/** Limits the pending exports to a slow endpoint. */
 const exportsConcurrentMax = 4
 const spanDelayMs = 1000
 
-/** Starts to send spans and metrics; `close` sends the last ones, within its time. */
+/** Starts to export spans and metrics; `close` exports the last ones within its time limit. */
 export async function startOpenTelemetry({
   settings,
   readMetrics,
@@ -113,7 +113,7 @@ export async function startOpenTelemetry({
 
 type Exporters = { spans: SpanExporter; metrics: PushMetricExporter }
 
-/** All that the settings have is given: an exporter reads from the environment only what they lack. */
+/** Every option is passed explicitly: an exporter reads missing ones from the environment. */
 async function createExporters(settings: OpenTelemetrySettings): Promise<Exporters> {
   const { otlpEndpoint, otlpProtocol, otlpTimeoutMs, otlpHeaders = {} } = settings
   const isJson = otlpProtocol === 'http/json'
@@ -164,7 +164,7 @@ function metricReader(
   })
 }
 
-/** An instance is a process: of several, none may have the name that was given to all. */
+/** An instance is one process: if several run, a configured instance id is replaced. */
 function resourceOf(settings: OpenTelemetrySettings): Record<string, string> {
   const { serviceName, resourceAttributes, isOneOfMany } = settings
   const instance = { 'service.instance.id': randomUUID() }
