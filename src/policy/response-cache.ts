@@ -27,7 +27,7 @@ const bookkeepingBytes = 1024
 
 /**
  * An LRU cache of answers in memory, bounded in bytes, in front of an optional shared cache. Keyv is not used
- * here because it awaits several times for each look-up (docs/performance.md#response- cache).
+ * here because it awaits several times for each look-up (docs/performance.md#response-cache).
  */
 export function createResponseCache(options: Options): ResponseCache {
   const { bytesMax, limits, far, monotonic } = options
