@@ -7,13 +7,13 @@ type Measures = components['schemas']['AttemptMeasures']
 /** An attempt, and when its call began, Unix time in milliseconds. */
 export type TimedAttempt = Attempt & { at: number }
 
-/** What is known of the latest calls. */
+/** Measurements and attempts of recent calls. */
 export type RecentAttempts = {
   measured: components['schemas']['Measured']
   attempts: readonly TimedAttempt[]
 }
 
-/** How attempts ended, in the contract's form. What a caller is to blame for says nothing of a route. */
+/** Success rate and latency of attempts, in the contract's form. Errors of callers do not count. */
 export function measuresOf(attempts: readonly Attempt[]): Measures {
   const failures = attempts.filter(isFailure).length
   const durations = attempts
@@ -35,7 +35,7 @@ export function isFailure({ outcome }: Attempt): boolean {
   return outcome !== 'ok' && isProvidersFault(outcome)
 }
 
-/** The least of the sorted values that so many of them do not exceed, rounded; null of none. */
+/** The nearest-rank percentile of sorted values, rounded; null for an empty list. `part` is from 0 to 1. */
 function percentileOf(sorted: readonly number[], part: number): number | null {
   const value = sorted[Math.ceil(sorted.length * part) - 1]
   return value === undefined ? null : Math.round(value)

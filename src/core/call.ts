@@ -35,7 +35,7 @@ export type CallParts = {
   record: (row: UsageRow) => Promise<void>
   /** Unix time in milliseconds, for the row. */
   clock: () => number
-  /** Milliseconds from any start: unlike `clock` it never jumps. */
+  /** Milliseconds of a monotonic clock with an arbitrary start. */
   monotonic: () => number
   failover: FailoverPolicy
 }
@@ -52,25 +52,25 @@ type TryOptions = {
   ready?: (route: Route) => Readiness
   /** The attempt resolves when a stream begins; `succeed` or `fail` report the route's health. */
   goesOn?: boolean
-  /** Ends further tries, and not the one under way; the call's own when absent. */
+  /** Limits further tries but does not abort a running one; by default the deadline of the call. */
   deadline?: Pick<Deadline, 'signal' | 'endsAt'>
 }
 
 /** One call: its deadline, its attempts and its row in the ledger. */
 export type Call = {
   startedAt: number
-  /** What the call holds of the memory. */
+  /** The memory that the call has reserved. */
   hold: Hold
   deadline: Deadline
-  /** Whether what may have been made and charged may be asked for again. */
+  /** Whether a request that the vendor may have executed and charged may be sent again. */
   allowRepeat: boolean
-  /** What is held of the caller's budgets for it, once something is (core/money/spending.ts). */
+  /** The amount reserved in the caller's budgets (core/money/spending.ts); undefined before it is reserved. */
   held: Held | undefined
   /** Its tries so far. */
   tries: Try[]
-  /** Follows it, where anybody does. */
+  /** Undefined when the call is not traced. */
   trace: Trace | undefined
-  /** An idempotency key for the vendor, another one for each try; undefined without the caller's. */
+  /** A new idempotency key for each try at a vendor; undefined when the caller sent no key. */
   nextVendorKey(): string | undefined
   /** Tries the routes in order (core/failover.ts). */
   tryRoutes<T>(
@@ -148,7 +148,7 @@ export function openCall(parts: CallParts, options: Options): Call {
       // A stream that breaks off after its first event counts against the route's health.
       if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
       const error = failure ? errorAfter(failure, tries) : toGatewayError(thrown)
-      // Refused before any attempt, its own or that of the call it waited for: not recorded.
+      // Not recorded: the call was refused before any attempt, its own or the one of the call that it joined.
       if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) {
         await call.held?.release()
         return error
@@ -162,7 +162,7 @@ export function openCall(parts: CallParts, options: Options): Call {
   return call
 }
 
-/** What a call has of its caller: some of it keeps a vendor from doing the same twice. */
+/** The members of the context that a call exposes, with a generator of idempotency keys for vendors. */
 function carried(
   context: CallContext,
 ): Pick<Call, 'hold' | 'trace' | 'allowRepeat' | 'nextVendorKey'> {
@@ -186,7 +186,7 @@ function settling(held: Held | undefined, kept: Promise<void>): Promise<void> {
 type EndOfCall = Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended
 type SoFar = Omit<EndedCall, keyof EndOfCall> & { model: string }
 
-/** Records once: a call whose row could not be kept has no second one, which says something else. */
+/** Records a call once: when writing its row fails, no second row with another outcome is written. */
 function recorder(
   { record }: CallParts,
   { trace }: CallContext,
@@ -211,7 +211,7 @@ type Ended = Pick<EndedCall, 'cost' | 'usage' | 'warnings' | 'savedNanoUsd'> & {
   model?: string
 }
 
-/** What a modality plugs into the sequence of all calls (ARCHITECTURE.md, One sequence). */
+/** The steps of a call that depend on its modality (ARCHITECTURE.md, One sequence). */
 export type Work<Made, Answer> = {
   modality: Modality
   /** The models that may answer, in order. */
@@ -221,35 +221,35 @@ export type Work<Made, Answer> = {
   warnings: readonly Warning[]
   /** The prompt, or the user's last message. */
   prompt(): string
-  /** What it may use of the caller's limits. */
+  /** The requests, tokens and pictures to count against the caller's limits. */
   demand: Demand
-  /** Whether a route can do it, as far as is known before the vendor's request is built; `ready` builds it. */
+  /** Whether a route supports the request, without building the vendor's request, which `ready` does. */
   check(route: Route): Readiness
-  /** The most that it may use there; asked for routes that `check` found able. */
+  /** Upper bound of the usage on a route that passed `check`. */
   upperUsage(route: Route): UpperUsage
-  /** What it has to pay for in any case, where that is known beforehand; `first` is tried first. */
+  /** The exact usage, when it is known before the call; `first` is the route that is tried first. */
   sureUsage?(route: Route, first: Route): SureUsage | undefined
   ready?(route: Route): Readiness
-  /** Fetches the inputs that are given as addresses, before the deadline. Throws a GatewayError. */
+  /** Fetches the inputs that are given as URLs, before the deadline. Throws a GatewayError. */
   read?(call: { signal: AbortSignal; hold: Hold }): Promise<void>
-  /** What the cache key covers; called after `read`. */
+  /** The value that the cache key is computed from; called after `read`. */
   canonical(): unknown
   /** Whether identical calls in flight share one upstream call. */
   isShared: boolean
   /** Tries the routes. Throws a ProviderFailure or GatewayError when all fail. */
   make(call: Call, selection: Selection): Promise<Made>
-  /** Turns what was made into the answer; the call is recorded before the answer ends. */
+  /** Converts the result to the answer and records the call before the answer ends. */
   deliver(made: Made, delivery: Delivery): Promise<Answer>
-  /** The same for a cached answer, whose call is recorded already. */
+  /** Returns a cached answer; its call is recorded already. */
   replay(known: Remembered, receipt: Receipt): Answer
 }
 
-/** What `deliver` needs to know of the call. */
+/** The arguments of `deliver`. */
 export type Delivery = {
   call: Call
-  /** Adjustments that apply whichever route answers. */
+  /** Adjustments that apply to every route. */
   warnings: readonly Warning[]
-  /** Passes the answer to waiting identical calls and to the cache; absent when not wanted. */
+  /** Passes the answer to the calls that joined this one and to the cache; absent for private answers. */
   keep: ((pack: () => Remembered) => void) | undefined
 }
 

@@ -8,19 +8,19 @@ export type Mode = Schemas['Mode']
 export type Scope = Schemas['Scope']
 export type Role = Schemas['Role']
 
-/** What an account or a key may use at most; null for no limit of its own. */
+/** The limits of an account or a key; null when it has no limit of its own. */
 export type UsageLimits = {
   requestsPerMinute: number | null
   tokensPerMinute: number | null
   imagesPerMinute: number | null
-  /** Calls at once. */
+  /** Concurrent calls. */
   concurrency: number | null
 }
 
-/** What may be spent from the beginning of a period to its end. */
+/** The amount that may be spent in each period. */
 export type SpendingLimit = { nanoUsd: number; period: Schemas['BudgetPeriod'] }
 
-/** What an account or a key may use and spend. */
+/** The limits and the budget of an account or a key. */
 export type Allowance = {
   /** The id of the account or of the key. */
   ownerId: string
@@ -32,30 +32,30 @@ export type Allowance = {
 export type SignedInPerson = {
   id: string
   sessionId: string
-  /** In the account that is acted for. */
+  /** The role in the current account. */
   role: Role
-  /** What their requests carry when they change something. */
+  /** The CSRF token that requests with side effects must carry. */
   csrfToken: string
 }
 
 /** The account, and the API key or the session, that a request is authenticated with. */
 export type Caller = {
   accountId: string
-  /** The key; of a person, the session. */
+  /** The id of the API key, or of the session of a person. */
   keyId: string
   mode: Mode
   /** The models that this key may call; null for all. */
   models: readonly string[] | null
   scopes: readonly Scope[]
-  /** The only networks that it may be used from, as CIDR; null for all. */
+  /** Networks that the key may be used from, as CIDR; null for all. */
   networks: readonly string[] | null
-  /** All of them apply at once: that of the account, then that of the key. */
+  /** Both apply. */
   allowances: readonly [account: Allowance, key: Allowance]
-  /** Whether it belongs to those who run the gateway: the first account's. */
+  /** Whether the caller belongs to the first account, which operates the gateway. */
   isOperator: boolean
-  /** Of a connection that was made with an API key: that key, which it follows. Of a session's key: the session. */
+  /** The API key that an OAuth connection was made with, or the session of a key made for it; ends with it. */
   boundTo?: string
-  /** Who made a key that administers: it may no more than they do now. */
+  /** The person who created an administrative key; the key has at most their current permissions. */
   creatorId?: string
   /** Absent for an API key. */
   person?: SignedInPerson
@@ -64,12 +64,12 @@ export type Caller = {
 /** A caller who has signed in. */
 export type PersonCaller = Caller & { person: SignedInPerson }
 
-/** Whether a caller has signed in, and is no API key. */
+/** Whether the caller is a signed-in person and not an API key. */
 export function isPerson(caller: Caller): caller is PersonCaller {
   return caller.person !== undefined
 }
 
-/** Who does something that is not a call, and from where. */
+/** The originator of an administrative action, for the audit log. */
 export type Actor = {
   /** The API key or the person; `command_line` for the gateway's own commands. */
   id: string
@@ -77,7 +77,7 @@ export type Actor = {
   address: string | null
 }
 
-/** Who administers accounts and keys, and as whom. */
+/** The originator of an action on accounts or keys, with their permissions. */
 export type Administrator = Actor & Pick<Caller, 'accountId' | 'scopes' | 'isOperator'>
 
 /** The credentials of a request, by the header that carried them. */
@@ -89,32 +89,32 @@ export type Credentials = { authorization: string | undefined; apiKey: string | 
  */
 export type Identify = (credentials: Credentials) => Promise<Caller> | Caller
 
-/** The face that a call came through. */
+/** The API that received the call. */
 export type Face = 'images' | 'chat' | 'mcp'
 
-/** One call of a caller, and how they want it handled. */
+/** One call and its options. */
 export type CallContext = {
   caller: Caller
   /** Unique; identifies the call in logs and in the ledger. */
   requestId: string
   face: Face
   ending: Ending
-  /** What the call holds of the memory. */
+  /** The memory that the call has reserved. */
   hold: Hold
   /** Whether the answer may come from the cache and be stored there; `ttlMs`: for how long. */
   cache: { recall: boolean; remember: boolean; ttlMs: number | undefined }
   /** A request that would be adjusted with a warning is refused instead. */
   strict: boolean
-  /** What the face adjusted of the request; undefined for nothing. */
+  /** Adjustments made when the request was read; undefined when there were none. */
   warnings?: readonly components['schemas']['Warning'][] | undefined
   /** Whether more than the first route may be tried. */
   fallback: boolean
-  /** Whether a picture that may have been made and charged may be asked for again. */
+  /** Whether a picture that the vendor may have made and charged may be requested again. */
   allowRepeat: boolean
-  /** A process that ended may have asked for the same already. */
+  /** A process that has ended may already have sent this request to a vendor. */
   isRepeat: boolean
-  /** What idempotency keys for vendors are made from, where the caller has given one. */
+  /** The prefix of idempotency keys for vendors; undefined when the caller sent no key. */
   vendorKey: string | undefined
-  /** Follows the call, where anybody does. */
+  /** Absent when the call is not traced. */
   trace?: Trace | undefined
 }

@@ -4,17 +4,17 @@ import { plainLine, shortened } from './words/shorten.ts'
 
 type Schemas = components['schemas']
 
-/** What a program says of itself, cleaned (`heardClient`). */
+/** The name and version that a client reports, sanitized (`heardClient`). */
 export type HeardClient = { name: string; version: string | null }
 
-/** What somebody tried, and why they were refused; texts of theirs are cleaned (`withoutSecrets`). */
+/** A refused request; texts from the client are sanitized (`withoutSecrets`). */
 export type RefusedAttempt = {
   reason: Schemas['AttemptReason']
   message: string
   face: Schemas['AttemptFace']
   header?: Schemas['AttemptHeader'] | undefined
   client?: HeardClient | undefined
-  /** The account whose attempt it was, and the key; neither where nobody knows. */
+  /** The account and the key; absent when the request was not authenticated. */
   accountId?: string | undefined
   keyId?: string | undefined
   redirectHost?: string | undefined
@@ -22,9 +22,9 @@ export type RefusedAttempt = {
   requestId?: string
 }
 
-/** Notes what connects and what fails to, without waiting for anything. */
+/** Logs connections and refused requests, without waiting for the store. */
 export type ConnectionLog = {
-  /** A program used the tool server: it began to talk, or called a tool, or both. */
+  /** A client initialized a session with the tool server, called a tool, or both. */
   heard(
     by: Pick<Caller, 'accountId' | 'keyId'>,
     client: HeardClient,
@@ -37,7 +37,7 @@ const nameLengthMax = 60
 const versionLengthMax = 30
 const messageLengthMax = 300
 
-/** A program by its own words; undefined where they name none. */
+/** A client by the name and version that it reports; undefined without a name. */
 export function heardClient(name: unknown, version: unknown): HeardClient | undefined {
   if (typeof name !== 'string') return undefined
   const plain = plainLine(withoutSecrets(name), nameLengthMax)
@@ -53,14 +53,14 @@ export function clientOfUserAgent(userAgent: string | undefined): HeardClient | 
   return heardClient(name, version)
 }
 
-/** A text of which nothing is kept that may be a key, a token, or a part of one. */
+/** Replaces everything that may be a key, a token, or a part of one. */
 function withoutSecrets(text: string): string {
   return shortened(text, 10 * messageLengthMax)
     .replaceAll(/\b(?:mag|sk|pk|gsk|xai|key|ghp|AIza)[-_][\w-]{6,}/gi, '…')
     .replaceAll(/[\w+=-]{24,}/g, '…')
 }
 
-/** A message as it may be kept. */
+/** A message without secrets, cut to the stored length. */
 export function keptMessage(message: string): string {
   return plainLine(withoutSecrets(message), messageLengthMax)
 }

@@ -8,15 +8,15 @@ type Schemas = components['schemas']
 export type ErrorCode = Schemas['ErrorCode']
 type ErrorType = Schemas['ErrorType']
 
-/** How far a call had come when it failed, as the headers of its error tell. */
+/** The progress of a failed call, for the headers of its error. */
 export type Progress = {
-  /** The caller's limits, as the call left them or as they kept it out. */
+  /** The caller's limits after the call, or those that refused it. */
   limits?: readonly LimitState[]
-  /** The model that was tried last, else the one that was asked for. */
+  /** The last tried model, or the requested one when none was tried. */
   model?: Pick<Schemas['CatalogModel'], 'id' | 'deprecated_at' | 'deactivated_at'>
-  /** The budget that does not cover the call, as it is without it. */
+  /** The budget that does not cover the call, without the cost of the call. */
   budget?: Schemas['BudgetState']
-  /** Each try in order. */
+  /** The tries in order. */
   attempts?: readonly { provider: string; outcome: string }[]
 }
 
@@ -75,13 +75,13 @@ type Options = {
   status?: number
   retryAfterSeconds?: number | undefined
   progress?: Progress
-  /** Whose attempt it refuses, where that is known before they are let in. */
+  /** The account and key of a request that is refused although its key is known. */
   concerns?: Concerned | undefined
-  /** The message for callers of tools, where the other one names what they cannot reach. */
+  /** The message for tool callers, when `message` names HTTP endpoints that they cannot call. */
   toolMessage?: string
 }
 
-/** What callers sent may be in both; nobody reads more of it. */
+/** Both may quote the request, so their length is limited. */
 const messageLengthMax = 4000
 const paramLengthMax = 300
 
@@ -95,7 +95,7 @@ export class GatewayError extends Error {
   readonly retryAfterSeconds: number | undefined
   readonly progress: Progress
   readonly concerns: Concerned | undefined
-  /** The message as a caller of a tool is told it: hints name tools. */
+  /** The message for tool callers: hints name tools instead of endpoints. */
   readonly toolMessage: string
 
   constructor(code: ErrorCode, message: string, options: Options = {}) {
@@ -110,17 +110,17 @@ export class GatewayError extends Error {
     this.toolMessage = shortened(options.toolMessage ?? message, messageLengthMax)
   }
 
-  /** The same error of a call that had come so far; what is known of it already stays. */
+  /** A copy with the progress of the call; members that are set already are kept. */
   after(progress: Progress): GatewayError {
     return this.#copy({ progress: { ...progress, ...this.progress } })
   }
 
-  /** The same error, which refuses this caller; of a person the pages of the gateway tell. */
+  /** A copy that names the refused API key; for signed-in persons the error itself. */
   about({ accountId, keyId, person }: Concerned & Pick<Caller, 'person'>): GatewayError {
     return person === undefined ? this.#copy({ concerns: { accountId, keyId } }) : this
   }
 
-  /** The same error, with its parameter as the caller names it. */
+  /** A copy with the parameter under the caller's name for it. */
   named(nameOf: (param: string) => string): GatewayError {
     return this.param === null ? this : this.#copy({ param: nameOf(this.param) })
   }
@@ -146,7 +146,7 @@ export function toGatewayError(thrown: unknown): GatewayError {
 
 const retryAfterSeconds = 1
 
-/** The error of a request for which no more bytes can be held (docs/behaviour.md#memory). */
+/** The error of a request when no memory can be reserved for it (docs/behaviour.md#memory). */
 export function memoryError(refusal: Refusal): GatewayError {
   switch (refusal) {
     case 'account':
@@ -169,16 +169,16 @@ export function memoryError(refusal: Refusal): GatewayError {
   }
 }
 
-/** Why the store does not keep or give what a client of OAuth asks for. */
+/** Why the store refuses an operation of an OAuth client. */
 export type StoreRefusalCode =
-  /** A code, or a refresh token behind its grace, was used before. */
+  /** An authorization code, or a refresh token after its grace period, was used before. */
   | 'already_used'
-  /** What it belongs to has ended meanwhile. */
+  /** The connection has ended. */
   | 'connection_ended'
-  /** More clients have registered, or more sign-ins are under way, than the settings allow. */
+  /** The limit of registered clients, or of pending sign-ins, is reached. */
   | 'too_many_clients'
   | 'too_many_artifacts'
-  /** The account has as many connections as the settings allow. */
+  /** The account has reached its limit of connections. */
   | 'too_many_connections'
 
 /** A refusal of the store; its message is for people and names a remedy. */

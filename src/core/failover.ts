@@ -12,23 +12,23 @@ export type Attempt = {
   outcome: 'ok' | FailureKind
   /** The upstream's HTTP status, if it answered. */
   status?: number
-  /** From the beginning of the call to that of the try, in whole milliseconds. */
+  /** Milliseconds from the start of the call to the start of the try. */
   startMs: number
   durationMs: number
-  /** What its vendor counted, where its answer is not delivered; null when no price is known. */
+  /** The cost of an answer that was not delivered; null when no price is known. */
   costNanoUsd?: number | null
 }
 
-/** A try of a call, and how it failed. */
+/** A try of a call, and its failure. */
 export type Try = {
   route: Route
   attempt: Attempt
   failure?: ProviderFailure | undefined
-  /** What it made, where that is not delivered. */
+  /** The usage of an answer that was not delivered. */
   spent?: Spent
 }
 
-/** Collects the outcomes of tries, by which routes are ordered (policy/route-order.ts). */
+/** Collects the outcomes of tries; routes are ordered by them (policy/route-order.ts). */
 export type RouteHealth = {
   began(route: Route): void
   /** Without a failure, or with one that is the caller's fault, the route counts as healthy. */
@@ -83,7 +83,7 @@ type Options<T> = {
   /** When the call began, as `monotonic` measures. */
   begunAt: number
   report: (route: Route, attempt: Attempt) => void
-  /** Follows a try, where anybody does. */
+  /** Begins the trace of a try; absent when the call is not traced. */
   follow?: ((route: Route) => TracedTry) | undefined
   policy: FailoverPolicy
   /** The attempt resolves when a stream begins; the caller reports the health at its end. */
@@ -175,7 +175,7 @@ function endOf(error: unknown): Parameters<TracedTry['ended']>[0] {
   return status === undefined ? { outcome } : { outcome, status }
 }
 
-/** Ends a try whose error says nothing about the route's health. */
+/** Ends a try whose error does not affect the route's health. */
 const notAsked = new ProviderFailure('cancelled', 'The route was not asked.')
 
 type Made = Pick<Attempt, 'outcome'> & {

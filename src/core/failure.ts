@@ -9,7 +9,7 @@ type Kind = {
   mayTryNext: boolean
   mayTryAgain: boolean
   code: ErrorCode
-  /** The request is at fault, or the gateway, and nothing is said of the route. */
+  /** The request or the gateway is at fault: the failure does not affect the route's health. */
   callersFault?: true
 }
 
@@ -46,19 +46,19 @@ const kinds = {
     code: 'content_policy_violation',
     callersFault: true,
   },
-  // Our own fault: the answer was paid for, so that no other provider is asked.
+  // The gateway's fault: the answer was charged, so no other provider is tried.
   no_memory: { mayTryNext: false, mayTryAgain: false, code: 'overloaded', callersFault: true },
-  // Our own state too: of pictures that wait for their turn there are enough.
+  // The gateway's fault: the queue of image conversions is full.
   busy: { mayTryNext: false, mayTryAgain: false, code: 'overloaded', callersFault: true },
   cancelled: { mayTryNext: false, mayTryAgain: false, code: 'timeout' },
 } as const satisfies Record<FailureKind, Kind>
 
-/** Whether a failure of this kind says that the provider failed. */
+/** Whether the provider is at fault for a failure of this kind. */
 export function isProvidersFault(kind: FailureKind): boolean {
   return kind !== 'cancelled' && (kinds[kind] as Kind).callersFault !== true
 }
 
-/** What a vendor may call a `rejected` request more exactly; the caller is told the same code. */
+/** More specific codes for a `rejected` request; the caller receives the same code. */
 export const rejectionCodes = [
   'unsupported_parameter',
   'unsupported_value',
@@ -70,7 +70,7 @@ type FailureCode = (typeof kinds)[FailureKind]['code'] | RejectionCode
 
 const keyKinds: ReadonlySet<FailureKind> = new Set(['credentials', 'rate_limited', 'out_of_credit'])
 
-/** What ended a request, and not its answer. */
+/** Failures that end a request before its answer. */
 const interruptions: ReadonlySet<FailureKind> = new Set(['unreachable', 'timeout', 'cancelled'])
 
 /** The provider has answered, and may charge for it. */
@@ -81,9 +81,9 @@ type Options = {
   param?: string | undefined
   retryAfterSeconds?: number | undefined
   status?: number
-  /** For `rejected`: what is wrong; `invalid_value` when absent. */
+  /** The error code of `rejected`; `invalid_value` when absent. */
   code?: RejectionCode | undefined
-  /** The vendor's words about a failure of its own, which the caller may read. */
+  /** The vendor's message about its own failure, which may be shown to the caller. */
   said?: string | undefined
   wasSent?: true
 }
@@ -96,13 +96,13 @@ export class ProviderFailure extends Error {
   readonly retryAfterSeconds: number | undefined
   /** The upstream's HTTP status, where there was one. */
   readonly status: number | undefined
-  /** What the caller may read though the provider is at fault. */
+  /** The vendor's message, which is shown to the caller. */
   readonly said: string | undefined
   /** The caller's error code when no route is left. */
   readonly code: FailureCode
-  /** It came to nothing behind a request that had been sent: it may have been done, and charged. */
+  /** The failure came after the request was sent: the vendor may have executed and charged it. */
   readonly wasSent: boolean
-  /** What the vendor has made and counted all the same. */
+  /** The usage that the vendor reported in spite of the failure. */
   spent: Spent | undefined
 
   constructor(kind: FailureKind, message: string, options: Options = {}) {
@@ -116,17 +116,17 @@ export class ProviderFailure extends Error {
     this.wasSent = options.wasSent ?? false
   }
 
-  /** The same of a connection that ended, or was given up, when the request had been sent. */
+  /** A copy for a connection that ended, or was aborted, after the request was sent. */
   afterSending(): ProviderFailure {
     if (this.wasSent || !interruptions.has(this.kind)) return this
     return new ProviderFailure(this.kind, this.message, { cause: this, wasSent: true })
   }
 
-  /** Whether only the vendor knows if it has done, and charges for, what was asked. */
+  /** Whether the vendor may have executed and charged the request. */
   get mayBeCharged(): boolean {
     if (this.spent !== undefined) return this.spent.isOpen === true
     const { kind, status = 200 } = this
-    // A redirect did nothing; a vendor's 504 or 524 says nothing of the work that was waited for.
+    // A redirect executed nothing; after a 504 or 524 the work may still be done.
     if (status >= 300) return kind === 'timeout' && status >= 500
     return this.wasSent || answered.has(kind)
   }
@@ -137,12 +137,12 @@ export class ProviderFailure extends Error {
 
   /** Whether the same route may succeed after a pause. */
   get mayTryAgain(): boolean {
-    // Without a status the upstream was silent until our own time limit, and may be so again.
+    // Without a status the gateway's own timeout expired; a second try would probably time out too.
     if (this.kind === 'timeout' && this.status === undefined) return false
     return kinds[this.kind].mayTryAgain
   }
 
-  /** Whether the provider is not at fault: then the route is as healthy as it was. */
+  /** Whether the provider is not at fault: the route's health does not change. */
   get isCallersFault(): boolean {
     return (kinds[this.kind] as Kind).callersFault === true
   }
@@ -153,7 +153,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Ends a call whose key was revoked or has expired meanwhile; `error` is for its caller. */
+/** Ends a call whose key was revoked or expired during the call; `error` is for its caller. */
 export class KeyEnded extends ProviderFailure {
   readonly error: GatewayError
 
@@ -163,7 +163,7 @@ export class KeyEnded extends ProviderFailure {
   }
 }
 
-/** What was asked for may have been made and charged: it is not asked for again, here or elsewhere. */
+/** The vendor may have executed and charged the request, so it is not sent again to any route. */
 export class UnknownOutcome extends ProviderFailure {
   constructor(cause: ProviderFailure) {
     super(cause.kind, cause.message, { cause, wasSent: true })
@@ -178,24 +178,24 @@ export class UnknownOutcome extends ProviderFailure {
   }
 }
 
-/** An error behind an answer of which it is known what the vendor has made and counted. */
+/** Adds the usage that the vendor reported to an error that happened after its answer. */
 export function afterSpending(error: unknown, usage: Usage): unknown {
   if (!(error instanceof ProviderFailure)) return error
-  // What aborts a call is thrown by each of its upstream requests.
+  // All upstream requests of an aborted call throw the same error object, so it is copied.
   const own = error.afterSending()
   own.spent ??= { usage }
   return own
 }
 
-/** Whether nobody knows if what failed with this error was made and charged. */
+/** Whether the vendor may have executed and charged the failed request. */
 export function isOutcomeUnknown({ cause }: GatewayError): boolean {
   return cause instanceof UnknownOutcome
 }
 
 /**
- * Of the failures of several routes, the one to report; undefined when there is none. A provider
- * error comes before an unknown model, since other providers do have it; a conversation that is too
- * long comes before both, since the caller can mend that.
+ * Selects the failure to report among those of several routes; undefined for an empty list. A provider
+ * error is preferred to an unknown model, since other providers have the model; a conversation that is
+ * too long is preferred to both, since the caller can shorten it.
  */
 export function tellingFailure(failures: readonly ProviderFailure[]): ProviderFailure | undefined {
   const ranks: ErrorCode[] = [
@@ -230,7 +230,7 @@ export function errorAfter(
   if (failure instanceof UnknownOutcome) return unknownOutcome(failure)
   switch (code) {
     case 'provider_error': {
-      // What the model said in the place of a picture is for the caller.
+      // The message is the model's text, for example a refusal: it is for the caller.
       if (failure.kind === 'no_picture') return new GatewayError(code, failure.message, options)
       const said = failure.said ? ` It said: ${failure.said.replace(/\.$/, '')}.` : ''
       const next = 'Try again, or choose another model.'
@@ -292,5 +292,5 @@ function unknownOutcome(failure: UnknownOutcome): GatewayError {
   return new GatewayError(failure.code, text, { cause: failure })
 }
 
-/** The header by which a caller allows that something is made and charged twice. */
+/** The header that allows a repeated request, which may be charged twice. */
 export const repeatHeader = 'x-gateway-allow-repeat'

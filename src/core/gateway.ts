@@ -33,17 +33,17 @@ import { shortenedWarnings } from './words/shorten-warnings.ts'
 export type GatewayParts = ImageParts &
   CallParts &
   Recollection & {
-    /** Throws a GatewayError while calls cannot be recorded: then no provider is paid for one. */
+    /** Throws a GatewayError while calls cannot be recorded, before a provider charges for one. */
     assertKeeps: () => void
     admit: Admit
-    /** Changes with the settings by which the name of a model leads to an answer. */
+    /** A digest of the settings that map a model name to an answer. */
     settingsDigest: string
     leftCalls: LeftCalls
-    /** Holds what a call may cost of the caller's budgets. */
+    /** Reserves the maximum cost of a call in the caller's budgets. */
     reserve: Reserve
     /** Looks an answer up in the response cache. */
     recall: (key: string) => Remembered | undefined
-    /** Looks it up in the far cache, where there is one. */
+    /** Looks an answer up in the shared cache in Redis; absent without Redis. */
     recallFar?: ((key: string) => Promise<Remembered | undefined>) | undefined
     /**
      * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Whether other
@@ -58,9 +58,9 @@ export type GatewayParts = ImageParts &
     /** Puts the best routes first. */
     orderRoutes: (routes: Route[]) => Route[]
     readSources: ReadSources
-    /** Told of an error behind an answer that is out already. */
+    /** Called for an error after the answer was sent. */
     onFault: (error: unknown) => void
-    /** Undefined for a model that an answer of another process names, and that is not known here. */
+    /** Undefined when a cached answer of another process names a model that this process does not have. */
     findModel: (id: string) => Model | undefined
     limits: {
       chatTimeoutMs: number
@@ -72,7 +72,7 @@ export type GatewayParts = ImageParts &
 export type Gateway = {
   /** Answers a conversation with a language model. Throws a GatewayError. */
   chat(request: ChatRequest, context: CallContext): Promise<Answered<ChatResult>>
-  /** The same as a stream; resolves when the first event has arrived. */
+  /** Answers a conversation as a stream; resolves when the first event has arrived. */
   chatStream(request: ChatRequest, context: CallContext): Promise<StreamedChat>
   /** Makes `n` pictures, from inputs if given. Throws a GatewayError unless all are made. */
   image(
@@ -80,13 +80,13 @@ export type Gateway = {
     context: CallContext,
     inputs?: ImageInputs,
   ): Promise<Answered<ImageResult>>
-  /** What a conversation would cost. Throws the GatewayError that would refuse it. */
+  /** The cost of a conversation, without a call. Throws the GatewayError that would refuse the call. */
   quoteChat(request: ChatRequest, context: CallContext): Promise<Quotes>
-  /** The same of pictures; their inputs are not read. */
+  /** The cost of pictures, without a call; input pictures are not fetched. */
   quoteImage(request: AskedImage, context: CallContext, inputs?: ImageInputs): Promise<Quotes>
 }
 
-/** The sequence that every call of any face passes (ARCHITECTURE.md, One sequence). */
+/** The sequence of every call, for all APIs (ARCHITECTURE.md, One sequence). */
 export function createGateway(parts: GatewayParts): Gateway {
   const { chatTimeoutMs, imageTimeoutMs } = parts.limits
   const imageWorkOf = (request: AskedImage, inputs: ImageInputs | undefined) =>
@@ -122,7 +122,7 @@ async function pass<Made, Answer>(
   let making: Making<Remembered> | undefined
   let asked: Progress = {}
   try {
-    // Before the cache lookup: a key must not get from the cache what it may not call.
+    // Before the cache lookup: the cache must not answer for a model that the key may not call.
     const able = await parts.routes(models, context.caller)
     asked = { model: able.routes[0]!.model.row }
     const choice = selectFor(parts, context, { able, work, atMs: call.startedAt })
@@ -138,7 +138,7 @@ async function pass<Made, Answer>(
     await yieldIfLarge(context.hold)
     if (context.isRepeat) assertRepeatable(context, work)
     call.held = await reserveFor(parts, context, { work, choice, at: call.startedAt })
-    // The provider charges for a whole answer although its caller leaves.
+    // The provider charges for the whole answer even when the caller disconnects.
     if (work.isShared || context.vendorKey !== undefined) goOn(parts, context)
     const made = await work.make(call, choice.selection)
     const keep = keeper(parts, context, key, making)
@@ -147,7 +147,7 @@ async function pass<Made, Answer>(
     // Callers that wait for this answer are released even when its row cannot be written.
     const error = await call.fail(thrown).catch(toGatewayError)
     making?.fail(error)
-    // Each of them fails with a progress of its own.
+    // Joined calls share the error, but each has its own progress.
     throw error.after({ ...asked, ...call.progress() })
   }
 }
@@ -159,7 +159,7 @@ function goOn({ leftCalls }: GatewayParts, { caller, ending }: CallContext): voi
 
 type Asked<Made, Answer> = { able: FoundRoutes; work: Work<Made, Answer>; atMs: number }
 
-/** The routes that can do the work. Throws a GatewayError when there is none. */
+/** The routes that support the request. Throws a GatewayError when there are none. */
 function selectFor<Made, Answer>(
   parts: Pick<GatewayParts, 'orderRoutes'>,
   { caller, strict, fallback, warnings: adjusted = [] }: CallContext,
@@ -179,7 +179,7 @@ type Reserved = {
   at: number
 }
 
-/** Reserves the most that the call may cost; undefined where no budget applies. */
+/** Reserves the maximum cost of the call; undefined when no budget applies. */
 function reserveFor(
   { reserve }: GatewayParts,
   { caller, requestId, face }: CallContext,
@@ -193,7 +193,7 @@ function reserveFor(
   return reserve({ caller, requestId, at, timeoutMs, face, modality, model, nanoUsd })
 }
 
-/** What the work would cost. Throws the GatewayError that refuses it. */
+/** The cost of the request, without a call. Throws the GatewayError that would refuse the call. */
 async function quote<Made, Answer>(
   parts: GatewayParts,
   context: CallContext,
@@ -205,7 +205,7 @@ async function quote<Made, Answer>(
   return { routes: quotesOf(selection, work, atMs), warnings: shortenedWarnings(warnings) }
 }
 
-/** Throws an UnknownOutcome for a picture that another process may have bought, and ended. */
+/** Throws an UnknownOutcome for a picture that a process may have requested before it ended. */
 function assertRepeatable(
   { allowRepeat }: CallContext,
   { modality }: Pick<Work<unknown, unknown>, 'modality'>,
@@ -229,14 +229,14 @@ function keyOf(
   const { caller, strict, fallback, cache } = context
   if (!cache.recall && !cache.remember) return undefined
   const { warnings } = context
-  // An answer is remembered with its warnings.
+  // The cached answer contains its warnings, so they are part of the key.
   const request = warnings === undefined ? canonical() : [canonical(), warnings]
   return cacheKey({ caller, strict, fallback, settingsDigest }, modality, request)
 }
 
 /**
- * The cache key of a call, and a remembered answer, that of an identical call in flight, or the making
- * of it; nothing found where this call makes its answer for itself alone.
+ * The cache key of a call, with the cached answer, the answer of an identical call in flight, or the
+ * right to make the answer for such calls. Only the key when the answer is not shared.
  */
 async function recall(
   parts: GatewayParts,
@@ -259,7 +259,7 @@ async function recall(
   return { key, found: answer && { answer } }
 }
 
-/** The answer of an identical call in another process, which this call waits for. */
+/** Waits for the answer of an identical call in another process. */
 function madeElsewhere(
   { cache }: CallContext,
   making: Making<Remembered> | undefined,
@@ -269,8 +269,8 @@ function madeElsewhere(
 }
 
 /**
- * Passes an answer to the identical calls that wait for it, and stores it in the cache. The caller has
- * it by then: an error here is reported, and neither ends the process nor blocks the waiting calls.
+ * Passes an answer to the calls that joined this one, and stores it in the cache. The answer has been sent
+ * by then: an error is reported, and neither ends the process nor blocks the joined calls.
  */
 function keeper(
   { remember, onFault }: GatewayParts,

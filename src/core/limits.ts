@@ -4,46 +4,46 @@ import { moneyOf, type Usage } from './money/price.ts'
 
 type Schemas = components['schemas']
 
-/** What is counted in windows of a minute. */
+/** Limits that are counted in windows of one minute. */
 export type WindowKind = Exclude<LimitKind, 'concurrency'>
 export type LimitKind = Schemas['RateLimitKind']
 
-/** One limit of a caller, and what is left of it. */
+/** The state of one limit of a caller. */
 export type LimitState = {
   kind: LimitKind
-  /** Whose limit it is: all keys of an account share the account's. */
+  /** The owner of the limit: all keys of an account share the account's limits. */
   owner: 'account' | 'key'
   limit: number
   remaining: number
-  /** The window of a limit that has one: how long it lasts, and when the open one ends. */
+  /** The length of the window, and the time until it resets; absent for concurrency. */
   window?: { seconds: number; resetSeconds: number }
 }
 
-/** What a call may use, as far as it is known before a route is chosen. */
+/** The expected usage of a call, before a route is chosen. */
 export type Demand = {
   images: number
-  /** Asked only where tokens are limited: `certain` was asked for, `assumed` is likely. */
+  /** Called only when tokens are limited: `certain` is requested, `assumed` is an estimate. */
   tokens: () => { certain: number; assumed: number }
 }
 
-/** What a call has used of what is limited. */
+/** The actual usage of a call that counts against limits. */
 export type Used = Pick<Usage, 'inputTokens' | 'outputTokens' | 'images'>
 
-/** A call that its caller's limits let in; `end` must be called. */
+/** A call that is within its caller's limits; `end` must be called. */
 export type Admission = {
-  /** The limits as this call leaves them: what it did not use is given back when it ends. */
+  /** The limits with this call; unused amounts are returned when it ends. */
   limits: () => readonly LimitState[]
-  /** Ends the call, which has used this, or nobody knows what: then all that was asked for. Idempotent. */
+  /** Ends the call with its usage; undefined counts everything that was requested. Idempotent. */
   end: (used: Used | undefined) => void
 }
 
-/** Lets a call in that lasts no longer than `timeoutMs`. Throws `rate_limit_exceeded`; then nothing is counted. */
+/** Admits a call of at most `timeoutMs`. Throws `rate_limit_exceeded`; a refused call is not counted. */
 export type Admit = (caller: Caller, demand: Demand, timeoutMs: number) => Promise<Admission>
 
-/** Counts a call that was refused before it was let in; gives the error to answer with. */
+/** Counts a call that failed before its admission; returns the error to answer with. */
 export type CountRefused = (thrown: unknown, caller: Caller | undefined) => Promise<unknown>
 
-/** A budget without what has become of it. */
+/** The amount and period of a budget, without its state. */
 export type BudgetForm = Pick<Schemas['BudgetState'], 'amount' | 'period'>
 
 /** Limits in the contract's form. */

@@ -56,11 +56,11 @@ export type Catalog = {
   list(filter: ModelFilter, usable: (model: Model) => boolean): { models: Model[]; total: number }
 }
 
-/** What an adapter needs to know of a route. */
+/** The model of a route, for its adapter. */
 export type Target = {
   model: Model
   provider: { id: string }
-  /** The model's name at the provider. */
+  /** The model's name in the provider's API. */
   upstreamModel: string
 }
 

@@ -8,8 +8,8 @@ const mapped = '::ffff:'
 const mappedBits = 96
 
 /**
- * An address in its usual form: IPv6 in lower case and shortened, without a zone, and an IPv4
- * address that is written as IPv6 as what it is. Null for what is no address.
+ * Normalizes an IP address: IPv6 in lower case and shortened, without a zone, and an IPv4-mapped IPv6
+ * address as IPv4. Null for other texts.
  */
 export function plainAddress(text: string): string | null {
   const [address = ''] = text.split('%', 1)
@@ -21,8 +21,8 @@ export function plainAddress(text: string): string | null {
 }
 
 /**
- * What callers are counted by, of whatever counts by address: the address, and of IPv6 the network of 64
- * bits, since a caller has all the addresses in it. The empty text where no address is known.
+ * The key for limits per address: an IPv4 address, or the /64 network of an IPv6 address, since one client
+ * usually controls all of it. Empty when the address is unknown.
  */
 export function originOf(address: string | null): string {
   const plain = plainAddress(address ?? '') ?? ''
@@ -36,8 +36,8 @@ export function originOf(address: string | null): string {
 }
 
 /**
- * A network as CIDR (RFC 4632), an address alone standing for itself: `10.0.0.0/8` or
- * `2001:db8::/32`. Undefined for what is none.
+ * Parses a network as CIDR (RFC 4632), such as `10.0.0.0/8` or `2001:db8::/32`, or a single address.
+ * Undefined for other texts.
  */
 export function readNetwork(text: string): Network | undefined {
   const [, given = '', bits] = /^([^/%]*)(?:\/(\d{1,3}))?$/.exec(text) ?? []
@@ -52,7 +52,7 @@ export function readNetwork(text: string): Network | undefined {
   return { address: mapped + address, family: 'ipv6', prefixBits: prefixBits + mappedBits }
 }
 
-/** Networks to look addresses up in. Throws for a text that `readNetwork` does not know. */
+/** A list of networks to match addresses with. Throws for a text that `readNetwork` cannot parse. */
 export function networksOf(texts: readonly string[]): BlockList {
   const list = new BlockList()
   for (const text of texts) {
@@ -63,7 +63,7 @@ export function networksOf(texts: readonly string[]): BlockList {
   return list
 }
 
-/** Whether an address in its usual form is in one of the networks. */
+/** Whether a normalized address is in one of the networks. */
 export function holds(networks: BlockList, address: string): boolean {
   return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
 }
@@ -75,7 +75,7 @@ export function isWithin(inner: string, outer: string): boolean {
   return bitsOf(one) >= bitsOf(other) && holds(networksOf([outer]), one.address)
 }
 
-/** How many bits are given, counted as of IPv6. */
+/** The prefix length, as of an IPv6 network. */
 function bitsOf({ family, prefixBits }: Network): number {
   return family === 'ipv4' ? prefixBits + mappedBits : prefixBits
 }

@@ -1,11 +1,11 @@
 import { randomInt, randomUUID } from 'node:crypto'
 
-/** Counts the ids of this process, from where others do not begin. */
+/** Counter of the ids of this process; the random start keeps processes apart. */
 let place = randomInt(2 ** 47)
 
 /**
- * A unique id that sorts by time, those of one millisecond in their order, so that an index grows at
- * its end instead of changing a random page for each row; `nowMs` is Unix time in milliseconds.
+ * A unique id that sorts by time, and within one millisecond by creation order, so that an index grows at
+ * its end instead of at random pages; `nowMs` is Unix time in milliseconds.
  */
 export function orderedId(prefix: string, nowMs: number): string {
   place += 1

@@ -1,6 +1,6 @@
 import { GatewayError } from './error.ts'
 
-/** What a caller asks of a list. */
+/** The paging parameters of a list request. */
 export type PageRequest = { limit: number; cursor?: string | undefined; order: 'asc' | 'desc' }
 
 /** One page of a list, in the contract's form. */
@@ -34,7 +34,7 @@ export function pageOf<Row, Item>(
   }
 }
 
-/** The cursor of the page behind a place. */
+/** The cursor of the page that follows a row's place. */
 export function cursorOf(place: Place): string {
   return Buffer.from(JSON.stringify(place)).toString('base64url')
 }
@@ -42,8 +42,8 @@ export function cursorOf(place: Place): string {
 type Kinds = readonly ('string' | 'number')[]
 
 /**
- * The place that a cursor names, whose values have these types. A cursor holds nothing else: who
- * makes one up gets rows of their own account. Throws `invalid_value` for any other text.
+ * Decodes a cursor to a place whose values have these types. Cursors need no signature: a forged one only
+ * gives rows of the caller's own account. Throws `invalid_value` for any other text.
  */
 export function placeIn(cursor: string, kinds: Kinds): Place {
   const place = parsed(cursor)
@@ -56,7 +56,7 @@ export function placeIn(cursor: string, kinds: Kinds): Place {
   throw new GatewayError('invalid_value', text, { param: 'cursor' })
 }
 
-/** Places count whole numbers that are exact; a store need not know others. */
+/** Requires safe integers, since stores may not accept other numbers. */
 function whole(value: string | number): string | number {
   if (typeof value === 'string') return value
   return Math.min(Math.max(Math.trunc(value), Number.MIN_SAFE_INTEGER), Number.MAX_SAFE_INTEGER)

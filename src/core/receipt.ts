@@ -23,7 +23,7 @@ export type Receipt = {
   attempts: readonly Attempt[]
   warnings: readonly Warning[]
   mode: Mode
-  /** The caller's limits, as the call left them. */
+  /** The caller's limits after the call. */
   limits: readonly LimitState[]
 }
 
@@ -42,7 +42,7 @@ export type UsageRow = {
   askedModel: string | null
   provider: string | null
   upstreamModel: string | null
-  /** The model that the vendor says has answered; null where it is `upstreamModel`, or not told. */
+  /** The model that the vendor reports; null when it is `upstreamModel` or not reported. */
   servedModel: string | null
   outcome: 'ok' | 'failed' | 'cancelled' | 'unknown'
   errorCode: ErrorCode | null
@@ -52,14 +52,14 @@ export type UsageRow = {
   costStatus: CostStatus
   pricing: Pricing
   attempts: readonly Attempt[]
-  /** What was adjusted in the answer that was delivered. */
+  /** Adjustments of the delivered answer. */
   warnings: readonly Warning[]
-  /** What the cache's answer has cost when it was made; null where the cache did not answer, or nobody knows. */
+  /** The original cost of a cached answer; null when unknown or when the answer is not from the cache. */
   savedNanoUsd: number | null
   durationMs: number
 }
 
-/** What is known of a call when it ends, successfully or not. */
+/** The data of an ended call, successful or not. */
 export type EndedCall = {
   context: CallContext
   modality: Modality
@@ -115,7 +115,7 @@ export function usageRow(ending: EndedCall): UsageRow {
 
 type Same = Pick<Receipt, 'attempts' | 'mode'>
 
-/** Writes the receipt of a call, with what its caller's limits leave by then. */
+/** Returns a function that writes the receipt of a call, with the current state of its limits. */
 export function receiptWriter(same: Same, admission: Admission) {
   return (told: Omit<Receipt, keyof Same | 'limits'>): Receipt => ({
     ...told,
@@ -125,7 +125,7 @@ export function receiptWriter(same: Same, admission: Admission) {
   })
 }
 
-/** What a vendor delivered in a call that began at `atMs`, Unix time in milliseconds. */
+/** A vendor's answer to a call that began at `atMs`, Unix time in milliseconds. */
 type Delivery = {
   model: Model
   usage: Usage | undefined
@@ -134,14 +134,14 @@ type Delivery = {
   picture?: PictureTraits | undefined
 }
 
-/** The cost of what a vendor delivered; its status is `unknown` when the usage is not known. */
+/** The cost of a vendor's answer; its status is `unknown` when the usage is unknown. */
 export function costOfAnswer({ model, usage, mode, atMs, picture }: Delivery): Cost {
   if (usage === undefined) return unknownCost(mode)
   const cost = costOf(model.prices, usage, { atMs, picture })
   return { ...cost, details: { mode, ...cost.details } }
 }
 
-/** What the row of a cache hit says of the remembered answer. */
+/** The members of a ledger row that describe the cached answer. */
 export function replayed({ row }: Model, { usage, costNanoUsd }: Remembered) {
   return { model: row.id, usage, savedNanoUsd: costNanoUsd }
 }
@@ -156,7 +156,7 @@ export function noCost(mode: Mode): Cost {
   return { nanoUsd: 0, status: 'exact', pricing: free, details: { mode } }
 }
 
-/** The cost of a call of which nobody knows yet, or at all, what it delivered. */
+/** The cost of a call whose usage is unknown, or not known yet. */
 export function unknownCost(mode: Mode): Cost {
   return { nanoUsd: null, status: 'unknown', pricing: unpriced, details: { mode } }
 }

@@ -10,58 +10,58 @@ export type Provider = {
   id: string
   chat?: ChatAdapter
   image?: ImageAdapter
-  /** Whether another key is left that was not refused recently; absent with at most one key. */
+  /** Whether another key exists that was not refused recently; absent with at most one key. */
   hasSpareKey?: () => boolean
-  /** Who answers, for traces; absent where the gateway does. */
+  /** The upstream server, for traces; absent when the gateway answers itself. */
   peer?: Peer
-  /** The names of its own list of models; rejects when that cannot be had. */
+  /** The model names that the provider lists; rejects when the list cannot be fetched. */
   listModels?: (signal: AbortSignal) => Promise<readonly string[]>
   /** The sandbox, which fails only on request: its failures do not count against its health. */
   simulated?: true
-  /** Whether it takes no part in a call with this prompt: a second route for tests of failover. */
+  /** Whether to skip the provider for this prompt; used by the sandbox to test failover. */
   sitsOut?: (prompt: string) => boolean
 }
 
 /** A model at a provider. */
 export type Route = Target & { provider: Provider }
 
-/** The routes of a call, and what is to be told of the models that were named. */
+/** The routes of a call, and warnings about the requested models. */
 export type FoundRoutes = { routes: Route[]; warnings: Warning[] }
 
-/** Finds the routes to a model for a caller; what is known is found at once, without a promise. */
+/** Finds the routes to a model for a caller; synchronously when the model is in memory. */
 export type RouteTable = {
   /** The routes of the named models, in order. Throws or rejects with a GatewayError. */
   routes(names: readonly string[], caller: Caller): FoundRoutes | Promise<FoundRoutes>
-  /** The model behind a name for this caller. Throws or rejects with a GatewayError. */
+  /** Resolves a model name for this caller. Throws or rejects with a GatewayError. */
   model(name: string, caller: Caller): Model | Promise<Model>
-  /** The model behind a name as far as it is known now. */
+  /** Resolves a model name from memory; undefined when a vendor's list would have to be fetched. */
   peek(name: string, caller: Caller): Model | undefined
-  /** Whether the caller's key may use the model and at least one route leads to it. */
+  /** Whether the caller's key may use the model, and it has at least one route. */
   usable(model: Model, caller: Caller): boolean
 }
 
-/** A way to a model, whether its provider is configured or not. */
+/** A possible route to a model; its provider may not be configured. */
 export type Way = Target & { isConfigured: boolean }
 
-/** What the catalog tells of the ways to its models. */
+/** The possible routes to the models of the catalog. */
 export type Ways = {
-  /** As the settings, or the catalog, list them. */
+  /** In the order of the settings, or else of the catalog. */
   ways(model: Model): Way[]
-  /** Whether the caller's key may call the model, if anything leads to it. */
+  /** Whether the caller's key may call the model, even if it has no route. */
   mayUse(model: Model, caller: Caller): boolean
 }
 
-/** The problem of a route whose provider lacks an adapter; `what` is what it would answer. */
+/** The problem of a route whose provider lacks an adapter; `what` names the kind of answer. */
 export function noAdapter({ provider }: Route, what: string): Problem {
   return { param: 'model', message: `The provider '${provider.id}' gives no ${what} here.` }
 }
 
-/** What a route cannot do of a request, and what it would adjust. */
+/** Problems and adjustments of a request on a route. */
 export type Readiness = { problems: readonly Problem[]; warnings: readonly Warning[] }
 
 /** The routes of one call. */
 export type Selection = {
-  /** Those that can do what was asked, best first. */
+  /** The routes that support the request, best first. */
   routes: readonly Route[]
   /** How many of them may be tried. */
   routesMax: number
@@ -74,14 +74,14 @@ export type Selection = {
 type SelectionOptions = {
   routes: readonly Route[]
   check: (route: Route) => Readiness
-  /** Adjustments that apply whichever route answers. */
+  /** Adjustments that apply to every route. */
   warnings: readonly Warning[]
   /** `x-gateway-strict: true` was sent: a warning counts as a problem. */
   strict: boolean
   fallback: boolean
 }
 
-/** Selects the routes that can do what was asked. Throws a GatewayError when there is none. */
+/** Selects the routes that support the request. Throws a GatewayError when there are none. */
 export function selectRoutes(options: SelectionOptions): Selection {
   const { check, warnings, strict, fallback } = options
   const problems: Problem[] = strict ? warnings.map(asProblem) : []

@@ -1,33 +1,33 @@
-/** A route, as far as a trace is told of it. */
+/** The data of a route that a trace records. */
 export type TracedRoute = {
   provider: { id: string; peer?: Peer | undefined }
   model: { row: { id: string }; undescribed: boolean }
   upstreamModel: string
 }
 
-/** Who is behind a provider, and where. */
+/** The server of a provider. */
 export type Peer = {
-  /** By the semantic conventions of OpenTelemetry. */
+  /** The provider name of OpenTelemetry's semantic conventions. */
   name: string
   host: string
   port: number
 }
 
-/** How a call asks for its answer. */
+/** The kind of answer that a call requests. */
 export type TracedWork = { modality: 'chat' | 'image'; streams: boolean }
 
 /** One try of a route. */
 export type TracedTry = {
-  /** What the vendor is told; undefined where traces are not passed on. */
+  /** Headers for the vendor; undefined when traces are not propagated. */
   headers: TraceHeaders | undefined
-  /** It is over, or its stream has begun. */
+  /** The try has ended, or its stream has begun. */
   ended(attempt: { outcome: string; status?: number }): void
 }
 
-/** An answer, as far as a trace is told of it. */
+/** The data of an answer that a trace records. */
 export type TracedAnswer = { id: string; finishReasons: readonly string[] }
 
-/** The ledger's row of a call, as far as a trace is told of it. */
+/** The data of a call's ledger row that a trace records. */
 export type TracedRow = {
   accountId: string
   keyId: string
@@ -55,8 +55,7 @@ export type TracedRow = {
 }
 
 /**
- * Follows a call. Its types are what leaves the gateway with a trace: no prompt, answer or key can
- * be in them.
+ * The trace of a call. Only data of these types leaves the gateway in a trace: no prompt, answer or key.
  */
 export type Trace = {
   tryBegins(route: TracedRoute, work: TracedWork): TracedTry
@@ -65,41 +64,41 @@ export type Trace = {
   recorded?(row: TracedRow): void
 }
 
-/** A request and its answer, when it is over. */
+/** A completed request and its response. */
 export type TracedExchange = {
   requestId: string
   method: string
   path: string
-  /** The path as the contract has it, with the names of its parameters; undefined outside of it. */
+  /** The path template of the contract; undefined for other paths. */
   route: string | undefined
   status: number
   caller: { accountId: string; keyId: string } | undefined
   errorCode: string | undefined
-  /** Its caller left before the answer was complete. */
+  /** The caller disconnected before the answer was complete. */
   left: boolean
 }
 
-/** Follows a request. */
+/** The trace of a request. */
 export type RequestTrace = Trace & { ended?(exchange: TracedExchange): void }
 
-/** Follows a call of a tool. */
+/** The trace of a tool call. */
 type ToolTrace = Trace & { ended?(errorCode: string | undefined): void }
 
-/** Follows requests and the calls of tools; undefined for those that nobody follows. */
+/** Starts traces of requests and tool calls; undefined for those that are not traced. */
 export type Tracing = {
   request(headers: TraceCarrier): RequestTrace | undefined
-  /** `around` is the trace of the request that the call came with. */
+  /** `around` is the trace of the HTTP request with the tool call. */
   tool(name: string, meta: TraceCarrier, around: Trace | undefined): ToolTrace | undefined
 }
 
-/** Where headers, or the `_meta` of a message, name a trace; nothing of it is checked yet. */
+/** Trace context from headers or the `_meta` of a message, not validated. */
 export type TraceCarrier = {
   readonly traceparent?: unknown
   readonly tracestate?: unknown
   readonly [name: string]: unknown
 }
 
-/** A span of somebody's trace, by W3C Trace Context (https://www.w3.org/TR/trace-context-2/). */
+/** A span of a trace, as in W3C Trace Context (https://www.w3.org/TR/trace-context-2/). */
 export type TraceContext = {
   traceId: string
   spanId: string
@@ -107,7 +106,7 @@ export type TraceContext = {
   state: string | undefined
 }
 
-/** The headers that name a span to a vendor. */
+/** Trace context headers for a vendor. */
 export type TraceHeaders = Readonly<Record<string, string>>
 
 const parentForm =
@@ -119,7 +118,7 @@ const stateMembersMax = 32
 const memberForm =
   /^([a-z0-9][a-z0-9_\-*/@]{0,255})=[\x20-\x2b\x2d-\x3c\x3e-\x7e]{0,255}[\x21-\x2b\x2d-\x3c\x3e-\x7e]$/
 
-/** The span that a carrier names; undefined where it names none, or in another form. */
+/** Parses the span of a carrier; undefined when it is missing or malformed. */
 export function readTraceContext({
   traceparent,
   tracestate,
@@ -134,13 +133,13 @@ export function readTraceContext({
   return {
     traceId: traceId!,
     spanId: spanId!,
-    // Of a later version nothing else is known to mean the same.
+    // Later versions of traceparent define only this flag.
     flags: isCurrent ? flags : flags & sampledFlag,
     state: readState(tracestate),
   }
 }
 
-/** The members that fit; undefined for none, and for a list that is malformed anywhere. */
+/** The `tracestate` members within the size limit; undefined when empty or malformed. */
 function readState(given: unknown): string | undefined {
   if (typeof given !== 'string') return undefined
   const members = given
@@ -159,7 +158,7 @@ function readState(given: unknown): string | undefined {
   return state.length > stateCharactersMax ? undefined : state
 }
 
-/** The headers that name a span. */
+/** Formats a span as trace context headers. */
 export function traceHeaders({ traceId, spanId, flags, state }: TraceContext): TraceHeaders {
   const traceparent = `00-${traceId}-${spanId}-${flags.toString(16).padStart(2, '0')}`
   return state === undefined ? { traceparent } : { traceparent, tracestate: state }

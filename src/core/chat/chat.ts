@@ -41,25 +41,25 @@ export type ChatStream = {
 /** One try of one route. */
 export type ChatTurn = {
   signal: AbortSignal
-  /** What the call holds of the memory. */
+  /** The memory that the call has reserved. */
   hold: Hold
   /** Unix time, for upstreams that do not date their answers. */
   createdSeconds: number
-  /** Of this try, for vendors that take one. */
+  /** The idempotency key of this try, for vendors that accept one. */
   idempotencyKey: string | undefined
-  /** What names this try in a trace to its vendor. */
+  /** Trace context headers for the vendor. */
   traceHeaders: TraceHeaders | undefined
 }
 
 /** A request translated for one route. */
 export type PreparedChat = {
-  /** Why the route cannot do it. */
+  /** Reasons why the route cannot serve the request. */
   problems: readonly Problem[]
-  /** What was adjusted for the route. */
+  /** Adjustments made for the route. */
   warnings: readonly Warning[]
   /** Throws a ProviderFailure, and so does `stream`. */
   complete(turn: ChatTurn): Promise<ChatAnswer>
-  /** Resolves when the first event has arrived, so that until then another route can be tried. */
+  /** Resolves when the first event has arrived; until then failover is possible. */
   stream(turn: ChatTurn): Promise<ChatStream>
 }
 

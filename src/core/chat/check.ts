@@ -35,10 +35,10 @@ export function checkConversation(request: ChatRequest): void {
   })
 }
 
-/** What a server might fetch in the place of reading a document: an address, but for a data URL. */
+/** A URL that a server might fetch; data URLs are excluded. */
 const address = /^\s*(?!data:)[a-z][a-z0-9+.-]*:/i
 
-/** Documents have no addresses: one that leads inside would be fetched by an own endpoint. */
+/** Refuses documents given as URLs: an endpoint in the operator's network could fetch internal ones (SSRF). */
 function checkDocuments(messages: ChatRequest['messages']): void {
   for (const [index, { content }] of messages.entries()) {
     if (!Array.isArray(content)) continue
@@ -57,7 +57,7 @@ function checkDocuments(messages: ChatRequest['messages']): void {
 const namesShownMax = 20
 const nameShownCharactersMax = 100
 
-/** A tool that is forced, or allowed, has to be there: an answer without it would be paid for in vain. */
+/** Refuses a `tool_choice` that names a missing tool, before a useless answer is paid for. */
 function checkToolChoice(request: ChatRequest): void {
   const { tools = [], functions = [], tool_choice: choice, function_call: called } = request
   if (typeof called === 'object') {
@@ -114,7 +114,7 @@ function isMoreThanSpace(part: components['schemas']['ContentPart']): boolean {
   return part.type !== 'refusal' || part.refusal.trim() !== ''
 }
 
-/** What of a request the model cannot do, according to the catalog. */
+/** The parts of a request that the model does not support according to the catalog. */
 export function modelProblems(request: ChatRequest, model: Model): Problem[] {
   if (model.undescribed) return []
   const { row } = model
@@ -147,7 +147,7 @@ export function modelProblems(request: ChatRequest, model: Model): Problem[] {
   return problems
 }
 
-/** The limits that a request exceeds, where the sources disagree about them: it is sent all the same. */
+/** Warnings for exceeded limits whose sources disagree: the request is sent anyway. */
 export function doubtfulLimits(request: ChatRequest, model: Model): readonly Warning[] {
   const { undescribed, row } = model
   if (undescribed || row.doubtful === undefined) return []
@@ -203,7 +203,7 @@ function textLength({ messages }: ChatRequest): number {
 
 /**
  * The conversation with its pictures checked, each with its true media type; undefined when there is nothing to
- * correct. Throws a GatewayError that names the first that no model can read.
+ * correct. Throws a GatewayError that names the first unreadable picture.
  */
 export function checkedPictures(
   request: ChatRequest,
@@ -243,10 +243,10 @@ function hasPictures(message: ChatRequest['messages'][0]): boolean {
   return Array.isArray(message.content) && message.content.some(({ type }) => type === 'image_url')
 }
 
-/** Enough for the header of nearly every picture; one with a longer head is left to the vendor. */
+/** Covers the header of nearly every picture; pictures with longer headers are not checked. */
 const headCharacters = 65_536
 
-/** The pictures of a conversation that are smaller than the model's vendor reads. */
+/** Problems of pictures below the minimum size of the model. */
 export function tooSmallPictures(request: ChatRequest, { id, ...row }: CatalogModel): Problem[] {
   const { input_image_side_min: least } = row
   if (least === undefined) return []
@@ -257,7 +257,7 @@ export function tooSmallPictures(request: ChatRequest, { id, ...row }: CatalogMo
   })
 }
 
-/** The problem of a picture that is smaller than a model reads; none when it is not. */
+/** The problem of a picture below the minimum size of the model; an empty list when it is large enough. */
 export function tooSmall(
   { width, height }: { width: number; height: number },
   { id, least = 0, param }: { id: string; least?: number | undefined; param: string },

@@ -4,7 +4,7 @@ import type { ChatRequest } from './chat.ts'
 /** A common rule of thumb: a token is about four characters of text. */
 const charactersPerToken = 4
 
-/** Estimated token counts of texts that no vendor has counted. */
+/** Estimated token counts of texts, when the vendor reports no usage. */
 export function estimateTokens(input: string, output: string): Usage {
   const [inputTokens, outputTokens] = [tokensOf(input), tokensOf(output)]
   return { inputTokens, outputTokens, images: 0, estimated: true }
@@ -14,12 +14,12 @@ function tokensOf(text: string): number {
   return Math.ceil(text.length / charactersPerToken)
 }
 
-/** What vendors count for a picture of common size, and for other parts that are no text. */
+/** Typical token count of a picture, a sound or a document. */
 const tokensPerPart = 1000
-/** What an answer is expected to take whose length the request leaves open. */
+/** Assumed length of an answer when the request sets no maximum. */
 const answerTokensAssumed = 1000
 
-/** The tokens that a call may use: those of its text with the answer it asks for, and those of an answer of open length. */
+/** Tokens of a call for rate limits: `certain` for its input and the maximum it sets, `assumed` without a maximum. */
 export function tokensAsked(request: ChatRequest): { certain: number; assumed: number } {
   const { messages, tools = [], n } = request
   const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))
@@ -33,24 +33,24 @@ export function tokensAsked(request: ChatRequest): { certain: number; assumed: n
     : { certain: input + asked * choices, assumed: 0 }
 }
 
-/** The same of a call whose answer is no text. */
+/** Tokens of a call that produces no text, for rate limits. */
 export function tokensOfPrompt(prompt: string): { certain: number; assumed: number } {
   return { certain: tokensOf(prompt), assumed: 0 }
 }
 
-/** Estimated token counts of a call whose answers no vendor has counted; all of each is billed. */
+/** Estimated token counts of a call with several choices, when the vendor reports no usage. */
 export function estimateAnswer(request: ChatRequest, said: readonly (Said | undefined)[]): Usage {
   const usage = estimateTokens(conversationText(request), said.map(spokenText).join(''))
   const thought = said.map((one) => one?.reasoning_content ?? '').join('')
   return thought === '' ? usage : { ...usage, reasoningTokens: tokensOf(thought) }
 }
 
-/** The same for a stream, from the events that were delivered. */
+/** Estimated token counts of a stream, from the delivered events. */
 export function estimateStream(request: ChatRequest, events: Buffer): Usage {
   return estimateAnswer(request, deltasIn(events))
 }
 
-/** A vendor's count of no output, with the estimate's tokens wherever it has 0 and the estimate has some. */
+/** Replaces each 0 in a vendor's count that reports no output with the estimate. */
 export function doubted(counted: Usage, estimated: Usage): Usage {
   const { outputTokens } = estimated
   if (outputTokens === 0 || counted.reportedNanoUsd !== undefined) return counted
@@ -76,7 +76,7 @@ function deltasIn(events: Buffer): (Said | undefined)[] {
     .map((choice) => choice?.delta)
 }
 
-/** All text that a model wrote, with reasoning and tool calls. */
+/** All text of an answer, including reasoning and tool calls. */
 function spokenText(said: Said | undefined): string {
   const calls = (said?.tool_calls ?? []).map((call) => [
     call?.function?.name,

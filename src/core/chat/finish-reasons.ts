@@ -1,6 +1,6 @@
 import type { ChatCompletion } from './chat.ts'
 
-/** What else a vendor says is its own text. */
+/** The finish reasons of OpenAI's API; other values are vendor-specific. */
 const known: ReadonlySet<string> = new Set([
   'stop',
   'length',
@@ -11,7 +11,7 @@ const known: ReadonlySet<string> = new Set([
 const mark = '"finish_reason":'
 const reasonCharactersMax = 20
 const reasonsMax = 8
-/** The reasons come last: each chunk has one, which is null until then. */
+/** Only the last chunks are parsed: `finish_reason` is null before. */
 const chunksMax = 64
 
 /** Why the choices of an answer ended; other reasons than OpenAI's are left out. */
@@ -21,8 +21,8 @@ export function finishReasonsOf({ choices }: Pick<ChatCompletion, 'choices'>): s
 }
 
 /**
- * The same for a stream, by its events. Quotation marks that a model writes are escaped there, so that
- * no text of an answer is found.
+ * The finish reasons in the events of a stream. JSON escapes quotation marks in the text of an answer,
+ * so the search cannot match it.
  */
 export function finishReasonsIn(events: Buffer): string[] {
   const reasons: string[] = []

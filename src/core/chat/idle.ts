@@ -43,8 +43,8 @@ const emptied: ReadonlySet<string> = new Set([
 ])
 
 /**
- * The request without what is empty and without what is said of tools where there are none: many
- * vendors refuse that. A tool that has to be called stays, to be refused by its name.
+ * Removes empty fields, and tool options of a request without tools: many vendors refuse them. A forced
+ * tool choice stays, so that the error can name the missing tool.
  */
 export function withoutEmpty(request: ChatRequest): ChatRequest {
   const hasTools = request.tools != null && request.tools.length > 0
@@ -63,7 +63,7 @@ export function withoutEmpty(request: ChatRequest): ChatRequest {
 
 function isEmptied(field: string, value: unknown): boolean {
   if (!emptied.has(field)) return false
-  // A stop without a letter is a mistake that is told; a list without stops is none.
+  // An empty `stop` string is reported as a mistake; an empty list is valid.
   if (typeof value === 'string') return value === '' && field !== 'stop'
   if (Array.isArray(value)) return value.length === 0
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0

@@ -1,19 +1,19 @@
 import table from './other-apis.json' with { type: 'json' }
 
 type Hints = Readonly<Record<string, string>>
-/** What to send in the place of a field of another API. */
+/** Replacements for fields of other APIs. */
 const fields: Hints = table.fields
-/** Words of other APIs, by the place where they stand: a value, or a member beside one that is missing. */
+/** Replacements for values and member names of other APIs, by parameter. */
 const shapes: Readonly<Record<string, Hints>> = table.shapes
 
-/** What to send instead of a field that a vendor does not get; undefined for names of no known API. */
+/** The hint for a field that is not sent to the vendor; undefined when no other API has the field. */
 export function fieldHint(name: string): string | undefined {
   return Object.hasOwn(fields, name) ? `'${name}' is not read here: ${fields[name]}.` : undefined
 }
 
 /**
- * Which API a value is of, or the members beside a missing one, and what to send here; undefined where none is
- * known. `param` is the place that is at fault.
+ * The hint for a value, or for members next to a missing one, that belong to another API; undefined when no
+ * API is recognized. `param` is the faulty parameter.
  */
 export function shapeHint(param: string, words: readonly string[]): string | undefined {
   const place = param.replaceAll(/\[\d+\]/g, '[]')

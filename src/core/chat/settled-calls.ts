@@ -5,20 +5,20 @@ import type { ChatRequest } from './chat.ts'
 type Message = ChatRequest['messages'][number]
 type Result = Extract<Message, { role: 'tool' | 'function' }>
 type Call = {
-  /** The message that has it. */
+  /** The index of the message with the call. */
   at: number
   param: string
   answer: (content: string) => Result
-  /** The message that has its result. */
+  /** The index of the message with the result. */
   result?: number
   isMoved?: boolean
 }
 
-/** A conversation in which the results of calls directly follow them. */
+/** A conversation in which each tool result directly follows its call. */
 export type SettledCalls = {
   messages: Message[]
   warnings: Warning[]
-  /** Notes on these messages with the places that they had in the request. */
+  /** Maps the message indexes in warnings and problems back to those of the request. */
   asSent: <Note extends Problem | Warning>(notes: readonly Note[]) => readonly Note[]
 }
 
@@ -26,10 +26,9 @@ const noResult = 'No result.'
 const shownCharactersMax = 100
 
 /**
- * The conversation as all vendors take it: results that stand elsewhere are moved to their calls, and a call
- * without a result, such as that of an agent that was stopped, is answered that there is none. Undefined when
- * nothing has to be changed. Throws a GatewayError for a result without a call, a second one, and for calls at
- * the end, whose results only the caller can have.
+ * Reorders a conversation for vendors that require each result right after its call. A call without a result,
+ * for example of an agent that was stopped, gets a placeholder result. Undefined when nothing changes. Throws a
+ * GatewayError for a result without a call, a second result, and unanswered calls in the last message.
  */
 export function settledCalls(messages: ChatRequest['messages']): SettledCalls | undefined {
   if (!messages.some(hasCalls) && !messages.some(isResult)) return undefined
@@ -44,10 +43,10 @@ export function settledCalls(messages: ChatRequest['messages']): SettledCalls | 
   return calls.some((call) => isOpen(call) || call.isMoved) ? settle(messages, turns) : undefined
 }
 
-/** The calls of each message that has some, with their results. */
+/** The tool calls of each message, with their results. */
 function readTurns(messages: readonly Message[]): Map<number, Call[]> {
   const turns = new Map<number, Call[]>()
-  /** The last call of each name that a result may have. */
+  /** The last call by the id or function name that a result refers to. */
   const named = new Map<string, Call>()
   let last = -1
   for (const [at, message] of messages.entries()) {
@@ -78,7 +77,7 @@ function callsIn(message: Message, at: number): Call[] {
   return [...calls, { at, param: `${path}.function_call`, answer }]
 }
 
-/** The open call that a result is of. Throws a GatewayError when there is none. */
+/** The unanswered call that a result belongs to. Throws a GatewayError when it is missing. */
 function callOf(message: Result, at: number, named: ReadonlyMap<string, Call>): Call {
   const call = named.get(nameOf(message))
   if (call !== undefined && isOpen(call)) return call

@@ -10,14 +10,14 @@ import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.t
 import { doubted, estimateStream, estimateTokens } from './estimate.ts'
 import { finishReasonsIn } from './finish-reasons.ts'
 
-/** How a stream ended: complete, with what its closing chunks need, or broken off. */
+/** How a stream ended: complete, with the data for its last chunks, or with an error. */
 export type StreamOutcome =
   | { identity: ChunkIdentity; usage: Usage; receipt: Receipt; error?: never }
   | { error: GatewayError }
 
-/** A stream on its way to the caller. */
+/** A stream that is ready to be delivered. */
 export type StreamedChat = {
-  /** What is known of the call so far. */
+  /** The receipt before the cost is known. */
   receipt: Receipt
   /** Delivers the stream. Never rejects: a failure is recorded and becomes the outcome. */
   pipe(sink: EventSink): Promise<StreamOutcome>
@@ -35,8 +35,8 @@ type Begun = {
 type KeptStream = { events: Buffer; identity: ChunkIdentity }
 
 /**
- * Forwards the events, then records the call, and resolves only when the row is durable. A stream
- * that nobody takes is recorded when its caller leaves or its time is up.
+ * Forwards the events, then records the call, and resolves when the row is durable. A stream that is
+ * never piped is recorded when its caller disconnects or the deadline expires.
  */
 export function deliverStream(begun: Begun): StreamedChat {
   const { route } = begun
@@ -90,12 +90,12 @@ function estimated(reported: Usage | undefined, request: ChatRequest, kept: Kept
   return reported === undefined ? own : doubted(reported, own)
 }
 
-/** Its events are looked through only where somebody is told. */
+/** Events are parsed only for traced calls. */
 function tellAnswer({ trace }: Call, { id }: ChunkIdentity, kept: KeptEvents): void {
   trace?.answered?.({ id, finishReasons: finishReasonsIn(kept.events()) })
 }
 
-/** Records a stream that did not come to its end, at the price of what was delivered. */
+/** Records an incomplete stream at the price of the delivered events. */
 async function brokenOff(
   { stream, route, request, delivery: { call } }: Begun,
   thrown: unknown,
@@ -134,7 +134,7 @@ export function replayStream(
   }
 }
 
-/** The upstream's count so far; its output may lag behind, so the estimate is the minimum. */
+/** The upstream's count so far. Its output count may be late, so it is at least the estimate. */
 function partialUsage(stream: ChatStream, estimated: Usage): Usage {
   const counted = stream.usageSoFar?.()
   if (counted === undefined) return estimated
@@ -151,7 +151,7 @@ type KeptEvents = {
   complete(): boolean
 }
 
-/** What is kept for the cache, 0 for nothing, and what is kept to estimate the answer's tokens. */
+/** Bytes to keep for the cache (0: none) and for the token estimate. */
 type Limits = { cacheBytesMax: number; estimateBytesMax: number; hold: Hold }
 
 const slabBytes = 8192
@@ -170,7 +170,7 @@ export function keepEvents(
   let used = 0
   let bytes = 0
 
-  /** Memory for a further slab: what is kept for the cache is the first that is done without. */
+  /** Reserves memory for a slab. When memory is short, the copy for the cache is dropped first. */
   const mayTake = (more: number): boolean =>
     (bytes <= estimateBytesMax ? hold.takeMore(more) : hold.take(more)) === undefined
 

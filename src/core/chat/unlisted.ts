@@ -5,7 +5,7 @@ import type { ChatRequest } from './chat.ts'
 type Schemas = components['schemas']
 type Role = Schemas['ChatMessage']['role']
 type PartType = Schemas['ContentPart']['type']
-/** All members that the contract lists; the compiler asks for those that it gains. */
+/** All members in the contract; a new one is a compile error until it is listed here. */
 type Listed<T> = Record<T extends unknown ? keyof T : never, true>
 
 const instruction: Listed<Schemas['InstructionMessage']> = { role: true, content: true, name: true }
@@ -38,7 +38,7 @@ const parts: { [T in PartType]: Record<string, true> } = {
   input_audio: { type: true, input_audio: true } satisfies Listed<Schemas['AudioPart']>,
   file: { type: true, file: true, cache_control: true } satisfies Listed<Schemas['FilePart']>,
 }
-/** The members of what a part holds, by the part's type. */
+/** The members inside a content part, by the type of the part. */
 const media: Partial<Record<PartType, Record<string, true>>> = {
   image_url: { url: true, detail: true } satisfies Listed<Schemas['ImagePart']['image_url']>,
   input_audio: { data: true, format: true } satisfies Listed<Schemas['AudioPart']['input_audio']>,
@@ -59,7 +59,7 @@ const tool: Listed<Schemas['Tool']> = {
   custom: true,
   cache_control: true,
 }
-/** The members of what a call or a tool holds, by its type. */
+/** The members inside a call or a tool, by its type. */
 const called = {
   function: { name: true, arguments: true } satisfies Listed<Schemas['FunctionCall']>,
   custom: { name: true, input: true } satisfies Listed<Schemas['CustomToolCall']['custom']>,
@@ -88,8 +88,8 @@ const streamOptions: Listed<Schemas['StreamOptions']> = {
   include_obfuscation: true,
 }
 /**
- * What clients hand back of an answer although it is the vendor's own, or says again what the
- * content says (docs/behaviour.md#chat).
+ * Vendor-specific or redundant members of answers that clients send back in the history
+ * (docs/behaviour.md#chat). They give no warning.
  */
 const leftovers: ReadonlySet<string> = new Set([
   'annotations',
@@ -100,8 +100,8 @@ const leftovers: ReadonlySet<string> = new Set([
 ])
 
 /**
- * A warning for each member within messages, tools and options that the contract does not list: a
- * vendor with a format of its own is not told of it. Null and empty lists say nothing.
+ * A warning for each member of messages, tools and options that is not in the contract: it is not sent to
+ * vendors with their own format. Members that are null or empty lists give no warning.
  */
 export function unlistedMembers(request: ChatRequest, reason: string): Warning[] {
   const found: Warning[] = []
@@ -141,7 +141,7 @@ export function unlistedMembers(request: ChatRequest, reason: string): Warning[]
   return found
 }
 
-/** What holds its members below the name of its type, as OpenAI's parts, calls and tools do. */
+/** An object with its members below the name of its type, like OpenAI's parts, calls and tools. */
 type Typed = { readonly type: string; readonly [name: string]: unknown }
 type Within = Readonly<Record<string, Record<string, true> | undefined>>
 

@@ -2,20 +2,20 @@ import type { Model } from '../model.ts'
 import type { UpperUsage } from '../money/upper-cost.ts'
 import type { ChatRequest } from './chat.ts'
 
-/** More than a picture takes at any vendor's finest; gpt-4o-mini alone counts its tiles so high. */
+/** Upper bound of the tokens of a picture at any vendor; only gpt-4o-mini comes close. */
 const pictureTokens = 16_384
 /** A second of sound is at most 32 tokens, and at least a thousand bytes of base64. */
 const soundBytesPerToken = 16
-/** What vendors put around a request, around each message, and before tools. */
+/** Tokens that vendors add to a request, to each message and to tools. */
 const overheadTokens = 256
 const messageTokens = 16
 const toolTokens = 1024
-/** For a model of which nobody knows how much it writes. */
+/** For a model without a documented output limit. */
 const outputTokensAssumed = 131_072
 
 /**
- * The most that a conversation may use at a model (docs/behaviour.md#budgets). A token is at least a
- * byte of text, and all of it fits into the model's window.
+ * Upper bound of the usage of a conversation (docs/behaviour.md#budgets). A token is at least one byte of
+ * text, and the total is at most the context window.
  */
 export function upperChatUsage(request: ChatRequest): (model: Model) => UpperUsage {
   const { serviceTier, ...said } = readRequest(request)
@@ -23,7 +23,7 @@ export function upperChatUsage(request: ChatRequest): (model: Model) => UpperUsa
   return ({ row: { context_window: window, max_output_tokens: outputMax } }) => {
     const output = asked ?? outputMax ?? window ?? outputTokensAssumed
     return {
-      // How long a document becomes, only the window bounds.
+      // The token count of a document is unknown; only the context window limits it.
       inputTokens: Math.min(said.readsFiles ? Infinity : said.tokens, window ?? said.tokens),
       outputTokens: (request.n ?? 1) * (output + said.predictedTokens),
       hears: said.hears,
@@ -40,7 +40,7 @@ type Said = {
   hears: boolean
   sees: boolean
   readsFiles: boolean
-  /** What is predicted of the answer and not taken is charged as output. */
+  /** Tokens of `prediction`: vendors charge rejected ones as output. */
   predictedTokens: number
   serviceTier: string | undefined
 }
@@ -78,7 +78,7 @@ function readPart(said: Said, part: Part): void {
   } else said.tokens += bytesOf(part)
 }
 
-/** The pictures that a model made are shown to the next one. */
+/** Pictures in assistant messages are sent to the next model as input. */
 function readRest(said: Said, rest: object): void {
   for (const [name, value] of Object.entries(rest)) {
     if (name === 'images' && Array.isArray(value)) for (const _ of value) addPicture(said)

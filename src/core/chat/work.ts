@@ -65,7 +65,7 @@ function doubtedOf(counted: Usage, request: ChatRequest, { choices }: ChatComple
 
 type BegunStream = { stream: ChatStream; route: Route; warnings: readonly Warning[] }
 
-/** The same as a stream, which cannot fail over after its first event. */
+/** A streamed conversation; it cannot fail over after its first event. */
 export function chatStreamWork(
   request: ChatRequest,
   limits: { chatTimeoutMs: number },
@@ -170,7 +170,7 @@ export function tellMadePictures(request: ChatRequest, { row }: Model): Told {
   return { request: { ...request, messages }, warnings: hidden }
 }
 
-/** Moves them into the user's next message, since most vendors take pictures only there. */
+/** Moves pictures into the user's next message, since most vendors take pictures only there. */
 function shown(request: ChatRequest): Told {
   const last = request.messages.findLastIndex(({ role }) => role === 'user')
   let made: ImagePart[] = []
@@ -219,13 +219,13 @@ function listed(content: Extract<Message, { role: 'user' }>['content']) {
 const known: readonly string[] = bodyMembers.createChatCompletion
 const isKnown: ReadonlySet<string> = new Set(known)
 
-/** What is meant by a field that the contract does not list; `isVendors` where some vendors of OpenAI's shape read it. */
+/** A hint for a field outside the contract; `isVendors`: some vendors with OpenAI's format read the field. */
 type Hint = { reason: string; isVendors: boolean }
 export type FieldHints = ReadonlyMap<string, Hint>
 
 const vendorsFields: ReadonlySet<string> = new Set(['reasoning', 'thinking', 'top_k'])
 
-/** What the fields of a request are meant for that the contract does not list; undefined for none. */
+/** Hints for the fields of a request outside the contract; undefined when there are none. */
 export function fieldHints(request: ChatRequest): FieldHints | undefined {
   let hints: Map<string, Hint> | undefined
   for (const name in request) {
@@ -244,8 +244,8 @@ function hintFor(name: string): Hint | undefined {
 }
 
 /**
- * The warnings of a route, in which one of a field says what is meant by it. A field that is passed on has one too,
- * unless it may be the vendor's own.
+ * The warnings of a route, with hints as reasons. A field that is passed through also gets a warning, unless
+ * it may be vendor-specific.
  */
 export function withHints(
   warnings: readonly Warning[],

@@ -21,7 +21,7 @@ export type ImageConfigSchema = Extract<keyof Schemas, `ImageConfig${string}`>
 /** The same limit as in the images API. */
 const imagesMax = 10
 
-/** The input pictures: all of the conversation in order, including those that a model made. */
+/** All pictures of the conversation in order, including generated ones: the input pictures. */
 export function conversationImages({ messages }: ChatRequest): NamedAddress[] {
   return messages.flatMap((message, index) => {
     const { content } = message
@@ -73,12 +73,12 @@ export function ignoredFields(request: ChatRequest, config: ImageConfig): Warnin
   return [...fields, dropped('seed', seed, `A picture's seed is from 0 to ${seedMax}.`)]
 }
 
-/** How much of a text that is not sent a warning quotes. */
+/** Characters of an ignored text that a warning quotes. */
 const quotedCharactersMax = 100
 
 /**
- * A warning for everything in the conversation that an image model is not told: texts besides the
- * instructions and the user's last message, files and audio, calls of tools, and further members.
+ * A warning for each part of the conversation that is not sent to an image model: texts besides the
+ * instructions and the user's last message, files, audio, tool calls, and other members.
  */
 export function ignoredMessages(request: ChatRequest): Warning[] {
   const prompt = promptMessages(request)
@@ -109,7 +109,7 @@ function ignoredCalls(message: Message): string[] {
   ]
 }
 
-/** Who said it; of a function's result the name is that of the function. */
+/** The author's name; undefined for results of functions, whose `name` is the function. */
 function authorOf(message: Message): string | undefined {
   return message.role === 'tool' || message.role === 'function' ? undefined : message.name
 }

@@ -2,7 +2,7 @@ import { addUsage, noUsage, type Usage } from '../money/price.ts'
 import { afterSpending, ProviderFailure } from '../failure.ts'
 import { splitCalls, type ImageAdapter, type ImageCall, type ImageResult } from './image.ts'
 
-/** Splits the call again for a route that makes fewer pictures per call than the first one. */
+/** Splits the call again when a fallback route makes fewer pictures per call than the first route. */
 export async function generate(
   adapter: ImageAdapter,
   call: ImageCall,
@@ -20,7 +20,7 @@ export async function generate(
   return { ...made, pictures: made.pictures.slice(0, call.count) }
 }
 
-/** Concurrent calls of one route. */
+/** Calls one route concurrently. */
 async function generateEach(
   adapter: ImageAdapter,
   call: ImageCall,
@@ -44,7 +44,7 @@ async function generateEach(
   return merge(answers)
 }
 
-/** An error of one of several calls, with what all of them have made and counted. */
+/** The error of one of several calls, with the usage of all of them. */
 function afterAll(
   error: unknown,
   answers: readonly ImageResult[],
@@ -61,15 +61,15 @@ function afterAll(
   return own
 }
 
-/** What was used in an answer, with the pictures that it has. */
+/** The usage of an answer, with its number of pictures. */
 export function usageOf({ usage = noUsage, pictures }: ImageResult): Usage {
   return { ...usage, images: pictures.length }
 }
 
-/** Several answers as one. */
+/** Merges several answers. */
 export function merge(results: readonly ImageResult[]): ImageResult {
   const first = results.find(({ usage }) => usage !== undefined)?.usage
-  // Pictures that the vendor did not count are taken to be as those that it counted.
+  // An answer without usage is estimated by the usage of another one.
   const usages = results.map(({ usage }) => usage ?? { ...first!, estimated: true })
   const texts = results.flatMap(({ text }) => (text === undefined ? [] : [text]))
   const { quality, background } = results[0] ?? {}

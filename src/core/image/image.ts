@@ -29,17 +29,17 @@ export type AskedImage = {
   moderation?: Schemas['ImageModeration']
   user?: string
 }
-/** The same with its input pictures. */
+/** An image request with its input pictures. */
 export type ImageRequest = AskedImage & { sources: readonly ImageSource[] }
 
 /** The address of an input picture, and the request parameter that holds it. */
 export type NamedAddress = { address: string; param: string }
-/** Large base64 texts that were cut out of a request, by the ticket that replaces each of them. */
+/** Large base64 texts that were extracted from a request, by the placeholder in its JSON. */
 export type LeftTexts = ReadonlyMap<string, Pieces>
 export const noTexts: LeftTexts = new Map()
 /**
- * Reads input pictures from HTTPS addresses or data URLs, in order; a data URL may hold the ticket
- * of its text. Throws a GatewayError that names the parameter: 400 when it is not a picture or
+ * Reads input pictures from HTTPS or data URLs, in order; a data URL may contain the placeholder of an
+ * extracted text. Throws a GatewayError that names the parameter: 400 when it is not a picture or
  * cannot be fetched, 413 when it is too large.
  */
 export type ReadSources = (
@@ -49,8 +49,8 @@ export type ReadSources = (
 ) => Promise<ImageSource[]>
 
 /**
- * Checks a picture of a conversation without fetching it, and gives its address with its true media
- * type, with a warning where it named another. Throws a GatewayError that names the parameter.
+ * Checks a picture of a conversation without fetching it, and returns its URL with the detected media
+ * type; warns when the declared type differs. Throws a GatewayError that names the parameter.
  */
 export type CheckPicture = (named: NamedAddress, texts: LeftTexts, warnings: Warning[]) => string
 
@@ -76,16 +76,16 @@ export type ImageResult = {
 export type Pixels = { width: number; height: number }
 
 export type SizePlan = {
-  /** Pixels that are requested of the vendor, or that it is known to make; absent if it decides. */
+  /** The size that is requested from the vendor, or its fixed size; absent if the vendor decides. */
   vendorPixels?: Pixels
-  /** Set when a class and a ratio are requested of the vendor instead of pixels. */
+  /** Set when a size class and an aspect ratio are requested instead of pixels. */
   sizeClass?: string
   aspectRatio?: string
   /** The size to scale and crop to; when absent the vendor's size is delivered. */
   targetPixels?: Pixels
 }
 
-/** What is requested of the vendor, and how its pictures are then converted. */
+/** The request to the vendor, and the conversion of its pictures. */
 export type ImagePlan = SizePlan & {
   /** Sent to the vendor if it has such a setting. */
   quality?: string
@@ -112,15 +112,15 @@ export type ImagePlan = SizePlan & {
 /** A picture as it is delivered. */
 export type FinishedPicture = {
   picture: Picture
-  /** The setting for which it was converted, when its vendor's content credentials were lost. */
+  /** The setting whose conversion removed the vendor's content credentials; absent if none were lost. */
   credentialsLostFor?: 'size' | 'output_format' | 'output_compression' | undefined
 }
 /** Converts a vendor's picture as planned. Throws a ProviderFailure if it is broken. */
 export type FinishPicture = (picture: Picture, plan: ImagePlan) => Promise<FinishedPicture>
 
 /**
- * A smaller copy of a picture with at most so many bytes of base64; undefined when none is that small.
- * Throws a ProviderFailure when there is no room for the work.
+ * Shrinks a picture to at most `bytesMax` bytes of base64; undefined when that is not possible. Throws a
+ * ProviderFailure when the queue is full or memory is short.
  */
 export type ShrinkPicture = (picture: Picture, bytesMax: number) => Promise<Picture | undefined>
 
@@ -132,23 +132,23 @@ export type ImageCall = {
   count: number
   index: number
   signal: AbortSignal
-  /** What the call holds of the memory. */
+  /** The memory that the call has reserved. */
   hold: Hold
-  /** Of this try, for vendors that take one; a try may make several calls. */
+  /** The idempotency key of this try, for vendors that accept one; a try may make several calls. */
   idempotencyKey: string | undefined
-  /** What names this try in a trace to its vendor. */
+  /** Trace context headers for the vendor. */
   traceHeaders: TraceHeaders | undefined
 }
 
-/** What a model's pictures can be, as a catalog row says it. */
+/** The image abilities in a catalog row. */
 export type DescribedImages = Pick<CatalogModel, 'image'> & {
   capabilities: Readonly<Record<string, boolean>>
 }
 
 export type ImageAdapter = {
-  /** Describes the models that have no catalog row; without it everything is left to them. */
+  /** The abilities of models without a catalog row; when absent, no setting is checked. */
   unlisted?: DescribedImages
-  /** Its vendor tells what it charges, which counts instead of the catalog's price. */
+  /** The vendor reports its charge, which replaces the catalog's price. */
   reportsCost?: true
   /** The most pictures that one upstream call makes. */
   picturesPerCall(target: Target): number

@@ -13,7 +13,7 @@ const beginnings: readonly { format: ImageFormat; pattern: RegExp }[] = [
   { format: 'webp', pattern: /^RIFF[^]{4}WEBP/ },
 ]
 
-/** Of pictures that language models may see, though no image model here takes them. */
+/** Formats that only language models accept. */
 const otherBeginnings: readonly { kind: string; pattern: RegExp }[] = [
   { kind: 'gif', pattern: /^GIF8[79]a/ },
   { kind: 'bmp', pattern: /^BM/ },
@@ -26,11 +26,11 @@ const kinds: readonly { kind: string; pattern: RegExp }[] = [
   ...beginnings.map(({ format, pattern }) => ({ kind: format, pattern })),
   ...otherBeginnings,
 ]
-/** The subtypes of media types that `pictureKind` tells apart. */
+/** The media subtypes that `pictureKind` detects. */
 export const pictureKinds: ReadonlySet<string> = new Set(kinds.map(({ kind }) => kind))
 const beginningCharacters = 24
 
-/** The subtype of a picture's media type, by its first bytes; undefined if it is none. */
+/** The media subtype of a picture by its first bytes; undefined if the format is unknown. */
 export function pictureKind(base64: Pieces): string | undefined {
   const beginning = decodeBase64(base64, beginningCharacters).toString('latin1')
   return kinds.find(({ pattern }) => pattern.test(beginning))?.kind
@@ -56,15 +56,15 @@ function formatOf(bytes: Buffer): ImageFormat | undefined {
 /** Segments are at most 64 KiB: so many hold any metadata. */
 const segmentsMax = 2000
 const [segmentMark, exifSegment] = [0xff, 0xe1]
-/** `image-size` passes over the first segment, and looks beyond the last. */
+/** A start for a shortened JPEG: `image-size` skips the first segment, here an empty APP0. */
 const jpegStart = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 2])
 const jpegEnd = Buffer.alloc(16)
 /** The frames that `image-size` reads. */
 const frames = new Set([0xc0, 0xc1, 0xc2])
 
 /**
- * A JPEG's Exif data and its frame, without what else stands before it: it may be megabytes, which
- * `image-size` would copy at each step. Undefined when there is no frame.
+ * A JPEG reduced to its Exif and frame segments. Other segments may take megabytes, which `image-size`
+ * would copy at each step. Undefined without a frame segment.
  */
 function jpegHeader(read: (start: number, length: number) => Buffer): Buffer | undefined {
   const kept: Buffer[] = [jpegStart]

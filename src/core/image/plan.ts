@@ -3,12 +3,12 @@ import { dropped, type ImageAbilities, type Model, type Warning } from '../model
 import type { AskedImage, DescribedImages, ImageFormat, ImagePlan } from './image.ts'
 import { planSize, readPixels } from './size.ts'
 
-/** What is known of the model that is planned for. */
+/** The model of the plan. */
 type Subject = {
   id: string
   abilities: ImageAbilities
   can: (capability: string) => boolean
-  /** Nobody described it: every setting is left to it. */
+  /** The abilities are unknown: settings are passed on without a check. */
   isOpen: boolean
 }
 
@@ -53,7 +53,7 @@ function subjectOf({ row, undescribed }: Model, unlisted: DescribedImages | unde
   }
 }
 
-/** For a model that nobody describes: everything is left to it. */
+/** Abilities of a model without a description: settings are passed on without a check. */
 const anyPicture: ImageAbilities = {
   size: { kind: 'free' },
   images_per_call_max: 1,
@@ -145,7 +145,7 @@ function checkTransparency(
   }
 }
 
-/** Without a choice of backgrounds they are all opaque: `opaque` and `auto` ask for nothing. */
+/** A model without a background setting makes opaque pictures, so `opaque` and `auto` are not sent. */
 function planBackground(
   { background }: AskedImage,
   { can, isOpen }: Subject,
@@ -171,7 +171,7 @@ function planStyle(
 ): Pick<ImagePlan, 'style'> {
   if (style === undefined) return {}
   if (isOpen) return { style }
-  // OpenAI's default, which clients send unasked.
+  // OpenAI's default; clients send it without a user's choice.
   if (style === 'vivid') return {}
   warnings.push(dropped('style', style, `${id} has no styles.`))
   return {}

@@ -1,14 +1,14 @@
 import type { Model } from '../model.ts'
 import type { AskedImage } from './image.ts'
 
-/** The pixels of a picture whose shape alone is asked for. */
+/** The number of pixels when only an aspect ratio is requested. */
 const pixelsWanted = 1024 * 1024
-/** What vendors want sides to be a multiple of, where they make any size. */
+/** Vendors with free sizes require sides that are a multiple of this. */
 const sideMultiple = 16
 
 /**
- * A ratio of width to height, such as `16:9`, as a model is asked for it: as it is where the model
- * knows ratios, else as a size in pixels. A model that is not known yet is asked for pixels.
+ * Converts an aspect ratio such as `16:9` for a model: unchanged when the model takes ratios, else to a
+ * size in pixels, also when the model is unknown.
  */
 export function shapeOfRatio(
   ratio: string,

@@ -59,7 +59,7 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   throw tellingFailure(failures)
 }
 
-/** The routes of each model for themselves, in the order of its first one. */
+/** Groups the routes by model, in the order of the first route of each. */
 function selectionsByModel(selection: Selection): Selection[] {
   const routes = Map.groupBy(selection.routes.slice(0, selection.routesMax), (one) => one.model)
   return [...routes.values()].map((ofModel) => ({ ...selection, routes: ofModel }))
@@ -70,7 +70,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const siblings = new AbortController()
   const signal = AbortSignal.any([call.deadline.signal, siblings.signal])
   const deadline = { ...call.deadline, signal }
-  // Vendors count pictures by the minute: one request is not to take the share of all others.
+  // Vendors limit pictures per minute: one request must not use up the whole limit.
   const { imageCallsConcurrentMax: concurrency = 4 } = parts.limits
   const first = selection.routes[0]!
   const perCall = adapterOf(first).picturesPerCall(first)
@@ -88,7 +88,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
       }),
     )
   } catch (error) {
-    // Not at their places: some may be missing.
+    // The list is sparse after a failure.
     for (const one of Object.values(answers)) {
       one.made.spent = spentOn(one.value, options, one.route)
     }
@@ -124,7 +124,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
 
 type Part = Pick<ImageCall, 'count' | 'index'>
 
-/** Makes a part of the pictures at one route, finished. */
+/** Returns a function that makes and converts a part of the pictures at one route. */
 function makerOf(options: Options, concurrency: number) {
   const { parts, request, planOf, call } = options
   const { hold, deadline, allowRepeat } = call
@@ -150,7 +150,7 @@ function makerOf(options: Options, concurrency: number) {
       if (error.spent !== undefined) {
         error.spent.picture ??= spentOn(made, options, route).picture
       }
-      // A picture that may have been made and charged is not bought again.
+      // A picture that the vendor may have made and charged is not requested again.
       throw error.wasSent && error.mayBeCharged && error.kind !== 'cancelled' && !allowRepeat
         ? new UnknownOutcome(error)
         : error
@@ -158,7 +158,7 @@ function makerOf(options: Options, concurrency: number) {
   }
 }
 
-/** What pictures cost that are not delivered; `made` is undefined where only their number is known. */
+/** The usage of pictures that are not delivered; `made` is undefined when only their number is known. */
 function spentOn(made: ImageResult | undefined, { request, planOf }: Options, route: Route) {
   const plan = planOf(route)
   const first = made?.pictures[0]
@@ -176,12 +176,12 @@ function asAsked({ background }: ImageRequest, { quality }: ImagePlan): Partial<
   }
 }
 
-/** What selects the per-image price: what was requested of the vendor, else what it made. */
+/** The traits that select the price per image: those requested from the vendor, else those of the picture. */
 function traits(plan: ImagePlan, made: Picture): PictureTraits {
   return { ...plannedTraits(plan), ...sizeTraits(plan.vendorPixels ?? made) }
 }
 
-/** What of it is known before a picture is made. */
+/** The traits that are known before a picture is made. */
 export function plannedTraits({ sizeClass, quality, vendorPixels }: ImagePlan): PictureTraits {
   return {
     ...(sizeClass === undefined ? {} : { sizeClass }),

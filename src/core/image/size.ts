@@ -24,7 +24,7 @@ export function pixelsText({ width, height }: Pixels): string {
   return `${width}x${height}`
 }
 
-/** The largest picture that a model makes on its own, and the largest of all where nobody says. */
+/** The largest size that a model makes; the gateway's limit when the catalog has no size for it. */
 export function largestPixels(rule: SizeRule | undefined): Pixels {
   const listed = (rule?.sizes ?? []).map(readPixels)
   const largest = listed.toSorted((a, b) => b.width * b.height - a.width * a.height)[0]
@@ -138,7 +138,7 @@ function classFactor(sizeClass: string): number {
   return sizeClass === '512' ? 0.5 : Number.parseFloat(sizeClass)
 }
 
-/** The pixels that a class and a ratio stand for, where the vendor does not say which it makes. */
+/** Assumed pixels of a class and a ratio when the vendor does not document them. */
 function nominalPixels(sizeClass: string, ratio: string): Pixels {
   const [across = 1, down = 1] = ratio.split(':').map(Number)
   const side = classFactor(sizeClass) * 1024
@@ -247,7 +247,7 @@ function tooLarge(asked: Pixels, rule: SizeRule, model: string): GatewayError {
   )
 }
 
-/** The sizes of a rule's classes that everybody can ask for: a refusal of pixels names pixels. */
+/** Square sizes of a rule's classes, for error messages about a size in pixels. */
 function squares({ size_classes: classes = [] }: SizeRule): string[] {
   return classes.map((sizeClass) => {
     const { width, height } = nominalPixels(sizeClass, '1:1')

@@ -8,12 +8,12 @@ import { plannedTraits } from './run.ts'
 
 /** More than an input picture takes at any vendor. */
 const pictureTokens = 16_384
-/** What vendors put around a prompt. */
+/** Tokens that vendors add to a prompt. */
 const overheadTokens = 1024
 
 /**
- * The most that pictures may use at a model as planned (docs/behaviour.md#budgets). Each picture may
- * be made by a call of its own, which reads the prompt and all input pictures.
+ * Upper bound of the usage of planned pictures (docs/behaviour.md#budgets). Each picture may take a
+ * separate call, which reads the prompt and all input pictures.
  */
 export function upperImageUsage(
   { prompt, n }: AskedImage,
@@ -43,13 +43,13 @@ export function upperImageUsage(
 
 type Tried = {
   route: Route
-  /** The route of the same model that is tried first, by which the call is split. */
+  /** The first route of the same model; its pictures per call decide how the request is split. */
   first: Route
 }
 
 /**
- * What pictures will have used where they are paid for one by one, with so many input pictures;
- * undefined where the vendor tells its charge.
+ * The exact usage of pictures with a price per image, for a number of input pictures; undefined when the
+ * vendor reports its charge.
  */
 export function sureImageUsage(
   { n }: AskedImage,

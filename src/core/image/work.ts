@@ -18,14 +18,14 @@ import { planImage } from './plan.ts'
 import { runImage, type ImageParts } from './run.ts'
 import { sureImageUsage, upperImageUsage } from './usage.ts'
 
-/** What accompanies an image request. */
+/** Inputs and options of an image request. */
 export type ImageInputs = {
   /** The input pictures. */
   addresses?: readonly NamedAddress[]
   texts?: LeftTexts
   /** The request parameter that holds the input pictures. */
   param?: string
-  /** The caller's own name of a parameter of the images API; the same when absent. */
+  /** Maps a parameter of the images API to the caller's name for it; identity when absent. */
   nameOf?: (param: string) => string
   /** Adjustments made when the request was converted. */
   warnings?: readonly Warning[]
@@ -111,7 +111,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
   }
 }
 
-/** Whether the pictures are large enough for a model: known only once they are read. */
+/** Checks the sides of the input pictures, once they are read, against the model's minimum. */
 function sides(
   { sources }: ImageRequest,
   addresses: NonNullable<ImageInputs['addresses']>,
@@ -125,8 +125,8 @@ function sides(
 }
 
 /**
- * Who gets the same answer is told the same: what a face ignores, what is planned to be adjusted, and
- * the names of what else may be. The prompt, which no vendor adjusts, is named otherwise by each face.
+ * The warnings and parameter names that are part of the cache key, so that a cached answer fits all its
+ * callers. The name of the prompt is left out: it differs between the APIs, and no vendor adjusts it.
  */
 function toldOf(
   { request, inputs: { warnings = [], nameOf } = {} }: Options,

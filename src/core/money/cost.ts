@@ -24,7 +24,7 @@ type Schemas = components['schemas']
 export type CostStatus = Schemas['CostStatus']
 type CostDetails = Schemas['CostDetails']
 
-/** What an answer costs, and why; `nanoUsd` is null when no price is known. */
+/** The cost of an answer and its details; `nanoUsd` is null when no price is known. */
 export type Cost = {
   nanoUsd: number | null
   status: CostStatus
@@ -39,8 +39,8 @@ type Circumstances = {
 }
 
 /**
- * The cost of these amounts: what the vendor says that it charges, else the catalog's prices at that
- * time and in the tier that was served; per image where that price is exact. Rounded once, half up.
+ * The cost of a usage: the charge that the vendor reports, else the catalog's prices at that time for the
+ * service tier; per image when that price is exact. Rounded once, half up.
  */
 export function costOf(prices: Prices, usage: Usage, { atMs, picture }: Circumstances): Cost {
   const { pricing, status } = pricingOf(prices, usage, { atMs, picture })
@@ -49,14 +49,14 @@ export function costOf(prices: Prices, usage: Usage, { atMs, picture }: Circumst
   return { nanoUsd, status, pricing, details: detailsOf(usage, pricing) }
 }
 
-/** A cost and what other attempts of its call cost, which is one line more; null with a part that is null. */
+/** Adds the cost of other attempts of the call as one line; null when either cost is null. */
 export function addCost(cost: Cost, { nanoUsd, status }: Cost): Cost {
   const { pricing, details } = cost
   const { prices } = pricing
   if (cost.nanoUsd === null || nanoUsd === null || prices === null) {
     return { ...cost, nanoUsd: null, status: 'unknown', pricing: { ...unpriced } }
   }
-  // The multiplier of one attempt is not that of another.
+  // Attempts may have different multipliers, so prices are multiplied before they are combined.
   const all: Pricing['prices'] & {} = {}
   // `prices` has no other keys.
   for (const what of Object.keys(prices) as Paid[]) all[what] = multiplied(prices[what]!, pricing)
@@ -69,7 +69,7 @@ export function addCost(cost: Cost, { nanoUsd, status }: Cost): Cost {
   }
 }
 
-/** Of a sum: no surer than its parts. */
+/** The status of a sum: that of its least certain part. */
 function statusOf(one: CostStatus, other: CostStatus): CostStatus {
   if (one === other) return one
   return one === 'estimated' || other === 'estimated' ? 'estimated' : 'exact'
@@ -102,7 +102,7 @@ function reported(usage: Usage, nanoUsd: number): Priced {
 
 type Rate = { multiplier: bigint; isSure: boolean; offPeak?: boolean }
 
-/** By how much the price of the default tier is multiplied; undefined when nobody knows. */
+/** The multiplier on the price of the default tier; undefined when it is unknown. */
 function rateOf(
   prices: Prices,
   { serviceTier, inputTokens }: Usage,
@@ -125,7 +125,7 @@ function rateOf(
 
 type Listed = { prices: Pricing['prices']; status: CostStatus }
 
-/** The catalog's prices of what is paid for; undefined when it has none. */
+/** The catalog's prices for a usage; undefined when it has none. */
 function listedPrices(
   prices: Prices,
   usage: Usage,
@@ -138,7 +138,7 @@ function listedPrices(
   return usage.outputTokens > 0 ? tokenPrices(prices, usage) : undefined
 }
 
-/** Only pictures have a price, and none was made: tokens that were counted may be charged all the same. */
+/** For a model with only a price per image and an answer without one: tokens may still be charged. */
 function withoutPicture({ perImage }: Prices): Listed | undefined {
   return perImage.length === 0 ? undefined : { prices: {}, status: 'estimated' }
 }
@@ -166,7 +166,7 @@ function priceRow(
   )
 }
 
-/** Classes of tokens beside text, with the price that replaces one that is not known. */
+/** Token classes other than text, with the fallback for an unknown price. */
 const classes = [
   { what: 'cached_input_tokens', count: 'cachedInputTokens', price: 'cachedInput', text: 'input' },
   { what: 'cache_write_tokens', count: 'cacheWriteTokens', price: 'cacheWrite', text: 'input' },
@@ -176,7 +176,7 @@ const classes = [
   { what: 'audio_output_tokens', count: 'audioOutputTokens', price: 'audioOutput', text: 'output' },
 ] as const
 
-/** Prices of the classes of tokens that were counted; of text input and output always. */
+/** Prices of the token classes in a usage; text input and output are always included. */
 function tokenPrices({ tokens, tiers }: Prices, usage: Usage): Listed | undefined {
   if (tokens === null) return undefined
   const tier = tiers.findLast(({ inputTokensAbove }) => usage.inputTokens > inputTokensAbove)
@@ -196,7 +196,7 @@ function tokenPrices({ tokens, tiers }: Prices, usage: Usage): Listed | undefine
   return { prices, status: isSure ? 'exact' : 'estimated' }
 }
 
-/** Whether tokens were cached of which the vendor does not report the class, though prices differ. */
+/** Whether cached tokens have no reported class although the prices of the classes differ. */
 function isMixed({ input, audioInput, imageInput }: TokenPrices, usage: Usage): boolean {
   const { cachedInputTokens, audioInputTokens, imageInputTokens } = usage
   if (!cachedInputTokens) return false
@@ -205,14 +205,14 @@ function isMixed({ input, audioInput, imageInput }: TokenPrices, usage: Usage): 
   )
 }
 
-/** Whether output is counted by class: text that has a price, and all pictures that were made. */
+/** Whether output is counted by class: text has a price, and all pictures are counted. */
 function isSplit({ output }: TokenPrices, usage: Usage): boolean {
   const { outputTokens, imageOutputTokens = 0, images } = usage
   if (images > 0 && imageOutputTokens === 0) return false
   return output !== null || outputTokens === imageOutputTokens
 }
 
-/** The prices behind a cost, as answers show them. */
+/** The price details of a cost, as shown in answers. */
 function detailsOf({ images, serviceTier }: Usage, pricing: Pricing): CostDetails {
   const { prices, offPeak, upstreamNanoUsd: upstream } = pricing
   const details: CostDetails = {}

@@ -8,11 +8,11 @@ import type { PictureTraits, Spent } from './pricing.ts'
 import { costOfAnswer, noCost, unknownCost, type UsageRow } from '../receipt.ts'
 import type { Route } from '../route.ts'
 
-/** What a route delivered, as needed for the receipt and the ledger. */
+/** A delivered answer, for the receipt and the ledger. */
 export type Delivered = {
   route: Route
   usage: Usage | undefined
-  /** The model that the vendor says has answered. */
+  /** The model that the vendor reports. */
   servedModel?: string
   picture?: PictureTraits
 }
@@ -25,7 +25,7 @@ function outcomeOf(failure: ProviderFailure | undefined): UsageRow['outcome'] {
 type Circumstances = { mode: Mode; atMs: number; tries: readonly Try[] }
 
 /**
- * What is recorded of a call that failed, and may have delivered something before
+ * The outcome and cost of a failed call, which may have delivered a part of its answer
  * (docs/behaviour.md#budgets).
  */
 export function failedEnd(
@@ -45,8 +45,8 @@ export function failedEnd(
 }
 
 /**
- * The cost of a call whose own is that of its answer, or of the try `own`: with what vendors counted in
- * other tries. Each attempt that was not delivered gets its part.
+ * The total cost of a call: `cost`, which is of its answer or of the try `own`, and the usage that vendors
+ * reported in other tries. Sets the cost of each attempt that was not delivered.
  */
 export function withOtherTries(cost: Cost, { mode, atMs, tries }: Circumstances, own?: Try): Cost {
   let all = cost

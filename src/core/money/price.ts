@@ -2,8 +2,8 @@ import type { components } from '../../../generated/types.ts'
 
 type Schemas = components['schemas']
 /**
- * Amounts that are paid for. Cached tokens are a part of the input; reasoning, image and audio tokens
- * are parts of the output.
+ * Billable amounts. Cached tokens are part of the input; reasoning, image and audio tokens are part of
+ * the output.
  */
 export type Usage = {
   inputTokens: number
@@ -16,11 +16,11 @@ export type Usage = {
   audioOutputTokens?: number
   reasoningTokens?: number
   images: number
-  /** The vendor reported nothing. */
+  /** The counts are estimates, since the vendor reported none. */
   estimated: boolean
-  /** The tier that the vendor served, in its own word; absent when it names none. */
+  /** The service tier by the vendor's name; absent when it reports none. */
   serviceTier?: string
-  /** What the vendor charges, where it tells; `upstreamNanoUsd` is a part of it. */
+  /** The charge that the vendor reports; `upstreamNanoUsd` is a part of it. */
   reportedNanoUsd?: number
   upstreamNanoUsd?: number
 }
@@ -35,9 +35,9 @@ export type TokenPrices = {
   cacheWrite: bigint | null
   audioInput: bigint | null
   imageInput: bigint | null
-  /** Null where the model writes no text; then the price of `imageOutput` is known. */
+  /** Null for models without text output; then `imageOutput` has a price. */
   output: bigint | null
-  /** Replaces `output` for an answer with reasoning; null where that makes no difference. */
+  /** Replaces `output` for an answer with reasoning; null when the price is the same. */
   thinkingOutput: bigint | null
   imageOutput: bigint | null
   audioOutput: bigint | null
@@ -60,17 +60,17 @@ export type Prices = {
   perImage: readonly ImagePriceRow[]
   /** The per-image prices only estimate what the tokens of a picture cost. */
   perImageIsEstimate: boolean
-  /** What each input picture of a call adds to them. */
+  /** The price of each input picture of a call. */
   referenceImageNanoUsd: number
   tokens: TokenPrices | null
   /** Replace `tokens` for longer inputs; in ascending order. */
   tiers: readonly { inputTokensAbove: number; tokens: TokenPrices }[]
-  /** The tiers beside the default one, by the vendor's name. */
+  /** Service tiers other than the default, by the vendor's name. */
   serviceTiers: ReadonlyMap<string, { multiplier: Multiplier; inputTokensMax: number }>
   offPeak: { multiplier: Multiplier; peak: readonly PeakHours[]; isPeakSure: boolean } | undefined
   /** The sources disagree about the prices. */
   isDoubtful: boolean
-  /** What replaces all of this from a Unix time in milliseconds on; in ascending order. */
+  /** Prices that replace these from a Unix time in milliseconds on; in ascending order. */
   changes: readonly { fromMs: number; prices: Prices }[]
 }
 
@@ -90,13 +90,13 @@ export function usdText(nano: number | bigint): string {
   return decimalText(nano, nanoDecimals)
 }
 
-/** A decimal text as an integer with so many decimals, such as 35 of `0.035` with three. */
+/** Parses a decimal text as a scaled integer: `0.035` with three decimals is 35. */
 export function readDecimal(text: string, decimals: number): bigint {
   const [whole = '0', fraction = ''] = text.split('.')
   return BigInt(whole + fraction.padEnd(decimals, '0').slice(0, decimals))
 }
 
-/** An integer that is not negative, of which so many digits are decimals, without trailing zeros. */
+/** Formats a non-negative scaled integer as a decimal text without trailing zeros. */
 export function decimalText(value: bigint | number, decimals: number): string {
   const digits = String(value).padStart(decimals + 1, '0')
   const fraction = digits.slice(-decimals).replace(/0+$/, '')
@@ -207,12 +207,12 @@ export function moneyOf(nanoUsd: number): components['schemas']['Money'] {
 
 type Told = 'serviceTier' | 'reportedNanoUsd' | 'upstreamNanoUsd'
 
-/** What two upstream calls have used together. */
+/** The sum of two usages. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return { ...addCounts(a, b), ...addTold(a, b) }
 }
 
-/** Required, so that a class of tokens that the contract gains is not forgotten here. */
+/** `Required`, so that a new token class is a compile error until it is added here. */
 function addCounts(a: Usage, b: Usage): Required<Omit<Usage, Told>> {
   const sum = (x = 0, y = 0) => x + y
   return {
@@ -230,10 +230,10 @@ function addCounts(a: Usage, b: Usage): Required<Omit<Usage, Told>> {
   }
 }
 
-/** A sum of what the vendor charges says something only if it told so for each part. */
+/** The reported charge is summed only when the vendor reported it for both parts. */
 function addTold(a: Usage, b: Usage): Pick<Usage, Told> {
   const tiers = new Set([a.serviceTier, b.serviceTier])
-  // Different tiers together have no price, as one that is not known.
+  // A joined name is not in the catalog, so a mix of tiers has no price.
   const tier = tiers.size === 1 ? a.serviceTier : [...tiers].join('+')
   const isReported = a.reportedNanoUsd !== undefined && b.reportedNanoUsd !== undefined
   const upstream = (a.upstreamNanoUsd ?? 0) + (b.upstreamNanoUsd ?? 0)

@@ -1,44 +1,43 @@
 import type { components } from '../../../generated/types.ts'
 import { decimalText, readDecimal, type Usage } from './price.ts'
 
-/** What a line of a cost is for; no amount is in two of them. */
+/** The kind of a cost line; each amount is in one line only. */
 export type Paid = components['schemas']['CostLineKind']
 
-/** What selects the price of a picture, and what is paid for beside it. */
+/** Traits that select the price of a picture, and the number of input pictures. */
 export type PictureTraits = {
   sizeClass?: string
   quality?: string
   size?: string
   pixels?: number
-  /** Input pictures of all upstream calls together. */
+  /** Total input pictures of all upstream calls. */
   referenceImages?: number
 }
 
-/** What a vendor has used and made in a try that failed. */
+/** The usage of a failed try. */
 export type Spent = {
   usage: Usage
   picture?: PictureTraits
-  /** Another part of the try may have been charged, which only the vendor knows. */
+  /** The vendor may have charged more than this usage. */
   isOpen?: boolean
 }
 
 /**
- * What a cost was made from, beside the amounts. The catalog is not needed to calculate it again, and
- * nothing in it is rounded.
+ * The exact prices of a cost. With the usage they give the cost again, without the catalog.
  */
 export type Pricing = {
   /** Femto-dollars (1e-15 USD) each, before `multiplier`; null when no price is known. */
   prices: Partial<Record<Paid, bigint>> | null
-  /** That of the service tier times that of the hour, in parts of `onefold`. */
+  /** The multiplier of the service tier times that of the hour, in units of 1/`onefold`. */
   multiplier: bigint
-  /** Whether it was an hour in which the vendor asks for less, where it has such hours. */
+  /** Whether off-peak prices applied; absent when the vendor has none. */
   offPeak?: boolean
   picture?: PictureTraits
-  /** The part of the vendor's charge that another vendor bills to a key of the operator's own. */
+  /** The part of the charge that an upstream vendor bills directly to the operator's own key. */
   upstreamNanoUsd?: number
 }
 
-/** A multiplier that changes nothing; it has eighteen decimals, so that two of the catalog's fit. */
+/** The multiplier 1, with eighteen decimals: the product of two multipliers of the catalog is exact. */
 export const onefold = 10n ** 18n
 
 /** Nothing is paid for: a cached answer, or a call that delivered nothing. */
@@ -46,10 +45,10 @@ export const free: Pricing = { prices: {}, multiplier: onefold }
 /** No price is known. */
 export const unpriced: Pricing = { prices: null, multiplier: onefold }
 
-/** A part of a cost: so many units at this price each, in femto-dollars before the multiplier. */
+/** A line of a cost; `price` is per unit, in femto-dollars before the multiplier. */
 export type CostLine = { what: Paid; units: number; price: bigint }
 
-/** How many units of each kind there are to pay for. */
+/** Billable units of each kind. */
 const unitsOf: Readonly<Record<Paid, (usage: Usage, picture: PictureTraits) => number>> = {
   input_tokens: (usage) => uncached(usage) - imageInput(usage) - audioInput(usage),
   cached_input_tokens: ({ cachedInputTokens = 0 }) => cachedInputTokens,
@@ -71,7 +70,7 @@ function uncached({ inputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 }: 
   return Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens)
 }
 
-/** Cached tokens may include those of pictures and sound: none is charged twice. */
+/** Input tokens of pictures without cached ones, which are charged separately. */
 function imageInput(usage: Usage): number {
   return Math.min(usage.imageInputTokens ?? 0, uncached(usage))
 }
@@ -92,14 +91,14 @@ export function linesOf(usage: Usage, { prices, picture = {} }: Pricing): CostLi
   return lines
 }
 
-/** Lines together in femto-dollars, before the multiplier. */
+/** The sum of the lines in femto-dollars, before the multiplier. */
 export function sumOf(lines: readonly CostLine[]): bigint {
   return lines.reduce((sum, { units, price }) => sum + BigInt(units) * price, 0n)
 }
 
 export const femtoPerNano = 1_000_000n
 
-/** What a call costs in whole nano-dollars, rounded once, half up; null when no price is known. */
+/** The cost of a call in whole nano-dollars, rounded once, half up; null when no price is known. */
 export function costNanoUsd(usage: Usage, pricing: Pricing): number | null {
   const { prices, multiplier } = pricing
   if (prices === null) return null
@@ -112,17 +111,17 @@ function rounded(amount: bigint, unit: bigint): number {
   return Number((amount + unit / 2n) / unit)
 }
 
-/** So many nano-dollars as a price. */
+/** Converts nano-dollars to femto-dollars. */
 export function femtoUsd(nanoUsd: number): bigint {
   return BigInt(nanoUsd) * femtoPerNano
 }
 
-/** A price with the multiplier, cut to whole femto-dollars: to show it. */
+/** A price times the multiplier, truncated to whole femto-dollars; only for display. */
 export function multiplied(price: bigint, { multiplier }: Pricing): bigint {
   return multiplier === onefold ? price : (price * multiplier) / onefold
 }
 
-/** A pricing as a row of the ledger keeps it; what is as usual is left out. */
+/** The form of a pricing in the ledger; default values are left out. */
 export type KeptPricing = Omit<Pricing, 'prices' | 'multiplier'> & {
   /** Decimal texts of dollars for one unit; null when no price is known. */
   prices: Partial<Record<Paid, string>> | null
@@ -130,11 +129,11 @@ export type KeptPricing = Omit<Pricing, 'prices' | 'multiplier'> & {
   multiplier?: string
 }
 
-/** Digits behind the point of the price of one unit, and of a multiplier. */
+/** Decimals of the price of one unit, and of a multiplier. */
 export const priceDecimals = 15
 export const multiplierDecimals = 18
 
-/** The JSON that a row keeps of a pricing (src/storage/README.md, `pricing`). */
+/** Serializes a pricing for the ledger (src/storage/README.md, `pricing`). */
 export function pricingText({ prices, multiplier, ...more }: Pricing): string {
   const kept: KeptPricing = { prices: prices && priceTexts(prices) }
   if (multiplier !== onefold) kept.multiplier = decimalText(multiplier, multiplierDecimals)
@@ -151,7 +150,7 @@ function priceTexts(prices: NonNullable<Pricing['prices']>): KeptPricing['prices
   return kept
 }
 
-/** What `pricingText` wrote. */
+/** Parses the text of `pricingText`. */
 export function readPricing(text: string): Pricing {
   // Only `pricingText` writes the column.
   const { prices, multiplier, ...more } = JSON.parse(text) as KeptPricing
@@ -165,7 +164,7 @@ export function readPricing(text: string): Pricing {
   }
 }
 
-/** The lines of a cost in the contract's form; `multiplier` is a part of each of their prices. */
+/** The lines of a cost in the contract's form; their prices include the multiplier. */
 export function linesForm(
   lines: readonly CostLine[],
   multiplier: bigint,

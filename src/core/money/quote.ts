@@ -5,19 +5,19 @@ import { linesOf, type CostLine } from './pricing.ts'
 import type { Route, Selection } from '../route.ts'
 import { isPictureSure, upperCost } from './upper-cost.ts'
 
-/** What a call would cost where a route answers it. */
+/** The cost of a call at one route. */
 export type RouteQuote = {
   route: Route
-  /** What would be adjusted for the route. */
+  /** Adjustments for the route. */
   warnings: readonly Warning[]
 } & Price
 
-/** What is rounded to `nanoUsd` is the sum of the lines times the multiplier, in parts of `onefold`. */
+/** `nanoUsd` is the sum of the lines times the multiplier (in units of 1/`onefold`), rounded. */
 type Price =
   | { kind: 'exact' | 'at_most'; nanoUsd: number; lines: readonly CostLine[]; multiplier: bigint }
   | { kind: 'unknown' }
 
-/** What a call would cost; the routes are in the order in which they would be tried. */
+/** The cost of a call at each route, in failover order. */
 export type Quotes = { routes: readonly RouteQuote[]; warnings: readonly Warning[] }
 
 type Quoted = Pick<
@@ -26,9 +26,8 @@ type Quoted = Pick<
 >
 
 /**
- * What the work would cost at a Unix time in milliseconds on each of the routes that can do it: what
- * the call will be charged, where that is known beforehand, else the most that it may be. Throws a
- * GatewayError when no route can do it.
+ * The cost of a request at a Unix time in milliseconds on each route that supports it: the exact cost if
+ * it is known in advance, else the maximum. Throws a GatewayError when no route supports the request.
  */
 export function quotesOf(selection: Selection, work: Quoted, atMs: number): RouteQuote[] {
   const { check, ready } = work
@@ -43,7 +42,7 @@ export function quotesOf(selection: Selection, work: Quoted, atMs: number): Rout
   })
 }
 
-/** Pictures are made by the routes of one model before those of the next (image/run.ts). */
+/** Sorts routes for pictures: all routes of one model come before those of the next (image/run.ts). */
 function inOrder(routes: readonly Route[], { modality }: Quoted): Route[] {
   if (modality === 'chat') return [...routes]
   return [...Map.groupBy(routes, ({ model }) => model).values()].flat()

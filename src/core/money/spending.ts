@@ -3,37 +3,37 @@ import type { Modality } from '../receipt.ts'
 import type { Readiness, Route } from '../route.ts'
 import { upperCost, type UpperUsage } from './upper-cost.ts'
 
-/** A call that budgets have to cover. */
+/** The maximum cost of a call, to be reserved in budgets. */
 type Charge = {
   caller: Caller
   requestId: string
-  /** When the call began, Unix time in milliseconds: the period that it belongs to. */
+  /** Start of the call, Unix time in milliseconds; selects the budget period. */
   at: number
-  /** How long it may last. */
+  /** The longest duration of the call. */
   timeoutMs: number
-  /** For its row where its process ends before it does. */
+  /** For the ledger row that is written if the process dies during the call. */
   face: Face
   modality: Modality
   model: string
-  /** The most that it may cost. */
+  /** The maximum cost. */
   nanoUsd: number
 }
 
-/** What is held of the budgets for a call, until its row in the ledger takes the place of that. */
+/** The amount reserved in budgets for a call, until its ledger row replaces it. */
 export type Held = {
-  /** Gives it back: the call ended without a row. */
+  /** Cancels the reservation: the call ended without a row. */
   release(): Promise<void>
-  /** The call has its row, or can have none: what is held is not the call's any more. */
+  /** The call has ended: its row is written or has failed, and the reservation no longer belongs to it. */
   settled(): void
 }
 
 /**
- * Holds what a call may cost of every budget of its caller, or of none. Throws `insufficient_quota`
- * when one of them has less left, and `overloaded` when the store cannot be asked.
+ * Reserves the maximum cost of a call in all budgets of its caller, or in none. Throws `insufficient_quota`
+ * when a budget has less left, and `overloaded` when the store is unavailable.
  */
 export type Reserve = (charge: Charge) => Promise<Held>
 
-/** Whether a budget has to cover the caller's calls: those of a test key cost nothing. */
+/** Whether a budget applies to the caller; calls with a test key cost nothing. */
 export function hasBudget({ mode, allowances: [account, key] }: Caller): boolean {
   return mode === 'live' && (account.budget !== null || key.budget !== null)
 }
@@ -43,11 +43,11 @@ type Asked = {
   upperUsage(route: Route): UpperUsage
 }
 
-/** The most that a call may cost on the routes that were checked. */
+/** Maximum costs of a call on its checked routes. */
 type UpperCosts = {
-  /** As asked, and whether it is known what the route may cost at most. */
+  /** Checks a route, and adds a problem when its maximum cost is unknown. */
   check(route: Route): Readiness
-  /** In nano-dollars, on the dearest of these routes. */
+  /** The maximum cost on the most expensive of these routes, in nano-dollars. */
   most(routes: readonly Route[]): number
 }
 
@@ -63,7 +63,7 @@ export function upperCostsOf({ check, upperUsage }: Asked, atMs: number): UpperC
       costs.set(route, cost.nanoUsd)
       return readiness
     },
-    // Only what was checked is among the routes that may be tried.
+    // Only checked routes may be tried.
     most: (routes) => Math.max(...routes.map((route) => costs.get(route)!)),
   }
 }

@@ -9,38 +9,38 @@ import {
 } from './price.ts'
 import { femtoPerNano, femtoUsd, sumOf, type CostLine, type PictureTraits } from './pricing.ts'
 
-/** The most that a call may use at one model (docs/behaviour.md#budgets). */
+/** Upper bound of the usage of a call at one model (docs/behaviour.md#budgets). */
 export type UpperUsage = {
   inputTokens: number
   outputTokens: number
-  /** Whether sound, or pictures, are among the input. */
+  /** Whether the input may contain sound, or pictures. */
   hears: boolean
   sees: boolean
-  /** Whether sound may be among the output. */
+  /** Whether the output may contain sound. */
   speaks: boolean
   images: number
-  /** What is known of the pictures beforehand. */
+  /** Traits of the pictures that are known in advance. */
   picture?: PictureTraits
-  /** The tier that was asked for. */
+  /** The requested service tier. */
   serviceTier?: string
 }
 
-/** What a call will have used, whatever its answer is. */
+/** The exact usage of a call, which does not depend on its answer. */
 export type SureUsage = { usage: Usage; picture: PictureTraits }
 
-/** Tokens of a picture of which no price by size is known: more than any vendor tells. */
+/** Pixels per token of a picture without a price by size; no documented vendor uses more tokens. */
 const pixelsPerToken = 64
-/** What a model may write beside a picture. */
+/** Text tokens that a model may write along with a picture. */
 const tokensBesidePicture = 1024
-/** By how much a picture may be dearer than a price that the catalog calls an estimate. */
+/** Safety factor for prices that the catalog marks as estimates. */
 const estimateFactor = 2
 
-/** What it is made from, as in a cost; `nanoUsd` is rounded up. */
+/** A maximum cost and its lines; `nanoUsd` is rounded up. */
 type UpperCost = { nanoUsd: number; lines: readonly CostLine[]; multiplier: bigint }
 
 /**
- * The most that such a call costs: no cost that `costOf` gives for less is above it. Undefined when no
- * price is known.
+ * The maximum cost of a call: at least the `costOf` of any usage within the bound. Undefined when no price
+ * is known.
  */
 export function upperCost(prices: Prices, usage: UpperUsage, atMs: number): UpperCost | undefined {
   const valid = pricesAt(prices, atMs)
@@ -54,7 +54,7 @@ export function upperCost(prices: Prices, usage: UpperUsage, atMs: number): Uppe
 }
 
 /**
- * Whether it is known beforehand which price each picture has, for all that is still unknown of them.
+ * Whether the price of each picture is known in advance, in spite of unknown traits.
  */
 export function isPictureSure(prices: Prices, picture: PictureTraits, atMs: number): boolean {
   const { perImage, perImageIsEstimate } = pricesAt(prices, atMs)
@@ -62,7 +62,7 @@ export function isPictureSure(prices: Prices, picture: PictureTraits, atMs: numb
   return !perImageIsEstimate && first !== undefined && fits(first, picture)
 }
 
-/** A tier that was asked for may be served, or the default one; of `auto` the dearest. */
+/** The higher multiplier of the requested tier and the default one; for `auto` the highest of all. */
 function upperMultiplier(
   { serviceTiers, offPeak }: Prices,
   { serviceTier: asked }: UpperUsage,
@@ -101,7 +101,7 @@ function tokenLines({ tokens, tiers }: Prices, usage: UpperUsage): CostLine[] | 
   ]
 }
 
-/** What pictures may cost by their own price, and by their tokens where that may count instead. */
+/** Cost lines of pictures by price per image, and by tokens when those may be charged instead. */
 function pictureLines(prices: Prices, usage: UpperUsage): (CostLine[] | undefined)[] {
   const { picture = {}, images } = usage
   const rows = prices.perImage.filter((row) => mayFit(row, picture))
@@ -124,12 +124,12 @@ function pictureLines(prices: Prices, usage: UpperUsage): (CostLine[] | undefine
     byRow === undefined || perToken === 0n
       ? (images * (picture.pixels ?? Infinity)) / pixelsPerToken
       : Number(divided(sumOf(byRow) * BigInt(estimateFactor), perToken))
-  // The caller says how many tokens there are at most where the vendor tells that.
+  // `usage.outputTokens` is the limit if the vendor documents one.
   const outputTokens = Math.min(drawn + beside, usage.outputTokens)
   return [byRow, tokenLines(prices, { ...usage, outputTokens })]
 }
 
-/** Whether the price may be that of the picture, of which not all is known yet. */
+/** Whether the price row may match the picture, whose traits are not all known yet. */
 function mayFit(row: ImagePriceRow, picture: PictureTraits): boolean {
   return (
     isSame(row.sizeClass, picture.sizeClass) &&
@@ -139,7 +139,7 @@ function mayFit(row: ImagePriceRow, picture: PictureTraits): boolean {
   )
 }
 
-/** Whether the price is that of the picture, or one that stands before it is. */
+/** Whether the price row matches the picture for certain, unless an earlier row does. */
 function fits(row: ImagePriceRow, picture: PictureTraits): boolean {
   if (!mayFit(row, picture)) return false
   return picture.size !== undefined || (row.size === undefined && row.pixelsMax === undefined)

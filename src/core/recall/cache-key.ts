@@ -6,7 +6,7 @@ import { GatewayError } from '../error.ts'
 const stringify = configure({ deterministic: true, circularValue: Error })
 
 type Handling = Pick<CallContext, 'caller' | 'strict' | 'fallback'> & {
-  /** Of the settings by which a name leads to an answer. */
+  /** A digest of the settings that map a model name to an answer. */
   settingsDigest: string
 }
 

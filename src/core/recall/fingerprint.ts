@@ -9,13 +9,13 @@ const hashKeyBytes = 16
 export const fingerprintKeyBytes = hashKeyBytes + 32
 
 /**
- * Fingerprints that are the same wherever the key is, at a tenth of the cost of SHA-256. A GMAC tag
- * (NIST SP 800-38D) hashes the bytes: whoever does not have the key finds others of the same tag with
- * a probability of 2^-100. With a constant nonce that holds only while nobody sees a tag, so it is
- * an HMAC of the tag that is given away: a hash of a universal family below a pseudo-random function.
+ * Keyed fingerprints, equal in all processes with the same key, at a tenth of the cost of SHA-256. A GMAC
+ * tag (NIST SP 800-38D) hashes the bytes: without the key a collision has a probability of 2^-100. The nonce
+ * is constant, so the tag must stay secret and only its HMAC is returned: a hash of a universal family below
+ * a pseudo-random function.
  */
 export function createFingerprint(key: Buffer): Fingerprint {
-  // Bytes would be made a key of for each digest, which takes longer than that of a few kilobytes.
+  // With raw bytes Node would create a key object for each digest, slower than hashing a few kilobytes.
   const hashKey = createSecretKey(key.subarray(0, hashKeyBytes))
   const outerKey = createSecretKey(key.subarray(hashKeyBytes))
   const nonce = Buffer.alloc(12)

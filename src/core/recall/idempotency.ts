@@ -3,11 +3,11 @@ import type { Caller } from '../caller.ts'
 import type { GatewayError } from '../error.ts'
 import { isOutcomeUnknown } from '../failure.ts'
 
-/** A request that its caller may send again, by a key of their own (docs/behaviour.md#idempotency). */
+/** A request with an idempotency key (docs/behaviour.md#idempotency). */
 export type KeyedRequest = {
   caller: Caller
   key: string
-  /** What is asked for: an operation of the contract, or a tool. */
+  /** The operation of the contract, or the tool. */
   operation: string
   /** Equal for equal requests. */
   fingerprint: string
@@ -16,40 +16,40 @@ export type KeyedRequest = {
   allowRepeat: boolean
 }
 
-/** The end of an exchange as it is kept; `status` is null for what has none. */
+/** A stored response; `status` is null for the result of a tool. */
 export type KeptAnswer = {
   status: number | null
   headers: Readonly<Record<string, string>>
   body: readonly (string | Buffer)[]
 }
 
-/** The right to do what was asked under a key. One of the functions is to be called; none rejects. */
+/** The exclusive right to execute a request with a key. One of the functions must be called; none rejects. */
 export type Claim = {
-  /** An earlier process may have done it: it ended before it knew. */
+  /** An earlier process began the request and ended before its outcome was known. */
   isRepeat: boolean
-  /** What the keys for vendors are made from; says nothing of the caller's own. */
+  /** The prefix of idempotency keys for vendors; does not reveal the caller's key. */
   vendorKey: string
-  /** How large an answer may be that is kept. */
+  /** The largest answer that is stored. */
   bytesMax: number
-  /** Keeps the answer for whoever asks again; resolves when it is durable. */
+  /** Stores the answer for repeated requests; resolves when it is durable. */
   keep(answer: KeptAnswer, isUnknown?: boolean): Promise<void>
-  /** The answer is too large to be kept. */
+  /** Records that the answer is too large to be stored. */
   lose(): Promise<void>
-  /** Nothing was done: the next request does it. */
+  /** Nothing was executed: releases the key for the next request. */
   free(): Promise<void>
 }
 
-/** What a key stands for: work to do, or its answer, with the id of the request that made it. */
+/** The state of a key: a claim to execute, or the stored answer with the id of its request. */
 export type Claimed =
   { claim: Claim; kept?: never } | { claim?: never; kept: KeptAnswer & { requestId: string } }
 
 /**
- * Takes a key. Throws `idempotency_key_in_use`, `idempotency_key_reused`, and `overloaded` when the
- * answer could not be kept.
+ * Claims a key. Throws `idempotency_key_in_use`, `idempotency_key_reused`, and `overloaded` when the
+ * answer could not be stored.
  */
 export type ClaimKey = (request: KeyedRequest) => Promise<Claimed>
 
-/** What the work done under a claim is told of it. */
+/** The members of a claim that a call uses. */
 export function claimed({ isRepeat, vendorKey }: Claim): Pick<Claim, 'isRepeat' | 'vendorKey'> {
   return { isRepeat, vendorKey }
 }
@@ -57,8 +57,8 @@ export function claimed({ isRepeat, vendorKey }: Claim): Pick<Claim, 'isRepeat' 
 const mayChange: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 409, 429])
 
 /**
- * Ends a claim whose work failed. What the same request would meet again is kept, as is an unknown
- * outcome; a refusal before any work and a failure that may pass are not.
+ * Ends a claim whose request failed. Permanent errors and unknown outcomes are stored; refusals before
+ * any work and temporary failures are not.
  */
 export async function failClaim(
   claim: Claim,

@@ -1,40 +1,40 @@
 import { GatewayError } from '../error.ts'
 import { wasCancelled } from '../failure.ts'
 
-/** Answers in flight, by cache key, for identical calls to wait for. */
+/** Calls in flight by cache key; identical calls wait for their answer. */
 export type InFlight<T> = {
   /**
    * Waits for the answer in flight; undefined when there is none. Rejects when the answer failed,
    * or with the signal's reason.
    */
   find(key: string, signal: AbortSignal): Promise<Joined<T>> | undefined
-  /** Lets identical calls wait from now on, until this one succeeds or fails. */
+  /** Makes identical calls wait until this one succeeds or fails. */
   begin(key: string): Making<T>
 }
-/** The making of an answer; whoever holds it must call `succeed` or `fail`, which end the wait of others. */
+/** The right to make an answer; its holder must call `succeed` or `fail`, which releases waiting calls. */
 export type Making<T> = {
   /**
    * The answer of another process, to be asked for before it is made; resolves with undefined when it
    * is to be made here, and rejects with the signal's reason. Undefined where this process is alone.
    */
   elsewhere(signal: AbortSignal): Promise<T | undefined> | undefined
-  /** `kept`: whether other processes find it in the far cache, once that is known. */
+  /** `kept` resolves with whether the shared cache stored the answer for other processes. */
   succeed(answer: T, kept?: Promise<boolean>): void
   fail(error: unknown): void
 }
-/** What processes that share their answers agree on before one of them makes it. */
+/** Coordinates processes that share answers, so that one of them makes it. */
 export type Claim<T> = {
-  /** The answer of another process; undefined when it is to be made here. Never rejects. */
+  /** The answer of another process; undefined when this process must make it. Never rejects. */
   elsewhere: Promise<T | undefined>
   /** `kept` as in `Making`; never rejects. */
   succeed(answer: T, kept: Promise<boolean> | undefined): void
-  /** It is not made here: one of the others that wait makes it. */
+  /** Gives up the claim: a waiting process makes the answer. */
   leave(): void
 }
-/** What a waiter gets: the answer, or the making of it when the caller who made it has left. */
+/** The result for a waiting call: the answer, or the right to make it after its maker has left. */
 export type Joined<T> = { answer: T; making?: never } | { answer?: never; making: Making<T> }
 
-/** `claim` tells other processes that identical calls of this one need an answer. */
+/** `claim` coordinates with other processes; absent when there are none. */
 export function createInFlight<T>(claim?: (key: string) => Claim<T>): InFlight<T> {
   const running = new Map<string, Shared<T>>()
   return {
@@ -44,7 +44,7 @@ export function createInFlight<T>(claim?: (key: string) => Claim<T>): InFlight<T
       const shared = new Shared<T>(() => {
         if (running.get(key) === shared) running.delete(key)
       }, claimKey)
-      // One that does not take what is in flight makes its own answer, for nobody else.
+      // A call that did not join the one in flight makes a private answer.
       if (!running.has(key)) running.set(key, shared)
       return shared
     },
@@ -56,7 +56,7 @@ class Shared<T> implements Making<T> {
   readonly #onEnd: () => void
   readonly #claimKey: (() => Claim<T>) | undefined
   #waiting: Set<PromiseWithResolvers<Joined<T>>> | undefined
-  /** Of whoever makes the answer here, one after the other. */
+  /** The claim of this process, passed from one maker to the next. */
   #claim: Claim<T> | undefined
 
   constructor(onEnd: () => void, claimKey: (() => Claim<T>) | undefined) {
@@ -74,7 +74,7 @@ class Shared<T> implements Making<T> {
     const waiting = (this.#waiting ??= new Set())
     const waiter = Promise.withResolvers<Joined<T>>()
     waiting.add(waiter)
-    // Who makes the answer has left the set: when that caller leaves, `fail` passes it on.
+    // The maker is not in the set of waiting calls: when its caller leaves, `fail` passes the work on.
     const leave = () => {
       if (waiting.delete(waiter)) waiter.reject(signal.reason)
     }

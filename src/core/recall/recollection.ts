@@ -2,13 +2,13 @@ import { createFingerprint, type Fingerprint } from './fingerprint.ts'
 import { createInFlight, type Claim, type InFlight } from './in-flight.ts'
 import type { Remembered } from './remembered.ts'
 
-/** By what calls recognise each other; it outlives the settings that they began with. */
+/** Detects identical calls; it survives a reload of the settings. */
 export type Recollection = { fingerprint: Fingerprint; inFlight: InFlight<Remembered> }
 
 type Options = {
-  /** Of `createFingerprint`. */
+  /** The key for `createFingerprint`. */
   fingerprintKey: Buffer
-  /** Where other processes share their answers. */
+  /** Coordinates with other processes; absent when they share no answers. */
   claim?: ((key: string) => Claim<Remembered>) | undefined
 }
 

@@ -1,7 +1,7 @@
 import type { Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
 
-/** Bytes of an answer that the cache keeps: by default it has room for sixteen of this size. */
+/** The largest answer that is cached; by default sixteen of this size fit into the cache. */
 export const cacheEntryBytesMax = 4 * 1024 * 1024
 
 /** An answer as stored in the response cache. */
@@ -10,10 +10,10 @@ export type Remembered = {
   provider: string
   usage: Usage | undefined
   warnings: readonly Warning[]
-  /** What it has cost; null where nobody knows, absent in what an older version wrote. */
+  /** Its cost; null when unknown, absent in entries of an older version. */
   costNanoUsd?: number | null
   /** Roughly the memory that it takes. */
   bytes: number
-  /** In the form that `deliver` stores and `replay` of the same Work reads. */
+  /** Written by `deliver` and read by `replay` of the same Work. */
   result: unknown
 }

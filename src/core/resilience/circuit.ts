@@ -10,17 +10,17 @@ type Options = {
 /** The state of a circuit; `leftMs` is how long an open one stays open. */
 export type CircuitView = { state: 'closed' | 'open' | 'half_open'; leftMs: number }
 
-/** Spares what fails, and its callers, for a while; then one use at a time tests it. */
+/** A circuit breaker: after failures it blocks uses for a while, then lets one at a time through as a test. */
 export type Circuit = {
   view(): CircuitView
-  /** Whether it is spared now, or being tested. */
+  /** Whether uses are blocked: the circuit is open, or a test is running. */
   isOpen(): boolean
-  /** To be called before a use, which may be the test. */
+  /** Must be called before each use, which may be the test. */
   began(): void
   succeeded(): void
-  /** The use was cancelled, and has tested nothing. */
+  /** The use was cancelled, so its outcome does not count. */
   cancelled(): void
-  /** `opens`: at once, whatever the number of failures; `retryAfterMs`: the shortest pause. */
+  /** `opens`: opens the circuit regardless of the failure count; `retryAfterMs`: the minimum pause. */
   failed(failure?: { opens?: boolean; retryAfterMs?: number }): void
 }
 

@@ -4,22 +4,22 @@ import type { ReferenceCount } from './reference-count.ts'
 
 /** One time limit for a whole call. */
 export type Deadline = {
-  /** Aborts with a ProviderFailure: `timeout` when time is up, else what ends the call early. */
+  /** Aborts with a ProviderFailure: `timeout` at the deadline, or the reason of an earlier abort. */
   signal: AbortSignal
-  /** In milliseconds of the clock that `startedAt` was read from. */
+  /** Milliseconds of the clock of `startedAt`. */
   endsAt: number
   /** The call has ended. */
   clear: () => void
 }
 
 /**
- * Aborts `ending` with a `timeout` failure after `timeoutMs`, unless it is cleared before;
- * `startedAt` is of a clock that nobody sets.
+ * Aborts `ending` with a `timeout` failure after `timeoutMs`, unless it is cleared before; `startedAt` is
+ * of a monotonic clock.
  */
 export type StartDeadline = (ending: Ending, timeoutMs: number, startedAt: number) => Deadline
 
 type Options = {
-  /** Counts the calls whose deadline runs. */
+  /** Counts the calls with a running deadline. */
   occupancy?: Pick<ReferenceCount, 'enter' | 'leave'>
   now?: () => number
 }
@@ -82,20 +82,20 @@ function createQueue(timeoutMs: number, now: () => number, occupancy: Options['o
   }
 }
 
-/** The reason to leave a call with whose caller has disconnected. */
+/** The abort reason when the caller has disconnected. */
 export function callerLeft(): ProviderFailure {
   return new ProviderFailure('cancelled', 'The caller left.')
 }
 
-/** The reason to leave a call with that its caller takes back. */
+/** The abort reason when the caller cancels the call. */
 export function callerCancelled(): ProviderFailure {
   return new ProviderFailure('cancelled', 'The caller cancelled it.')
 }
 
-/** The reason to end a call with that goes on for too long when the gateway stops. */
+/** The abort reason when a call outlasts the shutdown of the gateway. */
 export function gatewayStopped(): ProviderFailure {
   return new ProviderFailure('cancelled', 'The gateway was stopped.')
 }
 
-/** The greatest difference between the clocks of two replicas that is allowed for. */
+/** The largest tolerated clock difference between two replicas. */
 export const clocksDifferMaxMs = 120_000

@@ -3,13 +3,13 @@ export class Ending extends AbortController {
   #left: LeftCalls | undefined
   #ownerId = ''
 
-  /** From here on the call goes to its end when its caller leaves, and counts among those left. */
+  /** From now on the call continues after its caller disconnects, and counts as abandoned. */
   goOn(left: LeftCalls, ownerId: string): void {
     this.#left = left
     this.#ownerId = ownerId
   }
 
-  /** The caller has left, or cancels the call. */
+  /** The caller disconnected or cancelled the call. */
   leave(reason: Error): void {
     if (this.#left?.add(this, this.#ownerId) !== true) this.abort(reason)
   }
@@ -22,21 +22,21 @@ export class Ending extends AbortController {
 }
 
 /**
- * A call that was left keeps its slot of `concurrent_requests_max` (2000 by default): a key takes a
- * twentieth of them at most. Beyond it the call is ended at its provider, and charged as it was held.
+ * Abandoned calls of one key. Each keeps its slot of `concurrent_requests_max` (2000 by default), so a key may
+ * have a twentieth of them. Above the limit a call is aborted and charged with its reserved amount.
  */
 export const leftCallsPerKeyMax = 100
 
-/** The calls that go on without their callers, by the owner of their key's limits. */
+/** Abandoned calls, whose callers disconnected, by the owner of the key's limits. */
 export type LeftCalls = {
-  /** Whether the call goes on: false when its owner has too many already. */
+  /** Whether the call may continue: false when its owner is at the limit. */
   add(ending: Ending, ownerId: string): boolean
   delete(ending: Ending, ownerId: string): void
-  /** Ends all of them at their providers, with a ProviderFailure. */
+  /** Aborts all of them with a ProviderFailure. */
   endAll(reason: Error): void
 }
 
-/** `onChange` receives how many more go on, or fewer. */
+/** `onChange` receives each change of the number of abandoned calls. */
 export function createLeftCalls(onChange: (change: 1 | -1) => void): LeftCalls {
   const owners = new Map<string, Set<Ending>>()
   return {

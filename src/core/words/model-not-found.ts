@@ -3,7 +3,7 @@ import type { Model } from '../model.ts'
 
 const shownLengthMax = 200
 
-/** No model has this name, as far as is known; the caller is told one that is nearly it. */
+/** No model has this name; the message suggests a similar name. */
 export class ModelNotFound extends GatewayError {
   readonly asked: string
 
@@ -18,7 +18,7 @@ export class ModelNotFound extends GatewayError {
   }
 }
 
-/** Several providers have a model of this name; a caller is told those that its key may use. */
+/** Several providers have a model of this name; the message lists those that the key may use. */
 export class AmbiguousModel extends GatewayError {
   readonly asked: string
   readonly candidates: readonly Model[]

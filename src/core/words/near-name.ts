@@ -1,16 +1,16 @@
 /**
- * The name that is probably meant by another: at most one letter in four is missing, wrong, or in
- * a neighbour's place. Undefined if none is that near.
+ * The name that a misspelled one probably means: at most one letter in four is missing, wrong, or
+ * swapped. Undefined if none is similar.
  */
 export function nearName(given: string, names: readonly string[]): string | undefined {
-  // Longer ones are no slips of the hand, and cost the square of their length.
+  // Longer names are unlikely to be typos, and the comparison takes quadratic time.
   if (given.length > givenLengthMax) return undefined
   const plain = given.toLowerCase()
   let best: string | undefined
   let least = Infinity
   for (const name of names) {
     const most = Math.min(slipsMax, Math.floor(name.length / lettersPerSlip))
-    // Each letter more or less is a slip.
+    // Each missing or extra letter counts as one error.
     if (most === 0 || Math.abs(name.length - plain.length) > most) continue
     const slips = distance(plain, name.toLowerCase())
     if (slips > most || slips >= least || differInShortWord(plain, name)) continue
@@ -24,7 +24,7 @@ const givenLengthMax = 100
 const lettersPerSlip = 4
 const slipsMax = 3
 
-/** `top_k` is no `top_p`: words of one or two letters are names of their own. */
+/** Words of one or two letters must be equal: `top_k` is not a typo of `top_p`. */
 function differInShortWord(given: string, name: string): boolean {
   const [left, right] = [given.split('_'), name.split('_')]
   if (left.length !== right.length) return false

@@ -51,7 +51,7 @@ const remedies: Record<ErrorCode, string> = {
   insufficient_quota: 'Raise the budget of the account or the key, or wait until it begins anew.',
 }
 
-/** What to do about an error, for people; null for what is no code, or one of another version. */
+/** The remedy for an error, as text for people; null for an unknown code. */
 export function remedyFor(code: string | null): string | null {
   return code !== null && Object.hasOwn(remedies, code) ? remedies[code as ErrorCode] : null
 }
@@ -75,14 +75,14 @@ const meanings: Record<FailureKind, string> = {
   cancelled: 'The call was ended before the provider had answered.',
 }
 
-/** What a failure means, for people; null for what is no kind, or one of another version. */
+/** The meaning of a failure kind, as text for people; null for an unknown kind. */
 export function meaningOf(kind: string | null): string | null {
   return kind !== null && Object.hasOwn(meanings, kind) ? meanings[kind as FailureKind] : null
 }
 
 /**
- * What a person does who has no API key that works: how one is sent, and who makes one. In the
- * characters of an `error_description` (RFC 6749 section 5.2).
+ * The remedy for a missing or invalid API key. Uses only the characters that RFC 6749 section 5.2 allows
+ * in an `error_description`.
  */
 export const keyRemedy =
   'Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Whoever runs this gateway ' +

@@ -1,4 +1,4 @@
-/** A text of at most `lengthMax` characters; of a longer one the beginning, with a mark. */
+/** Cuts a text to at most `lengthMax` characters, with a mark when it was longer. */
 export function shortened(text: string, lengthMax: number): string {
   return text.length <= lengthMax ? text : `${text.slice(0, lengthMax - 1).toWellFormed()}…`
 }

@@ -13,9 +13,9 @@ const reasons: Readonly<Record<string, string>> = {
   EROFS: 'the disk may only be read',
 }
 
-/** Why the system has refused something, in plain words without a full stop. */
+/** The reason of a system error, in plain words without a full stop. */
 export function systemReason(error: unknown): string {
-  // Errors of the system have a code; others may have none.
+  // System errors have a code; others may not.
   const { code = '', message = String(error) } = error as { code?: string; message?: string }
   return reasons[code] ?? message.split('\n', 1)[0]!.replace(/\.$/, '')
 }
