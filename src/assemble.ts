@@ -46,12 +46,12 @@ export type Assembled = {
   events: Events
   toolServer: ToolServer
   reload: Reload
-  /** Reloads what another process has reloaded and written down. */
+  /** Reloads the settings after a reload in another process, which has logged it. */
   reread: () => void
   providerIds: readonly string[]
-  /** Models that the settings name and that end, or are not there. */
+  /** Models in the settings that are deprecated or missing. */
   retiring: readonly string[]
-  /** Closes what the server uses; to be called after it has drained. */
+  /** Closes the resources of the server; call it after the server has drained. */
   close: () => Promise<void>
 }
 
@@ -63,11 +63,11 @@ export type AssembleOptions = {
   readSettings: () => Loaded
   /** Unix time in milliseconds: dates of the catalog, of keys, of rows. */
   clock?: () => number
-  /** Milliseconds from any start that nobody sets: whatever lasts for a while is measured with it. */
+  /** Milliseconds of a monotonic clock with an arbitrary start, for durations. */
   monotonic?: () => number
   sleep?: FailoverPolicy['sleep']
   random?: () => number
-  /** How addresses that callers name are resolved, checked and reached; for tests. */
+  /** Resolves, checks and connects to URLs from callers; for tests. */
   publicNet?: PublicNet
   /** Tools beside those of mcp-tools.json. */
   moreTools?: readonly BoundTool[]
@@ -78,11 +78,11 @@ export type AssembleOptions = {
   collector?: Collector | undefined
 }
 
-/** What differs in one of several processes that share the port. */
+/** Options of a worker, one of several processes that share the port. */
 export type WorkerParts = {
-  /** The first of them makes what is made once, and prints it. */
+  /** The first worker does the tasks that must run once, and prints their output. */
   isFirst: boolean
-  /** Whether the gateway is ready: all workers have listened. */
+  /** Whether all workers listen, so that the gateway is ready. */
   allListen: () => boolean
   /** Reads the metrics of all workers as one page. */
   sumMetrics: (own: Pick<Metrics, 'contentType' | 'readObjects'>) => Metrics['read']
@@ -164,7 +164,7 @@ type Opened = {
   following: Started
 }
 
-/** Opens what has to be waited for, before anything is built with it. */
+/** Opens the resources that need asynchronous work, before the parts are built. */
 async function open(options: AssembleOptions): Promise<Opened> {
   const { config, secrets, log, worker, publicNet = {} } = options
   const { clock = Date.now, monotonic = elapsed, sleep = pause, random = Math.random } = options
@@ -187,7 +187,7 @@ async function open(options: AssembleOptions): Promise<Opened> {
 
 type ReadingParts = Pick<AssembleOptions, 'log' | 'worker'> & { metrics: Metrics }
 
-/** Reads the metrics: in a worker those of all, with what has still to be counted here. */
+/** Reads the metrics, of all workers in a worker; pending log lines are counted first. */
 function createReading({ log, metrics, worker }: ReadingParts): Metrics['read'] {
   const settled: Pick<Metrics, 'contentType' | 'read' | 'readObjects'> = {
     contentType: metrics.contentType,
@@ -247,10 +247,10 @@ type BudgetParts = Pick<AssembleOptions, 'config'> & {
   onGiven: (bytes: number) => void
 }
 
-/** The bytes that all requests of this process together may hold. Memory is the machine's: workers divide it. */
+/** The memory for all requests of this process together; workers share the machine's memory equally. */
 function budgetOf({ config, monotonic, onGiven }: BudgetParts): Budget {
   const { bufferedBytesMax, requestBytesMax, slowPeerGraceMs } = config.limits
-  // However many workers there are, each has room for two requests of the greatest size.
+  // Each worker can hold at least two requests of the largest size.
   const leastBytes = Math.min(bufferedBytesMax, 2 * requestBytesMax)
   return createBudget({
     bytesMax: Math.max(Math.floor(bufferedBytesMax / workerCount(config)), leastBytes),
@@ -260,7 +260,7 @@ function budgetOf({ config, monotonic, onGiven }: BudgetParts): Budget {
   })
 }
 
-/** The process with a full cache, and nothing that requests hold. */
+/** Memory of a process with a full cache and no requests. */
 const ownBytes = 192 * 1024 * 1024
 
 function collectionOf(
@@ -276,7 +276,7 @@ function collectionOf(
   return collectNear({ ...collector, collect }, { residentBytesMax })
 }
 
-/** Throws `overloaded` before all workers listen, while the server drains and the store takes no rows. */
+/** Throws `overloaded` before all workers listen, while the server drains, or while the store fails. */
 function readiness(
   server: GatewayServer,
   store: GuardedStore,

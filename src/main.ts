@@ -9,7 +9,7 @@ import {
 import { obeySignals } from './process/signals.ts'
 import { startFailure } from './process/start-failure.ts'
 
-/** With these arguments the primary starts its workers. */
+/** The arguments that the primary passes to its workers. */
 const [role, workerId, sharedPort, rank] = process.argv.slice(2)
 
 async function main(): Promise<void> {
@@ -19,12 +19,12 @@ async function main(): Promise<void> {
   const settings = readFirst(readSettings)
   const exit = (code: number) => process.exit(code)
   if (!isWorker && workerCount(settings.config) > 1) {
-    // A primary needs nothing of what answers, and a single process nothing of the primary.
+    // Each role imports only its own modules.
     const { runPrimary } = await import('./process/primary.ts')
     const program = import.meta.filename
     return runPrimary({ settings, program, exit, print: (text) => process.stderr.write(text) })
   }
-  // A reader of standard output that ends early does not end the gateway.
+  // A closed standard output must not end the gateway.
   process.stdout.on('error', () => undefined)
   const print = (text: string) => void process.stdout.write(text)
   const options = { settings, readSettings, exit, print }

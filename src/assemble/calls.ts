@@ -27,14 +27,14 @@ import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Environment, Peers, StoreParts } from './store.ts'
 
-/** After a failure, nothing is asked for so long. */
+/** Pause after a failure of the shared cache. */
 const farCachePauseMs = 500
-/** A call waits for the far cache before its vendor; a vendor's answer takes longer than this. */
+/** Timeout of the shared cache, which a call asks before the vendor; shorter than a vendor's answer. */
 const farCacheTimeoutStandardMs = 150
 /** Hosts of pictures redirect to their storage, once or twice. */
 const pictureRedirectsMax = 3
 
-/** What calls use and what outlives a reload: connections, memories, counts and queues. */
+/** Resources of calls that survive a reload: connections, caches, counts and queues. */
 export type Calls = {
   guarded: GuardedFetch
   darkroom: Darkroom
@@ -52,19 +52,19 @@ export type Calls = {
   idempotency: Idempotency
   leftCalls: LeftCalls
   uploads: Uploads | undefined
-  /** To be called when no call is left. */
+  /** Must be called after the last call has ended. */
   close: () => Promise<void>
 }
 
-/** The limits in force. */
+/** The current limits. */
 type LimitsNow = () => Config['limits']
 type Needed = Omit<Environment, 'secrets' | 'peers' | 'sleep' | 'random'> & {
   peers: Pick<Peers, 'redis'>
 }
 
 /**
- * Builds what calls use. A limit that is read by `limits()` changes with a reload; those of the
- * environment's settings hold until the process ends.
+ * Builds the resources of calls. Limits read by `limits()` change with a reload; other settings of the
+ * environment stay until the process ends.
  */
 export async function assembleCalls(
   environment: Needed,
@@ -122,7 +122,7 @@ export async function assembleCalls(
   }
 }
 
-/** Counts rate limits and attempts: in Redis, else in memory. */
+/** Counts rate limits and attempts in Redis, or in memory without Redis. */
 function countsOf({ peers: { redis }, events, monotonic }: Needed, limits: LimitsNow): Counts {
   if (redis === undefined) return createCountsInMemory(monotonic)
   const processId = randomUUID()
@@ -145,12 +145,12 @@ type FarCacheParts = {
 }
 type Remembering = {
   far: FarCache
-  /** Joins identical calls; `recallFar` looks into the far cache. */
+  /** Joins identical calls of all processes; `recallFar` reads the shared cache. */
   claimsWith: (recallFar: RecallFar) => (key: string) => Claim<Remembered>
 }
 type RecallFar = (key: string) => Promise<Remembered | undefined>
 
-/** What processes remember together in Redis; Keyv is loaded only where there is one. */
+/** The cache that processes share in Redis; Keyv is loaded only when Redis is configured. */
 async function loadFarCache(redis: Redis, parts: FarCacheParts): Promise<Remembering> {
   const [
     { createFarCache },
@@ -174,7 +174,7 @@ async function loadFarCache(redis: Redis, parts: FarCacheParts): Promise<Remembe
     pauseMaxMs: farCachePauseMs,
     monotonic,
   })
-  // Gateways with other stores, and other versions, may use the same Redis.
+  // Other gateways and other versions may use the same Redis.
   const names = `${secret.keyFor('names in Redis', 9).toString('base64url')}:${sealForm}`
   const far = createFarCache({
     bytes: createRedisBytes({ redis, ask, timeoutMs }),

@@ -39,18 +39,18 @@ import { assembleOAuth } from './oauth.ts'
 import type { People } from './people.ts'
 import type { Environment, StoreParts } from './store.ts'
 
-/** The faces of the contract: they answer with the current generation. */
+/** The APIs of the contract; they use the current generation of the settings. */
 export type Faces = {
   contract: ContractRouter
   toolServer: ToolServer
   oauth: OAuthServer
   keys: Keys
-  /** All operations but those that a reload replaces. */
+  /** All operations except those that a reload replaces. */
   operations: Omit<Operations, keyof V1Operations>
   close: () => Promise<void>
 }
 
-/** What the faces are built from. */
+/** The dependencies of the APIs. */
 export type Built = {
   environment: Environment
   store: StoreParts
@@ -97,7 +97,7 @@ export function assembleFaces(contract: LoadedContract, parts: Built): Faces {
   }
 }
 
-/** The tool server, which hears of the tool clients of other processes. */
+/** The tool server, which receives events of tool clients from other processes. */
 function toolServerOf(parts: Built, claimKey: ClaimKey, countRefused: CountRefused): ToolServer {
   const { environment, store, current, tracing } = parts
   const { config, events, peers, monotonic } = environment
@@ -109,7 +109,7 @@ function toolServerOf(parts: Built, claimKey: ClaimKey, countRefused: CountRefus
     countRefused,
     otherProcesses: otherProcessesOver(peers.channel),
     sessionKey: store.secret.keyFor('tool sessions', sessionKeyBytes),
-    // The tool answers with the failure; the account also learns of what it can repair.
+    // The tool returns the error; failures that the account can fix are also shown on its dashboard.
     onFailure: (tool, error, context) => {
       events.toolFailed(tool, error, context)
       const { caller, requestId } = context
@@ -130,7 +130,7 @@ function toolServerOf(parts: Built, claimKey: ClaimKey, countRefused: CountRefus
   return toolServer
 }
 
-/** Announces what tool clients do at this process to the others. */
+/** Announces events of this process's tool clients to the other processes. */
 function otherProcessesOver({ isAlone, announce }: Channel): OtherProcesses {
   return {
     cancel: (client, id) => {
@@ -144,7 +144,7 @@ function otherProcessesOver({ isAlone, announce }: Channel): OtherProcesses {
   }
 }
 
-/** The keys of accounts; the models that they name are those of the current generation. */
+/** The API keys of accounts; their model names are checked against the current generation. */
 function keysOf({ environment, store: { store, audit, lastUse, announce }, current }: Built): Keys {
   const modelIds = (names: readonly string[]) => {
     const { config, models } = current()
@@ -181,7 +181,7 @@ function administration(parts: Built, keys: Keys): ApiOperations {
 
 type Overviews = { describeCatalog: DescribeCatalog; describeProviders: DescribeProviders }
 
-/** Describes the catalog and the providers, with what the ledger has of their last hour. */
+/** Describes the catalog and the providers, with their last hour in the ledger. */
 function overviews({
   environment,
   store: { store },

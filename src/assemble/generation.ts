@@ -32,7 +32,7 @@ import { v1Operations, type V1Operations } from '../v1/index.ts'
 import type { Calls } from './calls.ts'
 import type { Environment, StoreParts } from './store.ts'
 
-/** The settings, and what is made from them: each reload makes the next one. */
+/** The settings and the objects built from them; each reload builds a new generation. */
 export type Generation = InForce &
   ToolsInForce & {
     config: Config
@@ -41,13 +41,13 @@ export type Generation = InForce &
     allowsOrigin: AllowsOrigin
     addressOf: ClientAddress
     providerIds: readonly string[]
-    /** Models that the settings name and that end, or do not exist. */
+    /** Models in the settings that are deprecated or missing. */
     retiring: readonly string[]
-    /** Closes what no later generation uses, after the last call or this long. */
+    /** Closes resources that no later generation uses, after the last call or the timeout. */
     end(timeoutMs: number): Promise<void>
   }
 
-/** The catalog, the providers, the routes between them, and what reads pictures. */
+/** The catalog, the providers, their routes, and the readers of input pictures. */
 export type Models = {
   rows: CatalogModel[]
   catalog: Catalog
@@ -58,7 +58,7 @@ export type Models = {
   readSources: ReadSources
 }
 
-/** Settings that take effect, in place of those at the start. */
+/** The current settings, which replace those at the start. */
 type Settings = Pick<Environment, 'config' | 'secrets'>
 type Timing = Pick<Environment, 'clock' | 'monotonic'>
 
@@ -71,7 +71,7 @@ type Options = Settings & {
   others: Omit<Operations, keyof V1Operations>
 }
 
-/** Builds what calls are answered with. */
+/** Builds a generation from the settings. */
 export function createGeneration(options: Options): Generation {
   const { config, secrets, environment, calls, moreTools, others } = options
   const { clock } = environment
@@ -191,7 +191,7 @@ function gatewayOf(
     orderRoutes: createRouteOrder({ by: routeOrder, isOpen: health.isOpen, priceOf }),
     failover: { limits, health, sleep, random },
     ...recollection,
-    // What was answered is in the catalog, else in a vendor's list.
+    // The model of an answer is in the catalog, or in a vendor's list.
     findModel: (id) => catalog.get(id) ?? vendorModels.find(id),
     report: events.attempted,
     assertKeeps: store.assertKeeps,
@@ -208,7 +208,7 @@ function gatewayOf(
   })
 }
 
-/** Prices, limits and keys are not in it: what was answered before they changed is still true. */
+/** A digest for cache keys. Without prices, limits and keys: cached answers stay valid when those change. */
 function digestOf({ aliases, defaultImageModel, endpoints, routes, catalog }: Config): string {
   const described = Object.entries(catalog).map(([name, entry]) => [name, { ...entry, pricing: 0 }])
   const all = [aliases, defaultImageModel, endpoints, routes, described]

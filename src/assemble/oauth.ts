@@ -28,16 +28,16 @@ type Parts = {
   counts: Counts
 }
 
-/** From all addresses together; each registration is a row. */
+/** Limit for all addresses together, since each registration stores a row. */
 const registrationsPerHourMax = 500
 
-/** The authorization server, with what it needs of the store and of the network. */
+/** Builds the authorization server with its store and network access. */
 export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promise<void> } {
   const { environment, people } = parts
   const { config, events, publicNet, clock } = environment
   const { store, audit, announce, identify, connectionLog } = parts.store
   const { limits, clientRegistration, clientDocuments } = config
-  // A document that redirects is refused.
+  // Redirects of a client metadata document are refused.
   const guarded = createGuardedFetch({
     redirectsMax: 0,
     connectionsMax: limits.upstreamConnectionsMax,
@@ -86,7 +86,7 @@ export function assembleOAuth(parts: Parts): OAuthServer & { close: () => Promis
   }
 }
 
-/** What the pages need on which people sign in and decide about clients. */
+/** The dependencies of the sign-in and consent pages. */
 function pagesOf(parts: Parts): Omit<AnswerOptions, 'interactions'> {
   const { people, environment } = parts
   const { config, clock } = environment
@@ -114,7 +114,7 @@ function pagesOf(parts: Parts): Omit<AnswerOptions, 'interactions'> {
 
 const tokenKeyBytes = 32
 
-/** The key as its holder is told of it, while it is one. */
+/** The state of an API key for its holder; undefined when it is not valid. */
 async function keyOf(
   { keys, store: { accounts } }: Parts,
   keyId: string,
@@ -127,7 +127,7 @@ async function keyOf(
   return { id, name, hint, mode, account: { id: key.account_id, name: accountName } }
 }
 
-/** Guesses are slowed down as those at passwords are. */
+/** Authenticates with an API key; failed attempts are limited like failed passwords. */
 async function useKey(
   { people, store: { identify } }: Parts,
   key: string,

@@ -10,15 +10,15 @@ import type { Channel } from '../peers/channel.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Generation } from './generation.ts'
 
-/** The current generation, and those before it whose calls have not ended yet. */
+/** The current generation, and earlier ones with running calls. */
 type Generations = {
-  /** Throws before the first. */
+  /** Throws before the first generation. */
   current(): Generation
-  /** The limits in force; before the first generation, those at the start. */
+  /** The current limits; before the first generation, those at the start. */
   limits(): Config['limits']
-  /** Makes a generation the current one; the one before it ends after its last call. */
+  /** Makes a generation the current one; the previous one ends after its last call. */
   begin(next: Generation): void
-  /** Ends all of them, to be called when no call is left. */
+  /** Ends all generations; must be called after the last call has ended. */
   close(): Promise<void>
 }
 
@@ -57,27 +57,27 @@ type Options = {
   readSettings: () => Loaded
   current: () => Pick<Generation, 'config' | 'secrets' | 'retiring'>
   build: (settings: Changes['applied']) => Generation
-  /** From here on the next generation answers. */
+  /** Makes the next generation the current one. */
   begin: (next: Generation, changes: Changes) => void
   isDraining: () => boolean
-  /** Writes down who reloaded, and what that changes. */
+  /** Writes a reload and its changes to the audit log. */
   note: (by: Actor, changes: Changes) => Promise<void>
-  /** Where other processes have their settings read again, and say so. */
+  /** Exchanges reload requests with other processes. */
   channel: Pick<Channel, 'announce' | 'listen'>
   events: Pick<Events, 'reloaded' | 'reloadRefused'>
   clock: () => number
 }
 
-/** Each reads the files anew, so that more of them at once say no more. */
+/** Limit of queued reloads; each reads all files, so more of them would change nothing. */
 const waitingMax = 8
 
-/** A reload that another process has asked for, and has written down. */
+/** The originator of a reload that another process requested and logged. */
 const byAnother = 'another process'
 type By = Actor | typeof byAnother
 
 /**
- * Reloads one after the other. What is wrong with the settings is told, and logged. What a caller has
- * reloaded the other replicas reload too, each from its own files; a signal concerns its gateway alone.
+ * Runs reloads one after another. Errors in the settings are returned and logged. After a reload through the
+ * API the other replicas reload their own files too; a signal reloads only its own gateway.
  */
 export function createReload(options: Options) {
   const { channel, events } = options
@@ -102,7 +102,7 @@ export function createReload(options: Options) {
     if (isAnnounced) return
     isAnnounced = true
     const read = async () => {
-      // The files are read after this; what goes wrong is logged.
+      // Reset before the files are read, so that a later announcement starts another reload.
       isAnnounced = false
       await inTurn(byAnother).catch(() => undefined)
     }
@@ -160,7 +160,7 @@ type NoteParts = {
   store: Pick<GuardedStore, 'db'>
 }
 
-/** Writes down which settings changed: their values may hold addresses and names of keys. */
+/** Writes the names of changed settings to the audit log; values may contain addresses and key names. */
 export function createNote({ accounts, audit, store }: NoteParts): Options['note'] {
   return async (by, { changed, needsRestart }) => {
     const { id: accountId } = await accounts.first()

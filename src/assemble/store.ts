@@ -29,34 +29,34 @@ import { toStoreError } from '../storage/store-error.ts'
 import { guardStore, type GuardedStore } from '../storage/store-guard.ts'
 import type { Events } from '../telemetry/events.ts'
 
-/** What every part is built with. */
+/** The dependencies of all parts. */
 export type Environment = {
   /** The settings at the start. */
   config: Config
   secrets: Secrets
   events: Events
   peers: Peers
-  /** The bytes that all requests of this process together may hold. */
+  /** The memory for all requests of this process together. */
   budget: Budget
-  /** What stands for the internet. */
+  /** Access to public addresses. */
   publicNet: PublicNet
   /** Unix time in milliseconds. */
   clock: () => number
-  /** Milliseconds since any moment; never set back. */
+  /** Milliseconds of a monotonic clock. */
   monotonic: () => number
   sleep: FailoverPolicy['sleep']
   random: () => number
 }
 
-/** What crosses processes: replicas, and workers of one machine alike. */
+/** Communication between processes: replicas, and workers on one machine. */
 export type Peers = {
   redis: Redis | undefined
-  /** To all other processes. */
+  /** The channel to all other processes. */
   channel: Channel
   close(): void
 }
 
-/** The store, and what it keeps of accounts, keys and their use. */
+/** The store, and its access to accounts, keys and usage. */
 export type StoreParts = OpenStore & {
   audit: Audit
   accounts: Accounts
@@ -67,12 +67,12 @@ export type StoreParts = OpenStore & {
   connectionLog: KeptConnectionLog
   refusals: Refusals
   noteRefusal: NoteRefusal
-  /** Writes what waits, for the last time; the store itself stays open. */
+  /** Writes pending rows for the last time; does not close the store. */
   closeRecords: () => Promise<void>
 }
 export type OpenStore = { store: GuardedStore; secret: GatewaySecret }
 
-/** Records an answered error, for people who can remove its cause. */
+/** Records an error that was returned to a client, for the dashboard. */
 type NoteRefusal = (error: GatewayError, refused: Refused) => void
 
 type PeersOptions = {
@@ -100,7 +100,7 @@ async function redisOf({
 }
 
 type Opening = Pick<Environment, 'config' | 'secrets' | 'events' | 'monotonic'> & {
-  /** Whether this process examines the store, which one of several does. */
+  /** Whether this process checks the store's integrity; only one of several does. */
   examines: boolean
 }
 
@@ -120,8 +120,8 @@ export async function openStoreWithSecret(options: Opening): Promise<OpenStore> 
 }
 
 /**
- * Builds the accounts, and what identifies and follows their keys. A change that is announced, by this
- * process or another one, is looked up at once; any other change with the next regular look.
+ * Builds the accounts and the authentication of their keys. Announced changes, of this or another process,
+ * are read at once; other changes with the next periodic read.
  */
 export function assembleStore(environment: Environment, opened: OpenStore): StoreParts {
   const { config, events, peers, clock, monotonic } = environment

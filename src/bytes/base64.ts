@@ -1,15 +1,15 @@
 import { joinPieces, piecesLength, slicePieces, type Pieces } from './pieces.ts'
 
-/** Encoded at a time: allocating strings and buffers of megabytes costs more than encoding. */
+/** Block size of encoding: allocating strings and buffers of megabytes costs more than encoding. */
 const blockBytes = 12_288
 const blockCharacters = (blockBytes / 3) * 4
-/** The size of text buffers: each larger one would be fresh memory from the operating system. */
+/** Size of text buffers: for larger ones the allocator would ask the operating system each time. */
 const textBytes = 65_536
 
 /** Encodes bytes as base64 (RFC 4648, section 4) while they arrive. */
 type Base64Encoder = {
   push(piece: Buffer): void
-  /** The text of everything that was pushed. */
+  /** The base64 of all pushed bytes. */
   finish(): Buffer[]
 }
 
@@ -51,12 +51,12 @@ export function createBase64Encoder(): Base64Encoder {
   }
 }
 
-/** How many bytes the base64 of a piece takes. */
+/** The length of the base64 of a piece, in bytes. */
 export function encodedBytes({ length }: Buffer): number {
   return Math.ceil(length / 3) * 4
 }
 
-/** Encodes bytes that have all arrived. */
+/** Encodes complete bytes. */
 export function encodeBase64(pieces: Pieces): Buffer[] {
   const encoder = createBase64Encoder()
   for (const piece of pieces) encoder.push(piece)

@@ -1,31 +1,31 @@
-/** Why bytes cannot be had: the share of an account, all of it, or more than one request ever gets. */
+/** Why memory is refused: the account's share is used up, the whole budget is, or one request asks too much. */
 export type Refusal = 'account' | 'process' | 'never'
 
-/** The other side of a connection: who reads an answer or sends a body, perhaps too slowly. */
+/** The client of a connection, which reads an answer or sends a body. */
 export type Peer = {
-  /** A number that changes by the bytes that move. */
+  /** The total bytes transferred so far. */
   moved(): number
-  /** Ends it, since it moves too little; what its request holds is given back before. */
+  /** Closes a connection that is too slow; the memory of its request is released before. */
   cut(): void
-  /** How long it may pause though nobody needs the room; for ever when absent. */
+  /** The longest pause while memory is not short; unlimited when absent. */
   idleTimeoutMs?: number
 }
 
-/** Part of the budget that is there for new work. The rest lets work that was taken come to its end. */
+/** Part of the budget for new work. The rest is reserved for finishing accepted work. */
 export const newWorkShare = 3 / 4
-/** Part of the budget that answers may take together; beyond it those of upstreams wait. */
+/** Part of the budget for answers; above it answers of upstreams wait. */
 const answersShare = 1 / 4
-/** Smaller answers, which most are, wait for none. */
+/** Smaller answers, which are most, never wait. */
 const waitingBytesMin = 65_536
-/** For how many graces an answer waits where all is taken: nobody might ever give it. */
+/** Grace periods to wait for memory before the answer is refused. */
 const hopeGraces = 5
-/** How many times what is left an account may hold: a lone one gets three quarters. */
+/** An account may hold this multiple of the free memory: a single account gets three quarters. */
 export const accountFactor = 3
-/** Who moves fewer bytes within the grace counts as one who pauses. */
+/** A peer that transfers fewer bytes within the grace period counts as paused. */
 const movedBytesMin = 16_384
 const sweepMsMax = 500
 
-/** What a request holds, as the books see it. */
+/** The memory of one request. */
 export type Holder = {
   readonly accountId: string | undefined
   readonly bytes: number
@@ -34,9 +34,9 @@ export type Holder = {
 }
 
 export type Watched = { hold: Holder; peer: Peer; moved: number; movedAt: number }
-/** What becomes of an upstream's answer that needs more bytes. */
+/** The decision about an upstream's answer that needs more memory. */
 export type Fate = 'go' | 'wait' | 'refuse'
-/** An upstream's answer that rests until there is room for the next `bytes` of it. */
+/** An upstream's answer that waits for memory for its next `bytes`. */
 export type Waiting = {
   hold: Holder
   bytes: number
@@ -47,18 +47,18 @@ export type Waiting = {
 
 export type BudgetOptions = {
   bytesMax: number
-  /** How long who is slow may pause before others get the room. */
+  /** How long a peer may pause before it is disconnected for its memory. */
   graceMs?: number | undefined
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   now: () => number
-  /** Told of bytes that are given back. */
+  /** Receives the number of released bytes. */
   onGiven?: (bytes: number) => void
 }
 
-/** Long enough for a lost packet to be repeated; beyond it the memory goes to active peers. */
+/** Long enough to retransmit a lost packet; after it the memory goes to active peers. */
 const graceStandardMs = 2000
 
-/** Who holds how much, who waits for room, and who pauses while holding. */
+/** The memory of each request, the answers that wait for memory, and the peers that pause. */
 export class Books {
   readonly bytesMax: number
   readonly graceMs: number
@@ -67,11 +67,11 @@ export class Books {
   readonly watched = new Set<Watched>()
   readonly waiting = new Set<Waiting>()
   bytes = 0
-  /** Those among them of upstreams' answers, and of answers that nobody has read. */
+  /** The part for upstreams' answers and unread answers. */
   answerBytes = 0
-  /** The one answer that may go beyond its part of the budget, so that one always comes to its end. */
+  /** The one answer that may exceed the share of answers, so that at least one can finish. */
   overdrawn: Holder | undefined
-  /** Time in which bytes could move: while the process itself stands still nobody is slow. */
+  /** Time in which the event loop ran: peers are not blamed for pauses of the process itself. */
   #aliveMs = 0
   #sweptAt = 0
   readonly #onGiven: (bytes: number) => void
@@ -102,7 +102,7 @@ export class Books {
     if (this.waiting.size > 0) this.#serveSoon()
   }
 
-  /** Why these bytes are too many, when only a part of the budget is there for them. */
+  /** The refusal of these bytes, when only `share` of the budget is available; undefined when they fit. */
   refusal(bytes: number, accountId: string | undefined, share: number): Refusal | undefined {
     const isAnswer = share === answersShare
     const isLarge = isAnswer && bytes > waitingBytesMin
@@ -114,7 +114,7 @@ export class Books {
     return own > accountFactor * left ? 'account' : undefined
   }
 
-  /** The same, after those who pause have lost what they hold, as far as it is needed. */
+  /** The refusal after paused peers were disconnected, as many as needed. */
   refusalAfterCuts(bytes: number, accountId: string | undefined, share: number) {
     const refusal = this.refusal(bytes, accountId, share)
     if (refusal === undefined || this.watched.size === 0) return refusal
@@ -142,7 +142,7 @@ export class Books {
     this.#sweep()
   }
 
-  /** Notes whether it has moved. */
+  /** Updates the progress of a peer. */
   #look(one: Watched): void {
     const moved = one.peer.moved()
     if (Math.abs(moved - one.moved) < movedBytesMin) return
@@ -164,7 +164,7 @@ export class Books {
     })
   }
 
-  /** Lets the answers go on for which there is room now, the longest waiting first. */
+  /** Continues waiting answers that now fit, the longest waiting first. */
   #serve(): void {
     for (const one of this.waiting) {
       const { hold, bytes, go, refuse, since } = one
@@ -176,24 +176,24 @@ export class Books {
     }
   }
 
-  /** An answer has arrived as a whole, or never will. */
+  /** An answer is complete or has failed. */
   settle(hold: Holder): void {
     if (this.overdrawn === hold) this.overdrawn = undefined
   }
 
-  /** What becomes of an answer that needs more bytes; they are counted when it goes on. */
+  /** Decides about an answer that needs more bytes; counts them when it may continue. */
   fateOf(hold: Holder, bytes: number, since = this.#aliveMs): Fate {
     const { accountId } = hold
     const fits = this.refusalAfterCuts(bytes, accountId, answersShare) === undefined
     if (!fits) {
       const isOver = this.overdrawn === hold
       if (!isOver && this.overdrawn !== undefined) return 'wait'
-      // Who is slow loses first, and has the grace until then.
+      // Paused peers are disconnected first, but only after the grace period.
       const mayFree = this.watched.size > 0 && this.#aliveMs - since < this.graceMs
       if (!isOver && mayFree) return 'wait'
       const isLate = this.#aliveMs - since > hopeGraces * this.graceMs
       const isMost = this.bytes + bytes > this.bytesMax
-      // Others may wait for the one that is over, so that it must not wait for them.
+      // Other answers may wait for the overdrawn one, so it must not wait for them.
       const isHopeless = isOver || hold.bytes + bytes > this.bytesMax || isLate
       if (isMost) return isHopeless ? 'refuse' : 'wait'
       this.overdrawn = hold

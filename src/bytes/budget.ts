@@ -11,15 +11,15 @@ import {
 
 /** The bytes that the process may hold for all requests together. */
 export type Budget = {
-  /** What one request holds: nothing yet. */
+  /** Creates the account of one request's memory, at 0 bytes. */
   open(): Hold
-  /** The bytes that are held. */
+  /** The bytes in use. */
   bytes(): number
 }
 
 /**
- * Counts the bytes that are held and divides them: an account may hold three times what it leaves to
- * others, and whoever pauses loses the room to new work (docs/behaviour.md#memory).
+ * Counts the memory of requests and limits it: an account may hold three times the memory that stays free,
+ * and paused peers are disconnected when new work needs memory (docs/behaviour.md#memory).
  */
 export function createBudget(options: BudgetOptions): Budget {
   const books = new Books(options)
@@ -27,8 +27,8 @@ export function createBudget(options: BudgetOptions): Budget {
 }
 
 /**
- * What one request holds: its body, its upstreams' answers, its own answer until it is read. A class,
- * since one is made for every request. Once released it counts nothing any more.
+ * The memory of one request: its body, its upstreams' answers, and its own answer until it is read. A class,
+ * since every request creates one. After `release` it counts nothing.
  */
 export class Hold {
   readonly #books: Books
@@ -42,12 +42,12 @@ export class Hold {
     this.#books = books
   }
 
-  /** Names the account whose share it is; to be called before anything is held. */
+  /** Sets the account to charge; must be called before any memory is taken. */
   own(accountId: string): void {
     if (this.bytes === 0) this.accountId = accountId
   }
 
-  /** For new work: takes the bytes, or tells why not. */
+  /** For new work: takes the bytes, or returns the refusal. */
   take(bytes: number): Refusal | undefined {
     const books = this.#books
     if (this.#isReleased || bytes === 0) return undefined
@@ -58,7 +58,7 @@ export class Hold {
     return refusal
   }
 
-  /** For work that was taken: takes the bytes unless that is more than there are at all. */
+  /** For accepted work: takes the bytes, or returns the refusal when the whole budget is used up. */
   takeMore(bytes: number): Refusal | undefined {
     const books = this.#books
     if (this.#isReleased) return undefined
@@ -69,8 +69,8 @@ export class Hold {
   }
 
   /**
-   * For an upstream's answer: takes the bytes and says `go`, or `refuse`; or has it wait, and calls the
-   * one or the other of these functions later.
+   * For an upstream's answer: takes the bytes and returns `go`, or returns `refuse`; after `wait` it calls
+   * one of the two functions later.
    */
   draw(bytes: number, go: () => void, refuse: () => void): Fate {
     if (this.#isReleased) return 'go'
@@ -79,7 +79,7 @@ export class Hold {
     return fate
   }
 
-  /** Waits no longer for what `draw` would call. Whether it did wait. */
+  /** Cancels a wait of `draw`. Returns whether it was waiting. */
   leave(go: () => void): boolean {
     for (const one of this.#books.waiting) {
       if (one.go === go) return this.#books.waiting.delete(one)
@@ -87,7 +87,7 @@ export class Hold {
     return false
   }
 
-  /** Counts bytes that are there already. */
+  /** Counts bytes that are already allocated. */
   grow(bytes: number): void {
     if (this.#isReleased) return
     this.bytes += bytes
@@ -98,7 +98,7 @@ export class Hold {
     this.grow(-Math.min(bytes, this.bytes))
   }
 
-  /** Counts bytes of an upstream's answer that are there. */
+  /** Counts bytes of an upstream's answer that are already allocated. */
   growAnswer(bytes: number): void {
     if (this.#isReleased) return
     this.grow(bytes)
@@ -106,12 +106,12 @@ export class Hold {
     this.#books.answerBytes += bytes
   }
 
-  /** Gives back what was drawn for an answer. */
+  /** Releases bytes that were drawn for an answer. */
   giveAnswer(bytes: number): void {
     this.growAnswer(-Math.min(bytes, this.#answerBytes))
   }
 
-  /** Holds this many bytes of an answer from now on, and nothing else. */
+  /** Replaces everything held by this many bytes of an answer. */
   keep(bytes: number): void {
     if (this.#isReleased) return
     if (bytes !== this.bytes) this.grow(bytes - this.bytes)
@@ -120,7 +120,7 @@ export class Hold {
     this.#books.settle(this)
   }
 
-  /** Watches who has to take or send what is held, until the returned function is called. */
+  /** Watches the progress of a peer until the returned function is called. */
   watch(peer: Peer): () => void {
     if (this.#isReleased) return () => undefined
     const all = (this.#watched ??= new Set())
@@ -132,7 +132,7 @@ export class Hold {
     }
   }
 
-  /** Gives everything back. */
+  /** Releases all bytes. */
   release(): void {
     if (this.#isReleased) return
     this.keep(0)
@@ -145,17 +145,17 @@ export class Hold {
   }
 }
 
-/** What is held beside the requests, and is bounded by other means. */
+/** Memory outside of requests, which is limited elsewhere. */
 export const uncounted: Hold = createBudget({
   bytesMax: Infinity,
   now: () => performance.now(),
 }).open()
 
-/** Smaller requests block the event loop for less than a millisecond a step. */
+/** Each step of a smaller request blocks the event loop for less than a millisecond. */
 const largeBytes = 512 * 1024
 
 /**
- * Yields to the event loop between two steps of a large request, so that others are answered.
+ * Yields to the event loop between two steps of a large request, so that other requests can run.
  * Undefined for a small request, which goes on at once.
  */
 export function yieldIfLarge({ bytes }: Pick<Hold, 'bytes'>): Promise<void> | undefined {

@@ -1,35 +1,35 @@
-/** The memory of the process is looked at each time so many bytes were given back. */
+/** The memory of the process is checked each time this many bytes were released. */
 const lookedAfterBytes = 32 * 1024 * 1024
-/** Fewer bytes that V8 has not collected are not worth the pause of a collection. */
+/** Less garbage is not worth the pause of a collection. */
 const garbageBytesMin = 64 * 1024 * 1024
-/** Fewer bytes given back before a rest are left to V8. */
+/** After a burst that released fewer bytes no collection is forced. */
 const burstBytesMin = 8 * 1024 * 1024
 const restMsDefault = 5000
-/** Smaller pieces are left to V8, which sees them come and go. */
+/** Smaller releases are not counted: V8 tracks such allocations well. */
 const pieceBytesMin = 65_536
 
-/** Why a collection is forced: memory is short, or the process has come to rest after a burst. */
+/** Why a collection is forced: memory is short, or a burst has ended. */
 export type CollectionCause = 'memory' | 'rest'
 
 export type Collector = {
-  /** Collects the whole heap; at `rest` thoroughly, so that the system gets memory back. */
+  /** Collects the whole heap; for `rest` in a way that returns memory to the operating system. */
   collect: (cause: CollectionCause) => void
-  /** Bytes of the process that are resident, and those that V8 has allocated or holds for Buffers. */
+  /** Resident bytes of the process, and bytes in V8's heap and in Buffers. */
   memory: () => { residentBytes: number; allocatedBytes: number }
 }
 
 type Options = {
-  /** Resident memory up to which V8 collects as it decides. */
+  /** No collection is forced below this resident memory. */
   residentBytesMax: number
-  /** Milliseconds without bytes given back after which a burst is over. */
+  /** Milliseconds without a release after which a burst has ended. */
   restMs?: number
 }
 
 /**
- * Returns a function to call with each number of bytes that requests give back. It forces V8 to collect
- * when the process has more than `residentBytesMax` of memory and garbage in it, since V8 sees neither
- * Buffers nor how fast large texts come and go; and once after a burst. Traffic that stays below the
- * bound is never interrupted (docs/performance.md#memory).
+ * Returns a function to call with the bytes that each request releases. It forces a collection when the
+ * process has garbage and more than `residentBytesMax` of memory, since V8 collects large texts and Buffers
+ * too late; and once after a burst. Traffic below the limit is never interrupted
+ * (docs/performance.md#memory).
  */
 export function collectNear(
   { collect, memory }: Collector,
@@ -46,7 +46,7 @@ export function collectNear(
   const look = () => {
     const { residentBytes, allocatedBytes } = memory()
     leftBytes = Math.min(leftBytes, allocatedBytes)
-    // Memory that allocations of C have split up stays resident; a collection frees none of it.
+    // Memory fragmented by native allocations stays resident; a collection does not free it.
     const isGarbage = allocatedBytes - leftBytes >= garbageBytesMin
     if (residentBytes > residentBytesMax && isGarbage) run('memory')
   }

@@ -1,9 +1,9 @@
 const [quote, backslash, colon, space] = [0x22, 0x5c, 0x3a, 0x20]
 
-/** So many bytes of a string are looked at one by one: for a short one a search costs more. */
+/** The first bytes of a string are compared one by one, since `indexOf` is slower on short strings. */
 const nearBytes = 64
 
-/** Where a string of JSON ends whose quote is at `start`: at the first quote that is not escaped, or behind the last byte. */
+/** The end of a JSON string with its opening quote at `start`: the unescaped closing quote, or the end of `bytes`. */
 export function endOfString(bytes: Buffer, start: number): number {
   let at = start + 1
   for (;;) {
@@ -20,24 +20,24 @@ export function endOfString(bytes: Buffer, start: number): number {
   }
 }
 
-/** Whether a string of JSON that ends before `at` is the name of a member. */
+/** Whether the JSON string that ends before `at` is a member name. */
 export function isName(bytes: Buffer, at: number): boolean {
   let next = at
   while (bytes[next]! <= space) next++
   return bytes[next] === colon
 }
 
-/** No member is called so: it counts as another name each time. */
+/** Longer names are not stored; each counts as a different name. */
 export const nameBytesMax = 64
 
 /**
- * Whether the members of JSON have more different names: V8 makes a class for each set of names,
- * which costs ten times what a value costs.
+ * Whether JSON has more than `namesMax` distinct member names: V8 creates a hidden class for each set of
+ * names, which costs ten times as much as a value.
  */
 export function hasMoreNames(bytes: Buffer, values: number, namesMax: number): boolean {
   const names = new Set<string>()
   let longNames = 0
-  // What has more strings than names and values is no JSON.
+  // A text with more strings than this is not valid JSON.
   let left = 2 * values
   for (let start = bytes.indexOf(quote); start >= 0 && left-- > 0;) {
     const end = endOfString(bytes, start)

@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 
-/** Whether two texts are equal, in a time that depends on their length alone. */
+/** Whether two texts are equal, in a time that depends only on their length. */
 export function timingSafeEqualText(given: string, secret: string): boolean {
   const [one, other] = [Buffer.from(given), Buffer.from(secret)]
   return one.length === other.length && timingSafeEqual(one, other)

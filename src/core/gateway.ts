@@ -46,8 +46,8 @@ export type GatewayParts = ImageParts &
     /** Looks an answer up in the shared cache in Redis; absent without Redis. */
     recallFar?: ((key: string) => Promise<Remembered | undefined>) | undefined
     /**
-     * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Whether other
-     * processes find it; undefined when they do not.
+     * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Resolves
+     * with whether the shared cache stored it; undefined without one.
      */
     remember: (
       key: string,

@@ -44,7 +44,7 @@ type ModelFilter = {
 /** All models, found by name. */
 export type Catalog = {
   /**
-   * The model behind an id, an alias, a snapshot, `auto`, or a name as people write it elsewhere
+   * The model of an id, an alias, a snapshot, `auto`, or a name as people write it elsewhere
    * (docs/behaviour.md#names-and-defaults). Throws `model_not_found` or `model_deactivated`.
    */
   find(name: string): { model: Model; warnings: Warning[] }

@@ -11,7 +11,7 @@ type Schemas = components['schemas']
 /** The event that ends every complete stream. */
 export const doneEvent = 'data: [DONE]\n\n'
 
-/** Writes a stream's chunks to the sink, and gives the events that end it. */
+/** Writes a stream's chunks to the sink, and returns the last events. */
 export function streamChat(
   { pipe }: StreamedChat,
   request: ChatRequest,

@@ -39,7 +39,7 @@ export async function chatImages(
   const asked = restoreBase64({ ...request, messages: [] }, texts, context.hold)
   const { image, inputs, nameOf } = chatAsImage({ request, asked }, model, imageConfigOf)
   const answered = gateway.image(image, context, { ...inputs, texts }).catch((error: unknown) => {
-    // A vendor names what it refuses as the images API does.
+    // Adapters name parameters as in the images API.
     throw error instanceof GatewayError ? error.named(nameOf) : error
   })
   const { result, usage = noUsage, receipt } = await answered
@@ -85,11 +85,11 @@ export async function chatImages(
 
 type Conversation = {
   request: ChatRequest
-  /** The same with its texts, as warnings quote it. */
+  /** The request with its base64 texts restored, for warnings. */
   asked: ChatRequest
 }
 
-/** What an image model is asked for in chat. Throws a GatewayError for an option that it has not. */
+/** Converts a chat request for an image model. Throws a GatewayError for an unsupported option. */
 export function chatAsImage(
   { request, asked }: Conversation,
   model: Model,
@@ -108,7 +108,7 @@ export function chatAsImage(
   return { image: chatToImage(request, config), inputs, nameOf }
 }
 
-/** A parameter of the images API as a chat request with this `image_config` names it. */
+/** Maps parameters of the images API to those of a chat request with this `image_config`. */
 function nameIn(config: ImageConfig): (param: string) => string {
   return (param) => {
     if (param === 'prompt') return 'messages'
@@ -117,7 +117,7 @@ function nameIn(config: ImageConfig): (param: string) => string {
   }
 }
 
-/** One item of `images`; the media type is that of the picture's bytes. */
+/** One item of `images`; the media type is detected from the bytes. */
 function imageJson({ base64, format }: Picture, index: number): (string | Buffer)[] {
   const comma = index === 0 ? '' : ','
   const start = `${comma}{"type":"image_url","image_url":{"url":"data:image/${format};base64,`

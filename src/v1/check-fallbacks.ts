@@ -1,7 +1,7 @@
 import { GatewayError } from '../core/error.ts'
 import { makesImages, type Model } from '../core/model.ts'
 
-/** Throws a GatewayError for a model to fall back on that answers in another way than `model`. */
+/** Throws a GatewayError unless all fallback models produce the same modality as `model`. */
 export function checkFallbacks(
   names: readonly string[],
   draws: boolean,

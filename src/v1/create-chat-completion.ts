@@ -35,7 +35,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     const corrected = checkedPictures(asked, texts, options.checkPicture)
     const body = corrected?.request ?? asked
     const context = contextOf(call, 'chat', corrected?.warnings)
-    // A name that is not known is told by the gateway, which counts it as a call.
+    // An unknown name is refused by the gateway, which counts it as a call.
     const model = routes.peek(body.model, call.caller)
     const draws = model !== undefined && isForPictures(model, body)
     checkFallbacks(body.models ?? [], draws, (name) => routes.peek(name, call.caller))
@@ -55,7 +55,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
   }
 }
 
-/** What image models are asked for; of a model that nobody has described the request tells. */
+/** Whether a request is for pictures; for a model without a description `image_config` decides. */
 export function isForPictures(model: Model, { image_config: config }: ChatRequest): boolean {
   return makesImages(model) || (model.undescribed && config !== undefined)
 }

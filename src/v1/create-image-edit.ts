@@ -22,7 +22,7 @@ export function createImageEdit({
   }
 }
 
-/** The core's request for an edit, with the addresses of its pictures; `field` is a form's name of them. */
+/** The core's request for an edit, with its picture URLs; `field` is the name of the pictures in a form. */
 export function editOf(
   { images, ...body }: Body<'createImageEdit'>,
   field?: string,
@@ -72,7 +72,7 @@ function editFormBody(fields: readonly FormField[]): object {
 /** The form of OpenAI's clients, whose pictures are files named `image`. */
 export const editForm: FormReading = { bodyOf: editFormBody, names: { images: 'image' } }
 
-/** Form values are strings; one that should be of another type but is not fails the check. */
+/** Converts a form value, which is a string, to its type; invalid values fail the later check. */
 function read(name: string, value: string): unknown {
   if (name === 'stream' && value === 'false') return false
   return numbers.has(name) && /^-?\d+(\.\d+)?$/.test(value) ? Number(value) : value

@@ -9,7 +9,7 @@ import { costFields } from './chat-events.ts'
 
 type Schemas = components['schemas']
 
-/** Prints an ImagesResponse, with base64 passed on as bytes; `createdAt` is in milliseconds. */
+/** Serializes an ImagesResponse, with base64 as bytes; `createdAt` is in milliseconds. */
 export function imagesAnswer(
   { result, usage, receipt }: Answered<ImageResult>,
   createdAt: number,

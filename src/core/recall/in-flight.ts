@@ -14,8 +14,8 @@ export type InFlight<T> = {
 /** The right to make an answer; its holder must call `succeed` or `fail`, which releases waiting calls. */
 export type Making<T> = {
   /**
-   * The answer of another process, to be asked for before it is made; resolves with undefined when it
-   * is to be made here, and rejects with the signal's reason. Undefined where this process is alone.
+   * Waits for an answer of another process; call it before making one. Resolves with undefined when this
+   * process must make it; rejects with the signal's reason. Undefined when there are no other processes.
    */
   elsewhere(signal: AbortSignal): Promise<T | undefined> | undefined
   /** `kept` resolves with whether the shared cache stored the answer for other processes. */
@@ -90,8 +90,7 @@ class Shared<T> implements Making<T> {
   }
 
   fail(error: unknown): void {
-    // When only this caller left, or may not pay for it, the others must neither fail nor each ask
-    // the provider.
+    // When the error concerns only this caller, one waiting call continues; the others keep waiting.
     const [next] = concernsCallerAlone(error) ? (this.#waiting ?? []) : []
     if (next !== undefined) {
       this.#waiting?.delete(next)
