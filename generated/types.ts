@@ -4248,7 +4248,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "There is a person with this e-mail already. Sign in, or use another one.",
+                 *         "message": "This e-mail is already registered. Sign in, or use another e-mail.",
                  *         "type": "invalid_request_error",
                  *         "param": "email",
                  *         "code": "email_taken",
@@ -4287,7 +4287,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "This person is a member of the account already. PATCH /api/members/{id} changes the role.",
+                 *         "message": "This person is already a member of the account. PATCH /api/members/{id} changes the role.",
                  *         "type": "invalid_request_error",
                  *         "param": "email",
                  *         "code": "already_member",
@@ -4326,7 +4326,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "The account has 1000 open invitations, which is as many as it may have. Withdraw those that nobody will accept: GET /api/invitations lists them.",
+                 *         "message": "The account has 1000 open invitations, the maximum. Withdraw invitations that are no longer needed: GET /api/invitations lists them.",
                  *         "type": "invalid_request_error",
                  *         "param": null,
                  *         "code": "too_many_invitations",
@@ -4365,7 +4365,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "This is the last owner of the account. Make somebody else an owner first.",
+                 *         "message": "This is the last owner of the account. Make another member an owner first.",
                  *         "type": "invalid_request_error",
                  *         "param": null,
                  *         "code": "last_owner",
@@ -8494,7 +8494,7 @@ export interface operations {
                      *           "id": "att_0b4f6f1d1c2f8a0c9d3e5a7b1c2d3e4f",
                      *           "object": "refused_attempt",
                      *           "reason": "key_unknown",
-                     *           "message": "This is no API key of this gateway: they begin with mag_live_ or mag_test_.",
+                     *           "message": "This is not an API key of this gateway. Its keys begin with mag_live_ or mag_test_.",
                      *           "face": "v1",
                      *           "header": "authorization",
                      *           "client": null,
