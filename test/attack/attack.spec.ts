@@ -26,7 +26,7 @@ for (const { seed, attacks: chosen } of runs) {
   describe(`a gateway under attack (seed ${seed})`, () => {
     let rows: Row[]
     before(async function () {
-      this.timeout(150_000)
+      this.timeout(400_000)
       const folder = makeFolder()
       const options = { seed, dose: 'quick', durationMs: 500, project: projectFolder } as const
       try {
@@ -56,7 +56,7 @@ for (const { seed, attacks: chosen } of runs) {
 
 describe('the gateway that is attacked', () => {
   it('is started as npm start starts it', async function () {
-    this.timeout(30_000)
+    this.timeout(120_000)
     const folder = makeFolder()
     const doubles = await startDoubles()
     const prepared = { testKey: '', liveKey: '', operatorKey: '', dataDir: '' }

@@ -9,7 +9,7 @@ import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
 describe('Caddy before gateways that come and go', function () {
-  this.timeout(20_000)
+  this.timeout(120_000)
   let gateways: GatewayDouble[]
   let caddy: TestCaddy
   before(async function () {

@@ -40,7 +40,7 @@ describe('a server whose disk is full', () => {
   let isMounted = false
   let server: ServerProcess | undefined
   before(async function () {
-    this.timeout(90_000)
+    this.timeout(120_000)
     folder = makeFolder()
     disk = join(folder.path, 'disk')
     dataDir = join(disk, 'data')

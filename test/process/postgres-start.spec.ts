@@ -22,7 +22,7 @@ function length(bytes: number): Buffer {
 }
 
 describe('a start whose PostgreSQL is in trouble', function () {
-  this.timeout(60_000)
+  this.timeout(120_000)
   let folder: TemporaryFolder
   let url: string
   /** Cleanups of a test, also if it fails. */

@@ -6,7 +6,7 @@ const pauseMs = 10
 export async function until(
   what: string,
   ask: () => boolean | Promise<boolean>,
-  limitMs = 10_000,
+  limitMs = 30_000,
 ): Promise<void> {
   const giveUpAt = performance.now() + limitMs
   while (!(await ask())) {

@@ -18,7 +18,7 @@ const prompt = fc
   .filter((text) => text.trim() !== '' && !/sandbox:/i.test(text))
 
 describe('a picture of the sandbox', function () {
-  this.timeout(20_000)
+  this.timeout(120_000)
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway()

@@ -65,7 +65,7 @@ describe('elements that the sandbox reads from a prompt', () => {
 })
 
 describe('the pictures of the sandbox', function () {
-  this.timeout(20_000)
+  this.timeout(120_000)
 
   it('have the requested size and format for any prompt', () =>
     fc.assert(
