@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { Variables } from '../../src/settings/config.ts'
 import { projectFolder } from './folder.ts'
 
-const startTimeoutMs = 30_000
+const startTimeoutMs = 60_000
 
 // Halves the start time of the many child processes.
 const compileCache = join(tmpdir(), 'gateway-test-compile-cache')

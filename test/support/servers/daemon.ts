@@ -29,7 +29,7 @@ type Options = {
   folder: string
 }
 
-const startTimeoutMs = 30_000
+const startTimeoutMs = 60_000
 const outputMax = 100_000
 
 /** A shell script that stops the server and removes its folder when standard input closes, also after a kill. */
