@@ -109,7 +109,7 @@ describe('the commands as programs', () => {
         server.kill('SIGTERM'),
       )
       await server.ended
-      expect(stdout).to.include(`once: ${server.url}/dashboard/setup#token=`)
+      expect(stdout).to.include(`an owner: ${server.url}/dashboard/setup#token=`)
     })
   }
 })
