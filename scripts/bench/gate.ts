@@ -22,8 +22,10 @@ export function readRatios(text: string): Map<string, number> {
  * Returns whether every one is at most 1.4 times its ratio in the table.
  */
 export async function passGate(bench: Omit<Bench, 'rounds' | 'seconds'>): Promise<boolean> {
+  const ratios = readRatios(readFileSync(page, 'utf8'))
+  if (ratios.size === 0) throw new Error(`${page} has no table of ratios.`)
   let passes = true
-  for (const [name, ratio] of readRatios(readFileSync(page, 'utf8'))) {
+  for (const [name, ratio] of ratios) {
     const workload = workloads.find((one) => one.name === name)
     if (workload === undefined) throw new Error(`${page} names no workload '${name}'.`)
     const most = ratio * factorMax
