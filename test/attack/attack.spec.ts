@@ -56,7 +56,6 @@ for (const { seed, attacks: chosen } of runs) {
 
 describe('the gateway that is attacked', () => {
   it('is started as npm start starts it', async function () {
-    this.timeout(120_000)
     const folder = makeFolder()
     const doubles = await startDoubles()
     const prepared = { testKey: '', liveKey: '', operatorKey: '', dataDir: '' }

@@ -67,5 +67,5 @@ describe('the check of a connection to the gateway', () => {
       const all = faults.map(({ code, text }) => `${code}: ${text}`).join('\n')
       expect(named, `${fault.wrong}\n${all}`).to.have.length.above(0)
     }
-  }).timeout(120_000)
+  })
 })

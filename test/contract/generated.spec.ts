@@ -6,7 +6,6 @@ const root = new URL('../../', import.meta.url)
 
 describe('what is generated', function () {
   // It makes twenty files, some of them by compiling two hundred schemas.
-  this.timeout(120_000)
 
   it('is what the contract, the tools and the settings say today', async () => {
     const files = await generate()

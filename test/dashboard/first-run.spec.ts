@@ -86,7 +86,7 @@ describe('the first run', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await draw(next)).to.equal('401 invalid_api_key')
     expect(await draw(old)).to.equal(1)
-  }).timeout(120_000)
+  })
 
   it('refuses a set-up link that was used before', async () => {
     const path = await setUpPath()

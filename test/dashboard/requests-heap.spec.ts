@@ -16,7 +16,6 @@ describe('the list of requests', () => {
   const dashboard = useDashboard()
 
   it('uses no more memory after ten thousand rows', async function () {
-    this.timeout(120_000)
     const { gateway, owner } = dashboard
     const answer = await gateway.post('/v1/chat/completions', {
       model: 'gpt-5-mini',

@@ -9,7 +9,6 @@ import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
 describe('Caddy before gateways that come and go', function () {
-  this.timeout(120_000)
   let gateways: GatewayDouble[]
   let caddy: TestCaddy
   before(async function () {

@@ -54,7 +54,6 @@ describe('the chart', () => {
   })
 
   describe('with the template engine of Helm (go, golang-github-masterminds-sprig-dev, golang-k8s-sigs-yaml-dev)', function () {
-    this.timeout(120_000)
     before(function () {
       programPath('go', this)
     })

@@ -13,7 +13,6 @@ import { until } from '../support/until.ts'
 const bodyBytesMax = 50_331_648
 
 describe('what compose.yaml starts', function () {
-  this.timeout(120_000)
   let folder: TemporaryFolder
   let composed: Composed
   before(async function () {

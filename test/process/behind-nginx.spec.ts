@@ -12,7 +12,6 @@ const tokens = 1000
 const usage = { prompt_tokens: 9, completion_tokens: tokens, total_tokens: tokens + 9 }
 
 describe('two gateways behind nginx, on one PostgreSQL and one Redis', function () {
-  this.timeout(120_000)
   let fleet: Fleet
   let nginx: TestNginx
   before(async function () {

@@ -69,7 +69,7 @@ describe('the commands as programs', () => {
         signal: null,
       })
     }
-  }).timeout(120_000)
+  })
 
   it('exit with one sentence on a store of a newer version', async () => {
     const store = await openTestStore(join(folder.path, 'data'))

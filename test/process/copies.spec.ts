@@ -97,7 +97,7 @@ describe('the commands that copy a store', () => {
       expect((await ask(url, key)).status).to.equal(200)
       await stop('SIGTERM')
     }
-  }).timeout(120_000)
+  })
 
   for (const command of ['restore copy.db', 'import rows.jsonl']) {
     it(`${command}, killed at any moment, leaves one store or none`, async () => {
@@ -125,7 +125,7 @@ describe('the commands that copy a store', () => {
         const { rows: kept, integrity } = readLedger(at(data))
         expect([kept.length, integrity]).to.deep.equal([8000, 'ok'])
       }
-    }).timeout(120_000)
+    })
   }
 
   it('say what they want, and what they cannot do on PostgreSQL', async () => {

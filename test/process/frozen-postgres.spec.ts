@@ -18,7 +18,6 @@ const callers = 8
 type Timed = Answer & { elapsedMs: number; atMs: number }
 
 describe('two gateways whose PostgreSQL is in trouble', function () {
-  this.timeout(120_000)
   let fleet: Fleet
   let key: string
   const answers: Timed[] = []

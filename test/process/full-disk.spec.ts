@@ -40,7 +40,6 @@ describe('a server whose disk is full', () => {
   let isMounted = false
   let server: ServerProcess | undefined
   before(async function () {
-    this.timeout(120_000)
     folder = makeFolder()
     disk = join(folder.path, 'disk')
     dataDir = join(disk, 'data')

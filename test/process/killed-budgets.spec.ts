@@ -97,7 +97,6 @@ describe(`a budget for ${paidFor} of ${calls} calls, ${rounds} times, a third of
   for (let round = 0; round < rounds; round++) {
     const isKilled = round % 3 === 0
     it(`pays at most ${paidFor}, round ${round + 1}${isKilled ? ', killed' : ''}`, async function () {
-      this.timeout(120_000)
       configure()
       const usage = { prompt_tokens: 9, completion_tokens: tokens, total_tokens: tokens + 9 }
       let server = await start()

@@ -84,7 +84,7 @@ describe('limits over real processes', () => {
     } finally {
       await redis.stop()
     }
-  }).timeout(120_000)
+  })
 
   it('let exactly 500 of 2000 calls through two workers', async function () {
     programPath('redis-server', this)
@@ -92,7 +92,7 @@ describe('limits over real processes', () => {
     const server = await startWorkers({ limits })
     const statuses = await rush(2000, printedKey(server)!)
     expect(counted(statuses)).to.deep.equal({ answered: 500, refused: 1500 })
-  }).timeout(120_000)
+  })
 
   it('release the concurrent calls of a killed worker after its entry expires', async function () {
     programPath('redis-server', this)
@@ -125,5 +125,5 @@ describe('limits over real processes', () => {
     } finally {
       await upstream.stop()
     }
-  }).timeout(120_000)
+  })
 })

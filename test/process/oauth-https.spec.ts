@@ -50,7 +50,6 @@ const proxies: [program: 'nginx' | 'caddy', start: Start][] = [
 ]
 for (const [program, start] of proxies) {
   describe(`a gateway with an https address behind ${program}`, function () {
-    this.timeout(120_000)
     let folder: TemporaryFolder
     let server: ServerProcess
     let proxy: Daemon

@@ -23,7 +23,6 @@ const setups = [
 ]
 for (const { name, start, areReplicas } of setups) {
   describe(`a connection by the one address of ${name}`, function () {
-    this.timeout(120_000)
     let all: OneAddress
     let a: Door
     let b: Door

@@ -41,5 +41,5 @@ describe('two gateways of one folder', () => {
     next.kill('SIGTERM')
     expect((await next.ended).code).to.equal(0)
     expect((await fetch(`${(await waiting).url}/ready`)).status).to.equal(200)
-  }).timeout(120_000)
+  })
 })

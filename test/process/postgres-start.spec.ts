@@ -22,7 +22,6 @@ function length(bytes: number): Buffer {
 }
 
 describe('a start whose PostgreSQL is in trouble', function () {
-  this.timeout(120_000)
   let folder: TemporaryFolder
   let url: string
   /** Cleanups of a test, also if it fails. */

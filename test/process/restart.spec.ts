@@ -19,7 +19,6 @@ describe('a restart under load', () => {
   })
 
   it('fails no request, and refuses connections only while no port is open', async function () {
-    this.timeout(120_000)
     const port = await freePort()
     const configFile = join(folder.path, 'gateway.yaml')
     const limits = { drain_notice_ms: 200, drain_quiet_ms: 500, requests_per_minute: 1_000_000 }

@@ -37,7 +37,6 @@ describe('a store that moves to PostgreSQL and back', () => {
   const newFolder = () => join(mkdtempSync(join(folder.path, 'other-')), 'data')
 
   it('keeps its rows and sums', async function () {
-    this.timeout(120_000)
     const first = newFolder()
     await (await open(first)).close()
     await fc.assert(

@@ -76,7 +76,6 @@ describe('an export', () => {
   })
 
   it('copies random rows exactly into another store', async function () {
-    this.timeout(120_000)
     await (await openTestStore(dataDir)).close()
     const rows = rowsFor(storePath(dataDir))
     await fc.assert(

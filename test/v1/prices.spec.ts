@@ -68,7 +68,7 @@ describe('the price of a call before it is made', () => {
     }
     expect(kinds['exact']).to.be.greaterThan(20)
     expect(kinds['at_most']).to.be.greaterThan(10)
-  }).timeout(120_000)
+  })
 
   it('is what the ledger charges for edits, by the number of pictures', async () => {
     const editing = models.filter(({ capabilities }) => capabilities!['image_edit'])
@@ -79,7 +79,7 @@ describe('the price of a call before it is made', () => {
       const two = most < 2 ? images : [...images, { image_url: pixel }]
       await expectCharged('createImageEdit', { model: id, prompt, images: two, n: 2, ...size })
     }
-  }).timeout(120_000)
+  })
 
   it('is an upper bound of a conversation, and exact for pictures in one', async () => {
     for (const model of ['gpt-5-mini', 'claude-haiku-4-5', 'deepseek-chat']) {

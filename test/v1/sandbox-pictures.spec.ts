@@ -18,7 +18,6 @@ const prompt = fc
   .filter((text) => text.trim() !== '' && !/sandbox:/i.test(text))
 
 describe('a picture of the sandbox', function () {
-  this.timeout(120_000)
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway()

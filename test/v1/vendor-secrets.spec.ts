@@ -143,7 +143,7 @@ describe('what a vendor tells of its keys, its network and its folders', () => {
           }
         }
       }
-    }).timeout(120_000)
+    })
 
     it(`reaches no caller by an error in a stream of ${id}`, async () => {
       for (const said of secretsOf(id)) {
@@ -156,7 +156,7 @@ describe('what a vendor tells of its keys, its network and its folders', () => {
           }
         }
       }
-    }).timeout(120_000)
+    })
 
     it(`reaches no caller by odd places of an answer of ${id}`, async () => {
       for (const said of secretsOf(id)) {
@@ -193,7 +193,7 @@ describe('what a vendor tells of its keys, its network and its folders', () => {
           }
         }
       }
-    }).timeout(120_000)
+    })
   }
 
   it('reaches no caller by a name in a list of models', async () => {

@@ -40,7 +40,6 @@ function plain(background: string, width: number, height: number) {
 }
 
 describe('sandbox pictures: size and format', function () {
-  this.timeout(120_000)
   const cases: [number, number, RenderRequest['format']][] = [
     [16, 16, 'png'],
     [16, 16, 'jpeg'],
@@ -100,7 +99,6 @@ describe('sandbox pictures: determinism', () => {
   })
 
   it('draws with the shipped font only, quietly and without writing a cache', async function () {
-    this.timeout(120_000)
     const folder = dirname(fontConfigurationFile)
     const before = readdirSync(folder).toSorted()
     const script = `

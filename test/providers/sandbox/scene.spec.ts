@@ -65,8 +65,6 @@ describe('elements that the sandbox reads from a prompt', () => {
 })
 
 describe('the pictures of the sandbox', function () {
-  this.timeout(120_000)
-
   it('have the requested size and format for any prompt', () =>
     fc.assert(
       fc.asyncProperty(
