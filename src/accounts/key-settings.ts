@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
-import { isDay } from './usage/range.ts'
+import { isDay } from '../core/time.ts'
 import { readNetwork } from '../core/networks.ts'
 import type { ApiKeysTable } from '../storage/tables.ts'
 import { allowanceColumns } from './allowance.ts'

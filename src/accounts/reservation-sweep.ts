@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely'
-import { clocksDifferMaxMs } from '../core/resilience/deadline.ts'
+import { clocksDifferMaxMs } from '../core/time.ts'
 import { pricingText, femtoUsd, onefold } from '../core/money/pricing.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import { hasEnded } from '../storage/process-name.ts'

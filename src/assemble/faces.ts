@@ -125,7 +125,7 @@ function toolServerOf(parts: Built, claimKey: ClaimKey, countRefused: CountRefus
     call_cancelled: ({ id, keyId, sessionId }) => announced.cancel({ keyId, sessionId }, id),
     log_level_set: ({ level, keyId, sessionId }) => announced.setLevel({ keyId, sessionId }, level),
     tool_session_ended: ({ keyId, sessionId }) => announced.endSession({ keyId, sessionId }),
-    call_told: ({ accountId, told }) => announced.publishState(accountId, told),
+    tool_progress: ({ accountId, progress }) => announced.publishState(accountId, progress),
   })
   return toolServer
 }
@@ -140,7 +140,7 @@ function otherProcessesOver({ isAlone, announce }: Channel): OtherProcesses {
     endSession: (client) => announce({ kind: 'tool_session_ended', ...client }),
     publishState: isAlone
       ? undefined
-      : (accountId, told) => announce({ kind: 'call_told', accountId, told }),
+      : (accountId, progress) => announce({ kind: 'tool_progress', accountId, progress }),
   }
 }
 

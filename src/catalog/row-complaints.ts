@@ -1,3 +1,4 @@
+import { isDay } from '../core/time.ts'
 import type { CatalogModel } from '../core/model.ts'
 import { nearName } from '../core/words/near-name.ts'
 
@@ -115,11 +116,6 @@ function aboutPrices({
       ? ['.pricing.per_image: end with a price without pixels_max, for larger pictures.']
       : []),
   ]
-}
-
-function isDay(text: string): boolean {
-  const time = Date.parse(text)
-  return !Number.isNaN(time) && new Date(time).toISOString().startsWith(text)
 }
 
 function isRising(texts: readonly string[]): boolean {

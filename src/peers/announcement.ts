@@ -15,7 +15,7 @@ export type Announcement =
   /** A tool client ended its session. */
   | ({ kind: 'tool_session_ended' } & ToolClient)
   /** Progress of a tool call, for clients that listen to their account's calls. */
-  | { kind: 'call_told'; accountId: string; told: CallTold }
+  | { kind: 'tool_progress'; accountId: string; progress: ToolProgress }
 
 /** Reports a stored change to all processes, including this one. */
 export type Announce = (announcement: Announcement) => void
@@ -24,7 +24,7 @@ export type Announce = (announcement: Announcement) => void
 type ToolClient = { keyId: string; sessionId?: string | undefined }
 
 /** The state of a tool call. */
-type CallTold = { tool: string; requestId: string; state: string; elapsedMs: number }
+type ToolProgress = { tool: string; requestId: string; state: string; elapsedMs: number }
 
 /** Announcements of one kind. */
 export type AnnouncementOf<Kind extends Announcement['kind']> = Extract<
@@ -52,7 +52,8 @@ const forms: { [Kind in Announcement['kind']]: (fields: Fields) => boolean } = {
     isToolClient(client) && (isText(id) || Number.isFinite(id)),
   log_level_set: ({ level, ...client }) => isToolClient(client) && isText(level),
   tool_session_ended: isToolClient,
-  call_told: ({ accountId, told }) => isText(accountId) && isObject(told) && isCallTold(told),
+  tool_progress: ({ accountId, progress }) =>
+    isText(accountId) && isObject(progress) && isToolProgress(progress),
 }
 
 /** Validates a message of another process; undefined if it is invalid. */
@@ -68,7 +69,7 @@ function isToolClient({ keyId, sessionId }: Fields): boolean {
   return isText(keyId) && (sessionId === undefined || isText(sessionId))
 }
 
-function isCallTold({ tool, requestId, state, elapsedMs }: Fields): boolean {
+function isToolProgress({ tool, requestId, state, elapsedMs }: Fields): boolean {
   return isText(tool) && isText(requestId) && isText(state) && Number.isFinite(elapsedMs)
 }
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto'
 import { piecesLength } from '../bytes/pieces.ts'
 import type { Caller } from '../core/caller.ts'
-import { clocksDifferMaxMs } from '../core/resilience/deadline.ts'
+import { clocksDifferMaxMs } from '../core/time.ts'
 import { GatewayError, memoryError } from '../core/error.ts'
 import { repeatHeader } from '../core/failure.ts'
 import type { Claim, Claimed, ClaimKey, KeyedRequest } from '../core/recall/idempotency.ts'

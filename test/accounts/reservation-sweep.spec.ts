@@ -1,6 +1,6 @@
 import { hostname } from 'node:os'
 import { expect } from 'chai'
-import { clocksDifferMaxMs } from '../../src/core/resilience/deadline.ts'
+import { clocksDifferMaxMs } from '../../src/core/time.ts'
 import { createBudgets, type Budgets } from '../../src/accounts/budgets.ts'
 import { sweepReservations } from '../../src/accounts/reservation-sweep.ts'
 import type { Sweep } from '../../src/accounts/sweep.ts'

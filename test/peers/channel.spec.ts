@@ -14,9 +14,9 @@ const announcements: Announcement[] = [
   { kind: 'log_level_set', keyId: 'key_1', sessionId: 'session', level: 'error' },
   { kind: 'tool_session_ended', keyId: 'key_1', sessionId: 'session' },
   {
-    kind: 'call_told',
+    kind: 'tool_progress',
     accountId: 'acc_1',
-    told: { tool: 'chat', requestId: 'req_1', state: 'started', elapsedMs: 0 },
+    progress: { tool: 'chat', requestId: 'req_1', state: 'started', elapsedMs: 0 },
   },
 ]
 
@@ -42,8 +42,8 @@ const nonsense: unknown[] = [
   { kind: 'log_level_set', keyId: 'key_1', level: 1 },
   { kind: 'tool_session_ended', sessionId: 'session' },
   { kind: 'tool_session_ended', keyId: 'key_1', sessionId: 'x'.repeat(300) },
-  { kind: 'call_told', accountId: 'acc_1', told: null },
-  { kind: 'call_told', accountId: 'acc_1', told: { tool: 'chat', state: 'started' } },
+  { kind: 'tool_progress', accountId: 'acc_1', progress: null },
+  { kind: 'tool_progress', accountId: 'acc_1', progress: { tool: 'chat', state: 'started' } },
 ]
 
 /** Collects the announcements of all kinds that a channel receives. */
@@ -58,7 +58,7 @@ function heardBy(channel: Channel): Announcement[] {
     call_cancelled: add,
     log_level_set: add,
     tool_session_ended: add,
-    call_told: add,
+    tool_progress: add,
   })
   return heard
 }

@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely'
-import { clocksDifferMaxMs } from '../../core/resilience/deadline.ts'
+import { clocksDifferMaxMs } from '../../core/time.ts'
 import { listed } from '../../storage/sql-dialect.ts'
 import type { Announce } from '../../peers/announcement.ts'
 import type { Store } from '../../storage/store.ts'

@@ -1,3 +1,4 @@
+import { isDay } from '../../core/time.ts'
 import { GatewayError } from '../../core/error.ts'
 
 /** A range of Unix times in milliseconds; `to` is exclusive. */
@@ -36,11 +37,4 @@ export function moment(param: 'from' | 'to', text: string): number {
     ? 'must be an ISO 8601 date or time. For example: 2026-11-01, or 2026-11-01T08:30:00Z.'
     : 'must be from 1970-01-01 to 2100-01-01.'
   throw new GatewayError('invalid_value', `'${param}' ${reason}`, { param })
-}
-
-/** Whether a text such as `2027-02-28` is a day of the calendar. */
-export function isDay(text: string): boolean {
-  const at = Date.parse(text)
-  // JavaScript takes the 30th of February for the 2nd of March.
-  return !Number.isNaN(at) && new Date(at).toISOString().startsWith(text)
 }

@@ -124,12 +124,12 @@ function prepareSettled(
   { messages, warnings, asSent }: SettledCalls,
 ): PreparedChat {
   const chat = prepareFor(route, { ...request, messages })
-  const told = [...warnings, ...asSent(chat.warnings)]
-  return { ...chat, problems: asSent(chat.problems), warnings: told }
+  const all = [...warnings, ...asSent(chat.warnings)]
+  return { ...chat, problems: asSent(chat.problems), warnings: all }
 }
 
 function prepareFor(route: Route, asked: ChatRequest): PreparedChat {
-  const { request, warnings } = tellMadePictures(asked, route.model)
+  const { request, warnings } = showMadePictures(asked, route.model)
   const chat = route.provider.chat?.prepare(request, route) ?? unable(route)
   const doubts = doubtfulLimits(request, route.model)
   if (warnings.length + doubts.length === 0) return chat
@@ -155,14 +155,14 @@ type Message = ChatRequest['messages'][number]
 type ImagePart = components['schemas']['ImagePart']
 type TextPart = components['schemas']['TextPart']
 
-type Told = { request: ChatRequest; warnings: readonly Warning[] }
+type ShownPictures = { request: ChatRequest; warnings: readonly Warning[] }
 
 /** Moves pictures that models drew into a user message, or drops them if the model cannot see. */
-export function tellMadePictures(request: ChatRequest, { row }: Model): Told {
+function showMadePictures(request: ChatRequest, { row }: Model): ShownPictures {
   if (!request.messages.some((message) => madeBy(message).length > 0)) {
     return { request, warnings: [] }
   }
-  if (row.capabilities.vision) return shown(request)
+  if (row.capabilities.vision) return toUserMessages(request)
   const messages = request.messages.map(withoutPictures)
   const hidden = request.messages.flatMap((message, index) =>
     lost(message, index, 'The model does not see images.'),
@@ -171,7 +171,7 @@ export function tellMadePictures(request: ChatRequest, { row }: Model): Told {
 }
 
 /** Moves pictures into the user's next message, since most vendors take pictures only there. */
-function shown(request: ChatRequest): Told {
+function toUserMessages(request: ChatRequest): ShownPictures {
   const last = request.messages.findLastIndex(({ role }) => role === 'user')
   let made: ImagePart[] = []
   const messages = request.messages.map((message): Message => {
@@ -252,15 +252,15 @@ export function withHints(
   request: ChatRequest,
   hints: FieldHints,
 ): Warning[] {
-  const told = warnings.map((warning) => {
+  const hinted = warnings.map((warning) => {
     const hint = hints.get(warning.param)
     return hint === undefined ? warning : dropped(warning.param, warning.requested, hint.reason)
   })
-  const isTold = new Set(warnings.map(({ param }) => param))
+  const warned = new Set(warnings.map(({ param }) => param))
   for (const [name, { reason, isVendors }] of hints) {
-    if (isVendors || isTold.has(name)) continue
+    if (isVendors || warned.has(name)) continue
     const value: unknown = Reflect.get(request, name)
-    told.push({ param: name, requested: value, applied: value, reason })
+    hinted.push({ param: name, requested: value, applied: value, reason })
   }
-  return told
+  return hinted
 }

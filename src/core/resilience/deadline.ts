@@ -96,6 +96,3 @@ export function callerCancelled(): ProviderFailure {
 export function gatewayStopped(): ProviderFailure {
   return new ProviderFailure('cancelled', 'The gateway was stopped.')
 }
-
-/** The largest tolerated clock difference between two replicas. */
-export const clocksDifferMaxMs = 120_000

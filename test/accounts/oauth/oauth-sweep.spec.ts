@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { sweepOAuth } from '../../../src/accounts/oauth/oauth-sweep.ts'
 import type { Sweep } from '../../../src/accounts/sweep.ts'
-import { clocksDifferMaxMs } from '../../../src/core/resilience/deadline.ts'
+import { clocksDifferMaxMs } from '../../../src/core/time.ts'
 import type { Store } from '../../../src/storage/store.ts'
 import { forEachStore } from '../../support/each-store.ts'
 import { consent, oauthOf, openOAuthStores, type OAuthStores } from '../../support/oauth-store.ts'
