@@ -15,11 +15,11 @@ export type Pen = {
 }
 
 /** Draws an object around the origin: it stands at y 0, and is at most 100 high and 100 wide. */
-type AnswerMemory = (pen: Pen) => string
+type Drawing = (pen: Pen) => string
 
 const ink = '#26222e'
 
-const house: AnswerMemory = (pen) => {
+const house: Drawing = (pen) => {
   const wall = pen.main('#f1dfc0')
   const roof = pen.tone(pen.isColoured ? '#4d4453' : '#b5523f')
   const frame = pen.tone('#fbf6ea')
@@ -45,7 +45,7 @@ const house: AnswerMemory = (pen) => {
   ].join('')
 }
 
-const lighthouse: AnswerMemory = (pen) => {
+const lighthouse: Drawing = (pen) => {
   const wall = pen.tone('#fbf6ea')
   const band = pen.main('#d8503f')
   const half = (y: number) => 9 + (8 * (y + 76)) / 76
@@ -66,7 +66,7 @@ const lighthouse: AnswerMemory = (pen) => {
   ].join('')
 }
 
-const tree: AnswerMemory = (pen) => {
+const tree: Drawing = (pen) => {
   const leaf = pen.main(pen.chance.pick(['#5a9a4e', '#6ba554', '#4a8a52']))
   const wide = pen.chance.between(0.9, 1.08)
   return [
@@ -83,7 +83,7 @@ const tree: AnswerMemory = (pen) => {
   ].join('')
 }
 
-const flower: AnswerMemory = (pen) => {
+const flower: Drawing = (pen) => {
   const petal = pen.main(pen.chance.pick(['#e5546b', '#f0a03c', '#c86fc9', '#f7f3ea']))
   const stem = pen.tone('#4f8a45')
   const lean = Math.round(pen.chance.between(-9, 9))
@@ -101,7 +101,7 @@ const flower: AnswerMemory = (pen) => {
   ].join('')
 }
 
-const cat: AnswerMemory = (pen) => {
+const cat: Drawing = (pen) => {
   const fur = pen.main(pen.chance.pick(['#e29a4e', '#8c8794', '#5b5560', '#d9b48a']))
   const [dark, pale] = [darker(fur, 0.22), lighter(fur, 0.55)]
   return [
@@ -127,7 +127,7 @@ const cat: AnswerMemory = (pen) => {
   ].join('')
 }
 
-const bird: AnswerMemory = (pen) => {
+const bird: Drawing = (pen) => {
   const feather = pen.main(pen.chance.pick(['#4f8fd0', '#d8563f', '#e8b23c', '#5aa56a']))
   return [
     stroke('M-4 -22v22M8 -22v22M-8 0h8M4 0h8', pen.tone('#8a5b3a'), 2.6),
@@ -142,7 +142,7 @@ const bird: AnswerMemory = (pen) => {
   ].join('')
 }
 
-const boat: AnswerMemory = (pen) => {
+const boat: Drawing = (pen) => {
   const sail = pen.main('#fbf5e8')
   const hull = pen.tone(pen.isColoured ? '#8a5a3c' : '#c8563f')
   return [
@@ -156,7 +156,7 @@ const boat: AnswerMemory = (pen) => {
   ].join('')
 }
 
-const fish: AnswerMemory = (pen) => {
+const fish: Drawing = (pen) => {
   const scale = pen.main(pen.chance.pick(['#f08a3c', '#4fa3c8', '#e8635a', '#f2c14a']))
   const dark = darker(scale, 0.22)
   return [
@@ -174,7 +174,7 @@ const fish: AnswerMemory = (pen) => {
 }
 
 type Kind = {
-  draw: AnswerMemory
+  draw: Drawing
   /** Its height as a fraction of the picture's shorter side. */
   size: number
   /** Its position between the horizon (0) and the lower edge (1). */
