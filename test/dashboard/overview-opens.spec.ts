@@ -8,7 +8,7 @@ describe('the first page of the dashboard', () => {
   it('opens for a signed-in person', async () => {
     const page = await dashboard.open()
     await page.getByRole('heading', { level: 1, name: 'Overview' }).waitFor()
-    await page.getByText('Spent').first().waitFor()
+    await page.getByText('No requests in this time').waitFor()
     await expectGoodLooks(page)
   })
 

@@ -48,7 +48,7 @@ describe('the settings of an account', () => {
     await said(page, 'Somebody is now admin.')
     await page.getByLabel('E-mail').fill('grace@example.com')
     await page.getByRole('button', { name: 'Create the link' }).click()
-    await page.getByText('is a member').waitFor()
+    await page.getByText('is already a member').waitFor()
     await page.getByLabel('E-mail').fill('lin@example.com')
     await page.getByRole('button', { name: 'Create the link' }).click()
     await said(page, 'lin@example.com is invited.')

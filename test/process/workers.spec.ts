@@ -217,7 +217,7 @@ describe('several workers', () => {
     const alone = await run({ REDIS_URL: '' })
     expect(alone.code).to.equal(1)
     expect(alone.stderr).to.match(
-      /^The gateway cannot start: WORKERS: 2 workers share .+ Redis: .+`apt-get install redis-server`.+REDIS_URL=redis:\/\/127\.0\.0\.1:6379, .+\.\n$/,
+      /^The gateway cannot start: WORKERS: 2 workers need Redis .+`apt-get install redis-server`.+REDIS_URL=redis:\/\/127\.0\.0\.1:6379, .+\.\n$/,
     )
     const settings = await run({ LOG_LEVEL: 'loud' })
     expect({ code: settings.code, stdout: settings.stdout }).to.deep.equal({ code: 78, stdout: '' })
