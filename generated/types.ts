@@ -4010,7 +4010,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "There is no API key. Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Whoever runs this gateway makes one with `npm run -s gateway -- keys create`, and administrators of an account with POST /api/keys.",
+                 *         "message": "There is no API key. Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. The operator of this gateway creates keys with `npm run -s gateway -- keys create`; administrators of an account use POST /api/keys.",
                  *         "type": "authentication_error",
                  *         "param": null,
                  *         "code": "missing_api_key",
@@ -4530,7 +4530,7 @@ export interface components {
                 /**
                  * @example {
                  *       "error": {
-                 *         "message": "The Content-Type 'application/xml' is not read here. Send application/json.",
+                 *         "message": "The Content-Type 'application/xml' is not accepted here. Send application/json.",
                  *         "type": "invalid_request_error",
                  *         "param": "content-type",
                  *         "code": "unsupported_media_type",
@@ -4771,7 +4771,7 @@ export interface components {
                  *       "id": null,
                  *       "error": {
                  *         "code": -32001,
-                 *         "message": "Session not found: it has ended, or was not given to this account. Send 'initialize' without the header 'mcp-session-id' to begin another.",
+                 *         "message": "Session not found: it has ended, or belongs to another account. Send 'initialize' without the header 'mcp-session-id' to start a new session.",
                  *         "data": {
                  *           "type": "invalid_request_error",
                  *           "param": "mcp-session-id",
@@ -4837,7 +4837,7 @@ export interface components {
                  *       "id": null,
                  *       "error": {
                  *         "code": -32001,
-                 *         "message": "There is no API key. Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Whoever runs this gateway makes one with `npm run -s gateway -- keys create`, and administrators of an account with POST /api/keys.",
+                 *         "message": "There is no API key. Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. The operator of this gateway creates keys with `npm run -s gateway -- keys create`; administrators of an account use POST /api/keys.",
                  *         "data": {
                  *           "type": "authentication_error",
                  *           "param": null,

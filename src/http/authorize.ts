@@ -113,7 +113,7 @@ function permitted(caller: Caller, { scopes, forOperators }: Needed): Caller {
   }
   if (forOperators && !caller.isOperator) {
     const text =
-      'This is for those who run the gateway: ask them, or use an admin key of the first account.'
+      'Only operators of the gateway may do this. Ask one, or use an admin key of the first account.'
     throw new GatewayError('insufficient_scope', text)
   }
   return caller
@@ -121,7 +121,7 @@ function permitted(caller: Caller, { scopes, forOperators }: Needed): Caller {
 
 function without(scope: Scope, { person, creatorId }: Caller): GatewayError {
   if (creatorId !== undefined) {
-    const text = `This needs the scope '${scope}', which the API key does not have, or no longer: it administers while the person who made it may. Use another key.`
+    const text = `This needs the scope '${scope}', which the API key does not have, or lost because its creator no longer has it. Use another key.`
     return new GatewayError('insufficient_scope', text)
   }
   const text =

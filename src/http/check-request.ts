@@ -10,7 +10,7 @@ const headersMax = 256
  */
 export function checkRequest(request: IncomingMessage): GatewayError | undefined {
   const { rawHeaders, httpVersionMinor, httpVersionMajor, headers } = request
-  if (httpVersionMajor !== 1) return refused('The gateway speaks HTTP/1.1.', { status: 505 })
+  if (httpVersionMajor !== 1) return refused('The gateway supports only HTTP/1.1.', { status: 505 })
   if (rawHeaders.length > 2 * headersMax)
     return new GatewayError(
       'request_too_large',
@@ -23,10 +23,13 @@ export function checkRequest(request: IncomingMessage): GatewayError | undefined
     if (hosts === 0) return refused("The header 'host' is missing.", { param: 'host' })
     const { expect } = headers
     if (expect !== undefined && !/^100-continue$/i.test(expect))
-      return refused("Only '100-continue' can be expected.", { param: 'expect', status: 417 })
+      return refused("The header 'expect' accepts only '100-continue'.", {
+        param: 'expect',
+        status: 417,
+      })
   }
   if (headers.host !== undefined && /[^\w.~:[\]%!$&'()*+,;=-]/.test(headers.host))
-    return refused("The header 'host' is no name or address.", { param: 'host' })
+    return refused("The header 'host' is not a host name or address.", { param: 'host' })
   return (
     checkCredentials(request) ??
     checkEncoding(request) ??
@@ -91,7 +94,7 @@ function checkEncoding({ headers, httpVersionMinor }: IncomingMessage): GatewayE
   const param = 'transfer-encoding'
   if (httpVersionMinor === 0) return refused(`HTTP/1.0 has no '${param}'.`, { param })
   if (coding.trim().toLowerCase() === 'chunked') return undefined
-  return refused(`Only 'chunked' is taken as '${param}'.`, { param, status: 501 })
+  return refused(`The header '${param}' accepts only 'chunked'.`, { param, status: 501 })
 }
 
 function checkAddress(request: IncomingMessage): GatewayError | undefined {
@@ -130,9 +133,9 @@ export function malformedError(cause: ParseError): GatewayError {
   if (line.charCodeAt(0) === tlsHandshake)
     return new GatewayError('invalid_value', 'This port speaks HTTP without TLS. Use http://.')
   if (code === 'HPE_INVALID_VERSION' || cause.rawPacket?.indexOf('PRI * HTTP/2') === 0)
-    return new GatewayError('invalid_value', 'The gateway speaks HTTP/1.1.', { status: 505 })
+    return new GatewayError('invalid_value', 'The gateway supports only HTTP/1.1.', { status: 505 })
   if (code === 'HPE_INVALID_METHOD' && /^[A-Za-z-]{1,40} \S+ HTTP\/1\.[01]\r?\n/.test(line))
-    return new GatewayError('method_not_allowed', 'There is no such method.', { status: 501 })
+    return new GatewayError('method_not_allowed', 'Unknown HTTP method.', { status: 501 })
   return new GatewayError('invalid_value', 'This is not an HTTP request.')
 }
 

@@ -21,7 +21,7 @@ const wordsOf: Record<string, Words> = {
     const name = String(params['missingProperty'])
     const param = joined(path, name)
     const near = nearName(name, strangersOf(data, parentSchema))
-    const meant = near === undefined ? '' : ` There is '${joined(path, near)}': is it meant?`
+    const meant = near === undefined ? '' : ` Is '${joined(path, near)}' a misspelling of it?`
     const { propertyName, values = [] } = parentSchema?.discriminator ?? {}
     const choice = propertyName === name ? ` It is one of: ${values.join(', ')}.` : ''
     const hint = shapeHint(param, membersOf(data))
@@ -39,8 +39,8 @@ const wordsOf: Record<string, Words> = {
       near !== undefined
         ? `Did you mean '${joined(path, near)}'?`
         : known.length === 0
-          ? 'There are none: remove it.'
-          : `Remove it, or choose of: ${known.join(', ')}.`
+          ? 'No parameters are accepted: remove it.'
+          : `Remove it, or use one of: ${known.join(', ')}.`
     const text = `'${cut(param)}' is not a parameter here. ${remedy}`
     return { code: 'unknown_parameter', param, text }
   },

@@ -174,8 +174,8 @@ function registerHandlers(
       security.unauthorized(request, access),
     notFound: (_context, { url = '' }: IncomingMessage) => {
       const path = url.split('?', 1)[0]!.slice(0, 200)
-      const remedy = pathMeant(path) ?? '/docs lists what there is.'
-      throw new GatewayError('not_found', `There is no ${path} here. ${remedy}`)
+      const remedy = pathMeant(path) ?? '/docs lists all paths.'
+      throw new GatewayError('not_found', `Unknown path ${path}. ${remedy}`)
     },
     methodNotAllowed: (_context, request: IncomingMessage, methods: readonly string[]) => {
       throw new MethodNotAllowed(request, methods)

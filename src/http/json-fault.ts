@@ -34,19 +34,20 @@ function scan(text: string): Fault | undefined {
       return expected === 'end' ? undefined : { at, reason: endReason(open) }
     }
     const isNamed: boolean = expected === 'name' || expected === 'first name'
-    if (expected === 'end') return { at, reason: 'there is more behind the end. Send one value.' }
+    if (expected === 'end')
+      return { at, reason: 'unexpected text after the end of the value. Send one value.' }
     if (sign === closing(open) && (expected.startsWith('first') || expected === 'comma or end')) {
       open.pop()
       expected = open.length === 0 ? 'end' : 'comma or end'
       at++
     } else if (expected === 'comma or end') {
       if (sign !== ',')
-        return { at, reason: strayReason(text, at, 'a comma is missing before it.') }
+        return { at, reason: strayReason(text, at, 'a comma is missing before this character.') }
       expected = open.at(-1) === '{' ? 'name' : 'value'
       at++
     } else if (expected === 'colon') {
       if (sign !== ':')
-        return { at, reason: strayReason(text, at, 'a colon is missing before it.') }
+        return { at, reason: strayReason(text, at, 'a colon is missing before this character.') }
       expected = 'value'
       at++
     } else if (sign === '"') {
@@ -55,14 +56,14 @@ function scan(text: string): Fault | undefined {
       at = string.end
       expected = isNamed ? 'colon' : open.length === 0 ? 'end' : 'comma or end'
     } else if (isNamed) {
-      return { at, reason: strayReason(text, at, 'names stand in double quotes.') }
+      return { at, reason: strayReason(text, at, 'member names must be in double quotes.') }
     } else if (sign === '{' || sign === '[') {
       open.push(sign)
       expected = sign === '{' ? 'first name' : 'first value'
       at++
     } else {
       const end = Math.max(endOf(literal, text, at), endOf(number, text, at))
-      if (end === at) return { at, reason: strayReason(text, at, 'a value must stand here.') }
+      if (end === at) return { at, reason: strayReason(text, at, 'a value is expected here.') }
       at = end
       expected = open.length === 0 ? 'end' : 'comma or end'
     }
@@ -90,11 +91,11 @@ function scanString(text: string, start: number): { end: number } | Fault {
     if (sign !== '\\') continue
     const isEscape = /\\(?:["\\/bfnrt]|u[\dA-Fa-f]{4})/y
     if (endOf(isEscape, text, at) === at && at + 1 < text.length) {
-      return { at, reason: 'this is no escape of JSON. A backslash is written twice.' }
+      return { at, reason: 'this is not a JSON escape. Write a literal backslash twice.' }
     }
     at++
   }
-  return { at: start, reason: 'the string that begins here has no end.' }
+  return { at: start, reason: 'the string that begins here is not closed.' }
 }
 
 const controls: Readonly<Record<string, string>> = {
@@ -110,13 +111,13 @@ function endReason(open: readonly string[]): string {
 
 /** Common mistakes, recognised by the text at the error position. */
 const mistakes: readonly [RegExp, string][] = [
-  [/['`\u2018\u2019\u201c\u201d]/y, 'strings stand in plain double quotes (").'],
+  [/['`\u2018\u2019\u201c\u201d]/y, 'strings must be in plain double quotes (").'],
   [/\/\/|\/\*|#/y, 'JSON has no comments.'],
-  [/-?(?:NaN|Infinity)\b/y, 'JSON has no such number. Send another one, or null.'],
-  [/undefined\b/y, 'JSON has no undefined. Leave the member out.'],
-  [/(?:True|False)\b/y, 'JSON writes true and false in small letters.'],
-  [/None\b/y, 'JSON writes null for None.'],
-  [/[+.]\d|-\.\d|\d+\.(?!\d)|-?0\d|0[xX]/y, 'this is no number of JSON. Send one like 0.5 or 12.'],
+  [/-?(?:NaN|Infinity)\b/y, 'JSON has no NaN or Infinity. Send a finite number or null.'],
+  [/undefined\b/y, 'JSON has no undefined. Omit the member.'],
+  [/(?:True|False)\b/y, 'JSON spells true and false in lower case.'],
+  [/None\b/y, 'JSON has null instead of None.'],
+  [/[+.]\d|-\.\d|\d+\.(?!\d)|-?0\d|0[xX]/y, 'this is not a JSON number. Write it like 0.5 or 12.'],
 ]
 
 function strayReason(text: string, at: number, otherwise: string): string {
@@ -127,10 +128,10 @@ function strayReason(text: string, at: number, otherwise: string): string {
     const isBehindComma = /,\s*$/.test(text.slice(Math.max(0, at - 100), at))
     return isBehindComma
       ? `there is a comma before '${sign}'. Remove it.`
-      : `'${sign}' closes nothing here.`
+      : `'${sign}' has no opening bracket.`
   }
-  if (sign === ',') return 'there is a comma too many.'
+  if (sign === ',') return 'this comma is superfluous. Remove it.'
   if (endOf(word, text, at) > at && otherwise.startsWith('a value'))
-    return 'text stands in double quotes (").'
+    return 'strings must be in double quotes (").'
   return otherwise
 }

@@ -10,7 +10,7 @@ const version = '/v1'
 const others: readonly [RegExp, string][] = [
   [
     /\/openai\/deployments\//,
-    `This is an address of Azure. Let the base URL end with ${version}, and name the model in 'model'.`,
+    `This is a path of Azure. End the base URL with ${version}, and send the model as 'model'.`,
   ],
   [/\/responses(?:\/|$)/, 'The Responses API is not served. Use /v1/chat/completions.'],
   [/\/messages$/, 'The Messages API is not served. Use /v1/chat/completions, also for Claude.'],
@@ -19,13 +19,13 @@ const others: readonly [RegExp, string][] = [
     'This API is not served. Use /v1/chat/completions, also for Gemini.',
   ],
   [/\/api\/(?:chat|generate)$/, 'This API is not served. Use /v1/chat/completions.'],
-  [/\/images\/variations$/, 'Use /v1/images/edits, whose prompt says what to vary.'],
+  [/\/images\/variations$/, 'Use /v1/images/edits, and describe the variation in the prompt.'],
   [
     /\/(?:embeddings|audio\/\w+|moderations|files|batches|fine_tuning\/\w+|assistants|threads|realtime|videos)(?:\/|$)/,
-    'The gateway answers chats and makes pictures; this it does not do.',
+    'The gateway serves only chat completions and images.',
   ],
-  [/^\/v1$/, 'This is the base URL alone; behind it is, for example, /v1/chat/completions.'],
-  [/^\/(?:sse|mcp\/\w+)$/, 'The tool server is at /mcp alone (Streamable HTTP).'],
+  [/^\/v1$/, 'This is only the base URL. Append a path, for example /v1/chat/completions.'],
+  [/^\/(?:sse|mcp\/\w+)$/, 'The tool server is only at /mcp (Streamable HTTP).'],
 ]
 
 /** A hint for an unknown path; undefined if the intent is unclear. */
@@ -35,7 +35,7 @@ export function pathMeant(path: string): string | undefined {
   const end = path.replace(/^.*\/v1(?=\/|$)/, '') || '/'
   const meant = paths.find((one) => one.startsWith(version) && one === version + end)
   if (meant !== undefined) {
-    return `It is ${meant}: let the base URL end with ${version}, once.`
+    return `Use ${meant}: the base URL must end with ${version} once.`
   }
   if (end === '/') return undefined
   const near = end === '/completions' ? '/v1/chat/completions' : nearestPath(path, version + end)

@@ -205,7 +205,7 @@ function checkReadable({ name, isFile, encoding, charset = 'utf-8' }: Written): 
 }
 
 function unread(name: string, what: string, remedy: string): GatewayError {
-  const text = `The ${what} of '${name}' is not read. ${remedy}`
+  const text = `The ${what} of '${name}' is not supported. ${remedy}`
   return new GatewayError('invalid_value', text, { param: name })
 }
 

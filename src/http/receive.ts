@@ -165,7 +165,7 @@ function unpackingError(cause: Error): GatewayError {
   if (cause instanceof GatewayError) return cause
   return new GatewayError(
     'invalid_value',
-    'The body is not packed as its Content-Encoding says, or it is cut off. Send it plain.',
+    'The body cannot be decompressed as its Content-Encoding says, or it is truncated. Send it uncompressed.',
     { param: 'content-encoding', cause },
   )
 }
@@ -191,12 +191,15 @@ export function checkMediaType(request: IncomingMessage, types: readonly string[
     const known = encodingsRead.join(', ')
     throw unsupported(
       'content-encoding',
-      `The Content-Encoding is none of: ${known}. Send it plain.`,
+      `The Content-Encoding '${encoding.slice(0, 100)}' is not supported. Use one of: ${known}.`,
     )
   }
   const charset = /charset="?([^";]+)/i.exec(contentType)?.[1] ?? 'utf-8'
   if (!/^(?:utf-?8|us-ascii)$/i.test(charset.trim())) {
-    throw unsupported('content-type', 'The charset is not read. Send UTF-8.')
+    throw unsupported(
+      'content-type',
+      `The charset '${charset.slice(0, 100)}' is not supported. Send UTF-8.`,
+    )
   }
 }
 
@@ -214,7 +217,7 @@ const mayBeJson = /^$|^text\/(?:plain|json)$|^application\/[\w.-]+\+json$/
 function typeText(type: string, types: readonly string[]): string {
   const asked = `Send ${types.join(' or ')}.`
   if (type !== 'application/x-www-form-urlencoded') {
-    return `The Content-Type '${type.slice(0, 100)}' is not read here. ${asked}`
+    return `The Content-Type '${type.slice(0, 100)}' is not accepted here. ${asked}`
   }
   return `The Content-Type says that the body is a form. ${asked} With curl: -H 'Content-Type: ${json}'.`
 }

@@ -171,9 +171,13 @@ function singleSlashes(url: string): string {
   return url.replace(/^[^?]*/, (path) => path.replaceAll(/\/{2,}/g, '/'))
 }
 
-const noProxy = new GatewayError('method_not_allowed', 'The gateway is no proxy: no CONNECT.', {
-  status: 501,
-})
+const noProxy = new GatewayError(
+  'method_not_allowed',
+  'The gateway is not a proxy: it does not accept CONNECT.',
+  {
+    status: 501,
+  },
+)
 const checkingIntervalMsMax = 5000
 const headerBytesMax = 16_384
 /** Headers fit into a few packets; a slower client is broken or an attack. */

@@ -61,8 +61,8 @@ export function createSessions(key: Buffer, limits: SessionLimits): Sessions {
       if (isProved(accountId, sessionId) && !ended.has(nameOf(client))) return
       throw new GatewayError(
         'not_found',
-        "Session not found: it has ended, or was not given to this account. Send 'initialize' " +
-          `without the header '${sessionHeader}' to begin another.`,
+        "Session not found: it has ended, or belongs to another account. Send 'initialize' " +
+          `without the header '${sessionHeader}' to start a new session.`,
         { param: sessionHeader },
       )
     },

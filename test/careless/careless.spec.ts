@@ -10,7 +10,7 @@ describe('a careless request', () => {
   after(() => gateway.stop())
 
   for (const request of readRequests()) {
-    it(`is told what to do. ${request.about}: ${request.name}`, async () => {
+    it(`gets an error that names the remedy. ${request.about}: ${request.name}`, async () => {
       const answer = await ask(gateway, request)
       expect(answer).to.deep.equal(request.answer)
       expect(JSON.stringify(answer)).to.not.include(gateway.testKey)
@@ -18,7 +18,7 @@ describe('a careless request', () => {
 
     const again = remedied(request)
     if (again === undefined) continue
-    it(`is taken as it was told to be sent. ${request.about}: ${request.name}`, async () => {
+    it(`passes that check after following the remedy. ${request.about}: ${request.name}`, async () => {
       const { param, says } = request.answer
       const answer = await ask(gateway, again)
       // Examples lead to no real place.

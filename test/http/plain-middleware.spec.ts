@@ -177,7 +177,7 @@ describe('what others than the contract answer', () => {
     it('is answered as an unknown path when it sets nothing', async () => {
       const answered = await get('/plain/missing')
       expect(answered.response.status).to.equal(404)
-      expect(answered.text).to.include('There is no /plain/missing here.')
+      expect(answered.text).to.include('Unknown path /plain/missing.')
       expectTold(answered, '/plain/missing')
     })
 

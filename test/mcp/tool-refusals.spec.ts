@@ -64,7 +64,7 @@ describe('the tools', () => {
       {
         tool: 'generate-image',
         args: { promt: 'x' },
-        says: /'prompt' is required\. There is 'promt': is it meant\?/,
+        says: /'prompt' is required\. Is 'promt' a misspelling of it\?/,
       },
       {
         tool: 'generate-image',

@@ -20,5 +20,5 @@ export function shapeHint(param: string, words: readonly string[]): string | und
   if (!Object.hasOwn(shapes, place)) return undefined
   const known = shapes[place]!
   const word = words.find((one) => Object.hasOwn(known, one))
-  return word === undefined ? undefined : `'${word}' is of ${known[word]}.`
+  return word === undefined ? undefined : `'${word}' belongs to ${known[word]}.`
 }

@@ -85,5 +85,5 @@ export function meaningOf(kind: string | null): string | null {
  * in an `error_description`.
  */
 export const keyRemedy =
-  'Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. Whoever runs this gateway ' +
-  'makes one with `npm run -s gateway -- keys create`, and administrators of an account with POST /api/keys.'
+  'Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. The operator of this gateway ' +
+  'creates keys with `npm run -s gateway -- keys create`; administrators of an account use POST /api/keys.'
