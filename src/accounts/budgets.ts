@@ -2,7 +2,7 @@ import type { components } from '../../generated/types.ts'
 import type { Allowance, Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { usdText } from '../core/money/price.ts'
-import type { Held, Reserve } from '../core/money/spending.ts'
+import type { BudgetHold, Reserve } from '../core/money/spending.ts'
 import { StoreError } from '../storage/store-error.ts'
 import { readStates } from './budget-states.ts'
 import { createGroups, type GroupLimits } from './groups.ts'
@@ -81,7 +81,7 @@ export function createBudgets({ store, clock, limits }: Options): Budgets {
       throw error
     }
   }
-  const hold = (requestId: string): Held => ({
+  const hold = (requestId: string): BudgetHold => ({
     settled: () => void held.delete(requestId),
     release: async () => {
       held.delete(requestId)

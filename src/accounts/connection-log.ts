@@ -1,6 +1,6 @@
 import { sql, type Kysely, type RawBuilder } from 'kysely'
 import { hash } from 'node:crypto'
-import type { ConnectionLog, HeardClient, RefusedAttempt } from '../core/connection-log.ts'
+import type { ConnectionLog, ReportedClient, RefusedAttempt } from '../core/connection-log.ts'
 import { keptMessage } from '../core/connection-log.ts'
 import type { KeyClientsTable, RefusedAttemptsTable } from '../storage/connection-tables.ts'
 import { listed } from '../storage/sql-dialect.ts'
@@ -111,7 +111,7 @@ export function createConnectionLog(options: Options): KeptConnectionLog {
   }
 }
 
-function clientRow(accountId: string, keyId: string, { name }: HeardClient): KeyClientsTable {
+function clientRow(accountId: string, keyId: string, { name }: ReportedClient): KeyClientsTable {
   return {
     id: idOf('cli', [keyId, name]),
     account_id: accountId,

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { components } from '../../generated/types.ts'
-import type { Entrance, SignInResult, Stranger } from '../accounts/entrance.ts'
-import type { Newcomers } from '../accounts/newcomers.ts'
+import type { SignIns, SignInResult, AnonymousClient } from '../accounts/sign-in.ts'
+import type { SignUps } from '../accounts/sign-up.ts'
 import { GatewayError } from '../core/error.ts'
 import { originOf } from '../core/networks.ts'
 import type { Answer } from '../http/answer.ts'
@@ -13,13 +13,13 @@ import type { SessionCookie } from '../http/session-cookie.ts'
 /** Dependencies of the operations for people without a session. */
 export type EntranceParts = {
   cookie: SessionCookie
-  entrance: Entrance
-  newcomers: Newcomers
+  signIns: SignIns
+  signUps: SignUps
   signUp: components['schemas']['SignUpState']
 }
 
 /** The handlers for people without a session. Each successful sign-in sets the cookie. */
-export function entranceOperations({ cookie, entrance, newcomers, signUp }: EntranceParts) {
+export function entranceOperations({ cookie, signIns, signUps, signUp }: EntranceParts) {
   const signedInAnswer = ({ token, ageSeconds, signedIn }: SignInResult): Answer => ({
     status: 201,
     headers: { 'set-cookie': cookie.set(token, ageSeconds) },
@@ -27,29 +27,30 @@ export function entranceOperations({ cookie, entrance, newcomers, signUp }: Entr
   })
   return {
     retrieveEntrance: async ({ caller }) => {
-      const [is_set_up, is_signed_in] = [await entrance.isSetUp(), caller !== undefined]
+      const [is_set_up, is_signed_in] = [await signIns.isSetUp(), caller !== undefined]
       return { status: 200, json: { object: 'entrance', sign_up: signUp, is_set_up, is_signed_in } }
     },
-    setUp: async (call) => signedInAnswer(await entrance.setUp(call.body, strangerOf(call))),
-    signUp: async (call) => signedInAnswer(await newcomers.signUp(call.body, strangerOf(call))),
+    setUp: async (call) => signedInAnswer(await signIns.setUp(call.body, anonymousClientOf(call))),
+    signUp: async (call) =>
+      signedInAnswer(await signUps.signUp(call.body, anonymousClientOf(call))),
     createSession: async (call) =>
-      signedInAnswer(await entrance.signIn(call.body, strangerOf(call))),
+      signedInAnswer(await signIns.signIn(call.body, anonymousClientOf(call))),
     resetPassword: async (call) => {
       const { token, new_password: next } = call.body
-      return signedInAnswer(await entrance.resetPassword({ token, next }, strangerOf(call)))
+      return signedInAnswer(await signIns.resetPassword({ token, next }, anonymousClientOf(call)))
     },
     describeInvitation: async (call) => ({
       status: 200,
-      json: await newcomers.describe(call.body.token, strangerOf(call)),
+      json: await signUps.describe(call.body.token, anonymousClientOf(call)),
     }),
-    acceptInvitation: acceptInvitation(newcomers, signedInAnswer),
+    acceptInvitation: acceptInvitation(signUps, signedInAnswer),
   } satisfies Partial<Operations>
 }
 
 type Call = { request: IncomingMessage; addressOf: ClientAddress }
 
 /** The client of a request without a session, as far as the request shows it. */
-export function strangerOf({ request, addressOf }: Call): Stranger {
+export function anonymousClientOf({ request, addressOf }: Call): AnonymousClient {
   const address = addressOf(request)
   const userAgent = request.headers['user-agent'] ?? null
   return { address, origin: originOf(address), userAgent }
@@ -57,12 +58,12 @@ export function strangerOf({ request, addressOf }: Call): Stranger {
 
 /** With a session, its person joins the account; otherwise the request signs a person in or up. */
 function acceptInvitation(
-  { accept, join }: Newcomers,
+  { accept, join }: SignUps,
   signedInAnswer: (person: SignInResult) => Answer,
 ): Operation<'acceptInvitation'> {
   return async (call) => {
     const { caller, body } = call
-    const from = strangerOf(call)
+    const from = anonymousClientOf(call)
     if (caller === undefined) return signedInAnswer(await accept(body, from))
     const param = (['name', 'password'] as const).find((member) => body[member] !== undefined)
     if (param !== undefined) throw signedInAlready(param)

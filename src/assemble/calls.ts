@@ -4,16 +4,16 @@ import { createLedger } from '../accounts/ledger.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import { workerCount, type Config } from '../settings/config.ts'
 import type { CallParts } from '../core/call.ts'
-import { createLeftCalls, type LeftCalls } from '../core/resilience/ending.ts'
+import { createAbandonedCalls, type AbandonedCalls } from '../core/resilience/ending.ts'
 import { createCircuit } from '../core/resilience/circuit.ts'
-import type { Darkroom } from '../core/image/picture.ts'
+import type { PixelQueue } from '../core/image/picture.ts'
 import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
 import type { Claim } from '../core/recall/in-flight.ts'
 import { createRecollection, type Recollection } from '../core/recall/recollection.ts'
 import type { Remembered } from '../core/recall/remembered.ts'
 import { createUploads, uploadsKeyBytes, type Uploads } from '../mcp/uploads.ts'
 import type { Redis } from '../peers/redis.ts'
-import { createDarkroom } from '../pictures/finish.ts'
+import { createPixelQueue } from '../pictures/finish.ts'
 import { createGuardedFetch, type GuardedFetch } from '../pictures/guarded-fetch.ts'
 import { createCountsInMemory, type Counts } from '../policy/counts.ts'
 import { createCountsExchange, createCountsInRedis } from '../policy/counts-in-redis.ts'
@@ -37,7 +37,7 @@ const pictureRedirectsMax = 3
 /** Resources of calls that survive a reload: connections, caches, counts and queues. */
 export type Calls = {
   guarded: GuardedFetch
-  darkroom: Darkroom
+  pixelQueue: PixelQueue
   /** Connections to providers. */
   lines: Lines
   cache: ResponseCache
@@ -50,7 +50,7 @@ export type Calls = {
   /** Writes the usage row of a call. */
   record: CallParts['record']
   idempotency: Idempotency
-  leftCalls: LeftCalls
+  abandonedCalls: AbandonedCalls
   uploads: Uploads | undefined
   /** Must be called after the last call has ended. */
   close: () => Promise<void>
@@ -78,7 +78,7 @@ export async function assembleCalls(
   const farCache = redis && (await loadFarCache(redis, remembering))
   const bytesMax = Math.floor(first.cacheBytesMax / workerCount(config))
   const cache = createResponseCache({ bytesMax, limits, far: farCache?.far, monotonic })
-  const claim = cache.recallFar && farCache?.claimsWith(cache.recallFar)
+  const claim = cache.recallShared && farCache?.claimsWith(cache.recallShared)
   const fingerprintKey = secret.keyFor('fingerprints', fingerprintKeyBytes)
   const guarded = createGuardedFetch({
     redirectsMax: pictureRedirectsMax,
@@ -100,7 +100,7 @@ export async function assembleCalls(
   const key = secret.keyFor('saved pictures', uploadsKeyBytes)
   return {
     guarded,
-    darkroom: createDarkroom(first, budget),
+    pixelQueue: createPixelQueue(first, budget),
     lines: createLines(monotonic),
     cache,
     recollection: createRecollection({ fingerprintKey, claim }),
@@ -110,7 +110,7 @@ export async function assembleCalls(
     budgets,
     record: createLedger(store, events.recorded),
     idempotency,
-    leftCalls: createLeftCalls(events.left),
+    abandonedCalls: createAbandonedCalls(events.left),
     uploads:
       uploadDir === undefined ? undefined : createUploads(uploadDir, first, { key, monotonic }),
     close: async () => {
@@ -145,10 +145,10 @@ type FarCacheParts = {
 }
 type Remembering = {
   far: FarCache
-  /** Joins identical calls of all processes; `recallFar` reads the shared cache. */
-  claimsWith: (recallFar: RecallFar) => (key: string) => Claim<Remembered>
+  /** Joins identical calls of all processes; `recallShared` reads the shared cache. */
+  claimsWith: (recallShared: RecallShared) => (key: string) => Claim<Remembered>
 }
-type RecallFar = (key: string) => Promise<Remembered | undefined>
+type RecallShared = (key: string) => Promise<Remembered | undefined>
 
 /** The cache that processes share in Redis; Keyv is loaded only when Redis is configured. */
 async function loadFarCache(redis: Redis, parts: FarCacheParts): Promise<Remembering> {
@@ -187,6 +187,7 @@ async function loadFarCache(redis: Redis, parts: FarCacheParts): Promise<Remembe
   const namespace = `${names}:claims`
   return {
     far,
-    claimsWith: (recallFar) => createRedisClaims({ ask, circuit, namespace, isOn, recallFar }),
+    claimsWith: (recallShared) =>
+      createRedisClaims({ ask, circuit, namespace, isOn, recallShared }),
   }
 }

@@ -75,7 +75,7 @@ type Options = Settings & {
 export function createGeneration(options: Options): Generation {
   const { config, secrets, environment, calls, moreTools, others } = options
   const { clock } = environment
-  const { uploads, darkroom } = calls
+  const { uploads, pixelQueue } = calls
   const underWay = createReferenceCount()
   const models = modelsOf({ config, secrets }, calls, environment)
   const gateway = gatewayOf(options, models, underWay)
@@ -95,7 +95,7 @@ export function createGeneration(options: Options): Generation {
       catalog,
       routes,
       checkPicture,
-      shrink: createShrink(darkroom),
+      shrink: createShrink(pixelQueue),
       uploads,
       defaultImageModel: config.defaultToolImageModel,
       moreTools,
@@ -119,7 +119,7 @@ function modelsOf(
   { clock, monotonic }: Timing,
 ): Models {
   const { limits, endpoints } = config
-  const { guarded, darkroom, lines } = calls
+  const { guarded, pixelQueue, lines } = calls
   const listed = readCatalogRows()
   const catalog = configuredCatalog({ ...config, rows: listed, prefixes, clock })
   const { rows } = configuredRows({ ...config, rows: listed, prefixes })
@@ -129,7 +129,7 @@ function modelsOf(
     endpoints,
     keys: secrets.providerKeys,
     limits,
-    darkroom,
+    pixelQueue,
     sandboxRoutesMax: routesMax,
     fetchPublic: guarded.fetch,
     readSources,
@@ -181,7 +181,8 @@ function gatewayOf(
   const { events, clock, monotonic, sleep, random } = environment
   const { limits, routeOrder } = config
   const { catalog, vendorModels, routes, readSources } = models
-  const { rateLimit, budgets, cache, record, recollection, darkroom, health, leftCalls } = calls
+  const { rateLimit, budgets, cache, record, recollection, pixelQueue, health, abandonedCalls } =
+    calls
   const priceOf = createPriceOf(models.rows, clock)
   return createGateway({
     admit: (...call) => rateLimit.admit(...call),
@@ -197,10 +198,10 @@ function gatewayOf(
     assertKeeps: store.assertKeeps,
     record,
     reserve: budgets.reserve,
-    leftCalls,
+    abandonedCalls,
     onFault: events.faulted,
     readSources,
-    finishPicture: createFinish(darkroom),
+    finishPicture: createFinish(pixelQueue),
     startDeadline: createDeadlines({ occupancy: underWay }),
     clock,
     monotonic,

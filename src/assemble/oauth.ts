@@ -5,7 +5,7 @@ import { createConnections } from '../accounts/oauth/connections.ts'
 import { sweepOAuth } from '../accounts/oauth/oauth-sweep.ts'
 import { createOAuthKeys } from '../accounts/oauth/oauth-keys.ts'
 import { matchesSecret } from '../accounts/oauth/registered-clients.ts'
-import { strangerOf } from '../api/entrance.ts'
+import { anonymousClientOf } from '../api/entrance.ts'
 import { toolServerAddress } from '../settings/config.ts'
 import { GatewayError, StoreRefusal } from '../core/error.ts'
 import { createAddressCheck } from '../http/authorize.ts'
@@ -99,8 +99,8 @@ function pagesOf(parts: Parts): Omit<AnswerOptions, 'interactions'> {
       return { caller, person: await people.people.retrieve(caller.person.id) }
     },
     keyOf: (keyId) => keyOf(parts, keyId),
-    signIn: (credentials, call) => people.entrance.signIn(credentials, strangerOf(call)),
-    register: (person, call) => people.newcomers.signUp(person, strangerOf(call)),
+    signIn: (credentials, call) => people.signIns.signIn(credentials, anonymousClientOf(call)),
+    register: (person, call) => people.signUps.signUp(person, anonymousClientOf(call)),
     signOut: (caller, actor) => people.sessions.end(caller, caller.person.sessionId, actor),
     useKey: (key, call) => useKey(parts, key, call),
     connect: (consent) => connections.connect(consent).catch(asGatewayError),
@@ -134,7 +134,7 @@ async function useKey(
   call: PageCall,
 ): Promise<string> {
   if (key === '') throw new GatewayError('missing_api_key', 'Fill in an API key.')
-  const succeeded = await people.attempts.begin(strangerOf(call))
+  const succeeded = await people.attempts.begin(anonymousClientOf(call))
   if (!isWellFormedKey(key)) throw notAKey(key)
   const caller = await identify({ authorization: undefined, apiKey: key })
   createAddressCheck(call.addressOf)(caller, call.request)

@@ -1,7 +1,7 @@
-import { createEntrance } from '../accounts/entrance.ts'
+import { createSignIns } from '../accounts/sign-in.ts'
 import { createInvitations } from '../accounts/invitations.ts'
 import { createMembers } from '../accounts/members.ts'
-import { createNewcomers } from '../accounts/newcomers.ts'
+import { createSignUps } from '../accounts/sign-up.ts'
 import { createPasswordLinks } from '../accounts/password-links.ts'
 import { createPasswords } from '../accounts/password.ts'
 import { createPeople } from '../accounts/people.ts'
@@ -46,8 +46,8 @@ export function assemblePeople(
   const people = createPeople({ ...stored, passwords, attempts })
   const letIn = { ...stored, passwords, people, sessions, attempts, onFailure: events.signInFailed }
   return {
-    entrance: createEntrance(letIn),
-    newcomers: createNewcomers({ ...letIn, signUp }),
+    signIns: createSignIns(letIn),
+    signUps: createSignUps({ ...letIn, signUp }),
     signUp,
     people,
     sessions,

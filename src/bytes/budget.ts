@@ -1,13 +1,13 @@
 import {
-  Books,
+  MemoryLedger,
   accountFactor,
   newWorkShare,
   type BudgetOptions,
-  type Fate,
+  type AnswerDecision,
   type Peer,
   type Refusal,
   type Watched,
-} from './books.ts'
+} from './memory-ledger.ts'
 
 /** The bytes that the process may hold for all requests together. */
 export type Budget = {
@@ -22,8 +22,8 @@ export type Budget = {
  * and paused peers are disconnected when new work needs memory (docs/behaviour.md#memory).
  */
 export function createBudget(options: BudgetOptions): Budget {
-  const books = new Books(options)
-  return { open: () => new Hold(books), bytes: () => books.bytes }
+  const ledger = new MemoryLedger(options)
+  return { open: () => new Hold(ledger), bytes: () => ledger.bytes }
 }
 
 /**
@@ -31,15 +31,15 @@ export function createBudget(options: BudgetOptions): Budget {
  * since every request creates one. After `release` it counts nothing.
  */
 export class Hold {
-  readonly #books: Books
+  readonly #ledger: MemoryLedger
   #watched: Set<Watched> | undefined
   accountId: string | undefined
   bytes = 0
   #answerBytes = 0
   #isReleased = false
 
-  constructor(books: Books) {
-    this.#books = books
+  constructor(ledger: MemoryLedger) {
+    this.#ledger = ledger
   }
 
   /** Sets the account to charge; must be called before any memory is taken. */
@@ -49,21 +49,21 @@ export class Hold {
 
   /** For new work: takes the bytes, or returns the refusal. */
   take(bytes: number): Refusal | undefined {
-    const books = this.#books
+    const ledger = this.#ledger
     if (this.#isReleased || bytes === 0) return undefined
-    const most = (books.bytesMax * newWorkShare * accountFactor) / (accountFactor + 1)
+    const most = (ledger.bytesMax * newWorkShare * accountFactor) / (accountFactor + 1)
     if (this.bytes + bytes > most) return 'never'
-    const refusal = books.refusalAfterCuts(bytes, this.accountId, newWorkShare)
+    const refusal = ledger.refusalAfterCuts(bytes, this.accountId, newWorkShare)
     if (refusal === undefined) this.grow(bytes)
     return refusal
   }
 
   /** For accepted work: takes the bytes, or returns the refusal when the whole budget is used up. */
   takeMore(bytes: number): Refusal | undefined {
-    const books = this.#books
+    const ledger = this.#ledger
     if (this.#isReleased) return undefined
-    if (this.bytes + bytes > books.bytesMax) return 'never'
-    if (books.refusalAfterCuts(bytes, undefined, 1) === 'process') return 'process'
+    if (this.bytes + bytes > ledger.bytesMax) return 'never'
+    if (ledger.refusalAfterCuts(bytes, undefined, 1) === 'process') return 'process'
     this.grow(bytes)
     return undefined
   }
@@ -72,17 +72,17 @@ export class Hold {
    * For an upstream's answer: takes the bytes and returns `go`, or returns `refuse`; after `wait` it calls
    * one of the two functions later.
    */
-  draw(bytes: number, go: () => void, refuse: () => void): Fate {
+  draw(bytes: number, go: () => void, refuse: () => void): AnswerDecision {
     if (this.#isReleased) return 'go'
-    const fate = this.#books.fateOf(this, bytes)
-    if (fate === 'wait') this.#books.wait({ hold: this, bytes, go, refuse })
-    return fate
+    const decision = this.#ledger.decide(this, bytes)
+    if (decision === 'wait') this.#ledger.wait({ hold: this, bytes, go, refuse })
+    return decision
   }
 
   /** Cancels a wait of `draw`. Returns whether it was waiting. */
   leave(go: () => void): boolean {
-    for (const one of this.#books.waiting) {
-      if (one.go === go) return this.#books.waiting.delete(one)
+    for (const one of this.#ledger.waiting) {
+      if (one.go === go) return this.#ledger.waiting.delete(one)
     }
     return false
   }
@@ -91,7 +91,7 @@ export class Hold {
   grow(bytes: number): void {
     if (this.#isReleased) return
     this.bytes += bytes
-    this.#books.count(this.accountId, bytes)
+    this.#ledger.count(this.accountId, bytes)
   }
 
   give(bytes: number): void {
@@ -103,7 +103,7 @@ export class Hold {
     if (this.#isReleased) return
     this.grow(bytes)
     this.#answerBytes += bytes
-    this.#books.answerBytes += bytes
+    this.#ledger.answerBytes += bytes
   }
 
   /** Releases bytes that were drawn for an answer. */
@@ -115,20 +115,20 @@ export class Hold {
   keep(bytes: number): void {
     if (this.#isReleased) return
     if (bytes !== this.bytes) this.grow(bytes - this.bytes)
-    this.#books.answerBytes += bytes - this.#answerBytes
+    this.#ledger.answerBytes += bytes - this.#answerBytes
     this.#answerBytes = bytes
-    this.#books.settle(this)
+    this.#ledger.settle(this)
   }
 
   /** Watches the progress of a peer until the returned function is called. */
   watch(peer: Peer): () => void {
     if (this.#isReleased) return () => undefined
     const all = (this.#watched ??= new Set())
-    const watched = this.#books.watch(this, peer)
+    const watched = this.#ledger.watch(this, peer)
     all.add(watched)
     return () => {
       all.delete(watched)
-      this.#books.watched.delete(watched)
+      this.#ledger.watched.delete(watched)
     }
   }
 
@@ -137,10 +137,10 @@ export class Hold {
     if (this.#isReleased) return
     this.keep(0)
     this.#isReleased = true
-    const books = this.#books
-    for (const one of this.#watched ?? []) books.watched.delete(one)
-    if (books.waiting.size > 0) {
-      for (const one of books.waiting) if (one.hold === this) books.waiting.delete(one)
+    const ledger = this.#ledger
+    for (const one of this.#watched ?? []) ledger.watched.delete(one)
+    if (ledger.waiting.size > 0) {
+      for (const one of ledger.waiting) if (one.hold === this) ledger.waiting.delete(one)
     }
   }
 }

@@ -22,9 +22,9 @@ import {
   type EndedCall,
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
-import type { Held } from './money/spending.ts'
+import type { BudgetHold } from './money/spending.ts'
 import type { TraceHeaders, Trace, TracedTry, TracedWork } from './trace.ts'
-import type { SureUsage, UpperUsage } from './money/upper-cost.ts'
+import type { ExactUsage, UpperUsage } from './money/upper-cost.ts'
 
 /** The dependencies of a call. */
 export type CallParts = {
@@ -51,7 +51,7 @@ type TryOptions = {
   /** Checks a route just before its first try. */
   ready?: (route: Route) => Readiness
   /** The attempt resolves when a stream begins; `succeed` or `fail` report the route's health. */
-  goesOn?: boolean
+  isStream?: boolean
   /** Limits further tries but does not abort a running one; by default the deadline of the call. */
   deadline?: Pick<Deadline, 'signal' | 'endsAt'>
 }
@@ -65,7 +65,7 @@ export type Call = {
   /** Whether a request that the vendor may have executed and charged may be sent again. */
   allowRepeat: boolean
   /** The amount reserved in the caller's budgets (core/money/spending.ts); undefined before it is reserved. */
-  held: Held | undefined
+  held: BudgetHold | undefined
   /** Its tries so far. */
   tries: Try[]
   /** Undefined when the call is not traced. */
@@ -116,10 +116,10 @@ export function openCall(parts: CallParts, options: Options): Call {
     tries,
     ...carried(context),
     held: undefined,
-    tryRoutes: (selection, attempt, { goesOn = false, ...more } = {}) => {
-      healthPending = goesOn
-      const follow = followed(context, { modality, streams: goesOn })
-      const own = { attempts, tries, monotonic, begunAt, report, follow, goesOn }
+    tryRoutes: (selection, attempt, { isStream = false, ...more } = {}) => {
+      healthPending = isStream
+      const follow = followed(context, { modality, streams: isStream })
+      const own = { attempts, tries, monotonic, begunAt, report, follow, isStream }
       const { failover: policy } = parts
       return failover({ selection, attempt, deadline, policy, ...own, ...more })
     },
@@ -179,7 +179,7 @@ function followed(
   return trace && ((route) => trace.tryBegins(route, work))
 }
 
-function settling(held: Held | undefined, kept: Promise<void>): Promise<void> {
+function settling(held: BudgetHold | undefined, kept: Promise<void>): Promise<void> {
   return held === undefined ? kept : kept.finally(held.settled)
 }
 
@@ -228,7 +228,7 @@ export type Work<Made, Answer> = {
   /** Upper bound of the usage on a route that passed `check`. */
   upperUsage(route: Route): UpperUsage
   /** The exact usage, when it is known before the call; `first` is the route that is tried first. */
-  sureUsage?(route: Route, first: Route): SureUsage | undefined
+  exactUsage?(route: Route, first: Route): ExactUsage | undefined
   ready?(route: Route): Readiness
   /** Fetches the inputs that are given as URLs, before the deadline. Throws a GatewayError. */
   read?(call: { signal: AbortSignal; hold: Hold }): Promise<void>

@@ -4,8 +4,8 @@ import { plainLine, shortened } from './words/shorten.ts'
 
 type Schemas = components['schemas']
 
-/** The name and version that a client reports, sanitized (`heardClient`). */
-export type HeardClient = { name: string; version: string | null }
+/** The name and version that a client reports, sanitized (`reportedClient`). */
+export type ReportedClient = { name: string; version: string | null }
 
 /** A refused request; texts from the client are sanitized (`withoutSecrets`). */
 export type RefusedAttempt = {
@@ -13,7 +13,7 @@ export type RefusedAttempt = {
   message: string
   face: Schemas['AttemptFace']
   header?: Schemas['AttemptHeader'] | undefined
-  client?: HeardClient | undefined
+  client?: ReportedClient | undefined
   /** The account and the key; absent when the request was not authenticated. */
   accountId?: string | undefined
   keyId?: string | undefined
@@ -27,7 +27,7 @@ export type ConnectionLog = {
   /** A client initialized a session with the tool server, called a tool, or both. */
   heard(
     by: Pick<Caller, 'accountId' | 'keyId'>,
-    client: HeardClient,
+    client: ReportedClient,
     what: { begins?: boolean; tool?: string },
   ): void
   refused(attempt: RefusedAttempt): void
@@ -38,7 +38,7 @@ const versionLengthMax = 30
 const messageLengthMax = 300
 
 /** A client by the name and version that it reports; undefined without a name. */
-export function heardClient(name: unknown, version: unknown): HeardClient | undefined {
+export function reportedClient(name: unknown, version: unknown): ReportedClient | undefined {
   if (typeof name !== 'string') return undefined
   const plain = plainLine(withoutSecrets(name), nameLengthMax)
   if (plain === '') return undefined
@@ -48,9 +48,9 @@ export function heardClient(name: unknown, version: unknown): HeardClient | unde
 }
 
 /** The program that a `User-Agent` begins with, as `name/version`. */
-export function clientOfUserAgent(userAgent: string | undefined): HeardClient | undefined {
+export function clientOfUserAgent(userAgent: string | undefined): ReportedClient | undefined {
   const [, name, version] = /^([^\s/()]{1,200})(?:\/([^\s/()]{1,200}))?/.exec(userAgent ?? '') ?? []
-  return heardClient(name, version)
+  return reportedClient(name, version)
 }
 
 /** Replaces everything that may be a key, a token, or a part of one. */

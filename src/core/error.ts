@@ -1,4 +1,4 @@
-import type { Refusal } from '../bytes/books.ts'
+import type { Refusal } from '../bytes/memory-ledger.ts'
 import type { components } from '../../generated/types.ts'
 import type { Caller } from './caller.ts'
 import type { LimitState } from './limits.ts'

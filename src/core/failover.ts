@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Deadline } from './resilience/deadline.ts'
-import { ProviderFailure, tellingFailure, type FailureKind } from './failure.ts'
+import { ProviderFailure, mostRelevantFailure, type FailureKind } from './failure.ts'
 import type { Spent } from './money/pricing.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 import type { TraceHeaders, TracedTry } from './trace.ts'
@@ -87,13 +87,13 @@ type Options<T> = {
   follow?: ((route: Route) => TracedTry) | undefined
   policy: FailoverPolicy
   /** The attempt resolves when a stream begins; the caller reports the health at its end. */
-  goesOn?: boolean
+  isStream?: boolean
 }
 type Won<T> = { value: T; route: Route; made: Try }
 
 /**
  * Tries the routes in order until one answers, then retries those that may succeed after a pause.
- * Throws the ProviderFailure of `tellingFailure` when all fail, at once a failure that any route
+ * Throws the ProviderFailure of `mostRelevantFailure` when all fail, at once a failure that any route
  * would repeat, and a GatewayError when no route can do what was asked.
  */
 export async function failover<T>(options: Options<T>): Promise<Won<T>> {
@@ -146,8 +146,8 @@ function begin<T>({ monotonic, policy }: Options<T>, route: Route): number {
 }
 
 function answered<T>(options: Options<T>, route: Route, startedAt: number): Try {
-  const { policy, goesOn = false } = options
-  if (!goesOn) policy.health.ended(route)
+  const { policy, isStream = false } = options
+  if (!isStream) policy.health.ended(route)
   return note(options, { route, outcome: 'ok', startedAt })
 }
 
@@ -226,5 +226,5 @@ async function waitForRound<T>(
 }
 
 function failureToReport(failures: ReadonlyMap<Route, ProviderFailure>): Error {
-  return tellingFailure([...failures.values()]) ?? new Error('No route was tried.')
+  return mostRelevantFailure([...failures.values()]) ?? new Error('No route was tried.')
 }

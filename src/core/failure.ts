@@ -197,7 +197,9 @@ export function isOutcomeUnknown({ cause }: GatewayError): boolean {
  * error is preferred to an unknown model, since other providers have the model; a conversation that is
  * too long is preferred to both, since the caller can shorten it.
  */
-export function tellingFailure(failures: readonly ProviderFailure[]): ProviderFailure | undefined {
+export function mostRelevantFailure(
+  failures: readonly ProviderFailure[],
+): ProviderFailure | undefined {
   const ranks: ErrorCode[] = [
     'model_not_found',
     'timeout',

@@ -11,7 +11,7 @@ import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
 import type { StreamedChat } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
-import type { LeftCalls } from './resilience/ending.ts'
+import type { AbandonedCalls } from './resilience/ending.ts'
 import { toGatewayError, type Progress } from './error.ts'
 import { ProviderFailure, UnknownOutcome } from './failure.ts'
 import { yieldIfLarge } from '../bytes/budget.ts'
@@ -26,7 +26,7 @@ import type { Recollection } from './recall/recollection.ts'
 import type { Remembered } from './recall/remembered.ts'
 import { quotesOf, type Quotes } from './money/quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
-import { hasBudget, upperCostsOf, type Held, type Reserve } from './money/spending.ts'
+import { hasBudget, upperCostsOf, type BudgetHold, type Reserve } from './money/spending.ts'
 import { shortenedWarnings } from './words/shorten-warnings.ts'
 
 /** The dependencies of the core. */
@@ -38,13 +38,13 @@ export type GatewayParts = ImageParts &
     admit: Admit
     /** A digest of the settings that map a model name to an answer. */
     settingsDigest: string
-    leftCalls: LeftCalls
+    abandonedCalls: AbandonedCalls
     /** Reserves the maximum cost of a call in the caller's budgets. */
     reserve: Reserve
     /** Looks an answer up in the response cache. */
     recall: (key: string) => Remembered | undefined
     /** Looks an answer up in the shared cache in Redis; absent without Redis. */
-    recallFar?: ((key: string) => Promise<Remembered | undefined>) | undefined
+    recallShared?: ((key: string) => Promise<Remembered | undefined>) | undefined
     /**
      * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Resolves
      * with whether the shared cache stored it; undefined without one.
@@ -139,7 +139,7 @@ async function pass<Made, Answer>(
     if (context.isRepeat) assertRepeatable(context, work)
     call.held = await reserveFor(parts, context, { work, choice, at: call.startedAt })
     // The provider charges for the whole answer even when the caller disconnects.
-    if (work.isShared || context.vendorKey !== undefined) goOn(parts, context)
+    if (work.isShared || context.vendorKey !== undefined) continueAfterDisconnect(parts, context)
     const made = await work.make(call, choice.selection)
     const keep = keeper(parts, context, key, making)
     return await work.deliver(made, { call, warnings: choice.warnings, keep })
@@ -152,9 +152,12 @@ async function pass<Made, Answer>(
   }
 }
 
-function goOn({ leftCalls }: GatewayParts, { caller, ending }: CallContext): void {
+function continueAfterDisconnect(
+  { abandonedCalls }: GatewayParts,
+  { caller, ending }: CallContext,
+): void {
   const [, { ownerId }] = caller.allowances
-  ending.goOn(leftCalls, ownerId)
+  ending.continueAfterDisconnect(abandonedCalls, ownerId)
 }
 
 type Asked<Made, Answer> = { able: FoundRoutes; work: Work<Made, Answer>; atMs: number }
@@ -166,7 +169,7 @@ function selectFor<Made, Answer>(
   { able, work, atMs }: Asked<Made, Answer>,
 ) {
   const warnings = [...adjusted, ...work.warnings, ...able.warnings]
-  const routes = parts.orderRoutes(takingPart(able.routes, work))
+  const routes = parts.orderRoutes(withoutSkipped(able.routes, work))
   const costs = hasBudget(caller) ? upperCostsOf(work, atMs) : undefined
   const { check } = costs ?? work
   const selection = selectRoutes({ routes, check, warnings, strict, fallback })
@@ -184,7 +187,7 @@ function reserveFor(
   { reserve }: GatewayParts,
   { caller, requestId, face }: CallContext,
   { work, choice, at }: Reserved,
-): Promise<Held> | undefined {
+): Promise<BudgetHold> | undefined {
   const { routes } = choice.selection
   const nanoUsd = choice.costs?.most(routes) ?? 0
   if (nanoUsd === 0) return undefined
@@ -215,10 +218,10 @@ function assertRepeatable(
   throw new UnknownOutcome(new ProviderFailure('unreachable', text))
 }
 
-function takingPart(routes: Route[], work: Pick<Work<unknown, unknown>, 'prompt'>): Route[] {
-  if (routes.every(({ provider }) => provider.sitsOut === undefined)) return routes
+function withoutSkipped(routes: Route[], work: Pick<Work<unknown, unknown>, 'prompt'>): Route[] {
+  if (routes.every(({ provider }) => provider.skipsPrompt === undefined)) return routes
   const prompt = work.prompt()
-  return routes.filter(({ provider }) => provider.sitsOut?.(prompt) !== true)
+  return routes.filter(({ provider }) => provider.skipsPrompt?.(prompt) !== true)
 }
 
 function keyOf(
@@ -255,7 +258,7 @@ async function recall(
   const known = parts.recall(key)
   if (known !== undefined) return { key, found: { answer: known } }
   if (work.isShared) return { key, found: { making: inFlight.begin(key) } }
-  const answer = await parts.recallFar?.(key)
+  const answer = await parts.recallShared?.(key)
   return { key, found: answer && { answer } }
 }
 

@@ -19,7 +19,7 @@ export type Provider = {
   /** The sandbox, which fails only on request: its failures do not count against its health. */
   simulated?: true
   /** Whether to skip the provider for this prompt; used by the sandbox to test failover. */
-  sitsOut?: (prompt: string) => boolean
+  skipsPrompt?: (prompt: string) => boolean
 }
 
 /** A model at a provider. */

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http'
-import type { Peer } from '../bytes/books.ts'
+import type { Peer } from '../bytes/memory-ledger.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 
@@ -27,13 +27,13 @@ export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
   const onDrain: EventSink['onDrain'] = (listener) => {
     const { socket } = response
     const full = socket?.writableNeedDrain ? socket : response
-    const goOn = () => {
-      full.off('drain', goOn)
-      response.off('close', goOn)
+    const onReady = () => {
+      full.off('drain', onReady)
+      response.off('close', onReady)
       listener()
     }
-    full.once('drain', goOn)
-    response.once('close', goOn)
+    full.once('drain', onReady)
+    response.once('close', onReady)
   }
   let unread = 0
   let unwatch: (() => void) | undefined
@@ -50,9 +50,9 @@ export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
     unwatch = hold.watch(readerOf(response))
     onDrain(read)
   }
-  const took = (goesOn: boolean, { length }: Buffer): boolean => {
-    if (!goesOn) holdUnread(length)
-    return goesOn
+  const took = (isWritable: boolean, { length }: Buffer): boolean => {
+    if (!isWritable) holdUnread(length)
+    return isWritable
   }
   return {
     begun: () => begun,

@@ -5,7 +5,7 @@ import type { Hold } from '../bytes/budget.ts'
 import type { Pieces } from '../bytes/pieces.ts'
 import { keepEvents } from '../core/chat/stream.ts'
 import { toGatewayError } from '../core/error.ts'
-import type { LeftTexts } from '../core/image/image.ts'
+import type { ExtractedTexts } from '../core/image/image.ts'
 import { canonicalText } from '../core/recall/cache-key.ts'
 import {
   claimed,
@@ -129,7 +129,7 @@ function keptStream(answer: Answer, claim: Claim, hold: Hold): Answer {
  */
 type Fingerprinted = {
   request: unknown
-  texts: LeftTexts
+  texts: ExtractedTexts
   strict: boolean
   fallback: boolean
 }

@@ -11,7 +11,7 @@ import type { Actor, CallContext, Caller, Face, PersonCaller } from '../core/cal
 import type { Ending } from '../core/resilience/ending.ts'
 import { repeatHeader } from '../core/failure.ts'
 import type { Claim } from '../core/recall/idempotency.ts'
-import type { LeftTexts } from '../core/image/image.ts'
+import type { ExtractedTexts } from '../core/image/image.ts'
 import type { Warning } from '../core/model.ts'
 import type { Trace } from '../core/trace.ts'
 import type { Answer } from './answer.ts'
@@ -48,7 +48,7 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   requestId: string
   body: Body<Id>
   /** Base64 texts of pictures by the tickets that replace them in the body (`read-body.ts`). */
-  texts: LeftTexts
+  texts: ExtractedTexts
   /** The form field names of body members, where they differ. */
   names: Readonly<Record<string, string>>
   query: Parameters<Id, 'query'>

@@ -9,7 +9,7 @@ import {
   slicePieces,
   type Pieces,
 } from '../bytes/pieces.ts'
-import { noTexts, type LeftTexts } from '../core/image/image.ts'
+import { noTexts, type ExtractedTexts } from '../core/image/image.ts'
 import { memoryError } from '../core/error.ts'
 import { assertValid } from './check-error.ts'
 import { fieldsOf, formPartsSink, type FormPart, type FormReading } from './read-form.ts'
@@ -22,7 +22,7 @@ type Described = (typeof operations)[number]
 
 /** The parts of a form, which were read while it arrived. */
 type ArrivedForm = { parts: readonly FormPart[] }
-type ReadBody = { body: unknown; texts: LeftTexts; names: FormReading['names'] }
+type ReadBody = { body: unknown; texts: ExtractedTexts; names: FormReading['names'] }
 const ownNames: FormReading['names'] = {}
 
 /** Receives a body. Throws `unsupported_media_type`, or the errors of `receive`. */
@@ -131,7 +131,7 @@ async function receiveForm(
 }
 
 /** A JSON body in which tickets (random UUIDs) replace the extracted texts. */
-type LightBody = { pieces: Pieces; texts: LeftTexts }
+type LightBody = { pieces: Pieces; texts: ExtractedTexts }
 
 /** Shorter texts cost less to parse (docs/performance.md#large-base64-texts). */
 const textBytesMin = 16_384
@@ -185,7 +185,7 @@ function byteAt(body: Pieces, at: number): number | undefined {
  * Returns the value with each ticket in a data URL replaced by its text. Throws a GatewayError if
  * memory is too short for the texts as strings.
  */
-export function restoreBase64<T>(value: T, texts: LeftTexts, hold: Hold): T {
+export function restoreBase64<T>(value: T, texts: ExtractedTexts, hold: Hold): T {
   if (texts.size === 0) return value
   const put = (inner: unknown): unknown => {
     if (typeof inner === 'string') return textOf(inner, texts, hold)
@@ -197,7 +197,7 @@ export function restoreBase64<T>(value: T, texts: LeftTexts, hold: Hold): T {
   return put(value) as T
 }
 
-function textOf(url: string, texts: LeftTexts, hold: Hold): string {
+function textOf(url: string, texts: ExtractedTexts, hold: Hold): string {
   const start = url.indexOf(',') + 1
   const text = texts.get(url.slice(start))
   if (text === undefined) return url

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { createBase64Encoder, encodeBase64 } from '../bytes/base64.ts'
 import { type Pieces, joinPieces } from '../bytes/pieces.ts'
 import { GatewayError } from '../core/error.ts'
-import type { LeftTexts } from '../core/image/image.ts'
+import type { ExtractedTexts } from '../core/image/image.ts'
 import type { Sink } from './receive.ts'
 
 /** A form field. The value of a file is a data URL with a ticket instead of the base64. */
@@ -19,7 +19,10 @@ export type FormReading = {
 }
 
 /** Returns the fields of a form and the base64 of its files by ticket. */
-export function fieldsOf(parts: readonly FormPart[]): { fields: FormField[]; texts: LeftTexts } {
+export function fieldsOf(parts: readonly FormPart[]): {
+  fields: FormField[]
+  texts: ExtractedTexts
+} {
   const texts = new Map<string, Pieces>()
   const fields = parts.map((part): FormField => {
     const { name } = part

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { Peer } from '../bytes/books.ts'
+import type { Peer } from '../bytes/memory-ledger.ts'
 import type { Hold } from '../bytes/budget.ts'
 import { unpackers } from '../bytes/unpackers.ts'
 import { GatewayError, memoryError } from '../core/error.ts'

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { clientOfUserAgent, heardClient, type ConnectionLog } from '../core/connection-log.ts'
+import { clientOfUserAgent, reportedClient, type ConnectionLog } from '../core/connection-log.ts'
 import type { Answer } from '../http/answer.ts'
 import type { OperationCall } from '../http/operation.ts'
 import type { Message, RequestMessage } from './json-rpc.ts'
@@ -67,5 +67,5 @@ function infoIn({ clientInfo, _meta: meta }: RequestMessage['params']): Named | 
   const info = clientInfo ?? (meta as Record<string, unknown> | undefined)?.[infoMember]
   if (typeof info !== 'object' || info === null) return undefined
   const { name, version } = info as { name?: unknown; version?: unknown }
-  return heardClient(name, version)
+  return reportedClient(name, version)
 }

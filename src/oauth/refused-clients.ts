@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { KoaContextWithOIDC, Provider } from 'oidc-provider'
-import { clientOfUserAgent, heardClient, type ConnectionLog } from '../core/connection-log.ts'
+import { clientOfUserAgent, reportedClient, type ConnectionLog } from '../core/connection-log.ts'
 import type { components } from '../../generated/types.ts'
 import { endpoints } from './metadata.ts'
 import { redirectHostOf } from './pages/client-text.ts'
@@ -30,7 +30,7 @@ export function watchRefusals(provider: Provider, log: Log): void {
         reason,
         message: error.error_description ?? error.message,
         face: 'oauth',
-        client: heardClient(name, undefined),
+        client: reportedClient(name, undefined),
         keyId: entities?.RefreshToken?.accountId,
         redirectHost: hostIn(params?.['redirect_uri']),
       })

@@ -1,7 +1,7 @@
 import { decodedLength, encodeBase64, readDataUrl } from '../bytes/base64.ts'
 import { piecesLength, type Pieces } from '../bytes/pieces.ts'
 import { GatewayError, type ErrorCode } from '../core/error.ts'
-import type { LeftTexts, NamedAddress } from '../core/image/image.ts'
+import type { ExtractedTexts, NamedAddress } from '../core/image/image.ts'
 import { pictureKind } from '../core/image/picture.ts'
 
 export function isDataUrl(address: string): boolean {
@@ -11,7 +11,7 @@ export function isDataUrl(address: string): boolean {
 /** The base64 text of a data URL, in canonical form. Throws a GatewayError. */
 export function decodeDataUrl(
   { address, param }: NamedAddress,
-  texts: LeftTexts,
+  texts: ExtractedTexts,
   bytesMax: number,
 ): Pieces {
   const text = readDataUrl(address)?.base64

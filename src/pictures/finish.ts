@@ -1,7 +1,7 @@
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import type { Budget } from '../bytes/budget.ts'
 import { ProviderFailure } from '../core/failure.ts'
-import { type Darkroom, readPicture } from '../core/image/picture.ts'
+import { type PixelQueue, readPicture } from '../core/image/picture.ts'
 import type { FinishedPicture, FinishPicture, ImagePlan, Picture } from '../core/image/image.ts'
 import { createQueue } from '../core/resilience/queue.ts'
 import { hasContentCredentials } from './content-credentials.ts'
@@ -18,10 +18,10 @@ const bytesPerPixel = 4
 const pixelsMax = 8192 * 8192
 
 /** One limit for all CPU-heavy work on pixels: conversions and the sandbox's rendering. */
-export function createDarkroom(
+export function createPixelQueue(
   { rendersConcurrentMax = concurrentMax, rendersQueuedMax = queuedMax }: Limits,
   budget: Pick<Budget, 'open'>,
-): Darkroom {
+): PixelQueue {
   const queue = createQueue({
     concurrentMax: rendersConcurrentMax,
     waitingMax: rendersQueuedMax,
@@ -46,7 +46,7 @@ export function createDarkroom(
  * stays where the format supports it; content credentials are lost. Throws a ProviderFailure for a
  * broken picture.
  */
-export function createFinish(darkroom: Darkroom): FinishPicture {
+export function createFinish(pixelQueue: PixelQueue): FinishPicture {
   return async (picture, plan) => {
     const change = changeOf(picture, plan)
     if (change === undefined) return { picture }
@@ -55,7 +55,7 @@ export function createFinish(darkroom: Darkroom): FinishPicture {
     }
     const asked = plan.targetPixels ?? plan.askedPixels ?? { width: 0, height: 0 }
     const pixels = picture.width * picture.height + asked.width * asked.height
-    const converted = await darkroom(pixels, async () => {
+    const converted = await pixelQueue(pixels, async () => {
       try {
         return await convert(picture, plan)
       } catch (cause) {

@@ -1,6 +1,6 @@
 import { decodeBase64, encodeBase64 } from '../bytes/base64.ts'
 import { piecesLength } from '../bytes/pieces.ts'
-import { type Darkroom, readPicture } from '../core/image/picture.ts'
+import { type PixelQueue, readPicture } from '../core/image/picture.ts'
 import type { Picture, ShrinkPicture } from '../core/image/image.ts'
 
 /** Each attempt scales the sides by this factor. */
@@ -10,9 +10,9 @@ const sideMin = 64
 const quality = 80
 
 /** Makes previews: JPEG, or WebP for transparent pictures, as large as the byte limit allows. */
-export function createShrink(darkroom: Darkroom): ShrinkPicture {
+export function createShrink(pixelQueue: PixelQueue): ShrinkPicture {
   return (picture, bytesMax) =>
-    darkroom(2 * picture.width * picture.height, () => shrunk(picture, bytesMax))
+    pixelQueue(2 * picture.width * picture.height, () => shrunk(picture, bytesMax))
 }
 
 async function shrunk(picture: Picture, bytesMax: number): Promise<Picture | undefined> {

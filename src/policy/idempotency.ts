@@ -9,11 +9,11 @@ import { hasEnded, processName } from '../storage/process-name.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { IdempotentAnswersTable } from '../storage/tables.ts'
 import {
-  createAnswerShelf,
-  type AnswerShelf,
-  createShelfRoom,
-  type ShelfRoom,
-} from './answer-shelf.ts'
+  createAnswerStore,
+  type AnswerStore,
+  createStoredAnswerBytes,
+  type StoredAnswerBytes,
+} from './answer-store.ts'
 
 type Row = IdempotentAnswersTable
 
@@ -41,7 +41,7 @@ export type Idempotency = {
 
 const dayMs = 86_400_000
 /** Space in the store; an account may fill half of it. */
-const shelfBytesMax = 1024 ** 3
+const answersBytesMax = 1024 ** 3
 /** Fits ten pictures as base64. */
 const answerBytesMax = 64 * 1024 * 1024
 /** This long after its deadline, a request has ended by the clock of any replica. */
@@ -50,8 +50,8 @@ const sweepIntervalMs = 60_000
 const takesMax = 3
 
 type Parts = Options & {
-  shelf: AnswerShelf
-  room: ShelfRoom
+  answerStore: AnswerStore
+  storedBytes: StoredAnswerBytes
   /** The ids of requests that this process works on. */
   running: Set<string>
   /** Rows of requests without a result that could not be removed yet. */
@@ -61,17 +61,23 @@ type Parts = Options & {
 /** Answers by idempotency keys, kept in the store for a day (docs/behaviour.md#idempotency). */
 export function createIdempotency(options: Options): Idempotency {
   const { store, limits, clock, onFault } = options
-  const shelf = createAnswerShelf(store.db)
-  const room = createShelfRoom(() => limits().idempotencyBytesMax ?? shelfBytesMax)
-  const parts: Parts = { ...options, shelf, room, running: new Set(), freed: new Map() }
-  const count = () => shelf.bytesByAccount().then(room.count)
+  const answerStore = createAnswerStore(store.db)
+  const storedBytes = createStoredAnswerBytes(() => limits().idempotencyBytesMax ?? answersBytesMax)
+  const parts: Parts = {
+    ...options,
+    answerStore,
+    storedBytes,
+    running: new Set(),
+    freed: new Map(),
+  }
+  const count = () => answerStore.bytesByAccount().then(storedBytes.count)
   const counted = count().catch(onFault)
   const sweep = async () => {
     for (const [id, row] of parts.freed) {
-      await shelf.remove(row)
+      await answerStore.remove(row)
       parts.freed.delete(id)
     }
-    await shelf.sweep(clock(), room.give)
+    await answerStore.sweep(clock(), storedBytes.give)
     // Includes the rows that other processes added or removed.
     if (options.isOneOfSeveral === true) await count()
   }
@@ -92,26 +98,26 @@ export function createIdempotency(options: Options): Idempotency {
 }
 
 async function claimKey(request: KeyedRequest, parts: Parts): Promise<Claimed> {
-  const { store, shelf, room, running } = parts
+  const { store, answerStore, storedBytes, running } = parts
   const { requestId, caller } = request
   store.assertKeeps()
-  const refusal = room.refusal(caller.accountId)
+  const refusal = storedBytes.refusal(caller.accountId)
   if (refusal !== undefined) throw full(refusal)
   const row = rowOf(request, parts)
   // Added before the row exists: a request that finds the row looks here.
   running.add(requestId)
   try {
     for (let takes = 0; takes < takesMax; takes++) {
-      if (await shelf.take(row)) return taken(row, parts, false)
-      const found = await shelf.find(row)
+      if (await answerStore.take(row)) return taken(row, parts, false)
+      const found = await answerStore.find(row)
       if (found === undefined) continue
       const next = judge(found, request, parts)
       if (next === 'answer') {
         running.delete(requestId)
         return { kept: await answerOf(found, request, parts) }
       }
-      if (await shelf.takeOver(row, found)) {
-        room.give(found.account_id, found.body_bytes)
+      if (await answerStore.takeOver(row, found)) {
+        storedBytes.give(found.account_id, found.body_bytes)
         return taken(row, parts, next === 'repeat')
       }
     }
@@ -183,10 +189,10 @@ function assertSame(row: Row, { operation, fingerprint, caller }: KeyedRequest):
   }
 }
 
-async function answerOf(row: Row, { hold }: KeyedRequest, { shelf }: Parts) {
+async function answerOf(row: Row, { hold }: KeyedRequest, { answerStore }: Parts) {
   const refusal = hold.take(row.body_bytes)
   if (refusal !== undefined) throw memoryError(refusal)
-  const body = await shelf.pieces(row)
+  const body = await answerStore.pieces(row)
   if (body === undefined) throw lost(row)
   // Written by `keep`.
   const headers = JSON.parse(row.headers ?? '{}') as Record<string, string>
@@ -194,16 +200,16 @@ async function answerOf(row: Row, { hold }: KeyedRequest, { shelf }: Parts) {
 }
 
 function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
-  const { shelf, room, running, freed, limits, onFault } = parts
+  const { answerStore, storedBytes, running, freed, limits, onFault } = parts
   const { id, account_id: accountId } = row
-  room.take(accountId, 0)
+  storedBytes.take(accountId, 0)
   const vendorKey = hash('sha256', `${row.key_digest}\n${id}`, 'base64url')
   const bytesMax = limits().idempotencyAnswerBytesMax ?? answerBytesMax
   const end = async (write: () => Promise<void>) => {
     await write().catch(onFault)
     running.delete(id)
   }
-  const lose = async () => void (await shelf.finish(row, { state: 'lost' }))
+  const lose = async () => void (await answerStore.finish(row, { state: 'lost' }))
   const keep: Claim['keep'] = (answer, isUnknown = false) =>
     end(async () => {
       const body = answer.body.map((piece) =>
@@ -214,9 +220,9 @@ function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
       const state = isUnknown ? 'unknown' : 'done'
       const ended = { state, http_status: answer.status, body_bytes: bytes } as const
       try {
-        await shelf.put(row, body)
+        await answerStore.put(row, body)
         const headers = JSON.stringify(answer.headers)
-        if (await shelf.finish(row, { ...ended, headers })) room.grow(accountId, bytes)
+        if (await answerStore.finish(row, { ...ended, headers })) storedBytes.grow(accountId, bytes)
       } catch (error) {
         await lose()
         throw error
@@ -225,8 +231,8 @@ function taken(row: Row, parts: Parts, isRepeat: boolean): Claimed {
   const free = () =>
     end(async () => {
       freed.set(id, row)
-      room.give(accountId, 0)
-      await shelf.remove(row)
+      storedBytes.give(accountId, 0)
+      await answerStore.remove(row)
       freed.delete(id)
     })
   return { claim: { isRepeat, vendorKey, bytesMax, keep, lose: () => end(lose), free } }
@@ -263,7 +269,7 @@ function notKept(cause: unknown): GatewayError {
 
 function full(whose: 'account' | 'process'): GatewayError {
   const who = whose === 'account' ? 'this account' : 'the gateway'
-  const text = `The answers that ${who} keeps for Idempotency-Keys fill their room. Try again later, or without a key.`
+  const text = `The answers that ${who} stores for Idempotency-Keys have reached their size limit. Try again later, or without a key.`
   const code = whose === 'account' ? 'rate_limit_exceeded' : 'overloaded'
   return new GatewayError(code, text, { retryAfterSeconds: 60 })
 }

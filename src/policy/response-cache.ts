@@ -6,7 +6,7 @@ export type ResponseCache = {
   /** Reads the cache of this process. */
   recall(key: string): Remembered | undefined
   /** Reads the shared cache; absent if there is none. */
-  recallFar?: (key: string) => Promise<Remembered | undefined>
+  recallShared?: (key: string) => Promise<Remembered | undefined>
   /**
    * Stores an answer unless it is too large; `ttlMs` overrides the configured lifetime. Resolves with whether
    * it is in the shared cache; undefined if it was not sent there.
@@ -51,7 +51,7 @@ export function createResponseCache(options: Options): ResponseCache {
       entries.delete(key)
       return undefined
     },
-    ...(far === undefined ? {} : { recallFar: recallFrom(far) }),
+    ...(far === undefined ? {} : { recallShared: recallFrom(far) }),
     remember: (key, answer, ttlOverrideMs) => {
       const ttlMs = ttlOverrideMs ?? standardTtlMs()
       if (ttlMs <= 0 || answer.bytes > cacheEntryBytesMax) return undefined

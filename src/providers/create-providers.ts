@@ -1,4 +1,4 @@
-import type { Darkroom } from '../core/image/picture.ts'
+import type { PixelQueue } from '../core/image/picture.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import type { ReadSources } from '../core/image/image.ts'
 import type { Target } from '../core/model.ts'
@@ -59,7 +59,7 @@ type Options = {
   keys: ProviderKeys
   limits: ProviderLimits
   sandboxRoutesMax: number
-  darkroom: Darkroom
+  pixelQueue: PixelQueue
   fetchPublic: FetchPublic
   readSources: ReadSources
   clock: () => number
@@ -90,7 +90,7 @@ export function createProviders(options: Options): Providers {
     sandbox: createSandbox({
       limits: upstreamLimits,
       coalescing,
-      darkroom: options.darkroom,
+      pixelQueue: options.pixelQueue,
       routesMax: options.sandboxRoutesMax,
       playChat,
       clock: options.clock,

@@ -72,7 +72,7 @@ export function createEvents(log: Log, metrics: Metrics) {
     },
     /** A client disconnected from a call that goes on (1), or such a call has ended (-1). */
     left(change: 1 | -1): void {
-      metrics.leftCalls.inc(change)
+      metrics.abandonedCalls.inc(change)
       if (change > 0) metrics.left.inc()
     },
     /** A call was recorded in the ledger. */

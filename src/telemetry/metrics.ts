@@ -91,7 +91,7 @@ function createCallMetrics(registers: Registry[]) {
       help: 'Calls whose client disconnected before a non-streamed answer; the calls go on.',
       registers,
     }),
-    leftCalls: new Gauge({
+    abandonedCalls: new Gauge({
       name: 'gateway_left_calls',
       help: 'Running calls whose client has disconnected.',
       registers,

@@ -11,7 +11,7 @@ import {
   type ImageConfig,
   type ImageConfigSchema,
 } from '../core/image/chat-to-image.ts'
-import type { AskedImage, LeftTexts, Picture } from '../core/image/image.ts'
+import type { AskedImage, ExtractedTexts, Picture } from '../core/image/image.ts'
 import type { ImageInputs } from '../core/image/work.ts'
 import type { Model } from '../core/model.ts'
 import { noUsage } from '../core/money/price.ts'
@@ -30,7 +30,7 @@ type Options = {
 
 /** Answers a chat request with an image model: pictures in `message.images`. */
 export async function chatImages(
-  { body: request, texts }: { body: ChatRequest; texts: LeftTexts },
+  { body: request, texts }: { body: ChatRequest; texts: ExtractedTexts },
   model: Model,
   context: CallContext,
   { gateway, imageConfigOf, clock }: Options,

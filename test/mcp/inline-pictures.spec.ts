@@ -5,7 +5,7 @@ import sharp from 'sharp'
 import { createShrink } from '../../src/pictures/shrink.ts'
 import { encodeBase64 } from '../../src/bytes/base64.ts'
 import { piecesLength } from '../../src/bytes/pieces.ts'
-import { type Darkroom, readPicture } from '../../src/core/image/picture.ts'
+import { type PixelQueue, readPicture } from '../../src/core/image/picture.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { picturesOf, postMessages, textOf, toolCall } from '../support/mcp-client.ts'
 import { startUploading, type UploadingGateway } from '../support/upload-folder.ts'
@@ -119,7 +119,7 @@ describe('the size limit of pictures in a result, without an upload folder', () 
 })
 
 describe('a smaller copy of a picture', () => {
-  const darkroom: Darkroom = (_pixels, work) => work()
+  const pixelQueue: PixelQueue = (_pixels, work) => work()
   const noise = async (channels: 3 | 4) => {
     const options = { width: 700, height: 500, channels, background: '#888' } as const
     const gaussian = { type: 'gaussian', mean: 128, sigma: 60 } as const
@@ -136,14 +136,14 @@ describe('a smaller copy of a picture', () => {
       const full = await noise(channels)
       const sides: number[] = []
       for (const most of [200_000, 50_000, 10_000]) {
-        const small = await createShrink(darkroom)(full, most)
+        const small = await createShrink(pixelQueue)(full, most)
         expect(piecesLength(small!.base64)).to.be.at.most(most)
         expect(small!.format).to.equal(format)
         expect(small!.width / small!.height).to.be.closeTo(1.4, 0.03)
         sides.push(small!.width)
       }
       expect(sides).to.deep.equal(sides.toSorted((a, b) => b - a))
-      expect(await createShrink(darkroom)(full, 10)).to.equal(undefined)
+      expect(await createShrink(pixelQueue)(full, 10)).to.equal(undefined)
     })
   }
 })

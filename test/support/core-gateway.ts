@@ -1,6 +1,6 @@
 import { createBudget } from '../../src/bytes/budget.ts'
 import type { CallContext } from '../../src/core/caller.ts'
-import { createLeftCalls, Ending } from '../../src/core/resilience/ending.ts'
+import { createAbandonedCalls, Ending } from '../../src/core/resilience/ending.ts'
 import { createDeadlines } from '../../src/core/resilience/deadline.ts'
 import { pause } from '../../src/core/failover.ts'
 import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
@@ -56,7 +56,7 @@ export function corePartsOf(routes: Route[]): GatewayParts {
     startDeadline: createDeadlines(),
     settingsDigest: '',
     assertKeeps: () => undefined,
-    leftCalls: createLeftCalls(() => undefined),
+    abandonedCalls: createAbandonedCalls(() => undefined),
     reserve: () => Promise.reject(new Error('There is no budget.')),
     admit: async () => ({ limits: () => [], end: () => undefined }),
     recall: () => undefined,

@@ -16,7 +16,7 @@ export type TestProcess = ResponseCache & {
   claim: (key: string) => Claim<Remembered>
   /** Outcomes of requests to the shared cache, in order. */
   outcomes: string[]
-  recallFar: NonNullable<ResponseCache['recallFar']>
+  recallShared: NonNullable<ResponseCache['recallShared']>
 }
 
 /** Several processes with a shared cache. */
@@ -49,7 +49,7 @@ const monotonic = () => performance.now()
 type Shared = {
   bytes: FarBytes
   claims: (
-    parts: Pick<TestProcess, 'recallFar'> & { circuit: ReturnType<typeof createCircuit> },
+    parts: Pick<TestProcess, 'recallShared'> & { circuit: ReturnType<typeof createCircuit> },
   ) => TestProcess['claim']
 }
 
@@ -74,8 +74,8 @@ function processOf({ bytes, claims }: Shared, options: Options = {}): TestProces
     onOutcome: (outcome) => void outcomes.push(outcome),
   })
   const cache = createResponseCache({ bytesMax: 16_000_000, limits: () => all, far, monotonic })
-  const recallFar = cache.recallFar!
-  return { ...cache, recallFar, outcomes, claim: claims({ recallFar, circuit }) }
+  const recallShared = cache.recallShared!
+  return { ...cache, recallShared, outcomes, claim: claims({ recallShared, circuit }) }
 }
 
 const noClaims = () => () => ({
@@ -126,13 +126,13 @@ function redisProcess(redis: Redis, options: Options = {}): TestProcess {
   return processOf(
     {
       bytes: createRedisBytes({ redis, ask, timeoutMs }),
-      claims: ({ recallFar, circuit }) =>
+      claims: ({ recallShared, circuit }) =>
         createRedisClaims({
           ask,
           circuit,
           namespace: 'one:claims',
           isOn: () => limits.cacheTtlSeconds !== 0,
-          recallFar,
+          recallShared,
         }),
     },
     options,

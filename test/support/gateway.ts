@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { stringify } from 'yaml'
-import type { SignInResult } from '../../src/accounts/entrance.ts'
+import type { SignInResult } from '../../src/accounts/sign-in.ts'
 import { assemble } from '../../src/assemble.ts'
 import { digestOf } from '../../src/accounts/api-key.ts'
 import type { Bounds } from '../../src/settings/bounds.ts'
@@ -205,7 +205,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     liveKey,
     adminKey,
     people: createTestPeople(store, people, accountId),
-    setUp: (person) => people.entrance.setUp(person, elsewhere),
+    setUp: (person) => people.signIns.setUp(person, elsewhere),
     createKey,
     createAccount,
     allow,

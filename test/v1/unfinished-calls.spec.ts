@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { leftCallsPerKeyMax } from '../../src/core/resilience/ending.ts'
+import { abandonedCallsPerKeyMax } from '../../src/core/resilience/ending.ts'
 import { nanoPerUsd, setBudgetOfKey } from '../support/budgets.ts'
 import { completion, streamed, textChunk } from '../support/chat-answers.ts'
 import { toolCall } from '../support/mcp-client.ts'
@@ -278,20 +278,20 @@ describe('a call that does not end well', () => {
     const counted = await countLeft(own.gateway)
     const release = answerLater(completion('Hi.'))
     const leaving = new AbortController()
-    for (let count = 0; count <= leftCallsPerKeyMax; count++) {
+    for (let count = 0; count <= abandonedCallsPerKeyMax; count++) {
       const messages = [{ role: 'user', content: `${count}` }]
       send('chat', leaving, { messages, max_completion_tokens: 1 }).catch(() => undefined)
     }
-    await isAsked(leftCallsPerKeyMax + 1)
+    await isAsked(abandonedCallsPerKeyMax + 1)
     leaving.abort()
-    await counted.until(leftCallsPerKeyMax)
+    await counted.until(abandonedCallsPerKeyMax)
     const [ended] = await rowsUntil(1)
     expect(ended).to.include({ outcome: 'cancelled', cost_status: 'unknown', cost_nano_usd: null })
     release()
-    const rows = await rowsUntil(leftCallsPerKeyMax + 1)
-    expect(rows.filter(({ outcome }) => outcome === 'ok')).to.have.length(leftCallsPerKeyMax)
+    const rows = await rowsUntil(abandonedCallsPerKeyMax + 1)
+    expect(rows.filter(({ outcome }) => outcome === 'ok')).to.have.length(abandonedCallsPerKeyMax)
     const { spent, reserved } = await spending()
-    expect(spent).to.be.greaterThan(leftCallsPerKeyMax * chatNanoUsd)
+    expect(spent).to.be.greaterThan(abandonedCallsPerKeyMax * chatNanoUsd)
     expect(reserved).to.equal(0)
   })
 })

@@ -4,7 +4,7 @@ import { makesImages, type CatalogModel, type Model, type Problem, type Warning 
 import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
 import { settledCalls } from './settled-calls.ts'
-import type { CheckPicture, LeftTexts } from '../image/image.ts'
+import type { CheckPicture, ExtractedTexts } from '../image/image.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
 import { conversationImages } from '../image/chat-to-image.ts'
 import { readPicture } from '../image/picture.ts'
@@ -207,7 +207,7 @@ function textLength({ messages }: ChatRequest): number {
  */
 export function checkedPictures(
   request: ChatRequest,
-  texts: LeftTexts,
+  texts: ExtractedTexts,
   check: CheckPicture,
 ): { request: ChatRequest; warnings: Warning[] | undefined } | undefined {
   if (!request.messages.some(hasPictures)) return undefined

@@ -51,7 +51,7 @@ export function estimateStream(request: ChatRequest, events: Buffer): Usage {
 }
 
 /** Replaces each 0 in a vendor's count that reports no output with the estimate. */
-export function doubted(counted: Usage, estimated: Usage): Usage {
+export function estimateMissing(counted: Usage, estimated: Usage): Usage {
   const { outputTokens } = estimated
   if (outputTokens === 0 || counted.reportedNanoUsd !== undefined) return counted
   const inputTokens = counted.inputTokens || estimated.inputTokens

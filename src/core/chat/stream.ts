@@ -7,7 +7,7 @@ import { cacheEntryBytesMax, type Remembered } from '../recall/remembered.ts'
 import type { Receipt } from '../receipt.ts'
 import type { Route } from '../route.ts'
 import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.ts'
-import { doubted, estimateStream, estimateTokens } from './estimate.ts'
+import { estimateMissing, estimateStream, estimateTokens } from './estimate.ts'
 import { finishReasonsIn } from './finish-reasons.ts'
 
 /** How a stream ended: complete, with the data for its last chunks, or with an error. */
@@ -74,7 +74,7 @@ async function forward(
     const { usage: reported, identity } = await stream.forward(kept.sink)
     const isCounted = reported !== undefined && reported.outputTokens > 0
     const usage = isCounted ? reported : estimated(reported, request, kept)
-    tellAnswer(call, identity, kept)
+    traceAnswer(call, identity, kept)
     const receipt = await call.succeed({ route, usage, servedModel: identity.model }, warnings)
     if (kept.complete()) {
       keep?.(() => remembered({ events: kept.events(), identity }, usage, receipt))
@@ -87,11 +87,11 @@ async function forward(
 
 function estimated(reported: Usage | undefined, request: ChatRequest, kept: KeptEvents): Usage {
   const own = estimateStream(request, kept.events())
-  return reported === undefined ? own : doubted(reported, own)
+  return reported === undefined ? own : estimateMissing(reported, own)
 }
 
 /** Events are parsed only for traced calls. */
-function tellAnswer({ trace }: Call, { id }: ChunkIdentity, kept: KeptEvents): void {
+function traceAnswer({ trace }: Call, { id }: ChunkIdentity, kept: KeptEvents): void {
   trace?.answered?.({ id, finishReasons: finishReasonsIn(kept.events()) })
 }
 

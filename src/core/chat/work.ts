@@ -13,7 +13,7 @@ import type {
   PreparedChat,
 } from './chat.ts'
 import { doubtfulLimits, modelProblems } from './check.ts'
-import { doubted, estimateAnswer, tokensAsked } from './estimate.ts'
+import { estimateMissing, estimateAnswer, tokensAsked } from './estimate.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
 import { lastUserText } from './prompt.ts'
 import { settledCalls, type SettledCalls } from './settled-calls.ts'
@@ -42,7 +42,7 @@ export function chatWork(
         prepared(route).complete(turnOf(call, traceHeaders))
       const { value, route } = await call.tryRoutes(selection, attempt, { ready: prepared })
       const { completion, usage: counted, bytes } = value
-      const usage = counted.outputTokens > 0 ? counted : doubtedOf(counted, request, completion)
+      const usage = counted.outputTokens > 0 ? counted : withEstimates(counted, request, completion)
       call.trace?.answered?.({ id: completion.id, finishReasons: finishReasonsOf(completion) })
       const result = { completion, text: JSON.stringify(completion) }
       const { warnings } = prepared(route)
@@ -58,9 +58,9 @@ export function chatWork(
   }
 }
 
-function doubtedOf(counted: Usage, request: ChatRequest, { choices }: ChatCompletion): Usage {
+function withEstimates(counted: Usage, request: ChatRequest, { choices }: ChatCompletion): Usage {
   const said = choices.map(({ message }) => message)
-  return doubted(counted, estimateAnswer(request, said))
+  return estimateMissing(counted, estimateAnswer(request, said))
 }
 
 type BegunStream = { stream: ChatStream; route: Route; warnings: readonly Warning[] }
@@ -77,7 +77,7 @@ export function chatStreamWork(
     make: async (call, selection) => {
       const attempt: Attempt<ChatStream> = (route, traceHeaders) =>
         prepared(route).stream(turnOf(call, traceHeaders))
-      const options = { ready: prepared, goesOn: true }
+      const options = { ready: prepared, isStream: true }
       const { value: stream, route } = await call.tryRoutes(selection, attempt, options)
       return { stream, route, warnings: prepared(route).warnings }
     },

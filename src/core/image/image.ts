@@ -35,8 +35,8 @@ export type ImageRequest = AskedImage & { sources: readonly ImageSource[] }
 /** The address of an input picture, and the request parameter that holds it. */
 export type NamedAddress = { address: string; param: string }
 /** Large base64 texts that were extracted from a request, by the placeholder in its JSON. */
-export type LeftTexts = ReadonlyMap<string, Pieces>
-export const noTexts: LeftTexts = new Map()
+export type ExtractedTexts = ReadonlyMap<string, Pieces>
+export const noTexts: ExtractedTexts = new Map()
 /**
  * Reads input pictures from HTTPS or data URLs, in order; a data URL may contain the placeholder of an
  * extracted text. Throws a GatewayError that names the parameter: 400 when it is not a picture or
@@ -45,14 +45,18 @@ export const noTexts: LeftTexts = new Map()
 export type ReadSources = (
   addresses: readonly NamedAddress[],
   call: Pick<ImageCall, 'signal' | 'hold'>,
-  texts?: LeftTexts,
+  texts?: ExtractedTexts,
 ) => Promise<ImageSource[]>
 
 /**
  * Checks a picture of a conversation without fetching it, and returns its URL with the detected media
  * type; warns when the declared type differs. Throws a GatewayError that names the parameter.
  */
-export type CheckPicture = (named: NamedAddress, texts: LeftTexts, warnings: Warning[]) => string
+export type CheckPicture = (
+  named: NamedAddress,
+  texts: ExtractedTexts,
+  warnings: Warning[],
+) => string
 
 /** A picture as base64 text, in the pieces in which it arrived. */
 export type Picture = {

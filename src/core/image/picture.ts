@@ -104,4 +104,4 @@ function readHeader(bytes: Buffer): Omit<Picture, 'base64'> | undefined {
  * queue. Throws a ProviderFailure: `busy` when the queue is full, `no_memory` when there is no
  * memory for the pixels.
  */
-export type Darkroom = <T>(pixels: number, work: () => Promise<T>) => Promise<T>
+export type PixelQueue = <T>(pixels: number, work: () => Promise<T>) => Promise<T>

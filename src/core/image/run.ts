@@ -1,7 +1,7 @@
 import { piecesLength } from '../../bytes/pieces.ts'
 import type { Call, Whole } from '../call.ts'
 import type { Try } from '../failover.ts'
-import { afterSpending, ProviderFailure, tellingFailure, UnknownOutcome } from '../failure.ts'
+import { afterSpending, ProviderFailure, mostRelevantFailure, UnknownOutcome } from '../failure.ts'
 import type { Warning } from '../model.ts'
 import type { PictureTraits } from '../money/pricing.ts'
 import { noUsage } from '../money/price.ts'
@@ -51,12 +51,12 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
     try {
       return await runModel({ ...options, selection: ofModel })
     } catch (error) {
-      const goesOn = error instanceof ProviderFailure && error.mayTryNext
-      if (!goesOn || call.deadline.signal.aborted) throw error
+      const mayContinue = error instanceof ProviderFailure && error.mayTryNext
+      if (!mayContinue || call.deadline.signal.aborted) throw error
       failures.push(error)
     }
   }
-  throw tellingFailure(failures)
+  throw mostRelevantFailure(failures)
 }
 
 /** Groups the routes by model, in the order of the first route of each. */

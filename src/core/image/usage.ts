@@ -1,5 +1,5 @@
 import type { Model } from '../model.ts'
-import type { UpperUsage, SureUsage } from '../money/upper-cost.ts'
+import type { UpperUsage, ExactUsage } from '../money/upper-cost.ts'
 import type { AskedImage, ImagePlan } from './image.ts'
 import { largestPixels, pixelsText } from './size.ts'
 import { noUsage } from '../money/price.ts'
@@ -51,12 +51,12 @@ type Tried = {
  * The exact usage of pictures with a price per image, for a number of input pictures; undefined when the
  * vendor reports its charge.
  */
-export function sureImageUsage(
+export function exactImageUsage(
   { n }: AskedImage,
   plan: ImagePlan,
   { route, first }: Tried,
   sources: number,
-): SureUsage | undefined {
+): ExactUsage | undefined {
   // `imageWork` has set aside the routes without an image adapter.
   if (route.provider.image!.reportsCost === true) return undefined
   const calls = Math.ceil(n / first.provider.image!.picturesPerCall(first))

@@ -10,19 +10,19 @@ import type {
   ImagePlan,
   ImageRequest,
   ImageResult,
-  LeftTexts,
+  ExtractedTexts,
   NamedAddress,
   ReadSources,
 } from './image.ts'
 import { planImage } from './plan.ts'
 import { runImage, type ImageParts } from './run.ts'
-import { sureImageUsage, upperImageUsage } from './usage.ts'
+import { exactImageUsage, upperImageUsage } from './usage.ts'
 
 /** Inputs and options of an image request. */
 export type ImageInputs = {
   /** The input pictures. */
   addresses?: readonly NamedAddress[]
-  texts?: LeftTexts
+  texts?: ExtractedTexts
   /** The request parameter that holds the input pictures. */
   param?: string
   /** Maps a parameter of the images API to the caller's name for it; identity when absent. */
@@ -44,8 +44,8 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
   const { parts, timeoutMs } = options
   const { addresses = [], texts, param = 'images', warnings = [] } = options.inputs ?? {}
   const { nameOf = (name: string) => name } = options.inputs ?? {}
-  const named = (told: readonly Warning[]) =>
-    told.map((one) => ({ ...one, param: nameOf(one.param) }))
+  const named = (reported: readonly Warning[]) =>
+    reported.map((one) => ({ ...one, param: nameOf(one.param) }))
   const request: ImageRequest = { ...options.request, sources: [] }
   const plans = new Map<Model, Planned>()
 
@@ -79,15 +79,15 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     check,
     upperUsage: ({ model }) =>
       upperImageUsage(request, model, plans.get(model)!.plan, addresses.length),
-    sureUsage: (route, first) =>
-      sureImageUsage(request, plans.get(route.model)!.plan, { route, first }, addresses.length),
+    exactUsage: (route, first) =>
+      exactImageUsage(request, plans.get(route.model)!.plan, { route, first }, addresses.length),
     read: async (call) => {
       if (addresses.length > 0) request.sources = await parts.readSources(addresses, call, texts)
     },
     canonical: () => ({
       ...request,
       sources: request.sources.map(({ base64 }) => parts.fingerprint(base64)),
-      told: toldOf(options, plans),
+      adjustments: adjustmentsOf(options, plans),
     }),
     isShared: true,
     make: async (call, selection) => {
@@ -128,7 +128,7 @@ function sides(
  * The warnings and parameter names that are part of the cache key, so that a cached answer fits all its
  * callers. The name of the prompt is left out: it differs between the APIs, and no vendor adjusts it.
  */
-function toldOf(
+function adjustmentsOf(
   { request, inputs: { warnings = [], nameOf } = {} }: Options,
   plans: ReadonlyMap<Model, Planned>,
 ): object {

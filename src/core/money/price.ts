@@ -205,15 +205,15 @@ export function moneyOf(nanoUsd: number): components['schemas']['Money'] {
   return { usd: usdText(nanoUsd), nano_usd: nanoUsd }
 }
 
-type Told = 'serviceTier' | 'reportedNanoUsd' | 'upstreamNanoUsd'
+type ReportedByVendor = 'serviceTier' | 'reportedNanoUsd' | 'upstreamNanoUsd'
 
 /** The sum of two usages. */
 export function addUsage(a: Usage, b: Usage): Usage {
-  return { ...addCounts(a, b), ...addTold(a, b) }
+  return { ...addCounts(a, b), ...addReported(a, b) }
 }
 
 /** `Required`, so that a new token class is a compile error until it is added here. */
-function addCounts(a: Usage, b: Usage): Required<Omit<Usage, Told>> {
+function addCounts(a: Usage, b: Usage): Required<Omit<Usage, ReportedByVendor>> {
   const sum = (x = 0, y = 0) => x + y
   return {
     inputTokens: a.inputTokens + b.inputTokens,
@@ -231,7 +231,7 @@ function addCounts(a: Usage, b: Usage): Required<Omit<Usage, Told>> {
 }
 
 /** The reported charge is summed only when the vendor reported it for both parts. */
-function addTold(a: Usage, b: Usage): Pick<Usage, Told> {
+function addReported(a: Usage, b: Usage): Pick<Usage, ReportedByVendor> {
   const tiers = new Set([a.serviceTier, b.serviceTier])
   // A joined name is not in the catalog, so a mix of tiers has no price.
   const tier = tiers.size === 1 ? a.serviceTier : [...tiers].join('+')

@@ -3,7 +3,7 @@ import { costOf } from './cost.ts'
 import type { Warning } from '../model.ts'
 import { linesOf, type CostLine } from './pricing.ts'
 import type { Route, Selection } from '../route.ts'
-import { isPictureSure, upperCost } from './upper-cost.ts'
+import { isPictureExact, upperCost } from './upper-cost.ts'
 
 /** The cost of a call at one route. */
 export type RouteQuote = {
@@ -22,7 +22,7 @@ export type Quotes = { routes: readonly RouteQuote[]; warnings: readonly Warning
 
 type Quoted = Pick<
   Work<unknown, unknown>,
-  'modality' | 'check' | 'ready' | 'upperUsage' | 'sureUsage'
+  'modality' | 'check' | 'ready' | 'upperUsage' | 'exactUsage'
 >
 
 /**
@@ -52,8 +52,8 @@ type Pricing = { work: Quoted; first: Route; atMs: number }
 
 function priceOf(route: Route, { work, first, atMs }: Pricing): Price {
   const { prices } = route.model
-  const sure = work.sureUsage?.(route, first)
-  if (sure !== undefined && isPictureSure(prices, sure.picture, atMs)) {
+  const sure = work.exactUsage?.(route, first)
+  if (sure !== undefined && isPictureExact(prices, sure.picture, atMs)) {
     const { usage, picture } = sure
     const { nanoUsd, status, pricing } = costOf(prices, usage, { atMs, picture })
     if (nanoUsd !== null && status === 'exact') {

@@ -20,7 +20,7 @@ type Charge = {
 }
 
 /** The amount reserved in budgets for a call, until its ledger row replaces it. */
-export type Held = {
+export type BudgetHold = {
   /** Cancels the reservation: the call ended without a row. */
   release(): Promise<void>
   /** The call has ended: its row is written or has failed, and the reservation no longer belongs to it. */
@@ -31,7 +31,7 @@ export type Held = {
  * Reserves the maximum cost of a call in all budgets of its caller, or in none. Throws `insufficient_quota`
  * when a budget has less left, and `overloaded` when the store is unavailable.
  */
-export type Reserve = (charge: Charge) => Promise<Held>
+export type Reserve = (charge: Charge) => Promise<BudgetHold>
 
 /** Whether a budget applies to the caller; calls with a test key cost nothing. */
 export function hasBudget({ mode, allowances: [account, key] }: Caller): boolean {

@@ -26,7 +26,7 @@ export type UpperUsage = {
 }
 
 /** The exact usage of a call, which does not depend on its answer. */
-export type SureUsage = { usage: Usage; picture: PictureTraits }
+export type ExactUsage = { usage: Usage; picture: PictureTraits }
 
 /** Pixels per token of a picture without a price by size; no documented vendor uses more tokens. */
 const pixelsPerToken = 64
@@ -56,7 +56,7 @@ export function upperCost(prices: Prices, usage: UpperUsage, atMs: number): Uppe
 /**
  * Whether the price of each picture is known in advance, in spite of unknown traits.
  */
-export function isPictureSure(prices: Prices, picture: PictureTraits, atMs: number): boolean {
+export function isPictureExact(prices: Prices, picture: PictureTraits, atMs: number): boolean {
   const { perImage, perImageIsEstimate } = pricesAt(prices, atMs)
   const first = perImage.find((row) => mayFit(row, picture))
   return !perImageIsEstimate && first !== undefined && fits(first, picture)

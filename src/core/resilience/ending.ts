@@ -1,10 +1,10 @@
 /** Ends the work of a request early: `signal` aborts with a ProviderFailure. */
 export class Ending extends AbortController {
-  #left: LeftCalls | undefined
+  #left: AbandonedCalls | undefined
   #ownerId = ''
 
   /** From now on the call continues after its caller disconnects, and counts as abandoned. */
-  goOn(left: LeftCalls, ownerId: string): void {
+  continueAfterDisconnect(left: AbandonedCalls, ownerId: string): void {
     this.#left = left
     this.#ownerId = ownerId
   }
@@ -25,10 +25,10 @@ export class Ending extends AbortController {
  * Abandoned calls of one key. Each keeps its slot of `concurrent_requests_max` (2000 by default), so a key may
  * have a twentieth of them. Above the limit a call is aborted and charged with its reserved amount.
  */
-export const leftCallsPerKeyMax = 100
+export const abandonedCallsPerKeyMax = 100
 
 /** Abandoned calls, whose callers disconnected, by the owner of the key's limits. */
-export type LeftCalls = {
+export type AbandonedCalls = {
   /** Whether the call may continue: false when its owner is at the limit. */
   add(ending: Ending, ownerId: string): boolean
   delete(ending: Ending, ownerId: string): void
@@ -37,13 +37,13 @@ export type LeftCalls = {
 }
 
 /** `onChange` receives each change of the number of abandoned calls. */
-export function createLeftCalls(onChange: (change: 1 | -1) => void): LeftCalls {
+export function createAbandonedCalls(onChange: (change: 1 | -1) => void): AbandonedCalls {
   const owners = new Map<string, Set<Ending>>()
   return {
     add: (ending, ownerId) => {
       const known = owners.get(ownerId) ?? new Set()
       if (known.has(ending)) return true
-      if (known.size >= leftCallsPerKeyMax) return false
+      if (known.size >= abandonedCallsPerKeyMax) return false
       owners.set(ownerId, known.add(ending))
       onChange(1)
       return true

@@ -1,7 +1,7 @@
 import { bodyChecks } from '../../../generated/checks.js'
 import type { components } from '../../../generated/types.ts'
 import type { Actor, PersonCaller } from '../../core/caller.ts'
-import { heardClient, type ConnectionLog } from '../../core/connection-log.ts'
+import { reportedClient, type ConnectionLog } from '../../core/connection-log.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Answer } from '../../http/answer.ts'
 import { assertValid } from '../../http/check-error.ts'
@@ -141,7 +141,7 @@ function logDenial({ call, view: { asked, client, holder, by }, form, options }:
     reason: 'consent_denied',
     message: 'A person denied access to this application.',
     face: 'oauth',
-    client: heardClient(client.name, undefined),
+    client: reportedClient(client.name, undefined),
     accountId: account.id,
     keyId: by !== undefined && 'keyId' in by ? by.keyId : undefined,
     redirectHost: redirectHostOf(asked.redirectUri),

@@ -13,7 +13,7 @@ type Options = {
   namespace: string
   /** Whether the cache is on. Answers of other processes are found only in the cache. */
   isOn: () => boolean
-  recallFar: (key: string) => Promise<Remembered | undefined>
+  recallShared: (key: string) => Promise<Remembered | undefined>
 }
 
 /** If a process dies or hangs, its lease expires after this time. */
@@ -28,7 +28,7 @@ const unkeptMs = 2_000
  * process calls the provider itself: the lease saves calls but guarantees nothing.
  */
 export function createRedisClaims(options: Options): (key: string) => Claim<Remembered> {
-  const { ask, namespace, circuit, isOn, recallFar } = options
+  const { ask, namespace, circuit, isOn, recallShared } = options
   const askQuietly = (operation: RedisOperation) =>
     void ask(operation).catch(() => circuit.failed())
 
@@ -53,7 +53,7 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Reme
       isMine = false
     }
     const release = (): void => end({ name: 'release', key, token })
-    const tellUnkept = (): void => end({ name: 'unkept', key, ms: unkeptMs, token })
+    const reportNotStored = (): void => end({ name: 'unkept', key, ms: unkeptMs, token })
     const begin = (): void => {
       // All waiting clients may have disconnected meanwhile.
       if (isOver) return release()
@@ -62,15 +62,15 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Reme
       renewal.unref()
     }
     const look = async (): Promise<Remembered | undefined> => {
-      if (!isOn() || circuit.view().state !== 'closed') return recallFar(name)
+      if (!isOn() || circuit.view().state !== 'closed') return recallShared(name)
       // Both are sent in one message.
-      let [taken, answer] = await Promise.all([tryTake(), recallFar(name)])
+      let [taken, answer] = await Promise.all([tryTake(), recallShared(name)])
       for (let waitMs = pollMs.first; taken === undefined && answer === undefined;) {
         await pause(waitMs)
         if (isOver) return undefined
         waitMs = Math.min(waitMs * pollMs.factor, pollMs.longest)
         taken = await tryTake()
-        if (taken !== undefined) answer = await recallFar(name)
+        if (taken !== undefined) answer = await recallShared(name)
       }
       if (answer !== undefined) release()
       else if (taken === 'mine') begin()
@@ -83,9 +83,9 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Reme
     return {
       elsewhere,
       succeed: (_answer, kept) => {
-        if (kept === undefined) return tellUnkept()
+        if (kept === undefined) return reportNotStored()
         // Released only after the write, so that no other process takes the lease and misses the answer.
-        void kept.then((isKept) => (isKept ? release() : tellUnkept()))
+        void kept.then((isKept) => (isKept ? release() : reportNotStored()))
       },
       leave: release,
     }

@@ -35,7 +35,7 @@ export function createSeal(secret: Buffer): Seal {
     close: (name, answer) => {
       const pieces: Buffer[] = []
       const { result, ...rest } = answer
-      const head = Buffer.from(JSON.stringify({ ...rest, result: laidApart(result, pieces) }))
+      const head = Buffer.from(JSON.stringify({ ...rest, result: extractBuffers(result, pieces) }))
       const frame = Buffer.concat([Buffer.alloc(frameBytes), head, ...pieces])
       const nonce = nextNonce()
       frame.writeUInt8(sealForm, 0)
@@ -83,17 +83,17 @@ function createNonces(): () => Buffer {
 }
 
 /** Replaces each buffer by a marker with its length and adds the buffer to `pieces`. */
-function laidApart(value: unknown, pieces: Buffer[]): unknown {
+function extractBuffers(value: unknown, pieces: Buffer[]): unknown {
   if (Buffer.isBuffer(value)) return { [mark]: pushed([value], pieces) }
   if (Array.isArray(value)) {
     const isPieces = value.length > 0 && value.every((one) => Buffer.isBuffer(one))
     // A list of buffers becomes one buffer.
     if (isPieces) return [{ [mark]: pushed(value, pieces) }]
-    return value.map((one) => laidApart(one, pieces))
+    return value.map((one) => extractBuffers(one, pieces))
   }
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, laidApart(inner, pieces)]),
+    Object.entries(value).map(([name, inner]) => [name, extractBuffers(inner, pieces)]),
   )
 }
 

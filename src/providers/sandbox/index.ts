@@ -1,5 +1,5 @@
 import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat/chat.ts'
-import type { Darkroom } from '../../core/image/picture.ts'
+import type { PixelQueue } from '../../core/image/picture.ts'
 import type { ImagePlan } from '../../core/image/image.ts'
 import type { Target } from '../../core/model.ts'
 import type { Prices } from '../../core/money/price.ts'
@@ -19,7 +19,7 @@ import { sandboxUpstream } from './upstream.ts'
 type Options = {
   limits: UpstreamLimits
   coalescing: Coalescing
-  darkroom: Darkroom
+  pixelQueue: PixelQueue
   /** How many providers to build: the most routes that a model may have. */
   routesMax: number
   playChat: PlayChat
@@ -43,7 +43,7 @@ export type Sandbox = {
 /** A simulated vendor in the process, used through the adapters of a real one. */
 export function createSandbox(options: Options): Sandbox {
   const routes = Array.from({ length: options.routesMax }, (_, index) => simulate(index, options))
-  return { routes, standby: { ...simulate(1, options), sitsOut: isNotFailover } }
+  return { routes, standby: { ...simulate(1, options), skipsPrompt: isNotFailover } }
 }
 
 /** Other prompts use the model's own routes only, like a live call. */
@@ -57,10 +57,10 @@ const layers = 2
 
 function simulate(
   routeIndex: number,
-  { limits, coalescing, darkroom, playChat, clock }: Options,
+  { limits, coalescing, pixelQueue, playChat, clock }: Options,
 ): Provider {
   const render: Render = (request) =>
-    darkroom(request.width * request.height * layers, async () => {
+    pixelQueue(request.width * request.height * layers, async () => {
       // Loaded on first use, since live keys do not need it.
       const { renderPicture } = await import('./render.ts')
       return renderPicture(request)

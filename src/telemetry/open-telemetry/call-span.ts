@@ -72,7 +72,7 @@ export function followCall(tools: Tools, around: Around): FollowedCall {
       }
       return { headers: headersOf(tools, one.span, around.state), ended }
     },
-    answered: (answer) => span.isRecording() && tellAnswer(span, answer),
+    answered: (answer) => span.isRecording() && traceAnswer(span, answer),
     recorded: (row) => {
       if (streaming !== undefined) endTry(instruments, streaming, errorTypeOf(row))
       countTokens(instruments, row, lastLabels)
@@ -148,7 +148,7 @@ export function fail(span: Span, errorType: string): void {
   if (errorType !== 'cancelled') span.setStatus({ code: SpanStatusCode.ERROR })
 }
 
-function tellAnswer(span: Span, { id, finishReasons }: TracedAnswer): void {
+function traceAnswer(span: Span, { id, finishReasons }: TracedAnswer): void {
   span.setAttribute(attribute.responseId, id)
   if (finishReasons.length > 0) span.setAttribute(attribute.finishReasons, [...finishReasons])
 }

@@ -43,7 +43,7 @@ for (const [place, gather] of Object.entries(places)) {
     const passed = async (given: Remembered): Promise<Remembered | undefined> => {
       const { one, other } = await pair()
       expect(await one.remember('key', given, undefined)).to.equal(true)
-      return other.recallFar('key')
+      return other.recallShared('key')
     }
 
     it('gives one process what another remembers', async () => {
@@ -72,23 +72,26 @@ for (const [place, gather] of Object.entries(places)) {
       const { one, other } = await pair()
       await one.remember('key', answer(), undefined)
       expect(other.recall('key')).to.equal(undefined)
-      await other.recallFar('key')
+      await other.recallShared('key')
       expect(withoutBytes(other.recall('key')!)).to.deep.equal(withoutBytes(answer()))
     })
 
     it('knows nothing of other names, and tells what became of each question', async () => {
       const { one, other } = await pair()
       await one.remember('key', answer(), undefined)
-      expect(await other.recallFar('another')).to.equal(undefined)
-      await other.recallFar('key')
+      expect(await other.recallShared('another')).to.equal(undefined)
+      await other.recallShared('key')
       expect([one.outcomes, other.outcomes]).to.deep.equal([['kept'], ['miss', 'hit']])
     })
 
     it('forgets what is over', async () => {
       const { one, other, together } = await pair()
       await one.remember('key', answer(), 60)
-      expect(await other.recallFar('key')).to.not.equal(undefined)
-      await until('it is over', async () => (await together.join().recallFar('key')) === undefined)
+      expect(await other.recallShared('key')).to.not.equal(undefined)
+      await until(
+        'it is over',
+        async () => (await together.join().recallShared('key')) === undefined,
+      )
     })
 
     it('keeps nothing that is larger than an entry may be', async () => {
@@ -99,7 +102,7 @@ for (const [place, gather] of Object.entries(places)) {
       // It says to be smaller than it is.
       const large = answer(randomBytes(9_000_000))
       expect(await one.remember('key', large, undefined)).to.equal(false)
-      expect(await other.recallFar('key')).to.equal(undefined)
+      expect(await other.recallShared('key')).to.equal(undefined)
     })
 
     it('takes no more at a time than it may', async () => {
@@ -116,10 +119,10 @@ for (const [place, gather] of Object.entries(places)) {
       const { one, together } = await pair()
       await one.remember('key', answer(), undefined)
       const stranger = together.join({ key: randomBytes(32) })
-      expect(await stranger.recallFar('key')).to.equal(undefined)
+      expect(await stranger.recallShared('key')).to.equal(undefined)
       expect(stranger.outcomes).to.deep.equal(['broken'])
       const neighbour = together.join({ namespace: 'another:answers' })
-      expect(await neighbour.recallFar('key')).to.equal(undefined)
+      expect(await neighbour.recallShared('key')).to.equal(undefined)
       expect(neighbour.outcomes).to.deep.equal(['miss'])
     })
   })

@@ -55,11 +55,11 @@ describe('identical calls of several processes, joined in Redis', () => {
       return answer.result.completion.choices[0]!.message.content!.trim()
     }
   }
-  const coreOf = ({ recall, recallFar, remember, claim }: TestProcess, index: number) => {
+  const coreOf = ({ recall, recallShared, remember, claim }: TestProcess, index: number) => {
     const fingerprintKey = Buffer.alloc(fingerprintKeyBytes)
     const parts = {
       recall,
-      recallFar,
+      recallShared,
       remember,
       ...createRecollection({ fingerprintKey, claim }),
     }

@@ -54,15 +54,15 @@ describe('the far cache in a Redis in trouble', () => {
     const cut = [bytes.subarray(0, 20), bytes.subarray(0, -1), Buffer.concat([bytes, bytes])]
     for (const value of [...garbage, ...cut, ...places]) {
       await write(value)
-      expect(await other.recallFar('key')).to.equal(undefined)
+      expect(await other.recallShared('key')).to.equal(undefined)
     }
     expect(new Set(other.outcomes)).to.deep.equal(new Set(['broken']))
     // What was sealed under another name is another answer.
     await together.connection!.run((commands) => commands.set('one:answers::other', bytes))
-    expect(await other.recallFar('other')).to.equal(undefined)
+    expect(await other.recallShared('other')).to.equal(undefined)
     await write(bytes)
     // It would be there for ever.
-    expect(await other.recallFar('key')).to.equal(undefined)
+    expect(await other.recallShared('key')).to.equal(undefined)
     expect(other.outcomes.slice(-2)).to.deep.equal(['broken', 'hit'])
   })
 
@@ -71,7 +71,7 @@ describe('the far cache in a Redis in trouble', () => {
     const last = 100 * 2 ** 20
     await together.connection!.run((commands) => commands.setRange(name, last, 'x'), 5000)
     const before = process.memoryUsage().rss
-    expect(await other.recallFar('key')).to.equal(undefined)
+    expect(await other.recallShared('key')).to.equal(undefined)
     expect(other.outcomes).to.deep.equal(['broken'])
     expect(process.memoryUsage().rss - before).to.be.lessThan(60 * 2 ** 20)
   })
@@ -79,23 +79,23 @@ describe('the far cache in a Redis in trouble', () => {
   it('does not mind a value of another kind', async () => {
     await start()
     await together.connection!.run((commands) => commands.lPush(name, 'x'))
-    for (let count = 0; count < 3; count++) await other.recallFar('key')
+    for (let count = 0; count < 3; count++) await other.recallShared('key')
     expect(other.outcomes).to.deep.equal(['broken', 'broken', 'broken'])
   })
 
   it('waits for a frozen one once, and finds again what is there within two seconds', async () => {
     await start({ timeoutMs: 150 })
     await one.remember('key', answer, undefined)
-    await other.recallFar('another')
+    await other.recallShared('another')
     together.redis!.kill('SIGSTOP')
-    expect(await timed(() => other.recallFar('key'))).to.be.within(100, 1000)
-    for (let count = 0; count < 10; count++) await other.recallFar('key')
+    expect(await timed(() => other.recallShared('key'))).to.be.within(100, 1000)
+    for (let count = 0; count < 10; count++) await other.recallShared('key')
     const passed = other.outcomes.filter((outcome) => outcome === 'passed').length
     expect(passed).to.be.greaterThan(7)
     expect(other.remember('more', answer, undefined)).to.equal(undefined)
     together.redis!.kill('SIGCONT')
     const backMs = await timed(() =>
-      until('it is back', async () => (await other.recallFar('key')) !== undefined, 2000),
+      until('it is back', async () => (await other.recallShared('key')) !== undefined, 2000),
     )
     expect(backMs).to.be.lessThan(2000)
   })
@@ -104,7 +104,7 @@ describe('the far cache in a Redis in trouble', () => {
     await start()
     together.redis!.kill('SIGKILL')
     await until('it is gone', () => !together.connection!.isUp())
-    expect(await timed(() => other.recallFar('key'))).to.be.lessThan(1000)
+    expect(await timed(() => other.recallShared('key'))).to.be.lessThan(1000)
     await one.remember('key', answer, undefined)
     expect(one.recall('key')).to.equal(answer)
     await together.redis!.restart()
@@ -113,7 +113,7 @@ describe('the far cache in a Redis in trouble', () => {
         'it is back',
         async () => {
           await one.remember('key', answer, undefined)
-          return (await other.recallFar('key')) !== undefined
+          return (await other.recallShared('key')) !== undefined
         },
         2000,
       )
@@ -130,7 +130,7 @@ describe('the far cache in a Redis in trouble', () => {
       }
       let there = 0
       for (const count of kept.keys()) {
-        if ((await other.recallFar(`key ${count}`)) !== undefined) there++
+        if ((await other.recallShared(`key ${count}`)) !== undefined) there++
       }
       expect(there, policy).to.be.within(2, 15)
       expect(kept.includes(false), policy).to.equal(policy === 'noeviction')

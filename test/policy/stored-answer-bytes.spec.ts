@@ -1,11 +1,11 @@
 import { expect } from 'chai'
-import { createShelfRoom } from '../../src/policy/answer-shelf.ts'
+import { createStoredAnswerBytes } from '../../src/policy/answer-store.ts'
 
-describe('the room for answers by idempotency keys', () => {
-  const room = () => createShelfRoom(() => 100_000)
+describe('the bytes of stored idempotent answers', () => {
+  const bytesOf = () => createStoredAnswerBytes(() => 100_000)
 
   it('is what the store has, whoever has put it there, each time that it is counted', () => {
-    const one = room()
+    const one = bytesOf()
     one.take('acc_1', 40_000)
     expect(one.refusal('acc_1')).to.equal(undefined)
     one.count([{ accountId: 'acc_1', bytes: 49_000, answers: 1 }])
@@ -17,7 +17,7 @@ describe('the room for answers by idempotency keys', () => {
   })
 
   it('has no less than nothing in it when another has removed what is given back', () => {
-    const one = room()
+    const one = bytesOf()
     one.count([])
     for (let count = 0; count < 100; count++) one.give('acc_1', 1000)
     one.take('acc_1', 60_000)

@@ -13,7 +13,7 @@ import { memberOfNone, type BegunSession, type Sessions, type Visitor } from './
 import { assertSetUpLink, useSetUpLink } from './set-up-link.ts'
 
 /** The origin of a request without a session; `origin` is the value that attempts are counted by. */
-export type Stranger = Visitor & { origin: string }
+export type AnonymousClient = Visitor & { origin: string }
 
 /** A session, with the token for its cookie. */
 export type SignInResult = Pick<BegunSession, 'token' | 'ageSeconds'> & {
@@ -25,7 +25,7 @@ type Attempts = {
   begin(attempt: { origin: string; email?: string; isKnown?: boolean }): Promise<() => void>
 }
 
-export type EntranceOptions = {
+export type SignInOptions = {
   store: Pick<Store, 'db'>
   audit: Pick<Audit, 'write'>
   announce: Announce
@@ -41,19 +41,22 @@ export type EntranceOptions = {
 /** A new password with the token of a one-time link. */
 type ByLink = { token: string; next: string }
 
-export type Entrance = {
+export type SignIns = {
   /** Whether at least one person can sign in. */
   isSetUp(): Promise<boolean>
   /** Signs a person in. Throws `invalid_credentials`, `rate_limit_exceeded`. */
-  signIn(credentials: { email: string; password: string }, from: Stranger): Promise<SignInResult>
+  signIn(
+    credentials: { email: string; password: string },
+    from: AnonymousClient,
+  ): Promise<SignInResult>
   /** Makes an owner of the first account with a one-time link. Throws `invalid_value`. */
-  setUp(person: NewPerson & { token: string }, from: Stranger): Promise<SignInResult>
+  setUp(person: NewPerson & { token: string }, from: AnonymousClient): Promise<SignInResult>
   /** Sets a new password with a one-time link, and ends all sessions. Throws `invalid_value`. */
-  resetPassword(change: ByLink, from: Stranger): Promise<SignInResult>
+  resetPassword(change: ByLink, from: AnonymousClient): Promise<SignInResult>
 }
 
 /** Sign-in, first set-up and password reset, for people without a session. */
-export function createEntrance(options: EntranceOptions): Entrance {
+export function createSignIns(options: SignInOptions): SignIns {
   const { store, audit, announce, passwords, people, attempts, clock } = options
   const { db } = store
   const resultOf = (personId: string, begun: BegunSession) => signInResult(people, personId, begun)
@@ -100,8 +103,8 @@ export function createEntrance(options: EntranceOptions): Entrance {
 
 async function resetPassword(
   { token, next }: ByLink,
-  from: Stranger,
-  options: EntranceOptions,
+  from: AnonymousClient,
+  options: SignInOptions,
 ): Promise<SignInResult> {
   const { store, audit, announce, passwords, people, attempts, clock } = options
   const succeeded = await attempts.begin({ origin: from.origin })
@@ -129,9 +132,9 @@ type Verified = { id: string; stored: string; hash: string }
 
 /** Checks e-mail and password. Throws `invalid_credentials`, `rate_limit_exceeded`. */
 export async function verifyPassword(
-  options: EntranceOptions,
+  options: SignInOptions,
   { email: given, password }: { email: string; password: string },
-  from: Stranger,
+  from: AnonymousClient,
 ): Promise<Verified> {
   const { passwords, attempts, onFailure } = options
   const email = plainEmail(given)
@@ -178,7 +181,7 @@ export async function signInResult(
 }
 
 /** Finds a person by e-mail; `known_from` is 1 if they have a session from the same address. */
-function findPerson({ store: { db } }: EntranceOptions, email: string, { address }: Stranger) {
+function findPerson({ store: { db } }: SignInOptions, email: string, { address }: AnonymousClient) {
   // Always one statement, so that the time does not reveal whether the person exists.
   return db
     .selectFrom('people')
@@ -199,7 +202,7 @@ function findPerson({ store: { db } }: EntranceOptions, email: string, { address
 export async function beginSession(
   transaction: Transaction<Tables>,
   personId: string,
-  { from, options }: { from: Stranger; options: Pick<EntranceOptions, 'audit' | 'sessions'> },
+  { from, options }: { from: AnonymousClient; options: Pick<SignInOptions, 'audit' | 'sessions'> },
 ): Promise<BegunSession> {
   const [first] = await membershipsOf(transaction, personId)
   if (first === undefined) throw memberOfNone()

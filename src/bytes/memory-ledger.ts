@@ -18,7 +18,7 @@ const answersShare = 1 / 4
 /** Smaller answers, which are most, never wait. */
 const waitingBytesMin = 65_536
 /** Grace periods to wait for memory before the answer is refused. */
-const hopeGraces = 5
+const waitGracePeriodsMax = 5
 /** An account may hold this multiple of the free memory: a single account gets three quarters. */
 export const accountFactor = 3
 /** A peer that transfers fewer bytes within the grace period counts as paused. */
@@ -35,7 +35,7 @@ export type Holder = {
 
 export type Watched = { hold: Holder; peer: Peer; moved: number; movedAt: number }
 /** The decision about an upstream's answer that needs more memory. */
-export type Fate = 'go' | 'wait' | 'refuse'
+export type AnswerDecision = 'go' | 'wait' | 'refuse'
 /** An upstream's answer that waits for memory for its next `bytes`. */
 export type Waiting = {
   hold: Holder
@@ -52,14 +52,14 @@ export type BudgetOptions = {
   /** Milliseconds of a monotonic clock. */
   now: () => number
   /** Receives the number of released bytes. */
-  onGiven?: (bytes: number) => void
+  onReleased?: (bytes: number) => void
 }
 
 /** Long enough to retransmit a lost packet; after it the memory goes to active peers. */
 const graceStandardMs = 2000
 
 /** The memory of each request, the answers that wait for memory, and the peers that pause. */
-export class Books {
+export class MemoryLedger {
   readonly bytesMax: number
   readonly graceMs: number
   readonly now: () => number
@@ -74,7 +74,7 @@ export class Books {
   /** Time in which the event loop ran: peers are not blamed for pauses of the process itself. */
   #aliveMs = 0
   #sweptAt = 0
-  readonly #onGiven: (bytes: number) => void
+  readonly #onReleased: (bytes: number) => void
   #timer: NodeJS.Timeout | undefined
   #serves = false
 
@@ -82,9 +82,9 @@ export class Books {
     bytesMax,
     graceMs = graceStandardMs,
     now,
-    onGiven = () => undefined,
+    onReleased = () => undefined,
   }: BudgetOptions) {
-    this.#onGiven = onGiven
+    this.#onReleased = onReleased
     this.bytesMax = bytesMax
     this.graceMs = graceMs
     this.now = now
@@ -98,7 +98,7 @@ export class Books {
       else this.accounts.set(accountId, sum)
     }
     if (bytes >= 0) return
-    this.#onGiven(-bytes)
+    this.#onReleased(-bytes)
     if (this.waiting.size > 0) this.#serveSoon()
   }
 
@@ -168,10 +168,10 @@ export class Books {
   #serve(): void {
     for (const one of this.waiting) {
       const { hold, bytes, go, refuse, since } = one
-      const fate = this.fateOf(hold, bytes, since)
-      if (fate === 'wait') continue
+      const decision = this.decide(hold, bytes, since)
+      if (decision === 'wait') continue
       this.waiting.delete(one)
-      if (fate === 'refuse') refuse()
+      if (decision === 'refuse') refuse()
       else go()
     }
   }
@@ -182,7 +182,7 @@ export class Books {
   }
 
   /** Decides about an answer that needs more bytes; counts them when it may continue. */
-  fateOf(hold: Holder, bytes: number, since = this.#aliveMs): Fate {
+  decide(hold: Holder, bytes: number, since = this.#aliveMs): AnswerDecision {
     const { accountId } = hold
     const fits = this.refusalAfterCuts(bytes, accountId, answersShare) === undefined
     if (!fits) {
@@ -191,7 +191,7 @@ export class Books {
       // Paused peers are disconnected first, but only after the grace period.
       const mayFree = this.watched.size > 0 && this.#aliveMs - since < this.graceMs
       if (!isOver && mayFree) return 'wait'
-      const isLate = this.#aliveMs - since > hopeGraces * this.graceMs
+      const isLate = this.#aliveMs - since > waitGracePeriodsMax * this.graceMs
       const isMost = this.bytes + bytes > this.bytesMax
       // Other answers may wait for the overdrawn one, so it must not wait for them.
       const isHopeless = isOver || hold.bytes + bytes > this.bytesMax || isLate

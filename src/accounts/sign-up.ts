@@ -10,10 +10,10 @@ import {
   confirmPassword,
   signInResult,
   verifyPassword,
-  type EntranceOptions,
+  type SignInOptions,
   type SignInResult,
-  type Stranger,
-} from './entrance.ts'
+  type AnonymousClient,
+} from './sign-in.ts'
 import { newId } from './id.ts'
 import { findInvitation, useInvitation } from './invitations.ts'
 import { timeText } from './key-form.ts'
@@ -28,29 +28,32 @@ type SignedIn = Schemas['SignedIn']
 /** The acceptance of an invitation; a new person sends a name and a password too. */
 type Accepting = Schemas['AcceptInvitationRequest']
 
-type Options = EntranceOptions & {
+type Options = SignInOptions & {
   sessions: Pick<Sessions, 'current'>
   attempts: { signUp(origin: string): Promise<void> }
   /** Whether anyone may create an account without an invitation. */
   signUp: 'open' | 'closed'
 }
 
-export type Newcomers = {
+export type SignUps = {
   /** Creates a person and their account. Throws `sign_up_closed`, `email_taken`. */
-  signUp(person: NewPerson, from: Stranger): Promise<SignInResult>
+  signUp(person: NewPerson, from: AnonymousClient): Promise<SignInResult>
   /**
    * Accepts an invitation without a session. Throws `invalid_value` for the token or a weak password,
    * `missing_required_parameter`, and `invalid_credentials` for a wrong password of a registered person.
    */
-  accept(accepting: Accepting, from: Stranger): Promise<SignInResult>
+  accept(accepting: Accepting, from: AnonymousClient): Promise<SignInResult>
   /** Describes an invitation to the holder of its token. Throws `invalid_value`. */
-  describe(token: string, from: Pick<Stranger, 'origin'>): Promise<Schemas['InvitationOffer']>
+  describe(
+    token: string,
+    from: Pick<AnonymousClient, 'origin'>,
+  ): Promise<Schemas['InvitationOffer']>
   /** Accepts an invitation for a signed-in person. Throws `invalid_value` for the token, `already_member`. */
   join(caller: PersonCaller, token: string, by: Actor & { origin: string }): Promise<SignedIn>
 }
 
 /** Sign-up, and acceptance of invitations. */
-export function createNewcomers(options: Options): Newcomers {
+export function createSignUps(options: Options): SignUps {
   const { store, sessions, people, attempts, clock } = options
   const { db } = store
   const invitationOf = async (token: string, origin: string) => {
@@ -122,7 +125,7 @@ async function newPerson(
 async function registeredPerson(
   { password }: Accepting,
   email: string,
-  { from, options }: { from: Stranger; options: Options },
+  { from, options }: { from: AnonymousClient; options: Options },
 ): Promise<Enter> {
   if (password === undefined) throw missing('password')
   const verified = await verifyPassword(options, { email, password }, from)
@@ -146,7 +149,7 @@ async function add(
 
 async function signUp(
   { email: given, name, password }: NewPerson,
-  from: Stranger,
+  from: AnonymousClient,
   options: Options,
 ): Promise<SignInResult> {
   const { store, audit, passwords, people, attempts, clock } = options

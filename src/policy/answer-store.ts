@@ -5,7 +5,7 @@ import type { IdempotentAnswersTable, Tables } from '../storage/tables.ts'
 type Row = IdempotentAnswersTable
 
 /** The stored answers by idempotency keys. All functions reject with a StoreError. */
-export type AnswerShelf = {
+export type AnswerStore = {
   /** Inserts a row. Of concurrent requests with the same key, one gets true. */
   take(row: Row): Promise<boolean>
   find(row: Row): Promise<Row | undefined>
@@ -28,7 +28,7 @@ const sweptPiecesMax = 64
 const sweptRowsMax = 200
 
 /** Works in the store's thread, in steps small enough not to delay other queries. */
-export function createAnswerShelf(db: Kysely<Tables>): AnswerShelf {
+export function createAnswerStore(db: Kysely<Tables>): AnswerStore {
   return {
     ...taking(db),
     put: async ({ id, expires_at }, body) => {
@@ -69,7 +69,7 @@ export function createAnswerShelf(db: Kysely<Tables>): AnswerShelf {
   }
 }
 
-function taking(db: Kysely<Tables>): Pick<AnswerShelf, 'take' | 'find' | 'takeOver'> {
+function taking(db: Kysely<Tables>): Pick<AnswerStore, 'take' | 'find' | 'takeOver'> {
   return {
     take: async (row) => {
       const inserted = await db
@@ -161,7 +161,7 @@ async function sweep(
 }
 
 /** The bytes of the stored answers, by account. */
-export type ShelfRoom = {
+export type StoredAnswerBytes = {
   /** Whose limit is reached, if any. */
   refusal(accountId: string): 'account' | 'process' | undefined
   /** Counts a new row and the bytes of its answer. */
@@ -182,7 +182,7 @@ const accountShare = 0.5
  * Counts the bytes of this process on top of the last count of the store; an account may use half of the
  * limit.
  */
-export function createShelfRoom(bytesMax: () => number): ShelfRoom {
+export function createStoredAnswerBytes(bytesMax: () => number): StoredAnswerBytes {
   const held = new Map<string, number>()
   let total = 0
   const add = (accountId: string, bytes: number) => {
