@@ -285,7 +285,7 @@ function readiness(
   return async () => {
     if (server.draining()) throw new GatewayError('overloaded', 'The gateway is shutting down.')
     if (worker?.allListen() === false)
-      throw new GatewayError('overloaded', 'The gateway starts: not all of its workers listen yet.')
+      throw new GatewayError('overloaded', 'The gateway is starting: not all workers listen yet.')
     await store.checkWritable()
   }
 }

@@ -41,7 +41,7 @@ function readFirst(readSettings: () => Loaded): Loaded {
     return readSettings()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`The settings are not right:\n${error.message.replaceAll(/^/gm, '  ')}\n`)
+    process.stderr.write(`The settings are invalid:\n${error.message.replaceAll(/^/gm, '  ')}\n`)
     process.exit(78)
   }
 }

@@ -149,7 +149,7 @@ function readAll(readSettings: Options['readSettings']): Loaded {
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const complaints = error.message.replaceAll('\n', ' ')
-    const text = `The settings are not right, and those in force stay. ${complaints}`
+    const text = `The new settings are invalid, so the current ones stay in force. ${complaints}`
     throw new GatewayError('invalid_value', text)
   }
 }
@@ -176,11 +176,18 @@ export function createNote({ accounts, audit, store }: NoteParts): Options['note
 }
 
 function stopping(): GatewayError {
-  return new GatewayError('overloaded', 'The gateway is shutting down and reloads nothing.')
+  return new GatewayError(
+    'overloaded',
+    'The gateway is shutting down and does not reload settings.',
+  )
 }
 
 function tooMany(): GatewayError {
-  return new GatewayError('overloaded', 'Reloads are under way. Try again when they have ended.', {
-    retryAfterSeconds: 1,
-  })
+  return new GatewayError(
+    'overloaded',
+    'Other reloads are running. Try again when they have ended.',
+    {
+      retryAfterSeconds: 1,
+    },
+  )
 }

@@ -152,19 +152,19 @@ export function memoryError(refusal: Refusal): GatewayError {
     case 'account':
       return new GatewayError(
         'rate_limit_exceeded',
-        'The requests of this account hold its share of the memory. Try again when some are answered.',
+        "The requests of this account use its share of the gateway's memory. Try again when some have ended.",
         { retryAfterSeconds },
       )
     case 'process':
       return new GatewayError(
         'overloaded',
-        'The gateway holds as much as it can for now. Try again in a moment.',
+        'The gateway has no free memory for this request. Try again in a moment.',
         { retryAfterSeconds },
       )
     case 'never':
       return new GatewayError(
         'request_too_large',
-        'The request takes more memory than one may have here. Send less at once.',
+        'The request needs more memory than one request may use. Send a smaller request.',
       )
   }
 }

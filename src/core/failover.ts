@@ -176,7 +176,7 @@ function endOf(error: unknown): Parameters<TracedTry['ended']>[0] {
 }
 
 /** Ends a try whose error does not affect the route's health. */
-const notAsked = new ProviderFailure('cancelled', 'The route was not asked.')
+const notAsked = new ProviderFailure('cancelled', 'The request was not sent.')
 
 type Made = Pick<Attempt, 'outcome'> & {
   route: Route

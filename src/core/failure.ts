@@ -288,8 +288,8 @@ export function errorAfter(
 
 function unknownOutcome(failure: UnknownOutcome): GatewayError {
   const text =
-    `${failure.message} The picture may have been made and charged, so it was not asked for again. ` +
-    'To have it made all the same, which may be charged twice, send ' +
+    `${failure.message} The picture may have been made and charged, so the request was not repeated. ` +
+    'To repeat it, which may be charged twice, send ' +
     `the header '${repeatHeader}: true'.`
   return new GatewayError(failure.code, text, { cause: failure })
 }

@@ -52,7 +52,7 @@ export function placeIn(cursor: string, kinds: Kinds): Place {
     place.length === kinds.length &&
     place.every((value, index) => typeof value === kinds[index] && value === value)
   if (isPlace) return (place as Place).map(whole)
-  const text = "'cursor' is not one of this list. Send the `next_cursor` of the page before it."
+  const text = "'cursor' does not belong to this list. Send the `next_cursor` of the previous page."
   throw new GatewayError('invalid_value', text, { param: 'cursor' })
 }
 

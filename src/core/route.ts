@@ -53,7 +53,10 @@ export type Ways = {
 
 /** The problem of a route whose provider lacks an adapter; `what` names the kind of answer. */
 export function noAdapter({ provider }: Route, what: string): Problem {
-  return { param: 'model', message: `The provider '${provider.id}' gives no ${what} here.` }
+  return {
+    param: 'model',
+    message: `The gateway does not support ${what} with the provider '${provider.id}'.`,
+  }
 }
 
 /** Problems and adjustments of a request on a route. */

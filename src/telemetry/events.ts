@@ -67,7 +67,7 @@ export function createEvents(log: Log, metrics: Metrics) {
       const fields = { requestId, ...attempt }
       // Only the operator can fix these.
       if (outcome === 'credentials' || outcome === 'out_of_credit')
-        now().error(fields, 'provider account')
+        now().error(fields, 'provider account needs attention')
       else now().warn(fields, 'attempt failed')
     },
     /** A client disconnected from a call that goes on (1), or such a call has ended (-1). */
@@ -147,7 +147,7 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     },
     /** The shutdown took too long. */
     stuck(): void {
-      now().fatal('not stopped in time')
+      now().fatal('shutdown timed out')
     },
     /** The settings were reloaded. */
     reloaded({ changed, needs_restart: needsRestart, notices }: Reloaded): void {
@@ -156,7 +156,7 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     /** The reload failed; the current settings stay in force. */
     reloadRefused(error: unknown): void {
       const reason = error instanceof GatewayError ? error.message : undefined
-      now().error({ reason, cause: causeOf(error) }, 'not reloaded')
+      now().error({ reason, cause: causeOf(error) }, 'reload failed')
     },
     /** A signal without effect was received. */
     ignored(signal: string): void {
@@ -171,13 +171,13 @@ function exportEvents(now: () => Log) {
   return {
     exported(signal: string, error?: Error): void {
       if (error === undefined) {
-        if (failing.delete(signal)) now().info({ signal }, 'collector takes them again')
+        if (failing.delete(signal)) now().info({ signal }, 'export works again')
         return
       }
       if (failing.has(signal)) return
       failing.add(signal)
       // The collector's message may repeat the request headers.
-      now().warn({ signal, code: codeOf(error) ?? error.name }, 'not exported')
+      now().warn({ signal, code: codeOf(error) ?? error.name }, 'export failed')
     },
   }
 }
@@ -188,22 +188,22 @@ function storeEvents(now: () => Log) {
     storeFailed({ reason, remedy }: { reason: string; remedy: string }, error: Error): void {
       now().error(
         { reason, remedy, cause: causeOf(error) },
-        'store takes no rows, calls are refused',
+        'store cannot be written, calls are refused',
       )
     },
     /** A process died during a call: the amount that the call had reserved is charged. */
     reservationAbandoned(reservation: object): void {
-      const text = 'call charged as it was held: its process died'
+      const text = 'call charged its reserved amount: its process died'
       now().warn({ reservation }, text)
     },
     storeNoticed(notice: string): void {
       now().warn({ notice }, 'store')
     },
     storeRecovered(rows: number): void {
-      now().warn({ rows }, 'store takes rows again')
+      now().warn({ rows }, 'store can be written again')
     },
     rowRefused(row: object, error: Error): void {
-      now().error({ row, cause: causeOf(error) }, 'row of the journal refused')
+      now().error({ row, cause: causeOf(error) }, 'journal row refused')
     },
   }
 }
@@ -215,13 +215,13 @@ function backgroundEvents(now: () => Log, metrics: Metrics) {
     /** The work succeeded, or failed with `error`. */
     worked(work: string, error?: unknown): void {
       if (error === undefined) {
-        if (failing.delete(work)) now().info({ work }, 'background work is done again')
+        if (failing.delete(work)) now().info({ work }, 'background work succeeds again')
         return
       }
       metrics.backgroundFailures.inc({ work })
       if (failing.has(work)) return
       failing.add(work)
-      now().error({ work, cause: causeOf(error) }, 'background work fails, and is tried again')
+      now().error({ work, cause: causeOf(error) }, 'background work failed, will be retried')
     },
   }
 }
@@ -235,7 +235,7 @@ function redisEvents(now: () => Log, metrics: Metrics) {
     },
     redisLost(redis: string, { reason, remedy }: { reason: string; remedy: string }): void {
       metrics.redisUp(0)
-      const text = 'redis does not answer: each process counts and remembers on its own'
+      const text = 'redis does not answer: each process counts and caches on its own'
       now().error({ redis, reason, remedy }, text)
     },
     redisBack(redis: string, awayMs: number): void {
@@ -256,12 +256,12 @@ function limitEvents(now: () => Log, metrics: Metrics) {
     },
     limitsAlone(error: unknown): void {
       metrics.limitsFallback(1)
-      const text = 'limits are not counted together: each process counts its share'
+      const text = 'limits are not shared: each process enforces its part'
       now().error({ cause: causeOf(error) }, text)
     },
     limitsJoint(): void {
       metrics.limitsFallback(0)
-      now().warn('limits are counted together again')
+      now().warn('limits are shared again')
     },
   }
 }

@@ -53,7 +53,7 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
     }),
     collections: new Counter({
       name: 'gateway_forced_collections_total',
-      help: 'Garbage collections that the gateway forced: memory was short, or a burst was over.',
+      help: 'Garbage collections that the gateway forced, by cause.',
       labelNames: ['cause'],
       registers,
     }),

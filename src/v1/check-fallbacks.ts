@@ -11,8 +11,8 @@ export function checkFallbacks(
     const model = peek(name)
     if (model === undefined || model.undescribed || makesImages(model) === draws) continue
     const message = draws
-      ? `${model.row.id} makes no images. Behind an image model, name image models.`
-      : `${model.row.id} makes images. Behind a language model, name language models.`
+      ? `${model.row.id} makes no images. Fallbacks of an image model must be image models.`
+      : `${model.row.id} makes images. Fallbacks of a language model must be language models.`
     throw new GatewayError('invalid_value', message, { param: `models[${index}]` })
   }
 }

@@ -66,7 +66,7 @@ forEachStore('a key that administers', (kind) => {
     await remove()
     for (const at of [gateway, replica ?? gateway]) {
       const { message } = await expectError(await invite(key, at), notAllowed)
-      expect(message).to.contain('while the person who made it may')
+      expect(message).to.contain('because its creator no longer has it')
       await expectError(await makeAnother(key, at), notAllowed)
       await expectError(await at.fetch('/api/usage', { key }), notAllowed)
     }

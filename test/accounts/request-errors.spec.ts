@@ -84,7 +84,7 @@ forEachStore('failed and cached calls', () => {
       failure: 'rate_limited',
       meaning: 'The provider limits the rate of requests.',
       remedy:
-        'Wait as long as Retry-After says, then send it again; ask for a higher limit if it happens often.',
+        'Wait as long as Retry-After says and try again; ask for a higher limit if this happens often.',
       calls: 3,
       last_at: new Date(at + 2).toISOString(),
       last_request_id: idAt(2),

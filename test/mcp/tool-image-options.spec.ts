@@ -74,7 +74,7 @@ describe('the tool generate-image', () => {
     await call('generate-image', { ...args, model: 'alibaba/qwen-image-2.0' })
     expect(JSON.stringify(vendors.doubles.alibaba.calls[0]!.body)).to.contain('"seed":7')
     const answer = await call('generate-image', { ...args, model: 'zai/cogview-4' })
-    expect(textOf(answer)).to.contain('Note on seed: zai/cogview-4 takes no seed.')
+    expect(textOf(answer)).to.contain('Note on seed: zai/cogview-4 has no seed setting.')
   })
 
   it('names the qualities of a model when one is not supported', async () => {

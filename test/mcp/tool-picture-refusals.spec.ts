@@ -139,7 +139,9 @@ describe('pictures that a tool refuses before a paid call', () => {
     }
     // Memory for the body, its parsed form, and the request to a provider.
     const held = 3 * large.length
-    expect(await paints(Math.ceil(held + large.length))).to.contain('more memory than one may have')
+    expect(await paints(Math.ceil(held + large.length))).to.contain(
+      'more memory than one request may use',
+    )
     expect(await paints(64 * 1024 * 1024)).to.contain('1 picture by')
   })
 

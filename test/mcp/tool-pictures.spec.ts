@@ -173,7 +173,7 @@ describe('pictures that a tool edits', () => {
     const args = { prompt: 'A hat', model: 'zai/cogview-4', images: [dataUrl] }
     const answer = await call('generate-image', args)
     expect(answer.isError).to.equal(true)
-    expect(textOf(answer)).to.match(/takes no input images.*list-image-models says which/)
+    expect(textOf(answer)).to.match(/takes no input images.*list-image-models shows how many/)
   })
 
   for (const [tool, args] of [

@@ -89,4 +89,4 @@ describe('two processes that have lost their Redis', () => {
   })
 })
 
-const lost = 'redis does not answer: each process counts and remembers on its own'
+const lost = 'redis does not answer: each process counts and caches on its own'

@@ -162,7 +162,7 @@ describe('invalid pictures', () => {
       param: 'images[1].image_url',
     })
     expect(message).to.equal(
-      `${seedream} reads no image with a side below 15 pixels; this one has 12x12.`,
+      `${seedream} does not accept images with a side below 15 pixels; this one is 12x12.`,
     )
     const other = await edit(seedream, small, ['gpt-image-2'])
     expect(other.headers.get('x-gateway-model')).to.equal('gpt-image-2')

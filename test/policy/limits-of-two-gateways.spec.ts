@@ -91,8 +91,7 @@ describe('two gateways that lose their Redis', () => {
       expect(await metric(two.b)).to.equal('1')
       expect(two.b.logText()).to.contain('each process counts its share')
       await two.redis.restart()
-      const told = (gateway: TestGateway) =>
-        gateway.logText().includes('limits are counted together again')
+      const told = (gateway: TestGateway) => gateway.logText().includes('limits are shared again')
       await until('it is used again', () => told(two.a) && told(two.b), 2000)
       expect((await let20(two.a)) + (await let20(two.b))).to.equal(10)
       expect(await metric(two.b)).to.equal('0')

@@ -117,7 +117,7 @@ describe('rows in the journals of workers', () => {
       expect(recorded).to.have.members(answered.map(({ id }) => id))
       const recovered = () =>
         loggedLines(server!)
-          .filter(({ msg }) => msg.startsWith('store takes rows again'))
+          .filter(({ msg }) => msg.startsWith('store can be written again'))
           .reduce((sum, { rows: moved }) => sum + Number(moved), 0)
       await until('it is told', () => recovered() === 8)
     })

@@ -53,7 +53,7 @@ describe('a server', () => {
     writeFileSync(join(folder.path, '.env'), 'OPENAI_API_KEY=sk-any-0123456789abcdefghij\n')
     await hangUp('"changed":["aliases","limits.route_tries_max","OPENAI_API_KEY"]')
     writeFileSync(file, 'aliases: 7\n')
-    await hangUp('"msg":"not reloaded"')
+    await hangUp('"msg":"reload failed"')
     expect(server.stderr()).to.contain('aliases must be a table of names and values')
     const key = { authorization: `Bearer ${printedKey(server)}` }
     const answer = await fetch(`${server.url}/v1/models/fast`, { headers: key })

@@ -123,8 +123,12 @@ describe('a failed start', () => {
     const blocked = join(folder.path, 'blocked')
     mkdirSync(join(blocked, 'gateway.db'), { recursive: true })
     const rows: [variables: Record<string, string>, code: number, line: RegExp][] = [
-      [{ DATA_DIR: file }, 1, /DATA_DIR: .*a-file cannot hold the store: it is no folder\. Set/],
-      [{ DATA_DIR: join(file, 'x') }, 1, /DATA_DIR: .* a part of it is no folder\. Set DATA_DIR/],
+      [{ DATA_DIR: file }, 1, /DATA_DIR: .*a-file cannot hold the store: it is not a folder\. Set/],
+      [
+        { DATA_DIR: join(file, 'x') },
+        1,
+        /DATA_DIR: .* a part of its path is not a folder\. Set DATA_DIR/,
+      ],
       [
         { DATA_DIR: '/proc/x/y' },
         1,
@@ -136,7 +140,11 @@ describe('a failed start', () => {
         /corrupt.gateway\.db cannot be opened: it is not a database\. Move/,
       ],
       [{ DATA_DIR: blocked }, 1, /blocked.gateway\.db cannot be opened: it is a folder\. Move it/],
-      [{ HOST: '192.0.2.1' }, 1, /listen on 192\.0\.2\.1, port 0: it is no address of this mach/],
+      [
+        { HOST: '192.0.2.1' },
+        1,
+        /listen on 192\.0\.2\.1, port 0: it is not an address of this mach/,
+      ],
       [{ UPLOAD_DIR: file }, 78, /UPLOAD_DIR: .*a-file is not a folder\. Set UPLOAD_DIR/],
       [{ CONFIG_FILE: folder.path }, 78, /CONFIG_FILE: .* cannot be read: it is a folder\.$/],
       [{ OPENAI_API_KEY: 'hello' }, 78, /OPENAI_API_KEY: the key is too short\./],

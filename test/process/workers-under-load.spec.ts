@@ -200,7 +200,7 @@ describe('two workers under load', () => {
     process.kill(first!.pid, 'SIGKILL')
     await until(
       'it is replaced',
-      () => loggedLines(server).filter(({ msg }) => msg === 'worker answers').length === 3,
+      () => loggedLines(server).filter(({ msg }) => msg === 'worker is ready').length === 3,
     )
     for (let count = 0; count < 8; count++) expect(await find('rapid')).to.equal(200)
     expect(one(`select count(*) from audit_events where action = 'settings.reload'`)).to.equal(2)

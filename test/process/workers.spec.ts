@@ -70,7 +70,7 @@ describe('several workers', () => {
         .map(({ time }) => String(time))
     const readyAt = () => timesOf(({ path, status }) => path === '/ready' && status === 200)
     await until('the lines are here', () => workersOf(server).length === 4 && readyAt().length > 0)
-    const lastAt = timesOf(({ msg }) => msg === 'worker answers')
+    const lastAt = timesOf(({ msg }) => msg === 'worker is ready')
       .toSorted()
       .at(-1)!
     expect(readyAt().toSorted()[0]! >= lastAt).to.equal(true)

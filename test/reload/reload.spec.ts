@@ -173,7 +173,7 @@ describe('a reload', () => {
       .and.to.contain('limits.route_tries_max must be at least 1')
     await expectError(await gateway.reload('a: [1'), { status: 400, code: 'invalid_value' })
     expect(await ask()).to.equal('one')
-    expect(gateway.logText()).to.contain('"msg":"not reloaded"')
+    expect(gateway.logText()).to.contain('"msg":"reload failed"')
     expect((await reload(settings(other))).changed).to.deep.equal(['providers'])
   })
 

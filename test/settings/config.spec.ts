@@ -132,7 +132,7 @@ describe('settings', () => {
     {
       name: 'a missing file',
       variables: { CONFIG_FILE: '/no/such' },
-      says: /^CONFIG_FILE: .* cannot be read: it is not there\.$/,
+      says: /^CONFIG_FILE: .* cannot be read: it does not exist\.$/,
     },
     { name: 'a file that is no YAML', file: 'a: [', says: /^CONFIG_FILE: .*cannot be read/ },
     {

@@ -86,7 +86,7 @@ describe('a store on a PostgreSQL with TLS', () => {
   it('names an unreadable file, with the reason', async () => {
     const missing = join(folder.path, 'missing.pem')
     for (const name of ['sslrootcert', 'sslcert', 'sslkey']) {
-      const text = `the file ${missing} (${name}) cannot be read: it is not there.`
+      const text = `the file ${missing} (${name}) cannot be read: it does not exist.`
       expect(await refusal({ [name]: missing })).to.contain(text)
     }
     const text = `the file ${folder.path} (sslrootcert) cannot be read: it is a folder.`

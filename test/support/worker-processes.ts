@@ -31,6 +31,6 @@ export function workersOf(
     lines.filter(({ msg }) => msg.startsWith('worker ended')).map(({ worker }) => worker),
   )
   return lines
-    .filter(({ msg, worker }) => msg === 'worker answers' && !ended.has(worker))
+    .filter(({ msg, worker }) => msg === 'worker is ready' && !ended.has(worker))
     .map(({ worker, pid }) => ({ worker: Number(worker), pid: Number(pid) }))
 }

@@ -36,16 +36,16 @@ forEachStore('work that nobody waits for', () => {
         } finally {
           await rename('away', table)
         }
-        expect(told('background work fails')).to.equal(1)
+        expect(told('background work failed')).to.equal(1)
         await until('it is done again', async () => {
           await failures()
-          return told('background work is done again') === 1
+          return told('background work succeeds again') === 1
         })
-        expect(told('background work fails')).to.equal(1)
+        expect(told('background work failed')).to.equal(1)
       } finally {
         await gateway.stop()
       }
-      expect(told('background work fails')).to.equal(1)
+      expect(told('background work failed')).to.equal(1)
     })
   }
 })

@@ -64,20 +64,22 @@ describe('a collector in trouble', () => {
       variables: { OTEL_METRIC_EXPORT_INTERVAL: '100' },
     })
     await own.chat()
-    await until('told', () => linesOf(own, 'not exported').length > 0)
+    await until('told', () => linesOf(own, 'export failed').length > 0)
     const exports = collector.exports()
     await until('tried again', () => collector.exports() > exports + 2)
-    const lines = linesOf(own, 'not exported').map((line) => JSON.parse(line) as { signal: string })
+    const lines = linesOf(own, 'export failed').map(
+      (line) => JSON.parse(line) as { signal: string },
+    )
     expect(new Set(lines.map(({ signal }) => signal))).to.have.length(lines.length)
     expect(lines.map((line) => ({ ...line, time: '' }))).to.deep.include({
       level: 'warn',
       time: '',
       signal: 'metrics',
       code: 401,
-      msg: 'not exported',
+      msg: 'export failed',
     })
     collector.behave('takes')
-    await until('well again', () => linesOf(own, 'collector takes them again').length > 0)
+    await until('well again', () => linesOf(own, 'export works again').length > 0)
     expect(own.gateway.logText()).to.not.contain('sesame')
   })
 

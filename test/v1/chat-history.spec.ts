@@ -281,7 +281,7 @@ describe('a conversation that goes on', () => {
     const messages = drawn(null) as Messages
     const { answer } = await turn({ model: 'blind', messages }, false)
     const param = 'messages[1].images'
-    const reason = 'The model does not see images.'
+    const reason = 'The model does not accept images.'
     expect((answer as unknown as { warnings: object[] }).warnings).to.deep.equal([
       { param, requested: '1 picture', applied: null, reason },
     ])

@@ -81,6 +81,6 @@ describe('a tool that nobody could call', () => {
     const body = { model: 'gpt-4.1', messages, tools: [clock], tool_choice: choice('wether') }
     const response = await gateway.post('/v1/chat/completions', body)
     const error = await expectError(response, { status: 400, code: value })
-    expect(error.message).to.equal("There is no 'wether' in `tools`. It names clock.")
+    expect(error.message).to.equal("'wether' is not in `tools`. The list has: clock.")
   })
 })

@@ -119,7 +119,7 @@ describe('the address of a picture, for a server that fetches it by itself', () 
         status: 400,
         code: 'invalid_value',
       })
-      expect(message).to.contain('Documents are not fetched.')
+      expect(message).to.contain('Documents are not fetched from URLs.')
       expect(own.upstream.requests).to.have.length(before)
     })
   }

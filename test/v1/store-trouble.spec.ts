@@ -68,7 +68,7 @@ describe('a store that takes no rows', () => {
     const rows = await own.gateway.usage()
     expect(rows.map(({ id }) => id)).to.deep.equal([under.headers.get('x-request-id')])
     const lines = own.gateway.logText().split('\n')
-    const told = lines.filter((line) => line.includes('store takes no rows'))
+    const told = lines.filter((line) => line.includes('store cannot be written'))
     expect(told, 'why is told once').to.have.length(1)
     const refusals = lines.filter((line) => line.includes('"code":"overloaded"'))
     expect(refusals, 'one line for one cause').to.have.length(1)

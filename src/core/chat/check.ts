@@ -21,9 +21,13 @@ export function checkConversation(request: ChatRequest): void {
       0,
       messages.findLastIndex(({ role }) => role === 'user'),
     )
-    throw new GatewayError('invalid_value', 'The messages say nothing. Give this one a text.', {
-      param: `messages[${at}].content`,
-    })
+    throw new GatewayError(
+      'invalid_value',
+      'The messages have no content. Add a text to this one.',
+      {
+        param: `messages[${at}].content`,
+      },
+    )
   }
   checkDocuments(messages)
   settledCalls(messages)
@@ -47,7 +51,8 @@ function checkDocuments(messages: ChatRequest['messages']): void {
       const { file_data: data = '', file_id: id = '' } = part.file
       const name = address.test(data) ? 'file_data' : address.test(id) ? 'file_id' : undefined
       if (name === undefined) continue
-      const message = 'Documents are not fetched. Send it in `file_data` as a base64 data URL.'
+      const message =
+        'Documents are not fetched from URLs. Send it in `file_data` as a base64 data URL.'
       const param = `messages[${index}].content[${place}].file.${name}`
       throw new GatewayError('invalid_value', message, { param })
     }
@@ -66,7 +71,7 @@ function checkToolChoice(request: ChatRequest): void {
   }
   if (choice === 'required' && tools.length === 0) {
     const message =
-      'A tool is required, and none is given. Send `tools`, or leave `tool_choice` out.'
+      "`tool_choice` is 'required', but `tools` is empty. Send `tools`, or leave out `tool_choice`."
     throw new GatewayError('invalid_value', message, { param: 'tool_choice' })
   }
   if (typeof choice !== 'object') return
@@ -93,9 +98,9 @@ type Listed = { param: string; list: 'tools' | 'functions' }
 function checkName(name: string, names: readonly string[], { param, list }: Listed): void {
   if (names.includes(name)) return
   const shown = names.slice(0, namesShownMax).map((one) => one.slice(0, nameShownCharactersMax))
-  const known = shown.length === 0 ? 'It names none.' : `It names ${shown.join(', ')}.`
+  const known = shown.length === 0 ? 'The list is empty.' : `The list has: ${shown.join(', ')}.`
   const unknown = name.slice(0, nameShownCharactersMax)
-  throw new GatewayError('invalid_value', `There is no '${unknown}' in \`${list}\`. ${known}`, {
+  throw new GatewayError('invalid_value', `'${unknown}' is not in \`${list}\`. ${known}`, {
     param,
   })
 }
@@ -120,26 +125,30 @@ export function modelProblems(request: ChatRequest, model: Model): Problem[] {
   const { row } = model
   const problems: Problem[] = []
   if (!row.capabilities.chat || makesImages(model)) {
-    problems.push({ param: 'model', message: `${row.id} does not converse. Choose another model.` })
+    problems.push({
+      param: 'model',
+      message: `${row.id} does not support chat. Choose a chat model.`,
+    })
   }
   if (!row.capabilities.tools && (request.tools ?? []).length > 0) {
-    problems.push({ param: 'tools', message: `${row.id} calls no tools.` })
+    problems.push({ param: 'tools', message: `${row.id} does not support tools.` })
   }
   if (!row.capabilities.vision) {
     const param = firstPart(request, ['image_url'])
-    if (param !== undefined) problems.push({ param, message: `${row.id} does not see images.` })
+    if (param !== undefined) problems.push({ param, message: `${row.id} does not accept images.` })
   }
   for (const problem of tooSmallPictures(request, row)) problems.push(problem)
   if (!row.input_modalities.includes('pdf')) {
     const param = firstPart(request, ['file'])
-    if (param !== undefined) problems.push({ param, message: `${row.id} reads no documents.` })
+    if (param !== undefined)
+      problems.push({ param, message: `${row.id} does not accept documents.` })
   }
   if (!row.input_modalities.includes('audio')) {
     const param = firstPart(request, ['input_audio'])
-    if (param !== undefined) problems.push({ param, message: `${row.id} does not hear.` })
+    if (param !== undefined) problems.push({ param, message: `${row.id} does not accept audio.` })
   }
   if (request.modalities?.includes('audio') && !row.output_modalities.includes('audio')) {
-    problems.push({ param: 'modalities', message: `${row.id} does not speak.` })
+    problems.push({ param: 'modalities', message: `${row.id} cannot answer with audio.` })
   }
   for (const { limit, param, message, code } of exceededLimits(request, model)) {
     if (row.doubtful?.includes(limit) !== true) problems.push({ param, message, code })
@@ -154,7 +163,7 @@ export function doubtfulLimits(request: ChatRequest, model: Model): readonly War
   return exceededLimits(request, model)
     .filter(({ limit }) => row.doubtful?.includes(limit))
     .map(({ param, message, asked }) => {
-      const reason = `${message} The sources disagree about it, so it is sent as it is.`
+      const reason = `${message} Sources disagree about this limit, so the request is sent unchanged.`
       return { param, requested: asked, applied: asked, reason }
     })
 }
@@ -263,6 +272,6 @@ export function tooSmall(
   { id, least = 0, param }: { id: string; least?: number | undefined; param: string },
 ): Problem[] {
   if (Math.min(width, height) >= least) return []
-  const message = `${id} reads no image with a side below ${least} pixels; this one has ${width}x${height}.`
+  const message = `${id} does not accept images with a side below ${least} pixels; this one is ${width}x${height}.`
   return [{ param, message, code: 'invalid_value' }]
 }

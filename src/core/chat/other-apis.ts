@@ -8,7 +8,9 @@ const shapes: Readonly<Record<string, Hints>> = table.shapes
 
 /** The hint for a field that is not sent to the vendor; undefined when no other API has the field. */
 export function fieldHint(name: string): string | undefined {
-  return Object.hasOwn(fields, name) ? `'${name}' is not read here: ${fields[name]}.` : undefined
+  return Object.hasOwn(fields, name)
+    ? `'${name}' is not part of this API: ${fields[name]}.`
+    : undefined
 }
 
 /**

@@ -37,7 +37,7 @@ export function settledCalls(messages: ChatRequest['messages']): SettledCalls | 
   const last = messages.findLastIndex((message) => !isResult(message))
   const open = turns.get(last)?.find(isOpen)
   if (open !== undefined) {
-    const message = 'This call needs its result, in a message that follows it.'
+    const message = 'This tool call has no result. Add a message with its result after it.'
     throw new GatewayError('invalid_value', message, { param: open.param })
   }
   return calls.some((call) => isOpen(call) || call.isMoved) ? settle(messages, turns) : undefined
@@ -85,7 +85,7 @@ function callOf(message: Result, at: number, named: ReadonlyMap<string, Call>): 
   const name = (isTool ? message.tool_call_id : message.name).slice(0, shownCharactersMax)
   const what = isTool ? `tool call with the id '${name}'` : `function_call of '${name}'`
   const words = call
-    ? `The ${what} has its result already, in messages[${call.result}].`
+    ? `messages[${call.result}] already has the result of the ${what}.`
     : `No assistant message before it has a ${what}.`
   const param = `messages[${at}].${isTool ? 'tool_call_id' : 'name'}`
   throw new GatewayError('invalid_value', words, { param })
@@ -104,13 +104,13 @@ function settle(messages: readonly Message[], turns: ReadonlyMap<number, Call[]>
     put(message, at)
     for (const { param, answer, result, isMoved } of turns.get(at) ?? []) {
       if (result === undefined) {
-        const reason = `No message has its result: the model is answered '${noResult}'`
+        const reason = `This call has no result, so the model receives '${noResult}'`
         warnings.push({ param, requested: null, applied: noResult, reason })
         put(answer(noResult), at)
         continue
       }
       if (isMoved === true) {
-        const reason = 'A result directly follows the message with its call: it was moved there.'
+        const reason = 'A result must directly follow the message with its call, so it was moved.'
         const applied = settled.length
         warnings.push({ param: `messages[${result}]`, requested: result, applied, reason })
       }

@@ -137,8 +137,8 @@ function prepareFor(route: Route, asked: ChatRequest): PreparedChat {
 }
 
 function unable(route: Route): PreparedChat {
-  const refuse = () => Promise.reject(new Error('This route was set aside.'))
-  const problems = [noAdapter(route, 'answers')]
+  const refuse = () => Promise.reject(new Error('This route has no chat adapter.'))
+  const problems = [noAdapter(route, 'chat')]
   return { problems, warnings: [], complete: refuse, stream: refuse }
 }
 
@@ -165,7 +165,7 @@ function showMadePictures(request: ChatRequest, { row }: Model): ShownPictures {
   if (row.capabilities.vision) return toUserMessages(request)
   const messages = request.messages.map(withoutPictures)
   const hidden = request.messages.flatMap((message, index) =>
-    lost(message, index, 'The model does not see images.'),
+    lost(message, index, 'The model does not accept images.'),
   )
   return { request: { ...request, messages }, warnings: hidden }
 }
@@ -182,7 +182,9 @@ function toUserMessages(request: ChatRequest): ShownPictures {
     return { ...message, content }
   })
   const warnings = request.messages.flatMap((message, index) =>
-    index > last ? lost(message, index, 'No message of the user follows, to show it in.') : [],
+    index > last
+      ? lost(message, index, 'Pictures are sent in the next user message, but none follows.')
+      : [],
   )
   return { request: { ...request, messages }, warnings }
 }

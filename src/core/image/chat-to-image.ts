@@ -65,12 +65,12 @@ const usedFields = new Set<string>([
 export function ignoredFields(request: ChatRequest, config: ImageConfig): Warning[] {
   const fields = Object.entries(request)
     .filter(([name, value]) => !usedFields.has(name) && !isIdle(name, value))
-    .map(([name, value]) => dropped(name, value, `An image model takes no '${name}'.`))
+    .map(([name, value]) => dropped(name, value, `Image models do not support '${name}'.`))
   const { seed } = request
   if (seed === undefined || seed === null || config.seed !== undefined || isSeed(seed)) {
     return fields
   }
-  return [...fields, dropped('seed', seed, `A picture's seed is from 0 to ${seedMax}.`)]
+  return [...fields, dropped('seed', seed, `The seed of a picture must be from 0 to ${seedMax}.`)]
 }
 
 /** Characters of an ignored text that a warning quotes. */
@@ -84,22 +84,22 @@ export function ignoredMessages(request: ChatRequest): Warning[] {
   const prompt = promptMessages(request)
   const found = request.messages.flatMap((message, index): Warning[] => {
     const path = `messages[${index}]`
-    const tell = (name: string, value: unknown, reason: string) =>
+    const warn = (name: string, value: unknown, reason: string) =>
       value === undefined ? [] : [dropped(`${path}.${name}`, value, reason)]
     const said = messageText(message).slice(0, quotedCharactersMax)
     const isRead = prompt.includes(message) || said.trim() === ''
     return [
-      ...tell('content', isRead ? undefined : said, unreadText),
-      ...ignoredCalls(message).flatMap((name) => tell(name, 'called', unreadCalls)),
-      ...tell('name', authorOf(message), 'An image model is told no authors.'),
+      ...warn('content', isRead ? undefined : said, unreadText),
+      ...ignoredCalls(message).flatMap((name) => warn(name, 'called', unreadCalls)),
+      ...warn('name', authorOf(message), 'The names of authors are not sent to image models.'),
       ...ignoredParts(message, path),
     ]
   })
   return [...found, ...unlistedMembers(request, 'An image model has no such parameter.')]
 }
 
-const unreadCalls = 'An image model reads no calls of tools.'
-const unreadText = 'An image model reads the instructions and the last message of the user.'
+const unreadCalls = 'Tool calls are not sent to image models.'
+const unreadText = 'Only the instructions and the last user message are sent to image models.'
 
 function ignoredCalls(message: Message): string[] {
   if (message.role !== 'assistant') return []
@@ -118,11 +118,11 @@ function ignoredParts({ content }: Message, path: string): Warning[] {
   return (Array.isArray(content) ? content : []).flatMap((part, place) => {
     const param = `${path}.content[${place}]`
     if (part.type === 'file' || part.type === 'input_audio') {
-      return [dropped(param, part.type, `An image model takes no '${part.type}'.`)]
+      return [dropped(param, part.type, `Image models do not accept '${part.type}' parts.`)]
     }
     const detail = part.type === 'image_url' ? part.image_url.detail : undefined
     if (detail === undefined || detail === 'auto') return []
-    return [dropped(`${param}.image_url.detail`, detail, 'An image model has one detail.')]
+    return [dropped(`${param}.image_url.detail`, detail, 'Image models have no detail setting.')]
   })
 }
 
@@ -137,9 +137,13 @@ function isSeed(seed: number): boolean {
 export function chatToImage(request: ChatRequest, config: ImageConfig): AskedImage {
   const prompt = promptOf(request)
   if (config.n !== undefined && (request.n ?? config.n) !== config.n) {
-    throw new GatewayError('invalid_value', "'n' and 'image_config.n' differ. Give one of them.", {
-      param: 'n',
-    })
+    throw new GatewayError(
+      'invalid_value',
+      "'n' and 'image_config.n' differ. Send only one of them.",
+      {
+        param: 'n',
+      },
+    )
   }
   const n = config.n ?? request.n ?? 1
   if (n > imagesMax) {

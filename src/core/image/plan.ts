@@ -69,7 +69,7 @@ function checkReferences({ id, abilities }: Subject, count: number, param: strin
       most === 0
         ? `${id} takes no input images. Choose a model that edits images.`
         : `${id} takes at most ${most} input image${most === 1 ? '' : 's'}.`
-    const toolMessage = `${message} list-image-models says which model edits how many.`
+    const toolMessage = `${message} list-image-models shows how many input images each model takes.`
     throw new GatewayError('model_capability_mismatch', message, { param, toolMessage })
   }
   if (count < least) {
@@ -111,7 +111,7 @@ function planFormat(
   }
   if (outputCompression === undefined) return asked
   if (outputFormat === undefined || outputFormat === 'png') {
-    const reason = 'A compression needs an output_format of jpeg or webp.'
+    const reason = 'Compression needs an output_format of jpeg or webp.'
     warnings.push(dropped('output_compression', outputCompression, reason))
     return asked
   }
@@ -132,14 +132,14 @@ function checkTransparency(
   if (!isOpen && !can('transparency')) {
     throw new GatewayError(
       'model_capability_mismatch',
-      `${id} makes no transparent background. Choose opaque or auto, or another model.`,
+      `${id} cannot make a transparent background. Choose opaque or auto, or another model.`,
       { param: 'background' },
     )
   }
   if (format === 'jpeg') {
     throw new GatewayError(
       'invalid_value',
-      'A JPEG has no transparent background. Choose an output_format of png or webp.',
+      'A JPEG cannot have a transparent background. Choose an output_format of png or webp.',
       { param: 'background' },
     )
   }
@@ -160,7 +160,7 @@ function planSeed(
 ): Pick<ImagePlan, 'seed'> {
   if (seed === undefined) return {}
   if (isOpen || can('seed')) return { seed }
-  warnings.push(dropped('seed', seed, `${id} takes no seed.`))
+  warnings.push(dropped('seed', seed, `${id} has no seed setting.`))
   return {}
 }
 
@@ -173,7 +173,7 @@ function planStyle(
   if (isOpen) return { style }
   // OpenAI's default; clients send it without a user's choice.
   if (style === 'vivid') return {}
-  warnings.push(dropped('style', style, `${id} has no styles.`))
+  warnings.push(dropped('style', style, `${id} has no style setting.`))
   return {}
 }
 
@@ -185,7 +185,7 @@ function planModeration(
   if (moderation === undefined) return {}
   if (isOpen || abilities.moderation === true) return { moderation }
   if (moderation === 'auto') return {}
-  warnings.push(dropped('moderation', moderation, `${id} has one moderation for all.`))
+  warnings.push(dropped('moderation', moderation, `${id} has no moderation setting.`))
   return {}
 }
 
@@ -196,7 +196,7 @@ function planUser(
 ): Pick<ImagePlan, 'user'> {
   if (user === undefined) return {}
   if (isOpen || abilities.end_user === true) return { user }
-  warnings.push(dropped('user', user, `${id} is not told who a picture is for.`))
+  warnings.push(dropped('user', user, `${id} has no parameter for the end user.`))
   return {}
 }
 
@@ -207,7 +207,7 @@ function planFidelity(
 ): Pick<ImagePlan, 'inputFidelity'> {
   if (inputFidelity === undefined) return {}
   if (isOpen || fidelities.includes(inputFidelity)) return { inputFidelity }
-  warnings.push(dropped('input_fidelity', inputFidelity, `${id} chooses the fidelity itself.`))
+  warnings.push(dropped('input_fidelity', inputFidelity, `${id} has no input fidelity setting.`))
   return {}
 }
 

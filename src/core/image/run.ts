@@ -207,8 +207,8 @@ function otherSize(
   const other = made.find((picture) => pixelsText(picture) !== asked)
   if (other === undefined) return []
   const applied = pixelsText(other)
-  const then = size === undefined ? '' : ', which was fitted'
-  const reason = `The provider was asked for ${asked} and made ${applied}${then}.`
+  const then = size === undefined ? '' : ', which was scaled or cropped to fit'
+  const reason = `The provider was asked for ${asked} but made ${applied}${then}.`
   return [{ param: size === undefined ? 'image_size' : 'size', requested: asked, applied, reason }]
 }
 
@@ -227,7 +227,7 @@ function lostCredentials(
   if (param === undefined) return []
   const value = requested[param](request)
   const reason =
-    'The picture was converted for it and lost the content credentials (C2PA) by which its vendor signed it. Without it the picture is delivered as it was made.'
+    'The conversion removed the content credentials (C2PA), the signature of the vendor. Leave this parameter out to get the picture unchanged.'
   return [{ param, requested: value, applied: value, reason }]
 }
 

@@ -72,7 +72,7 @@ function adjustment(
     return { applied: null, reason }
   }
   const applied = `${aspectRatio} at ${sizeClass}`
-  const reason = `${model} takes no pixels; the picture is made in ${applied} and fitted to ${size}.`
+  const reason = `${model} takes a size class instead of pixels; the picture is made in ${applied} and fitted to ${size}.`
   return { applied, reason }
 }
 

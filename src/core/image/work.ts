@@ -146,5 +146,5 @@ function modelProblem(route: Route): Problem | undefined {
     const message = `${model.row.id} makes no images. Choose an image model.`
     return { param: 'model', message, toolMessage: `${message} list-image-models lists them.` }
   }
-  return provider.image === undefined ? noAdapter(route, 'pictures') : undefined
+  return provider.image === undefined ? noAdapter(route, 'images') : undefined
 }

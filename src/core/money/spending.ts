@@ -70,7 +70,7 @@ export function upperCostsOf({ check, upperUsage }: Asked, atMs: number): UpperC
 
 function withoutPrice({ model: { row } }: Route) {
   const message =
-    `No price of '${row.id}' is known, so that no budget can cover it. ` +
-    'Choose another model, use a key and an account without a budget, or give it a price in the setting `catalog`.'
+    `The price of '${row.id}' is unknown, so a budget cannot cover the call. ` +
+    'Choose another model, use a key and an account without a budget, or set its price in the setting `catalog`.'
   return { param: 'model', message, code: 'model_not_allowed' } as const
 }

@@ -84,12 +84,12 @@ function createQueue(timeoutMs: number, now: () => number, occupancy: Options['o
 
 /** The abort reason when the caller has disconnected. */
 export function callerLeft(): ProviderFailure {
-  return new ProviderFailure('cancelled', 'The caller left.')
+  return new ProviderFailure('cancelled', 'The client disconnected.')
 }
 
 /** The abort reason when the caller cancels the call. */
 export function callerCancelled(): ProviderFailure {
-  return new ProviderFailure('cancelled', 'The caller cancelled it.')
+  return new ProviderFailure('cancelled', 'The client cancelled the call.')
 }
 
 /** The abort reason when a call outlasts the shutdown of the gateway. */

@@ -21,7 +21,7 @@ export function shortenedWarnings(warnings: readonly Warning[]): readonly Warnin
     reason: shortened(reason, reasonLengthMax),
   }))
   if (warnings.length <= warningsMax) return shown
-  const reason = `There are ${warnings.length} adjustments; the others are not listed.`
+  const reason = `There are ${warnings.length} warnings; only the first ${warningsMax} are listed.`
   const rest = { param: 'warnings', requested: warnings.length, applied: warningsMax, reason }
   return [...shown, rest]
 }

@@ -1,16 +1,16 @@
 const reasons: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not use it',
-  EADDRINUSE: 'something else listens there already',
-  EADDRNOTAVAIL: 'it is no address of this machine',
-  EAI_AGAIN: 'its name is not found',
-  EEXIST: 'it is no folder',
+  EACCES: 'this user has no permission',
+  EADDRINUSE: 'another process already uses it',
+  EADDRNOTAVAIL: 'it is not an address of this machine',
+  EAI_AGAIN: 'its name cannot be resolved',
+  EEXIST: 'it is not a folder',
   EISDIR: 'it is a folder',
-  ENOENT: 'it is not there',
+  ENOENT: 'it does not exist',
   ENOSPC: 'the disk is full',
-  ENOTDIR: 'a part of it is no folder',
-  ENOTFOUND: 'its name is not found',
-  EPERM: 'this user may not use it',
-  EROFS: 'the disk may only be read',
+  ENOTDIR: 'a part of its path is not a folder',
+  ENOTFOUND: 'its name cannot be resolved',
+  EPERM: 'this user has no permission',
+  EROFS: 'the disk is read-only',
 }
 
 /** The reason of a system error, in plain words without a full stop. */

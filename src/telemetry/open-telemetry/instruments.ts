@@ -25,25 +25,25 @@ export function createInstruments(meter: Meter) {
   return {
     requestDuration: seconds(
       metricName.requestDuration,
-      'Requests, to the end of the answer.',
+      'Duration of requests, to the end of the answer.',
       requestSeconds,
     ),
     operationDuration: seconds(
       metricName.operationDuration,
-      'Tries of a provider, to the end of its answer.',
+      'Duration of attempts on a provider, to the end of its answer.',
       operationSeconds,
     ),
     timeToFirstChunk: seconds(
       metricName.timeToFirstChunk,
-      'Tries of a provider, to the first event of its stream.',
+      'Time from an attempt on a provider to the first event of its stream.',
       chunkSeconds,
     ),
     timeToFirstToken: seconds(
       metricName.timeToFirstToken,
-      'Requests, to the first event of a stream, all tries included.',
+      'Time from a request to the first event of its stream, including failed attempts.',
       chunkSeconds,
     ),
-    toolDuration: seconds(metricName.toolDuration, 'Calls of tools.', requestSeconds),
+    toolDuration: seconds(metricName.toolDuration, 'Duration of tool calls.', requestSeconds),
     tokenUsage: meter.createHistogram(metricName.tokenUsage, {
       description: 'Tokens of calls that a provider answered.',
       unit: '{token}',

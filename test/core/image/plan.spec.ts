@@ -167,14 +167,14 @@ describe('what a picture is planned as', () => {
       asked: { style: 'natural' },
       traits: {},
       param: 'style',
-      reason: /^painter has no styles\.$/,
+      reason: /^painter has no style setting\.$/,
     },
     {
       name: 'a seed that the model does not take',
       asked: { seed: 7 },
       traits: {},
       param: 'seed',
-      reason: /^painter takes no seed\.$/,
+      reason: /^painter has no seed setting\.$/,
     },
     {
       name: 'the compression of a PNG',
@@ -195,7 +195,7 @@ describe('what a picture is planned as', () => {
       asked: { inputFidelity: 'high' },
       traits: {},
       param: 'input_fidelity',
-      reason: /^painter chooses the fidelity itself\.$/,
+      reason: /^painter has no input fidelity setting\.$/,
     },
   ]
   for (const { name, asked, traits, param, reason } of dropped) {

@@ -123,7 +123,7 @@ describe('xAI, for pictures,', () => {
           param: 'size',
           requested: '800x450',
           applied: '16:9 at 1K',
-          reason: `${model} takes no pixels; the picture is made in 16:9 at 1K and fitted to 800x450.`,
+          reason: `${model} takes a size class instead of pixels; the picture is made in 16:9 at 1K and fitted to 800x450.`,
         },
       ])
     })
