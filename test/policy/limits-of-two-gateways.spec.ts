@@ -89,7 +89,7 @@ describe('two gateways that lose their Redis', () => {
       expect(await let20(two.a)).to.equal(5)
       expect(await let20(two.b)).to.equal(5)
       expect(await metric(two.b)).to.equal('1')
-      expect(two.b.logText()).to.contain('each process counts its share')
+      expect(two.b.logText()).to.contain('each process enforces its part')
       await two.redis.restart()
       const told = (gateway: TestGateway) => gateway.logText().includes('limits are shared again')
       await until('it is used again', () => told(two.a) && told(two.b), 2000)
