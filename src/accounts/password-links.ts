@@ -10,7 +10,7 @@ import { timeText } from './key-form.ts'
 import { isOperating, membershipsByPerson, membershipsOf, type Membership } from './memberships.ts'
 import { plainEmail } from './password.ts'
 import { mayChange, onlyOwners } from './role.ts'
-import { memberOfNone } from './sessions.ts'
+import { noMembershipError } from './sessions.ts'
 
 type CreatedPasswordLink = components['schemas']['CreatedPasswordLink']
 type Options = {
@@ -56,7 +56,7 @@ export function createPasswordLinks(options: Options): PasswordLinks {
           throw new GatewayError('not_found', 'No person has this e-mail.', { param: 'email' })
         }
         const [first] = await membershipsOf(transaction, person.id)
-        if (first === undefined) throw memberOfNone()
+        if (first === undefined) throw noMembershipError()
         const fresh = { personId: person.id, accountId: first.account.id, actor: commandLine }
         return insert(transaction, fresh, options)
       }),

@@ -1,6 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import { clocksDifferMaxMs } from '../core/time.ts'
-import { pricingText, femtoUsd, onefold } from '../core/money/pricing.ts'
+import { pricingText, femtoUsd, multiplierOne } from '../core/money/pricing.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import { hasEnded } from '../storage/process-name.ts'
 import type { Store, StoreStatement } from '../storage/store.ts'
@@ -111,7 +111,7 @@ async function endUncertain(
  */
 function chargeOf(db: Kysely<Tables>, held: ReservationsTable): StoreStatement[] {
   const { request_id: id, expires_at: expiresAt, nano_usd: nanoUsd } = held
-  const pricing = pricingText({ prices: { held: femtoUsd(nanoUsd) }, multiplier: onefold })
+  const pricing = pricingText({ prices: { held: femtoUsd(nanoUsd) }, multiplier: multiplierOne })
   // The conditions skip a reservation that its process ended or renewed in the meantime.
   const row = sql`
     insert into usage (id, at, account_id, key_id, mode, face, modality, model, outcome, cache,

@@ -74,7 +74,7 @@ export function createSessions(options: Options): Sessions {
     if (row === undefined || isOver(row, now, limits)) throw sessionOver()
     const { id: sessionId, person_id: id } = row
     const memberships = await membershipsOf(db, id)
-    if (memberships.length === 0) throw memberOfNone()
+    if (memberships.length === 0) throw noMembershipError()
     if (now - row.last_used_at >= usedAgainAfterMs) await noteUse(db, sessionId, now)
     return actingFor({ id, sessionId, csrfToken: csrfTokenOf(token) }, memberships)
   }
@@ -177,7 +177,7 @@ export function sessionOver(): GatewayError {
 }
 
 /** The error for a person who has been removed from every account. */
-export function memberOfNone(): GatewayError {
+export function noMembershipError(): GatewayError {
   const text = 'You are not a member of any account. Ask an administrator for an invitation.'
   return new GatewayError('insufficient_scope', text)
 }

@@ -9,7 +9,7 @@ import { membershipsOf } from './memberships.ts'
 import { findPasswordLink, usePasswordLink } from './password-links.ts'
 import { assertStrong, plainEmail, type Passwords } from './password.ts'
 import { findByEmail, insertPerson, setPassword, type NewPerson, type People } from './people.ts'
-import { memberOfNone, type BegunSession, type Sessions, type Visitor } from './sessions.ts'
+import { noMembershipError, type BegunSession, type Sessions, type Visitor } from './sessions.ts'
 import { assertSetUpLink, useSetUpLink } from './set-up-link.ts'
 
 /** The origin of a request without a session; `origin` is the value that attempts are counted by. */
@@ -205,7 +205,7 @@ export async function beginSession(
   { from, options }: { from: AnonymousClient; options: Pick<SignInOptions, 'audit' | 'sessions'> },
 ): Promise<BegunSession> {
   const [first] = await membershipsOf(transaction, personId)
-  if (first === undefined) throw memberOfNone()
+  if (first === undefined) throw noMembershipError()
   const begun = await options.sessions.begin(transaction, personId, from)
   const actor = { id: personId, address: from.address }
   const account_id = first.account.id

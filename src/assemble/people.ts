@@ -44,10 +44,17 @@ export function assemblePeople(
   const sessions = createSessions({ ...stored, limits })
   const attempts = createSignInAttempts(counts)
   const people = createPeople({ ...stored, passwords, attempts })
-  const letIn = { ...stored, passwords, people, sessions, attempts, onFailure: events.signInFailed }
+  const signInParts = {
+    ...stored,
+    passwords,
+    people,
+    sessions,
+    attempts,
+    onFailure: events.signInFailed,
+  }
   return {
-    signIns: createSignIns(letIn),
-    signUps: createSignUps({ ...letIn, signUp }),
+    signIns: createSignIns(signInParts),
+    signUps: createSignUps({ ...signInParts, signUp }),
     signUp,
     people,
     sessions,

@@ -1,7 +1,7 @@
 /** Checks of an address that hold for all clients, before the requests of each client are sent. */
 import { hasNoAnswer, type Answer, type Ask, type Requester } from './ask.ts'
 import { brokenAnswer } from './checks/any-answer.ts'
-import { sawCredentials } from './checks/challenge.ts'
+import { acceptsHeader } from './checks/challenge.ts'
 import { isUnknown } from './checks/metadata.ts'
 import { setBaseUrl, type Fault } from './fault.ts'
 import { initialize, post } from './messages.ts'
@@ -83,7 +83,7 @@ async function presenting(requester: Requester, target: Target, header: string, 
   const ask = post(target, initialize, { [header]: value })
   const response = await requester.ask(ask)
   const broken = brokenAnswer(ask, response)
-  return broken ?? sawCredentials(response as Answer, header)
+  return broken ?? acceptsHeader(response as Answer, header)
 }
 
 function cached(first: Answer, second: Answer): Fault | undefined {

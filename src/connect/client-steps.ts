@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Ask } from './ask.ts'
-import { announcedMetadata, isChallenge, leadsToMetadata } from './checks/challenge.ts'
+import { announcedMetadata, isChallenge, challengeNamesMetadata } from './checks/challenge.ts'
 import {
   hasLists,
   hasOwnEndpoints,
   hasOwnIssuer,
   isMetadata,
   isOfThisResource,
-  letsClientsIn,
+  allowsRegistration,
   namesOwnServer,
   takesDocuments,
 } from './checks/metadata.ts'
@@ -15,8 +15,8 @@ import {
   isPage,
   isRegistered,
   keepsRedirects,
-  leadsByDocument,
-  leadsToSignIn,
+  reachesSignInByDocument,
+  reachesSignIn,
   refusesUnknownCode,
   signInPage,
 } from './checks/sign-in.ts'
@@ -38,7 +38,7 @@ export function stepsOf(client: Client): Step[] {
     ...client.looksAt.map(findResource),
     ...(['', '/mcp'] as const).map(findServer),
     register,
-    signIn('the sign-in starts', leadsToSignIn, ({ clientId, client: { callback } }) =>
+    signIn('the sign-in starts', reachesSignIn, ({ clientId, client: { callback } }) =>
       clientId === undefined ? undefined : { id: clientId, callback },
     ),
     page,
@@ -48,7 +48,7 @@ export function stepsOf(client: Client): Step[] {
       : [
           signIn(
             `the sign-in starts for ${client.document.url}`,
-            leadsByDocument,
+            reachesSignInByDocument,
             ({ server = {} }) =>
               takesDocuments(server)
                 ? { id: client.document!.url, callback: client.document!.callback }
@@ -62,7 +62,7 @@ function open(opening: Client['opening'][number]): Step {
   return {
     works: 'gets a challenge to sign in',
     ask: ({ target }) => openings[opening](target),
-    expects: [isChallenge, leadsToMetadata],
+    expects: [isChallenge, challengeNamesMetadata],
     learn: (answer, state) => {
       const announced = ownAddress(announcedMetadata(answer), state.target)
       if (announced !== undefined) state.announced = announced
@@ -90,7 +90,7 @@ function findServer(path: '' | '/mcp'): Step {
   return {
     works: 'finds the authorization server',
     ask: ({ target }) => get(wellKnown(target, 'oauth-authorization-server', path)),
-    expects: [isMetadata, hasOwnIssuer, hasOwnEndpoints, letsClientsIn, ...hasLists],
+    expects: [isMetadata, hasOwnIssuer, hasOwnEndpoints, allowsRegistration, ...hasLists],
     learn: (answer, state) => {
       state.server = readObject(answer)!
     },

@@ -1,10 +1,10 @@
 import { hasNoAnswer, openRequester, type Answer, type Requester, type Net } from './ask.ts'
 import { brokenAnswer } from './checks/any-answer.ts'
 import {
-  clockOff,
+  clockFault,
   endpointMissing,
   isOfCertificate,
-  otherPort,
+  otherPortFault,
   plainHttp,
   unreachable,
 } from './checks/connection.ts'
@@ -107,9 +107,9 @@ async function checkReachable(
   }
   if (isOnInternet && !target.isEncrypted) report.fault(plainHttp(target.endpoint))
   if (isOnInternet && target.isEncrypted && target.endpoint.port !== '') {
-    report.fault(otherPort(target.endpoint), 'Claude', 'ChatGPT')
+    report.fault(otherPortFault(target.endpoint), 'Claude', 'ChatGPT')
   }
-  const clock = clockOff(response.headers['date'], now())
+  const clock = clockFault(response.headers['date'], now())
   if (clock !== undefined) report.fault(clock)
   else if (response.headers['date'] !== undefined) report.works('Address', 'the clocks agree')
   const isNotFound = response.status === 404 || response.status === 405

@@ -10,7 +10,7 @@ export function setBaseUrl(origin: string): string {
 }
 
 /** The remedy for a proxy that does not pass all paths. */
-export const passAllPaths =
+export const passAllPathsRemedy =
   'Pass all paths to the gateway: nginx `location / { proxy_pass http://gateway; }`, Caddy `reverse_proxy` without a path (deploy/proxies).'
 
 /**

@@ -114,7 +114,7 @@ export function openCall(parts: CallParts, options: Options): Call {
     startedAt,
     deadline,
     tries,
-    ...carried(context),
+    ...contextMembers(context),
     held: undefined,
     tryRoutes: (selection, attempt, { isStream = false, ...more } = {}) => {
       healthPending = isStream
@@ -137,9 +137,9 @@ export function openCall(parts: CallParts, options: Options): Call {
     },
     replay: async (model, known) => {
       admission.end(noUsage)
-      const told = { cost: cachedCost(mode), cache: 'hit' as const, warnings: known.warnings }
-      await record({ outcome: 'ok', ...told, ...replayed(model, known) })
-      return receipt({ model, provider: known.provider, ...told })
+      const hit = { cost: cachedCost(mode), cache: 'hit' as const, warnings: known.warnings }
+      await record({ outcome: 'ok', ...hit, ...replayed(model, known) })
+      return receipt({ model, provider: known.provider, ...hit })
     },
     fail: async (thrown, delivered) => {
       deadline.clear()
@@ -163,7 +163,7 @@ export function openCall(parts: CallParts, options: Options): Call {
 }
 
 /** The members of the context that a call exposes, with a generator of idempotency keys for vendors. */
-function carried(
+function contextMembers(
   context: CallContext,
 ): Pick<Call, 'hold' | 'trace' | 'allowRepeat' | 'nextVendorKey'> {
   const { hold, trace, allowRepeat, vendorKey } = context
@@ -281,8 +281,8 @@ export async function deliverWhole<Result>(
     // Deferred so that the answer is sent first; until then identical calls find it in flight.
     setImmediate(() =>
       keep(() => {
-        const told = { modelId: model.row.id, provider, usage, warnings, bytes }
-        return { ...told, costNanoUsd: cost.nanoUsd, result: pack(result) }
+        const entry = { modelId: model.row.id, provider, usage, warnings, bytes }
+        return { ...entry, costNanoUsd: cost.nanoUsd, result: pack(result) }
       }),
     )
   }

@@ -42,9 +42,9 @@ export function reportedClient(name: unknown, version: unknown): ReportedClient 
   if (typeof name !== 'string') return undefined
   const plain = plainLine(withoutSecrets(name), nameLengthMax)
   if (plain === '') return undefined
-  const told =
+  const plainVersion =
     typeof version === 'string' ? plainLine(withoutSecrets(version), versionLengthMax) : ''
-  return { name: plain, version: told === '' ? null : told }
+  return { name: plain, version: plainVersion === '' ? null : plainVersion }
 }
 
 /** The program that a `User-Agent` begins with, as `name/version`. */

@@ -117,11 +117,11 @@ type Same = Pick<Receipt, 'attempts' | 'mode'>
 
 /** Returns a function that writes the receipt of a call, with the current state of its limits. */
 export function receiptWriter(same: Same, admission: Admission) {
-  return (told: Omit<Receipt, keyof Same | 'limits'>): Receipt => ({
-    ...told,
+  return (details: Omit<Receipt, keyof Same | 'limits'>): Receipt => ({
+    ...details,
     ...same,
     limits: admission.limits(),
-    warnings: shortenedWarnings(told.warnings),
+    warnings: shortenedWarnings(details.warnings),
   })
 }
 

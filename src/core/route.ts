@@ -111,7 +111,7 @@ function refusalOf(problems: readonly Problem[]): GatewayError {
   const [first] = problems
   const { code = 'model_capability_mismatch', param } = first ?? {}
   const messages = new Set(problems.map(({ message }) => message))
-  const told = new Set(problems.map(({ message, toolMessage = message }) => toolMessage))
-  const toolMessage = [...told].join(' ')
+  const toolMessages = new Set(problems.map(({ message, toolMessage = message }) => toolMessage))
+  const toolMessage = [...toolMessages].join(' ')
   return new GatewayError(code, [...messages].join(' '), { param, toolMessage })
 }

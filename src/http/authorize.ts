@@ -68,7 +68,7 @@ export function authorizerOf(
       // `registerHandlers` registers only handlers of type `SecurityHandlers`.
       const caller = handle(noContext, request) as ReturnType<SecurityHandlers['bearer']>
       if (caller === undefined) continue
-      if (access === 'anyone') return Promise.resolve(caller).catch(asAnyone)
+      if (access === 'anyone') return Promise.resolve(caller).catch(asSignedOut)
       if (acts !== undefined) {
         const accountId = isForAnyAccount ? accountAsked(request) : undefined
         return Promise.resolve(caller)
@@ -87,7 +87,7 @@ export function authorizerOf(
 }
 
 /** An expired session counts as no session. */
-function asAnyone(error: unknown): undefined {
+function asSignedOut(error: unknown): undefined {
   if (error instanceof GatewayError && error.code === 'invalid_session') return undefined
   throw error
 }

@@ -25,7 +25,7 @@ export function complaintOf(
   { errors }: Check<unknown>,
   { prefix = '', names = {} }: Naming = {},
 ): GatewayError {
-  const error = mostTelling(errors ?? [])
+  const error = mostSpecific(errors ?? [])
   if (error === undefined) return new GatewayError('invalid_value', 'The request is not valid.')
   const { code, param: own, text } = complaintAbout(error, prefix)
   const param = own.replace(/^\w+/, (member) =>
@@ -40,17 +40,17 @@ export function complaintOf(
  * Among errors of equal depth, wrong types and enum values are the least specific. Wrong types of
  * one value become one error.
  */
-function mostTelling(errors: readonly CheckError[]): CheckError | undefined {
+function mostSpecific(errors: readonly CheckError[]): CheckError | undefined {
   const clarity = (keyword: string) => (keyword === 'type' ? 0 : keyword === 'enum' ? 1 : 2)
   const weight = ({ instancePath, keyword }: CheckError) =>
     instancePath.split('/').length * 3 + clarity(keyword)
-  const told = errors.filter(({ keyword, params }) => keyword !== 'anyOf' && !saysNull(params))
-  const best = told.reduce<CheckError | undefined>(
+  const specific = errors.filter(({ keyword, params }) => keyword !== 'anyOf' && !saysNull(params))
+  const best = specific.reduce<CheckError | undefined>(
     (most, error) => (most === undefined || weight(error) > weight(most) ? error : most),
     undefined,
   )
   if (best?.keyword !== 'type') return best
-  const alike = told.filter(
+  const alike = specific.filter(
     ({ keyword, instancePath }) => keyword === 'type' && instancePath === best.instancePath,
   )
   const types = [...new Set(alike.flatMap(({ params }) => params['type']))]

@@ -33,12 +33,12 @@ export function checkRequest(request: IncomingMessage): GatewayError | undefined
   return (
     checkCredentials(request) ??
     checkEncoding(request) ??
-    (isAboutServer(request) ? undefined : checkAddress(request))
+    (isServerWide(request) ? undefined : checkAddress(request))
   )
 }
 
 /** Whether this is `OPTIONS *`, which asks about the server as a whole (RFC 9110 section 9.3.7). */
-export function isAboutServer({ method, url }: IncomingMessage): boolean {
+export function isServerWide({ method, url }: IncomingMessage): boolean {
   return url === '*' && method === 'OPTIONS'
 }
 

@@ -20,7 +20,7 @@ const wordsOf: Record<string, Words> = {
   required: ({ params, data, parentSchema }, path) => {
     const name = String(params['missingProperty'])
     const param = joined(path, name)
-    const near = nearName(name, strangersOf(data, parentSchema))
+    const near = nearName(name, unknownMembersOf(data, parentSchema))
     const meant = near === undefined ? '' : ` Is '${joined(path, near)}' a misspelling of it?`
     const { propertyName, values = [] } = parentSchema?.discriminator ?? {}
     const choice = propertyName === name ? ` It is one of: ${values.join(', ')}.` : ''
@@ -141,7 +141,7 @@ function lengthComplaint(
 }
 
 /** Unknown members of an object; one of them may be a misspelled known member. */
-function strangersOf(data: unknown, schema: CheckError['parentSchema']): string[] {
+function unknownMembersOf(data: unknown, schema: CheckError['parentSchema']): string[] {
   return membersOf(data).filter((name) => !Object.hasOwn(schema?.properties ?? {}, name))
 }
 

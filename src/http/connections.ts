@@ -47,7 +47,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   const begin = (connection: Connection, request: IncomingMessage, response: ServerResponse) => {
     connection.response = response
     handle(request, response)
-    if (connection.refusal !== undefined) refusals.tellBehind(connection, connection.refusal)
+    if (connection.refusal !== undefined) refusals.sendAfterAnswers(connection, connection.refusal)
   }
   const serve: Connections['serve'] = (request, response) => {
     const connection = table.get(request.socket)
@@ -72,7 +72,7 @@ export function createConnections(options: ConnectionsOptions): Connections {
   return {
     accept: (socket) => {
       const { connection, missing } = table.add(socket)
-      if (missing !== undefined) refusals.turnAway(connection, missing)
+      if (missing !== undefined) refusals.refuseConnection(connection, missing)
     },
     serve,
     isAwaited: (socket) => (table.get(socket)?.waiting ?? 0) > 0,
@@ -103,7 +103,7 @@ type RefusalOptions = Pick<ConnectionsOptions, 'limits' | 'monotonic' | 'clock' 
 
 /** Sends errors on connections and closes them, even if clients keep them open. */
 function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalOptions) {
-  const tell = (connection: Connection, error: GatewayError): string => {
+  const send = (connection: Connection, error: GatewayError): string => {
     const { socket } = connection
     const requestId = newRequestId(clock())
     connection.closesAtMs = monotonic() + (limits.lingerTimeoutMs ?? lingerTimeoutStandardMs)
@@ -115,15 +115,15 @@ function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalO
     connection.refusal = error
     discardInput(connection.socket)
   }
-  const tellBehind = (connection: Connection, error: GatewayError): void => {
+  const sendAfterAnswers = (connection: Connection, error: GatewayError): void => {
     const { response, waiting } = connection
     if (waiting > 0) return
     const isUnderWay = response !== undefined && !response.destroyed
     if (isUnderWay && (response.headersSent || response.req.complete)) {
-      response.once('close', () => tellBehind(connection, error))
+      response.once('close', () => sendAfterAnswers(connection, error))
       return
     }
-    onRefusal(tell(connection, error), error)
+    onRefusal(send(connection, error), error)
   }
   return {
     refuse: (socket: Socket, error: GatewayError): void => {
@@ -131,18 +131,18 @@ function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalO
       if (connection === undefined) socket.destroy()
       else if (connection.refusal === undefined) {
         dismiss(connection, error)
-        tellBehind(connection, error)
+        sendAfterAnswers(connection, error)
       }
     },
     /**
      * Sends an error after the earlier responses, so that it is not taken for one of them. Call it
      * again when a waiting request begins.
      */
-    tellBehind,
+    sendAfterAnswers,
     /** Refuses a new connection. It is counted, since a log line for each would be too many. */
-    turnAway: (connection: Connection, reason: keyof typeof tooMany): void => {
+    refuseConnection: (connection: Connection, reason: keyof typeof tooMany): void => {
       dismiss(connection, tooMany[reason])
-      tell(connection, tooMany[reason])
+      send(connection, tooMany[reason])
     },
   }
 }

@@ -22,7 +22,7 @@ import { assertValid } from './check-error.ts'
 import type { ClientAddress } from './client-address.ts'
 import { MethodNotAllowed } from './error-answer.ts'
 import type { ExchangeState, OperationHandler } from './exchange.ts'
-import { answersOnce, keyHeader } from './idempotent.ts'
+import { answerOncePerKey, keyHeader } from './idempotent.ts'
 import { pathMeant } from './near-path.ts'
 import type { Operation, OperationCall } from './operation.ts'
 import { bodyReader, bodyReceiver } from './read-body.ts'
@@ -132,7 +132,7 @@ function registerHandlers(
   for (const operation of operations) {
     const { id } = operation
     const names: readonly string[] = operation.headerNames
-    const answerOnce = names.includes(keyHeader) ? answersOnce(id, claimKey) : undefined
+    const answerOnce = names.includes(keyHeader) ? answerOncePerKey(id, claimKey) : undefined
     const isOAuth = operation.protocol === 'oauth'
     const requestBytesMax = isOAuth ? oauthRequestBytesMax : limits.requestBytesMax
     const receiveBody = bodyReceiver(operation.bodyTypes, forms[id], { ...limits, requestBytesMax })

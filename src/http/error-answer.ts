@@ -40,8 +40,8 @@ export function errorBody(
 ): components['schemas']['ErrorResponse'] {
   const { message, type, param, code } = error
   const { budget } = error.progress
-  const told = { message, type, param, code, request_id: requestId }
-  return { error: budget === undefined ? told : { ...told, budget } }
+  const body = { message, type, param, code, request_id: requestId }
+  return { error: budget === undefined ? body : { ...body, budget } }
 }
 
 /** OpenAI's clients ignore a longer `Retry-After`. */

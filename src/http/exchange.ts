@@ -115,7 +115,7 @@ export function createExchange(
       if (isPreflight) state.answer = { status: 204 }
       else await (state.operation ?? next!)(context)
       if (closing(req) && !res.headersSent) res.setHeader('connection', 'close')
-      if (state.answer === undefined) return leaveToOthers(context, record, options)
+      if (state.answer === undefined) return passToRouter(context, record, options)
       if (state.answer.held) record.leaveWork()
       context.respond = false
       const { requestId, hold } = state
@@ -210,7 +210,7 @@ function openRecord(
 }
 
 /** Leaves the response to Koa or a raw Node handler. Throws if the request was not answered. */
-function leaveToOthers(
+function passToRouter(
   context: ExchangeContext,
   record: ExchangeRecord,
   { refuse }: ExchangeOptions,

@@ -34,7 +34,7 @@ type AnswerOnce = (
  * Executes requests with the same idempotency key once and replays the answer to the others
  * (docs/behaviour.md#idempotency).
  */
-export function answersOnce(operation: OperationId, claimKey: ClaimKey): AnswerOnce {
+export function answerOncePerKey(operation: OperationId, claimKey: ClaimKey): AnswerOnce {
   return async (call, handle) => {
     // Node joins repeated headers; the contract check has refused a joined key.
     const key = String(call.request.headers[keyHeader])
@@ -82,7 +82,7 @@ function keptOf({ status, headers = {} }: Answer, body: KeptAnswer['body']): Kep
 const eventsType = 'text/event-stream'
 
 function replayed({ status, headers, body, requestId }: NonNullable<Claimed['kept']>): Answer {
-  const told = {
+  const replayHeaders = {
     'content-type': 'application/json',
     ...headers,
     // The ledger row has this id.
@@ -90,7 +90,7 @@ function replayed({ status, headers, body, requestId }: NonNullable<Claimed['kep
     [replayedHeader]: 'true',
   }
   // Answers of HTTP operations are stored with a status.
-  const answer = { status: status!, headers: told }
+  const answer = { status: status!, headers: replayHeaders }
   if (headers['content-type'] !== eventsType) return { ...answer, pieces: body }
   return {
     ...answer,

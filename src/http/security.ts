@@ -55,7 +55,7 @@ export function createSecurity(options: Options): SecurityHandlers {
         return undefined
       }
       if (access === 'person') throw new GatewayError('invalid_session', notSignedIn)
-      const place = strayKeyOf(request)
+      const place = misplacedKeyOf(request)
       if (place === undefined) return identify({ authorization: undefined, apiKey: undefined })
       throw new GatewayError(
         'missing_api_key',
@@ -88,11 +88,17 @@ function assertToken(request: IncomingMessage, expected: string): void {
   throw new GatewayError('csrf_failed', text, { param: 'x-csrf-token' })
 }
 
-const strayHeaders = ['api-key', 'x-goog-api-key', 'apikey', 'x-auth-token', 'proxy-authorization']
+const otherApisHeaders = [
+  'api-key',
+  'x-goog-api-key',
+  'apikey',
+  'x-auth-token',
+  'proxy-authorization',
+]
 
 /** The place in which clients of other APIs send a key; undefined if it is in none of them. */
-function strayKeyOf({ headers, url = '' }: IncomingMessage): string | undefined {
-  const found = strayHeaders.find((name) => headers[name] !== undefined)
+function misplacedKeyOf({ headers, url = '' }: IncomingMessage): string | undefined {
+  const found = otherApisHeaders.find((name) => headers[name] !== undefined)
   if (found !== undefined) return `the header '${found}'`
   const name = /[?&](key|api[_-]?key|access_token|token)=/i.exec(url)?.[1]
   return name === undefined ? undefined : `the query parameter '${name}'`

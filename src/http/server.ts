@@ -11,7 +11,7 @@ import type { Router } from '@koa/router'
 import Koa from 'koa'
 import { contractMethods } from '../../generated/operations.ts'
 import { GatewayError } from '../core/error.ts'
-import { checkRequest, isAboutServer } from './check-request.ts'
+import { checkRequest, isServerWide } from './check-request.ts'
 import { createConnections, type ConnectionsOptions } from './connections.ts'
 import type { ContractRouter } from './contract-router.ts'
 import {
@@ -153,7 +153,7 @@ function createAnswer(
   return (request, response) => {
     const refusal = checkRequest(request)
     if (request.url?.includes('//')) request.url = singleSlashes(request.url)
-    const operation = isAboutServer(request) ? answerOptions : contract.find(request)
+    const operation = isServerWide(request) ? answerOptions : contract.find(request)
     if (operation === undefined && refusal === undefined) return answerByKoa(request, response)
     // The exchange sets the remaining members.
     const state = { operation, refusal } as ExchangeState

@@ -6,8 +6,8 @@ import {
   type AttemptNeed,
   type Counted,
   type Counts,
-  type Looked,
-  type Needs,
+  type LimitsRead,
+  type LimitsTaken,
   type Taken,
 } from './counts.ts'
 import { countsScript } from './counts-script.ts'
@@ -110,7 +110,7 @@ export function createCountsInRedis(options: Options): CountsInRedis {
   const near = createCountsInMemory(monotonic, processes)
   let calls = 0
 
-  const take = async (needs: Needs): Promise<Taken> => {
+  const take = async (needs: LimitsTaken): Promise<Taken> => {
     const callId = `${processId}:${(++calls).toString(36)}`
     const giveBack = (late: readonly number[] | undefined): void => {
       if (late?.[0] === 0) return
@@ -133,7 +133,7 @@ export function createCountsInRedis(options: Options): CountsInRedis {
       },
     }
   }
-  const look = async (looked: Looked): Promise<Counted> => {
+  const look = async (looked: LimitsRead): Promise<Counted> => {
     const keys = looked.windows.map(({ of }) => of.key)
     const owners = looked.calls.map(({ ownerId }) => ownerId)
     const answer = await ask(['look', keys, owners])
@@ -216,7 +216,10 @@ function connect({ exchange, timeoutMs, onAlone, onJoint }: Options) {
   }
 }
 
-function takeOf({ windows, windowMs, calls, timeoutMs }: Needs, callId: string): CountsOperation {
+function takeOf(
+  { windows, windowMs, calls, timeoutMs }: LimitsTaken,
+  callId: string,
+): CountsOperation {
   return [
     'take',
     callId,
@@ -229,7 +232,7 @@ function takeOf({ windows, windowMs, calls, timeoutMs }: Needs, callId: string):
 
 /** Without `seen` the open windows are unknown, so they stay unchanged. */
 function endOf(
-  { windows, windowMs, calls }: Needs,
+  { windows, windowMs, calls }: LimitsTaken,
   callId: string,
   seen: readonly number[] | undefined,
   more: readonly number[] = [],
@@ -241,7 +244,7 @@ function endOf(
   return ['end', callId, windowMs, settled, calls.map(({ ownerId }) => ownerId)]
 }
 
-function countedOf({ windows, calls }: Looked, seen: readonly number[]): Counted {
+function countedOf({ windows, calls }: LimitsRead, seen: readonly number[]): Counted {
   const running = seen.slice(windows.length * 3, windows.length * 3 + calls.length)
   return {
     windows: windows.map((_, index) => ({ used: seen[index * 3]!, leftMs: seen[index * 3 + 1]! })),

@@ -1,4 +1,4 @@
-import { firstWaitMs, forgottenAfterMs, waitMaxMs } from './counts.ts'
+import { firstWaitMs, attemptsKeptMs, waitMaxMs } from './counts.ts'
 
 /** A process that sends no heartbeat for this long counts as dead, and its calls as ended. */
 const deadAfterMs = 15_000
@@ -131,7 +131,7 @@ function perform.attempt(_, needed)
     local key = base .. ':attempts:' .. need[1]
     redis.call('hincrby', key, 'made', 1)
     redis.call('hset', key, 'last', now)
-    redis.call('pexpire', key, ${forgottenAfterMs})
+    redis.call('pexpire', key, ${attemptsKeptMs})
   end
   return { 0 }
 end

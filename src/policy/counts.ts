@@ -9,14 +9,14 @@ type WindowNeed = {
 type CallsNeed = { readonly ownerId: string; readonly limit: number }
 
 /** The limits that are read. */
-export type Looked = {
+export type LimitsRead = {
   readonly windows: readonly WindowNeed[]
   /** The length of each window, which begins with the first call. */
   readonly windowMs: number
   readonly calls: readonly CallsNeed[]
 }
 /** The points that a call takes of all its limits. */
-export type Needs = Looked & {
+export type LimitsTaken = LimitsRead & {
   /** The maximum duration of the call, after which its lease expires. */
   readonly timeoutMs: number
 }
@@ -48,9 +48,9 @@ export type AttemptChange = readonly [key: string, change: 'take_back' | 'forget
 /** Counts windows, concurrent calls and attempts: in memory (below), or in Redis (counts-in- redis.ts). */
 export type Counts = {
   /** Takes all that a call needs, or nothing. */
-  take(needs: Needs): Taken | Promise<Taken>
+  take(needs: LimitsTaken): Taken | Promise<Taken>
   /** Reads the state of limits, and takes nothing. */
-  look(needs: Looked): Counted | Promise<Counted>
+  look(needs: LimitsRead): Counted | Promise<Counted>
   /**
    * Counts an attempt for all its keys before its outcome is known, so that parallel attempts are counted
    * too. Returns 0, or the milliseconds that one of the keys still has to wait; then nothing is counted.
@@ -62,8 +62,8 @@ export type Counts = {
 }
 
 type CountsInMemory = Counts & {
-  take(needs: Needs): Taken
-  look(needs: Looked): Counted
+  take(needs: LimitsTaken): Taken
+  look(needs: LimitsRead): Counted
   /** The number of windows, and of owners of running calls. */
   size(): number
 }
@@ -73,7 +73,7 @@ export const firstWaitMs = 1000
 /** Attempts of other people cannot lock out a key for longer than this. */
 export const waitMaxMs = 60_000
 /** The attempts of a key are forgotten this long after the last one. */
-export const forgottenAfterMs = 15 * 60_000
+export const attemptsKeptMs = 15 * 60_000
 /** E-mails and addresses, at some hundred bytes each; the least recently used are dropped. */
 const triedKeysMax = 10_000
 
@@ -93,10 +93,10 @@ export function createCountsInMemory(
       else running.delete(ownerId)
     }
   }
-  const hasRoomFor = ({ windows, windowMs, calls }: Looked, among: number): boolean =>
+  const hasRoomFor = ({ windows, windowMs, calls }: LimitsRead, among: number): boolean =>
     windows.every((need) => hasRoom(need, open.find(need.of.key, windowMs)?.used ?? 0, among)) &&
     calls.every(({ ownerId, limit }) => runningOf(ownerId) < shareOf(limit, among))
-  const look = ({ windows, windowMs, calls }: Looked): Counted => ({
+  const look = ({ windows, windowMs, calls }: LimitsRead): Counted => ({
     windows: windows.map(({ of: { key } }) => {
       const window = open.find(key, windowMs)
       if (window === undefined) return { used: 0, leftMs: 0 }
@@ -105,7 +105,7 @@ export function createCountsInMemory(
     running: () => calls.map(({ ownerId }) => runningOf(ownerId)),
     processes: processes(),
   })
-  const take = (needs: Needs): Taken => {
+  const take = (needs: LimitsTaken): Taken => {
     if (!hasRoomFor(needs, processes())) return { ...look(needs), end: undefined }
     const { windows, windowMs, calls } = needs
     addCalls(calls, 1)
@@ -194,7 +194,7 @@ function createAttempts(monotonic: () => number): Pick<Counts, 'attempt' | 'sett
   const known = new LRUCache<string, Tried>({ max: triedKeysMax })
   const triedOf = (key: string): Tried | undefined => {
     const tried = known.get(key)
-    if (tried === undefined || monotonic() - tried.lastAtMs < forgottenAfterMs) return tried
+    if (tried === undefined || monotonic() - tried.lastAtMs < attemptsKeptMs) return tried
     known.delete(key)
     return undefined
   }

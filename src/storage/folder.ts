@@ -53,7 +53,7 @@ function mkdirUnlessFolder(path: string): void {
  * Removes other users' permissions from the folder and the files of the store; returns one sentence
  * for each path that had them. Skips paths that another user owns.
  */
-export function closeToOthers(dataDir: string): string[] {
+export function restrictPermissions(dataDir: string): string[] {
   // Windows has no such permissions.
   if (process.getuid === undefined) return []
   const files = readdirSync(dataDir).filter((name) => name.startsWith('gateway.'))

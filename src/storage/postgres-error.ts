@@ -7,7 +7,7 @@ export type PostgresPlace = { host: string; port: number; database: string; user
 type Diagnosis = { reason: string; remedy: string }
 
 /** Whether the error may be temporary, so that a start waits for the database. */
-export function mayPass(error: unknown): boolean {
+export function isTemporary(error: unknown): boolean {
   const code = codeOf(error)
   // Errors of certificates and addresses are permanent; a host name may resolve later.
   if (isOfServer(error)) return code.startsWith('57P') || code.startsWith('53')

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { binaryTexts } from './binary-texts.ts'
 import { assertSchema, migrate, updateRemedy, type SchemaChange } from './migrations.ts'
 import { placeOf } from './postgres-address.ts'
-import { cannotOpenDatabase, mayPass, type PostgresPlace } from './postgres-error.ts'
+import { cannotOpenDatabase, isTemporary, type PostgresPlace } from './postgres-error.ts'
 import { createPool, type PoolOptions } from './postgres-pool.ts'
 import {
-  againWhenCut,
+  retryAfterDisconnect,
   createPostgresCommit,
   createPostgresInsertions,
   locks,
@@ -83,7 +83,7 @@ export async function openPostgresStore({
     // PostgreSQL checks its own files.
     check: async () => undefined,
     look: async () => {
-      if (await againWhenCut(() => readOnly(db))) throw notWritable()
+      if (await retryAfterDisconnect(() => readOnly(db))) throw notWritable()
     },
     close: async () => {
       await reader.close()
@@ -232,7 +232,8 @@ async function whileStarting<T>(
       } catch (error) {
         const { cause, message, diagnosis } = toStoreError(error)
         if (cause === undefined || message.endsWith(updateRemedy)) throw error
-        if (!mayPass(cause) || performance.now() >= until) throw cannotOpenDatabase(error, place)
+        if (!isTemporary(cause) || performance.now() >= until)
+          throw cannotOpenDatabase(error, place)
         report(diagnosis.reason)
         await sleep(startPauseMs)
       }

@@ -90,7 +90,7 @@ export function createPostgresCommit(pool: Pool): Store['commit'] {
 }
 
 /** Repeats a query after a lost connection: any idle connection of the pool may have been closed. */
-export async function againWhenCut<T>(ask: () => Promise<T>): Promise<T> {
+export async function retryAfterDisconnect<T>(ask: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await ask()

@@ -12,13 +12,13 @@ const start = 4
  * which its request arrived, and nearly every call begins in the same 4096 ms. Only rows of other calls
  * are in an index of ids, so that few commits change a page of it.
  */
-export function outOfPlace(dialect: SqlDialect) {
+export function timeDiffersFromId(dialect: SqlDialect) {
   const time = dialect === 'sqlite' ? `printf('%012x', at)` : `lpad(to_hex(at), 12, '0')`
   const ofId = `substr(id, ${start + 1}, ${digits})`
   return sql.raw<boolean>(`${ofId} <> substr(${time}, 1, ${digits})`)
 }
 
-/** The range of times in which the call of an id began, unless `outOfPlace`; undefined for a malformed id. */
+/** The range of times in which the call of an id began, unless `timeDiffersFromId`; undefined for a malformed id. */
 export function placeOfRequest(id: string): { from: number; to: number } | undefined {
   const time = id.slice(start, start + digits)
   if (!/^[0-9a-f]+$/.test(time) || time.length < digits) return undefined

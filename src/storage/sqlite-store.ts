@@ -1,5 +1,5 @@
 import { Kysely, sql } from 'kysely'
-import { closeToOthers, makeFile } from './folder.ts'
+import { restrictPermissions, makeFile } from './folder.ts'
 import { useFolder } from './folder-lock.ts'
 import { integersPlugin } from './integers.ts'
 import { assertSchema, migrate, updateRemedy, type SchemaChange } from './migrations.ts'
@@ -68,7 +68,7 @@ async function openFiles(
   const path = storePath(dataDir)
   const { storeBusyTimeoutMs: busyTimeoutMs = busyStandardMs } = limits
   const { storeQueueMax: queueMax = queueStandardMax } = limits
-  const opened = closeToOthers(dataDir)
+  const opened = restrictPermissions(dataDir)
   if (examines)
     assertOpenable(path, busyTimeoutMs, (ran) => assertSchema(ran, { change, place: dataDir }))
   makeFile(path)

@@ -52,7 +52,8 @@ export async function chatImages(
   const images = result.pictures.flatMap(imageJson)
   const content = `"content":${JSON.stringify(result.text ?? null)}`
   const usageJson = JSON.stringify(chatUsage(usage, receipt))
-  const told = receipt.warnings.length > 0 ? `,"warnings":${JSON.stringify(receipt.warnings)}` : ''
+  const warningsJson =
+    receipt.warnings.length > 0 ? `,"warnings":${JSON.stringify(receipt.warnings)}` : ''
   if (request.stream !== true) {
     const head = JSON.stringify({ ...identity, object: 'chat.completion' }).slice(0, -1)
     return {
@@ -61,7 +62,7 @@ export async function chatImages(
       pieces: [
         `${head},"choices":[{"index":0,"message":{"role":"assistant",${content},"refusal":null,"images":[`,
         ...images,
-        `]},"logprobs":null,"finish_reason":"stop"}],"usage":${usageJson}${told}}`,
+        `]},"logprobs":null,"finish_reason":"stop"}],"usage":${usageJson}${warningsJson}}`,
       ],
     }
   }
@@ -74,7 +75,7 @@ export async function chatImages(
     `${open}{${content},"images":[`,
     ...images,
     `]}${close('null')}${open}{}${close('"stop"')}`,
-    ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${told}}\n\n`] : []),
+    ...(wantsUsage ? [`data: ${chunk},"choices":[],"usage":${usageJson}${warningsJson}}\n\n`] : []),
   ]
   const events: NonNullable<Answer['events']> = async (sink) => {
     for (const piece of pieces) sink.write(Buffer.from(piece))

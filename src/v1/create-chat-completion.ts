@@ -37,9 +37,9 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     const context = contextOf(call, 'chat', corrected?.warnings)
     // An unknown name is refused by the gateway, which counts it as a call.
     const model = routes.peek(body.model, call.caller)
-    const draws = model !== undefined && isForPictures(model, body)
-    checkFallbacks(body.models ?? [], draws, (name) => routes.peek(name, call.caller))
-    if (draws) {
+    const makesPictures = model !== undefined && isForPictures(model, body)
+    checkFallbacks(body.models ?? [], makesPictures, (name) => routes.peek(name, call.caller))
+    if (makesPictures) {
       checkConversation(body)
       return chatImages({ body, texts }, model, context, options)
     }

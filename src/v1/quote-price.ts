@@ -67,10 +67,10 @@ const quoters: Readonly<Record<Schemas['QuotedOperation'], Quote>> = {
     const body = corrected?.request ?? given
     const model = options.routes.peek(body.model, caller)
     const context = contextOf(call, 'chat', corrected?.warnings)
-    const draws = model !== undefined && isForPictures(model, body)
-    assertFallbacks(body, draws, { call, options })
+    const makesPictures = model !== undefined && isForPictures(model, body)
+    assertFallbacks(body, makesPictures, { call, options })
     const request: ChatRequest = restoreBase64(body, texts, call.hold)
-    if (!draws) return options.gateway.quoteChat(request, context)
+    if (!makesPictures) return options.gateway.quoteChat(request, context)
     checkConversation(request)
     const conversation = { request, asked: request }
     const { image, inputs, nameOf } = chatAsImage(conversation, model, options.imageConfigOf)
@@ -84,10 +84,10 @@ type Asking = { call: QuoteCall; options: Options }
 
 function assertFallbacks(
   { models }: { models?: readonly string[] | null },
-  draws: boolean,
+  makesPictures: boolean,
   { call: { caller }, options: { routes } }: Asking,
 ): void {
-  checkFallbacks(models ?? [], draws, (name) => routes.peek(name, caller))
+  checkFallbacks(models ?? [], makesPictures, (name) => routes.peek(name, caller))
 }
 
 function routeForm(quote: RouteQuote): Schemas['RouteQuote'] {

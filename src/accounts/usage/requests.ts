@@ -4,7 +4,7 @@ import { GatewayError } from '../../core/error.ts'
 import { cursorOf, pageOf, placeIn, type Page, type PageRequest } from '../../core/page.ts'
 import { nanoUsd } from '../../core/money/price.ts'
 import type { Reader } from '../../storage/reader.ts'
-import { outOfPlace, placeOfRequest } from '../../storage/request-place.ts'
+import { timeDiffersFromId, placeOfRequest } from '../../storage/request-place.ts'
 import { sqlDialectOf } from '../../storage/sql-dialect.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { moment } from './range.ts'
@@ -114,7 +114,7 @@ async function findRow(
   const found =
     place &&
     (await ofId.where('at', '>=', place.from).where('at', '<=', place.to).executeTakeFirst())
-  return found ?? ofId.where(outOfPlace(sqlDialectOf(db))).executeTakeFirst()
+  return found ?? ofId.where(timeDiffersFromId(sqlDialectOf(db))).executeTakeFirst()
 }
 
 type Position = { at: number; id: string }

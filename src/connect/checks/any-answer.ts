@@ -1,5 +1,5 @@
 import { hasNoAnswer, patienceMs, type Answer, type Ask, type NoAnswer } from '../ask.ts'
-import { passAllPaths, quoted, type Fault } from '../fault.ts'
+import { passAllPathsRemedy, quoted, type Fault } from '../fault.ts'
 
 const seconds = patienceMs / 1000
 
@@ -45,7 +45,7 @@ function redirected(url: URL, { status, headers }: Answer): Fault {
     return {
       code: 'redirected',
       text: `${url.pathname} redirects (${status}) without a valid Location. ${lost}`,
-      remedy: passAllPaths,
+      remedy: passAllPathsRemedy,
     }
   }
   if (to.host === url.host && to.protocol === 'https:' && url.protocol === 'http:') {
@@ -96,7 +96,7 @@ function ownPage(asked: string, status: number): Fault {
   return {
     code: 'proxy_page',
     text: `${asked} is answered with an HTML page (${status}) that does not come from the gateway.`,
-    remedy: `${passAllPaths} nginx needs \`proxy_intercept_errors off;\`.`,
+    remedy: `${passAllPathsRemedy} nginx needs \`proxy_intercept_errors off;\`.`,
   }
 }
 

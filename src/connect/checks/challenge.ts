@@ -39,7 +39,7 @@ export function isChallenge(answer: Answer, { asked }: ClientState): Fault | und
 }
 
 /** The challenge names metadata on the same origin. */
-export function leadsToMetadata(answer: Answer, { target }: ClientState): Fault | undefined {
+export function challengeNamesMetadata(answer: Answer, { target }: ClientState): Fault | undefined {
   const announced = announcedMetadata(answer)
   if (announced === undefined) {
     return {
@@ -56,13 +56,13 @@ export function leadsToMetadata(answer: Answer, { target }: ClientState): Fault 
       remedy: setBaseUrl(target.origin),
     }
   }
-  return elsewhere(url, { what: 'The challenge', code: 'challenge', origin: target.origin })
+  return otherOriginFault(url, { what: 'The challenge', code: 'challenge', origin: target.origin })
 }
 
 type Named = { what: string; code: string; origin: string }
 
 /** A fault if an address is not on the checked origin: BASE_URL is wrong. */
-export function elsewhere(url: URL, { what, code, origin }: Named): Fault | undefined {
+export function otherOriginFault(url: URL, { what, code, origin }: Named): Fault | undefined {
   if (url.origin === origin) return undefined
   const isScheme = url.host === new URL(origin).host
   return {
@@ -75,7 +75,7 @@ export function elsewhere(url: URL, { what, code, origin }: Named): Fault | unde
 }
 
 /** The gateway rejects a made-up key, which shows that it received the header. */
-export function sawCredentials(answer: Answer, header: string): Fault | undefined {
+export function acceptsHeader(answer: Answer, header: string): Fault | undefined {
   if (
     answer.status === 401 &&
     /error="invalid_token"/.test(answer.headers['www-authenticate'] ?? '')

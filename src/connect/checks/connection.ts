@@ -1,4 +1,4 @@
-import { passAllPaths, type Fault } from '../fault.ts'
+import { passAllPathsRemedy, type Fault } from '../fault.ts'
 import type { Target } from '../target.ts'
 
 const certificates: Readonly<
@@ -73,12 +73,12 @@ export function endpointMissing({ endpoint }: Target, isBelow: boolean): Fault {
     ? {
         code: 'only_below_endpoint',
         text: `${pathname}/ reaches the gateway, but ${pathname} does not (404).`,
-        remedy: `The rule of the proxy matches only ${pathname}/*; it has to match ${pathname} too. ${passAllPaths}`,
+        remedy: `The rule of the proxy matches only ${pathname}/*; it has to match ${pathname} too. ${passAllPathsRemedy}`,
       }
     : {
         code: 'endpoint_missing',
         text: `There is no tool server at ${pathname} (404).`,
-        remedy: `The tool server of the gateway is at /mcp. ${passAllPaths}`,
+        remedy: `The tool server of the gateway is at /mcp. ${passAllPathsRemedy}`,
       }
 }
 
@@ -92,7 +92,7 @@ export function plainHttp({ host }: URL): Fault {
 }
 
 /** Hosted clients connect only to port 443. */
-export function otherPort({ port }: URL): Fault {
+export function otherPortFault({ port }: URL): Fault {
   return {
     code: 'other_port',
     text: `The address has the port ${port}; hosted clients connect only to port 443.`,
@@ -103,7 +103,7 @@ export function otherPort({ port }: URL): Fault {
 const clockMs = 120_000
 
 /** A fault if the header `Date` differs from this machine's clock by two minutes or more. */
-export function clockOff(date: string | undefined, now: number): Fault | undefined {
+export function clockFault(date: string | undefined, now: number): Fault | undefined {
   const theirs = Date.parse(date ?? '')
   if (Number.isNaN(theirs) || Math.abs(theirs - now) < clockMs) return undefined
   const minutes = Math.round(Math.abs(theirs - now) / 60_000)

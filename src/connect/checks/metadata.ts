@@ -1,6 +1,6 @@
-import { passAllPaths, quoted, setBaseUrl, type Fault } from '../fault.ts'
+import { passAllPathsRemedy, quoted, setBaseUrl, type Fault } from '../fault.ts'
 import { readObject, type Check, type Metadata } from '../step.ts'
-import { elsewhere } from './challenge.ts'
+import { otherOriginFault } from './challenge.ts'
 
 const update = 'Update the gateway, or delete the rule of the proxy that rewrites its answers.'
 
@@ -10,14 +10,14 @@ export const isMetadata: Check = (answer, { asked }) => {
     return {
       code: 'metadata_missing',
       text: `${asked} is answered ${answer.status}: clients cannot find the metadata.`,
-      remedy: `Pass /.well-known/ to the gateway too. For certificates, restrict the rule of nginx to \`location /.well-known/acme-challenge/\`: \`location /.well-known/\` also catches the metadata. ${passAllPaths}`,
+      remedy: `Pass /.well-known/ to the gateway too. For certificates, restrict the rule of nginx to \`location /.well-known/acme-challenge/\`: \`location /.well-known/\` also catches the metadata. ${passAllPathsRemedy}`,
     }
   }
   if (readObject(answer) !== undefined) return undefined
   return {
     code: 'metadata_unreadable',
     text: `${asked} is answered 200, but not with a JSON object.`,
-    remedy: `Another server answers there. ${passAllPaths}`,
+    remedy: `Another server answers there. ${passAllPathsRemedy}`,
   }
 }
 
@@ -44,7 +44,7 @@ export const namesOwnServer: Check = (answer, { target: { origin } }) => {
       remedy: update,
     }
   }
-  return elsewhere(url, { what: 'authorization_servers', code: 'server', origin })
+  return otherOriginFault(url, { what: 'authorization_servers', code: 'server', origin })
 }
 
 /** RFC 8414 section 3.3: the issuer is the address from which the metadata was derived. */
@@ -73,7 +73,7 @@ export const hasOwnEndpoints: Check = (answer, { target: { origin } }) => {
     if (url === null) {
       return { code: 'endpoint_unnamed', text: `The metadata has no ${name}.`, remedy: update }
     }
-    const wrong = elsewhere(url, { what: name, code: 'endpoint', origin })
+    const wrong = otherOriginFault(url, { what: name, code: 'endpoint', origin })
     if (wrong !== undefined) return wrong
   }
   return undefined
@@ -123,7 +123,7 @@ export const hasLists: readonly Check[] = listed.map(
 )
 
 /** At least one method of registration that this client supports. */
-export const letsClientsIn: Check = (answer, { client }) => {
+export const allowsRegistration: Check = (answer, { client }) => {
   const server = readObject(answer)!
   if (typeof server['registration_endpoint'] === 'string') return undefined
   if (!takesDocuments(server)) {
@@ -160,6 +160,6 @@ export const isUnknown: Check = ({ status }, { asked }): Fault | undefined => {
   return {
     code: 'unknown_answered',
     text: `${asked}, which does not exist, is answered ${status} instead of 404; Claude Code takes the answer for metadata.`,
-    remedy: `A website or application answers all paths: exclude /.well-known/ from it. ${passAllPaths}`,
+    remedy: `A website or application answers all paths: exclude /.well-known/ from it. ${passAllPathsRemedy}`,
   }
 }

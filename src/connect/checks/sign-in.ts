@@ -1,8 +1,8 @@
 import type { Answer } from '../ask.ts'
-import { passAllPaths, quoted, setBaseUrl, type Fault } from '../fault.ts'
+import { passAllPathsRemedy, quoted, setBaseUrl, type Fault } from '../fault.ts'
 import { ownAddress, readObject, type Check } from '../step.ts'
 import type { Target } from '../target.ts'
-import { elsewhere } from './challenge.ts'
+import { otherOriginFault } from './challenge.ts'
 
 const update = 'Update the gateway, or delete the rule of the proxy that rewrites its answers.'
 
@@ -17,7 +17,7 @@ export const isRegistered: Check = (answer) => {
       text: `A registration is answered ${status}${words}.`,
       remedy:
         status === 404 || status === 405
-          ? `The registration_endpoint in the metadata has to be reachable. ${passAllPaths}`
+          ? `The registration_endpoint in the metadata has to be reachable. ${passAllPathsRemedy}`
           : 'Update the gateway; if a firewall inspects bodies, exempt /oauth/register.',
     }
   }
@@ -45,7 +45,7 @@ export const keepsRedirects: Check = (answer, { client }) => {
 }
 
 /** The browser is redirected to a page on this origin, with a cookie that binds the sign-in to it. */
-export const leadsToSignIn: Check = (answer, state) => {
+export const reachesSignIn: Check = (answer, state) => {
   const { status, headers } = answer
   const { target } = state
   const location = URL.parse(headers['location'] ?? '', target.origin)
@@ -53,7 +53,7 @@ export const leadsToSignIn: Check = (answer, state) => {
     return {
       code: 'sign_in_refused',
       text: `An authorization request is answered ${status}${reasonIn(answer)}.`,
-      remedy: `${passAllPaths} ${update}`,
+      remedy: `${passAllPathsRemedy} ${update}`,
     }
   }
   const refusal = location.searchParams.get('error')
@@ -65,7 +65,7 @@ export const leadsToSignIn: Check = (answer, state) => {
       remedy: setBaseUrl(target.origin),
     }
   }
-  const wrong = elsewhere(location, {
+  const wrong = otherOriginFault(location, {
     what: 'The redirect to the sign-in page',
     code: 'sign_in',
     origin: target.origin,
@@ -73,9 +73,9 @@ export const leadsToSignIn: Check = (answer, state) => {
   return wrong ?? cookieFault(headers['set-cookie'])
 }
 
-/** As `leadsToSignIn`, for a client whose `client_id` is the address of its document. */
-export const leadsByDocument: Check = (answer, state) => {
-  const fault = leadsToSignIn(answer, state)
+/** As `reachesSignIn`, for a client whose `client_id` is the address of its document. */
+export const reachesSignInByDocument: Check = (answer, state) => {
+  const fault = reachesSignIn(answer, state)
   const { url } = state.client.document!
   if (fault?.code !== 'sign_in_refused') return fault
   return {
@@ -110,7 +110,7 @@ export const isPage: Check = (answer, { asked }) => {
   return {
     code: 'page_missing',
     text: `${asked}, the sign-in page, is answered ${status}${reasonIn(answer)}.`,
-    remedy: `${passAllPaths} Pass cookies too.`,
+    remedy: `${passAllPathsRemedy} Pass cookies too.`,
   }
 }
 
@@ -122,7 +122,7 @@ export const refusesUnknownCode: Check = (answer, { asked }) => {
   return {
     code: 'token_refusal',
     text: `${asked} with a made-up code is answered ${status}${error === undefined ? '' : ` ${quoted(error)}`} instead of 400 with invalid_grant: clients cannot get tokens.`,
-    remedy: `${passAllPaths} If a firewall inspects forms, exempt /oauth/token.`,
+    remedy: `${passAllPathsRemedy} If a firewall inspects forms, exempt /oauth/token.`,
   }
 }
 

@@ -104,8 +104,8 @@ async function brokenOff(
   try {
     const usage = partialUsage(stream, estimateStream(request, events))
     return { error: await call.fail(thrown, { route, usage }) }
-  } catch (unkept) {
-    return { error: toGatewayError(unkept) }
+  } catch (recordFailure) {
+    return { error: toGatewayError(recordFailure) }
   }
 }
 
@@ -114,8 +114,8 @@ function remembered(
   usage: Usage,
   { model, provider, warnings, cost }: Receipt,
 ): Remembered {
-  const told = { modelId: model.row.id, provider, usage, warnings, costNanoUsd: cost.nanoUsd }
-  return { ...told, bytes: result.events.length, result }
+  const entry = { modelId: model.row.id, provider, usage, warnings, costNanoUsd: cost.nanoUsd }
+  return { ...entry, bytes: result.events.length, result }
 }
 
 /** A cached stream, written in one piece. */

@@ -26,9 +26,9 @@ export function upperChatUsage(request: ChatRequest): (model: Model) => UpperUsa
       // The token count of a document is unknown; only the context window limits it.
       inputTokens: Math.min(said.readsFiles ? Infinity : said.tokens, window ?? said.tokens),
       outputTokens: (request.n ?? 1) * (output + said.predictedTokens),
-      hears: said.hears,
-      sees: said.sees,
-      speaks: request.modalities?.includes('audio') ?? false,
+      hasAudioInput: said.hasAudioInput,
+      hasImageInput: said.hasImageInput,
+      hasAudioOutput: request.modalities?.includes('audio') ?? false,
       images: 0,
       ...(serviceTier === undefined ? {} : { serviceTier }),
     }
@@ -37,8 +37,8 @@ export function upperChatUsage(request: ChatRequest): (model: Model) => UpperUsa
 
 type Said = {
   tokens: number
-  hears: boolean
-  sees: boolean
+  hasAudioInput: boolean
+  hasImageInput: boolean
   readsFiles: boolean
   /** Tokens of `prediction`: vendors charge rejected ones as output. */
   predictedTokens: number
@@ -49,8 +49,8 @@ function readRequest(request: ChatRequest): Said {
   const { messages, ...settings } = request
   const said: Said = {
     tokens: overheadTokens + bytesOf(settings) + (request.tools?.length ? toolTokens : 0),
-    hears: false,
-    sees: false,
+    hasAudioInput: false,
+    hasImageInput: false,
     readsFiles: false,
     predictedTokens: bytesOf((settings as { prediction?: unknown }).prediction),
     serviceTier: textIn((settings as { service_tier?: unknown }).service_tier),
@@ -70,7 +70,7 @@ type Part = Exclude<ChatRequest['messages'][number]['content'], string | null | 
 function readPart(said: Said, part: Part): void {
   if (part.type === 'image_url') addPicture(said)
   else if (part.type === 'input_audio') {
-    said.hears = true
+    said.hasAudioInput = true
     said.tokens += messageTokens + part.input_audio.data.length / soundBytesPerToken
   } else if (part.type === 'file') {
     said.readsFiles = true
@@ -87,7 +87,7 @@ function readRest(said: Said, rest: object): void {
 }
 
 function addPicture(said: Said): void {
-  said.sees = true
+  said.hasImageInput = true
   said.tokens += pictureTokens
 }
 

@@ -130,13 +130,13 @@ function prepareSettled(
 
 function prepareFor(route: Route, asked: ChatRequest): PreparedChat {
   const { request, warnings } = showMadePictures(asked, route.model)
-  const chat = route.provider.chat?.prepare(request, route) ?? unable(route)
+  const chat = route.provider.chat?.prepare(request, route) ?? unsupportedChat(route)
   const doubts = doubtfulLimits(request, route.model)
   if (warnings.length + doubts.length === 0) return chat
   return { ...chat, warnings: [...warnings, ...doubts, ...chat.warnings] }
 }
 
-function unable(route: Route): PreparedChat {
+function unsupportedChat(route: Route): PreparedChat {
   const refuse = () => Promise.reject(new Error('This route has no chat adapter.'))
   const problems = [noAdapter(route, 'chat')]
   return { problems, warnings: [], complete: refuse, stream: refuse }

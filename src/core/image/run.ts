@@ -97,7 +97,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const { route, value } = answers[0]!
   const plan = planOf(route)
   const values = answers.map((one) => one.value)
-  const result = { ...asAsked(request, plan), ...merge(values) }
+  const result = { ...requestedSettings(request, plan), ...merge(values) }
   const { pictures, usage = noUsage } = result
   return {
     route,
@@ -135,10 +135,10 @@ function makerOf(options: Options, concurrency: number) {
   ): Promise<Made> => {
     const plan = planOf(route)
     const idempotencyKey = call.nextVendorKey()
-    const told = { idempotencyKey, traceHeaders, hold, signal: deadline.signal }
+    const callOptions = { idempotencyKey, traceHeaders, hold, signal: deadline.signal }
     let made: ImageResult | undefined
     try {
-      const asked = { request, plan, target: route, ...part, ...told }
+      const asked = { request, plan, target: route, ...part, ...callOptions }
       made = await generate(adapterOf(route), asked, concurrency)
       const finished = await Promise.all(made.pictures.map((one) => parts.finishPicture(one, plan)))
       const pictures = finished.map(({ picture }) => picture)
@@ -168,7 +168,10 @@ function spentOn(made: ImageResult | undefined, { request, planOf }: Options, ro
 }
 
 /** The requested settings that the answer reports unless the vendor reports others. */
-function asAsked({ background }: ImageRequest, { quality }: ImagePlan): Partial<ImageResult> {
+function requestedSettings(
+  { background }: ImageRequest,
+  { quality }: ImagePlan,
+): Partial<ImageResult> {
   return {
     ...(quality === undefined ? {} : { quality }),
     // Only the vendor knows what `auto` became.

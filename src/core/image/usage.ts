@@ -27,9 +27,9 @@ export function upperImageUsage(
   return {
     inputTokens: n * (overheadTokens + Buffer.byteLength(prompt) + sources * pictureTokens),
     outputTokens: n * (row.max_output_tokens ?? row.context_window ?? Infinity),
-    hears: false,
-    sees: sources > 0,
-    speaks: false,
+    hasAudioInput: false,
+    hasImageInput: sources > 0,
+    hasAudioOutput: false,
     images: n,
     picture: {
       ...(sizeClass === undefined ? {} : { sizeClass }),

@@ -13,7 +13,7 @@ import {
   femtoPerNano,
   femtoUsd,
   multiplied,
-  onefold,
+  multiplierOne,
   unpriced,
   type Paid,
   type PictureTraits,
@@ -64,7 +64,7 @@ export function addCost(cost: Cost, { nanoUsd, status }: Cost): Cost {
   return {
     nanoUsd: cost.nanoUsd + nanoUsd,
     status: statusOf(cost.status, status),
-    pricing: { ...pricing, prices: all, multiplier: onefold },
+    pricing: { ...pricing, prices: all, multiplier: multiplierOne },
     details: { ...details, usd_other_attempts: Number(all.other_attempts / femtoPerNano) / 1e9 },
   }
 }
@@ -95,7 +95,7 @@ function pricingOf(prices: Prices, usage: Usage, { atMs, picture }: Circumstance
 function reported(usage: Usage, nanoUsd: number): Priced {
   const { upstreamNanoUsd } = usage
   const prices = { vendor_charge: femtoUsd(nanoUsd) }
-  const pricing: Pricing = { prices, multiplier: onefold }
+  const pricing: Pricing = { prices, multiplier: multiplierOne }
   if (upstreamNanoUsd !== undefined) pricing.upstreamNanoUsd = upstreamNanoUsd
   return { pricing, status: usage.estimated ? 'estimated' : 'reported' }
 }
@@ -108,7 +108,7 @@ function rateOf(
   { serviceTier, inputTokens }: Usage,
   atMs: number,
 ): Rate | undefined {
-  const rate: Rate = { multiplier: onefold, isSure: !prices.isDoubtful }
+  const rate: Rate = { multiplier: multiplierOne, isSure: !prices.isDoubtful }
   if (serviceTier !== undefined) {
     const price = prices.serviceTiers.get(serviceTier)
     if (price === undefined || inputTokens > price.inputTokensMax) return undefined

@@ -28,7 +28,7 @@ export type Spent = {
 export type Pricing = {
   /** Femto-dollars (1e-15 USD) each, before `multiplier`; null when no price is known. */
   prices: Partial<Record<Paid, bigint>> | null
-  /** The multiplier of the service tier times that of the hour, in units of 1/`onefold`. */
+  /** The multiplier of the service tier times that of the hour, in units of 1/`multiplierOne`. */
   multiplier: bigint
   /** Whether off-peak prices applied; absent when the vendor has none. */
   offPeak?: boolean
@@ -38,12 +38,12 @@ export type Pricing = {
 }
 
 /** The multiplier 1, with eighteen decimals: the product of two multipliers of the catalog is exact. */
-export const onefold = 10n ** 18n
+export const multiplierOne = 10n ** 18n
 
 /** Nothing is paid for: a cached answer, or a call that delivered nothing. */
-export const free: Pricing = { prices: {}, multiplier: onefold }
+export const free: Pricing = { prices: {}, multiplier: multiplierOne }
 /** No price is known. */
-export const unpriced: Pricing = { prices: null, multiplier: onefold }
+export const unpriced: Pricing = { prices: null, multiplier: multiplierOne }
 
 /** A line of a cost; `price` is per unit, in femto-dollars before the multiplier. */
 export type CostLine = { what: Paid; units: number; price: bigint }
@@ -103,8 +103,8 @@ export function costNanoUsd(usage: Usage, pricing: Pricing): number | null {
   const { prices, multiplier } = pricing
   if (prices === null) return null
   const sum = sumOf(linesOf(usage, pricing))
-  if (multiplier === onefold) return rounded(sum, femtoPerNano)
-  return rounded(sum * multiplier, femtoPerNano * onefold)
+  if (multiplier === multiplierOne) return rounded(sum, femtoPerNano)
+  return rounded(sum * multiplier, femtoPerNano * multiplierOne)
 }
 
 function rounded(amount: bigint, unit: bigint): number {
@@ -118,7 +118,7 @@ export function femtoUsd(nanoUsd: number): bigint {
 
 /** A price times the multiplier, truncated to whole femto-dollars; only for display. */
 export function multiplied(price: bigint, { multiplier }: Pricing): bigint {
-  return multiplier === onefold ? price : (price * multiplier) / onefold
+  return multiplier === multiplierOne ? price : (price * multiplier) / multiplierOne
 }
 
 /** The form of a pricing in the ledger; default values are left out. */
@@ -136,7 +136,7 @@ export const multiplierDecimals = 18
 /** Serializes a pricing for the ledger (src/storage/README.md, `pricing`). */
 export function pricingText({ prices, multiplier, ...more }: Pricing): string {
   const kept: KeptPricing = { prices: prices && priceTexts(prices) }
-  if (multiplier !== onefold) kept.multiplier = decimalText(multiplier, multiplierDecimals)
+  if (multiplier !== multiplierOne) kept.multiplier = decimalText(multiplier, multiplierDecimals)
   return JSON.stringify(Object.assign(kept, more))
 }
 
@@ -160,7 +160,8 @@ export function readPricing(text: string): Pricing {
   return {
     ...more,
     prices: prices && Object.fromEntries(read),
-    multiplier: multiplier === undefined ? onefold : readDecimal(multiplier, multiplierDecimals),
+    multiplier:
+      multiplier === undefined ? multiplierOne : readDecimal(multiplier, multiplierDecimals),
   }
 }
 

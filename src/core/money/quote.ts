@@ -12,7 +12,7 @@ export type RouteQuote = {
   warnings: readonly Warning[]
 } & Price
 
-/** `nanoUsd` is the sum of the lines times the multiplier (in units of 1/`onefold`), rounded. */
+/** `nanoUsd` is the sum of the lines times the multiplier (in units of 1/`multiplierOne`), rounded. */
 type Price =
   | { kind: 'exact' | 'at_most'; nanoUsd: number; lines: readonly CostLine[]; multiplier: bigint }
   | { kind: 'unknown' }

@@ -14,10 +14,10 @@ export type UpperUsage = {
   inputTokens: number
   outputTokens: number
   /** Whether the input may contain sound, or pictures. */
-  hears: boolean
-  sees: boolean
+  hasAudioInput: boolean
+  hasImageInput: boolean
   /** Whether the output may contain sound. */
-  speaks: boolean
+  hasAudioOutput: boolean
   images: number
   /** Traits of the pictures that are known in advance. */
   picture?: PictureTraits
@@ -88,12 +88,12 @@ function tokenLines({ tokens, tiers }: Prices, usage: UpperUsage): CostLine[] | 
       .reduce((a, b) => (a > b ? a : b))
   const input = dearest([
     ...(['input', 'cachedInput', 'cacheWrite'] as const),
-    ...(usage.hears ? (['audioInput'] as const) : []),
-    ...(usage.sees ? (['imageInput'] as const) : []),
+    ...(usage.hasAudioInput ? (['audioInput'] as const) : []),
+    ...(usage.hasImageInput ? (['imageInput'] as const) : []),
   ])
   const output = dearest([
     ...(['output', 'thinkingOutput', 'imageOutput'] as const),
-    ...(usage.speaks ? (['audioOutput'] as const) : []),
+    ...(usage.hasAudioOutput ? (['audioOutput'] as const) : []),
   ])
   return [
     { what: 'input_tokens', units: Math.ceil(inputTokens), price: input },

@@ -1,7 +1,7 @@
 import type { Catalog, Model } from '../../core/model.ts'
 import { usdText, type Prices } from '../../core/money/price.ts'
 import type { RouteTable } from '../../core/route.ts'
-import { endText } from './results.ts'
+import { lifecycleText } from './results.ts'
 import type { ToolHandler } from '../tool.ts'
 
 type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }
@@ -35,7 +35,7 @@ const mentionsInputs = /\d reference/
 function descriptionOf(model: Model): string {
   const { description = 'Text to image', image } = model.row
   const inputs = image?.reference_images_max ?? 0
-  const end = endText(model)
+  const end = lifecycleText(model)
   return [
     description.replace(/\.$/, ''),
     ...(inputs === 0 || mentionsInputs.test(description)

@@ -1,7 +1,7 @@
 import { nearName } from '../../core/words/near-name.ts'
 import { makesImages, type Catalog, type Model } from '../../core/model.ts'
 import type { RouteTable } from '../../core/route.ts'
-import { endText } from './results.ts'
+import { lifecycleText } from './results.ts'
 import type { ToolHandler } from '../tool.ts'
 
 type Options = { catalog: Pick<Catalog, 'list'>; routes: Pick<RouteTable, 'usable'> }
@@ -80,7 +80,7 @@ function modelLine(model: Model): string {
     can && !unlisted.has(what) ? what : [],
   )
   const facts = [
-    ...[endText(model) ?? []].flat(),
+    ...[lifecycleText(model) ?? []].flat(),
     window === undefined ? 'context unknown' : `context ${window} tokens`,
     `capabilities: ${able.join(', ')}`,
     priceText(row),

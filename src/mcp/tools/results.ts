@@ -21,7 +21,7 @@ export function createReceiptText({ describe }: Pick<Catalog, 'describe'>): Rece
   return {
     cost: costText,
     notes: ({ warnings, model }) => {
-      const end = endText(describe(model))
+      const end = lifecycleText(describe(model))
       return [
         ...warnings.map(({ param, reason }) => `Note on ${param}: ${reason}`),
         ...(end === undefined ? [] : [`Note on model: ${model.row.id} is ${end}.`]),
@@ -38,7 +38,7 @@ function costText({ cost, mode }: Receipt): string {
 }
 
 /** The status of a model that is not active: `deprecated until 2026-12-11, then gpt-6`. */
-export function endText({ row }: Model): string | undefined {
+export function lifecycleText({ row }: Model): string | undefined {
   const { status, deactivated_at: date, successor } = row
   if (status === 'active') return undefined
   const until = date === undefined || status === 'deactivated' ? '' : ` until ${date}`

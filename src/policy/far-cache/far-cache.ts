@@ -22,8 +22,8 @@ export type FarBytes = {
   read(name: string, bytesMax: number): Promise<FarRead>
   write(name: string, bytes: Buffer, ttlMs: number): Promise<void>
 }
-/** The content of an entry. `strange`: the value is not a string, or is longer than `bytesMax`. */
-type FarRead = { bytes: Buffer; leftMs: number } | 'strange' | undefined
+/** The content of an entry. `unusable`: the value is not a string, or is longer than `bytesMax`. */
+type FarRead = { bytes: Buffer; leftMs: number } | 'unusable' | undefined
 
 /** The outcome of a read or of a write. */
 type FarOutcome =
@@ -112,7 +112,7 @@ function createBridge(options: Options): KeyvBridgeStore {
   const unused = () => Promise.reject(new Error('The far cache forgets by itself.'))
   const sizeMax = entryBytesMax + headBytesMax
   const openRead = (name: string, read: FarRead): FarEntry | undefined => {
-    if (read === undefined || read === 'strange') return undefined
+    if (read === undefined || read === 'unusable') return undefined
     const answer = seal.open(name, inMemoryOfItsOwn(read.bytes))
     return answer && { answer, leftMs: read.leftMs }
   }

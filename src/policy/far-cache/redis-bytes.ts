@@ -1,7 +1,7 @@
 import { RESP_TYPES } from '@redis/client'
 import type { Redis } from '../../peers/redis.ts'
 import type { FarBytes } from './far-cache.ts'
-import { lateAnswerMs, smallBytesMax, strange, type AskRedis } from './redis-operations.ts'
+import { lateAnswerMs, smallBytesMax, unusable, type AskRedis } from './redis-operations.ts'
 
 type Options = {
   redis: Pick<Redis, 'run'>
@@ -21,18 +21,18 @@ export function createRedisBytes({ redis, ask, timeoutMs }: Options): FarBytes {
       const binary = commands.withTypeMapping(asBuffers)
       return Promise.all([binary.getRange(name, 0, bytesMax), binary.pTTL(name)])
     }
-    const read = await redis.run(both, timeoutMs()).catch(strangeOrThrow)
-    if (read === 'strange') return read
+    const read = await redis.run(both, timeoutMs()).catch(unusableOrThrow)
+    if (read === 'unusable') return read
     const [bytes, leftMs] = read
     if (bytes === null || bytes.length === 0) return undefined
-    return bytes.length > bytesMax ? 'strange' : { bytes, leftMs }
+    return bytes.length > bytesMax ? 'unusable' : { bytes, leftMs }
   }
   return {
     read: async (name, bytesMax) => {
       const read = await ask({ name: 'read', key: name })
       if (read === null || read === 0) return undefined
       if (typeof read === 'object') return { bytes: read[0], leftMs: read[1] }
-      return read === strange || read > bytesMax ? 'strange' : readLarge(name, bytesMax)
+      return read === unusable || read > bytesMax ? 'unusable' : readLarge(name, bytesMax)
     },
     write: async (name, bytes, ttlMs) => {
       const ms = Math.ceil(ttlMs)
@@ -47,7 +47,7 @@ export function createRedisBytes({ redis, ask, timeoutMs }: Options): FarBytes {
 }
 
 /** The key has another type, so the gateway did not write it. */
-function strangeOrThrow(error: unknown): 'strange' {
-  if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return 'strange'
+function unusableOrThrow(error: unknown): 'unusable' {
+  if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return 'unusable'
   throw error
 }

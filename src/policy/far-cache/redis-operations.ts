@@ -7,7 +7,7 @@ import type { Redis } from '../../peers/redis.ts'
 /** A Redis operation on cached answers or on the leases of the processes that make them. */
 export type RedisOperation =
   /**
-   * The reply is 0 for a missing entry, `strange`, the length of a large entry, or the bytes and their
+   * The reply is 0 for a missing entry, `unusable`, the length of a large entry, or the bytes and their
    * remaining milliseconds.
    */
   | { name: 'read'; key: string }
@@ -28,7 +28,7 @@ export type AskRedis = (operation: RedisOperation) => Promise<Reply>
 
 /** Larger values would block Redis for other clients; they are read by a command of their own. */
 export const smallBytesMax = 16_384
-export const strange = -1
+export const unusable = -1
 export const leases = { isWithAnother: 0, isMine: 1, isUnkept: 2 } as const
 /** Stored instead of a token: the answer could not be cached, so waiting processes stop waiting. */
 const unkept = 'unkept'
@@ -46,7 +46,7 @@ local function has(key, token) return call('get', key) == token end
 local carryOut = {
   read = function(key)
     local length = call('strlen', key)
-    if type(length) ~= 'number' then return ${strange} end
+    if type(length) ~= 'number' then return ${unusable} end
     if length == 0 or length > ${smallBytesMax} then return length end
     return { call('get', key), call('pttl', key) }
   end,

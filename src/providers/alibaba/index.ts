@@ -1,4 +1,4 @@
-import { platformFieldsBut } from '../openai-compatible/dialect.ts'
+import { platformFieldsExcept } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { failureKind } from './failure.ts'
 import { imageAdapter } from './image.ts'
@@ -15,7 +15,7 @@ export const alibaba = protocolVendor({
   namePrefixes: ['qwen', 'dashscope'],
   imageConfig: 'ImageConfigAlibaba',
   dialect: {
-    without: ['frequency_penalty', 'logit_bias', 'user', ...platformFieldsBut()],
+    without: ['frequency_penalty', 'logit_bias', 'user', ...platformFieldsExcept()],
     limit: 'max_tokens',
     thinking: (enabled) => ({ enable_thinking: enabled }),
     noDeveloper: true,

@@ -24,7 +24,7 @@ import {
   type PlacedText,
 } from '../wire/parts.ts'
 import { cachedUpTo } from './prompt-cache.ts'
-import { thoughtsBefore, thoughtsPath } from './thoughts.ts'
+import { thoughtsOfCall, thoughtsPath } from './thoughts.ts'
 
 type Schemas = components['schemas']
 type Answer = Extract<Message, { role: 'assistant' }>
@@ -218,7 +218,7 @@ function blocksOfCall(
 ): ContentBlockParam[] {
   const { name, arguments: text } = call.function
   const input = parseArguments(text)
-  const thoughts = thoughtsBefore(call, upstreamModel)
+  const thoughts = thoughtsOfCall(call, upstreamModel)
   const refuse = (param: string, message: string) =>
     problems.push({ param: `${path}.${param}`, message, code: 'invalid_value' })
   if (input === undefined) refuse('function.arguments', 'The arguments are not a JSON object.')

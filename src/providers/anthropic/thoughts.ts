@@ -41,7 +41,7 @@ export const thoughtsPath = 'extra_content.anthropic.thinking_blocks'
  * The thinking blocks that the client sent back with a call: empty if another model produced them,
  * undefined if they are malformed.
  */
-export function thoughtsBefore(
+export function thoughtsOfCall(
   { extra_content: extra }: ToolCall,
   model: string,
 ): Thought[] | undefined {

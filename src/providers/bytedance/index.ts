@@ -1,4 +1,4 @@
-import { platformFieldsBut, thinkingSwitch } from '../openai-compatible/dialect.ts'
+import { platformFieldsExcept, thinkingSwitch } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { failureKind } from './failure.ts'
 import { imageAdapter } from './image.ts'
@@ -13,7 +13,7 @@ export const bytedance = protocolVendor({
   namePrefixes: ['byteplus', 'bytedance-seed', 'volcengine'],
   imageConfig: 'ImageConfigBytedance',
   dialect: {
-    without: ['n', 'seed', ...platformFieldsBut('service_tier')],
+    without: ['n', 'seed', ...platformFieldsExcept('service_tier')],
     values: { service_tier: ['auto', 'default'] },
     limit: 'max_tokens',
     wantsParameters: true,

@@ -1,4 +1,4 @@
-import { platformFieldsBut, thinkingSwitch } from '../openai-compatible/dialect.ts'
+import { platformFieldsExcept, thinkingSwitch } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
 /** DeepSeek (docs/vendors.md#openai-compatible-endpoints). */
@@ -9,7 +9,7 @@ export const deepseek = protocolVendor({
   baseUrl: 'https://api.deepseek.com',
   namePrefixes: ['deepseek-ai'],
   dialect: {
-    without: ['n', 'seed', 'logit_bias', 'parallel_tool_calls', ...platformFieldsBut()],
+    without: ['n', 'seed', 'logit_bias', 'parallel_tool_calls', ...platformFieldsExcept()],
     renamed: { user: 'user_id' },
     limit: 'max_tokens',
     noJsonSchema: true,

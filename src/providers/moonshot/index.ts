@@ -1,4 +1,8 @@
-import { platformFieldsBut, thinkingSwitch, type Abilities } from '../openai-compatible/dialect.ts'
+import {
+  platformFieldsExcept,
+  thinkingSwitch,
+  type Abilities,
+} from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
 /** Fields for which each Kimi model accepts a single value, its own. */
@@ -34,7 +38,7 @@ export const moonshot = protocolVendor({
       'seed',
       'top_logprobs',
       'user',
-      ...platformFieldsBut('prompt_cache_key', 'safety_identifier'),
+      ...platformFieldsExcept('prompt_cache_key', 'safety_identifier'),
     ],
     limit: 'max_completion_tokens',
     thinking: thinkingSwitch,

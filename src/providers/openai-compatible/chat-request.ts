@@ -4,7 +4,7 @@ import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { functionsOnly, type FunctionsOnly } from '../wire/function-tools.ts'
 import type { Abilities, ChatDialect } from './dialect.ts'
 import { drop, type Body, type Draft } from './draft.ts'
-import { writeHistory, withoutMark } from './history.ts'
+import { writeHistory, withoutCacheControl } from './history.ts'
 import { adjustThinking } from './thinking.ts'
 import type { components } from '../../../generated/types.ts'
 
@@ -179,7 +179,7 @@ function adjustTools(draft: Draft): void {
   const { request, dialect, body } = draft
   const { tools } = request
   if (tools === undefined) return
-  const given = dialect.takesCacheControl ? tools : tools.map(withoutMark)
+  const given = dialect.takesCacheControl ? tools : tools.map(withoutCacheControl)
   body['tools'] = dialect.wantsParameters ? given.map(withParameters) : given
   if (dialect.requiredToolChoice) adjustToolChoice(dialect.requiredToolChoice, draft)
 }

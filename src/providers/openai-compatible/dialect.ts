@@ -44,7 +44,9 @@ const platformFields = [
 ] as const
 
 /** The fields of OpenAI's platform without those that the vendor accepts. */
-export function platformFieldsBut(...taken: (typeof platformFields)[number][]): readonly string[] {
+export function platformFieldsExcept(
+  ...taken: (typeof platformFields)[number][]
+): readonly string[] {
   return platformFields.filter((field) => !taken.includes(field))
 }
 

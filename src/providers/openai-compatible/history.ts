@@ -132,7 +132,7 @@ function takeOut(from: object, name: string, at: Place, draft: Draft): void {
 type Place = { index: number; place?: number; type?: Part['type'] }
 
 /** The object without its `cache_control` mark. */
-export function withoutMark<Marked extends object>(marked: Marked): Marked {
+export function withoutCacheControl<Marked extends object>(marked: Marked): Marked {
   if (!('cache_control' in marked)) return marked
   const { cache_control: _mark, ...rest } = marked
   // Only `cache_control` is left out, and it is optional.

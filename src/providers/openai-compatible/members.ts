@@ -85,7 +85,7 @@ const answerContent: ReadonlySet<string> = new Set([
 ])
 
 /** Cleans the members next to the choices; returns the same object if nothing changes. */
-export function besideChoices(given: Members, texts: VendorTexts): Members {
+export function cleanOuterMembers(given: Members, texts: VendorTexts): Members {
   const clean = texts.members(given, answerContent)
   const { service_tier: tier, system_fingerprint: print, ...rest } = clean
   const own = openAiTier(tier)

@@ -2,7 +2,7 @@ import type { ChatCompletion } from '../../core/chat/chat.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
 import {
-  besideChoices,
+  cleanOuterMembers,
   callContent,
   choiceContent,
   completeIdentity,
@@ -39,7 +39,7 @@ export function repairAnswer(
   )
   // All members were checked above; unknown members of the vendor are cleaned and kept.
   return {
-    ...besideChoices(rest, texts),
+    ...cleanOuterMembers(rest, texts),
     id,
     object: 'chat.completion',
     created,

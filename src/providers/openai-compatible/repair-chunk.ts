@@ -1,7 +1,7 @@
 import type { ChunkIdentity } from '../../core/chat/chat.ts'
 import type { Members } from '../wire/any-json.ts'
 import {
-  besideChoices,
+  cleanOuterMembers,
   completeIdentity,
   type Naming,
   isAbsent,
@@ -76,7 +76,7 @@ export function createChunkRepair(
       if (listed.length === 0) return undefined
       // Taken from the first forwarded chunk: some streams begin with a chunk without a model.
       identity ??= completeIdentity(chunk, naming)
-      const clean = besideChoices(chunk, texts)
+      const clean = cleanOuterMembers(chunk, texts)
       steady = !usage
       const all = listed.map(readChoice)
       const read = all.filter((choice) => choice !== undefined)

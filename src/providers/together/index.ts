@@ -1,4 +1,4 @@
-import { platformFieldsBut } from '../openai-compatible/dialect.ts'
+import { platformFieldsExcept } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { pictureUrl } from '../wire/long-text.ts'
 
@@ -10,7 +10,7 @@ export const together = protocolVendor({
   baseUrl: 'https://api.together.xyz/v1',
   namePrefixes: ['together_ai'],
   dialect: {
-    without: ['parallel_tool_calls', 'user', ...platformFieldsBut()],
+    without: ['parallel_tool_calls', 'user', ...platformFieldsExcept()],
     limit: 'max_tokens',
     stops: { listed: true },
     countedLogprobs: true,

@@ -1,4 +1,4 @@
-import { platformFieldsBut } from '../openai-compatible/dialect.ts'
+import { platformFieldsExcept } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { pictureUrl } from '../wire/long-text.ts'
 import { nanoUsdOf } from '../wire/reported-cost.ts'
@@ -12,7 +12,7 @@ export const xai = protocolVendor({
   baseUrl: 'https://api.x.ai/v1',
   namePrefixes: ['x-ai'],
   dialect: {
-    without: ['logit_bias', ...platformFieldsBut('web_search_options')],
+    without: ['logit_bias', ...platformFieldsExcept('web_search_options')],
     withoutWhenReasoning: ['presence_penalty', 'frequency_penalty', 'stop'],
     limit: 'max_tokens',
     takesBack: [],

@@ -1,4 +1,4 @@
-import { platformFieldsBut, thinkingSwitch } from '../openai-compatible/dialect.ts'
+import { platformFieldsExcept, thinkingSwitch } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { failureKind } from './failure.ts'
 import { imageAdapter } from './image.ts'
@@ -20,7 +20,7 @@ export const zai = protocolVendor({
       'logprobs',
       'top_logprobs',
       'parallel_tool_calls',
-      ...platformFieldsBut(),
+      ...platformFieldsExcept(),
     ],
     renamed: { user: 'user_id' },
     limit: 'max_tokens',

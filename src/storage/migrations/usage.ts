@@ -1,5 +1,5 @@
 import { sql, type Kysely } from 'kysely'
-import { outOfPlace } from '../request-place.ts'
+import { timeDiffersFromId } from '../request-place.ts'
 import type { SqlDialect } from '../sql-dialect.ts'
 import { addUsageSavings } from './usage-hours.ts'
 
@@ -99,7 +99,9 @@ export async function addUsagePricing(db: Kysely<unknown>, dialect: SqlDialect):
   await sql`
     create index usage_outcomes on usage (account_id, outcome, at, id) where outcome <> 'ok'
   `.execute(db)
-  await sql`create index usage_out_of_place on usage (id) where ${outOfPlace(dialect)}`.execute(db)
+  await sql`create index usage_out_of_place on usage (id) where ${timeDiffersFromId(dialect)}`.execute(
+    db,
+  )
 }
 
 /** Details for a request's page in the dashboard. */

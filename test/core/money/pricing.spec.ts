@@ -7,7 +7,7 @@ import {
   readPricing,
   costNanoUsd,
   linesOf,
-  onefold,
+  multiplierOne,
 } from '../../../src/core/money/pricing.ts'
 
 type Row = Parameters<typeof readPrices>[0]
@@ -150,7 +150,7 @@ describe('what a cost is made from', () => {
     const used = { inputTokens: 9, outputTokens: 0, images: 0, estimated: false }
     const cost = costOf(prices, { ...used, serviceTier: 'flex' }, { atMs: 0 })
     expect(cost.pricing.multiplier).to.equal(111_111_110_888_888_889n)
-    expect(cost.pricing.multiplier < onefold).to.equal(true)
+    expect(cost.pricing.multiplier < multiplierOne).to.equal(true)
     expect(cost.nanoUsd).to.equal(999_999_998)
   })
 })

@@ -77,7 +77,11 @@ const partOf = (share: number, of: number) => Math.floor((share / 100) * of)
 describe('the most that a call may cost', () => {
   it('is no less than what it costs, whatever it uses of what it may', () => {
     const shares = fc.array(fc.nat(100), { minLength: 8, maxLength: 8 })
-    const flags = fc.record({ hears: fc.boolean(), sees: fc.boolean(), speaks: fc.boolean() })
+    const flags = fc.record({
+      hasAudioInput: fc.boolean(),
+      hasImageInput: fc.boolean(),
+      hasAudioOutput: fc.boolean(),
+    })
     const numbers = fc.record({ inputTokens: fc.nat(10_000), outputTokens: fc.nat(10_000) })
     const served = fc.constantFrom(undefined, ...tiers)
     const atMs = fc.nat(2_000_000_000_000)
@@ -116,8 +120,13 @@ describe('the most that a call may cost', () => {
         const picture = traitsOf(one)
         const known = one.isSizeKnown ? picture : { ...picture, pixels: 2_000_000 }
         if (!one.isSizeKnown) delete known.size
-        const bounds = { inputTokens: 1000, outputTokens: 5000, hears: false, sees: true }
-        const asked = { ...bounds, speaks: false, images, picture: known }
+        const bounds = {
+          inputTokens: 1000,
+          outputTokens: 5000,
+          hasAudioInput: false,
+          hasImageInput: true,
+        }
+        const asked = { ...bounds, hasAudioOutput: false, images, picture: known }
         const upper = upperCost(prices, asked, atMs)?.nanoUsd
         const usage = { inputTokens: 0, outputTokens: 0, images, estimated: false }
         const whole = { ...picture, referenceImages }
@@ -131,7 +140,7 @@ describe('the most that a call may cost', () => {
 })
 
 type Most = { inputTokens: number; outputTokens: number }
-type May = { hears: boolean; sees: boolean; speaks: boolean }
+type May = { hasAudioInput: boolean; hasImageInput: boolean; hasAudioOutput: boolean }
 
 function usageWithin(most: Most, may: May, of: number[], tier: string | undefined): Usage {
   const inputTokens = partOf(of[0]!, most.inputTokens)
@@ -144,10 +153,10 @@ function usageWithin(most: Most, may: May, of: number[], tier: string | undefine
     outputTokens,
     cachedInputTokens,
     cacheWriteTokens,
-    imageInputTokens: may.sees ? partOf(of[4]!, inputTokens) : 0,
-    audioInputTokens: may.hears ? partOf(of[5]!, inputTokens) : 0,
+    imageInputTokens: may.hasImageInput ? partOf(of[4]!, inputTokens) : 0,
+    audioInputTokens: may.hasAudioInput ? partOf(of[5]!, inputTokens) : 0,
     imageOutputTokens,
-    audioOutputTokens: may.speaks ? outputTokens - imageOutputTokens : 0,
+    audioOutputTokens: may.hasAudioOutput ? outputTokens - imageOutputTokens : 0,
     reasoningTokens: partOf(of[7]!, outputTokens),
     images: 0,
     estimated: false,

@@ -3,7 +3,7 @@ import {
   createAskRedis,
   leases,
   smallBytesMax,
-  strange,
+  unusable,
   type RedisOperation,
 } from '../../../src/policy/far-cache/redis-operations.ts'
 import { togetherInRedis, type Together } from '../../support/far-caches.ts'
@@ -73,7 +73,7 @@ describe('what the far cache asks of Redis', () => {
       { name: 'release', key: 'list', token: 'a' },
       { name: 'write', key: 'one', ms, bytes: Buffer.from('x') },
     )
-    expect(answers.map(valueOf)).to.deep.equal([strange, null, 'OK'])
+    expect(answers.map(valueOf)).to.deep.equal([unusable, null, 'OK'])
   })
 
   it('fails alone where there is no more room', async () => {
