@@ -9,8 +9,8 @@ import { createCircuit } from '../core/resilience/circuit.ts'
 import type { PixelQueue } from '../core/image/picture.ts'
 import { fingerprintKeyBytes } from '../core/recall/fingerprint.ts'
 import type { Claim } from '../core/recall/in-flight.ts'
-import { createRecollection, type Recollection } from '../core/recall/recollection.ts'
-import type { Remembered } from '../core/recall/remembered.ts'
+import { createDeduplication, type Deduplication } from '../core/recall/deduplication.ts'
+import type { CachedAnswer } from '../core/recall/cached-answer.ts'
 import { createUploads, uploadsKeyBytes, type Uploads } from '../mcp/uploads.ts'
 import type { Redis } from '../peers/redis.ts'
 import { createPixelQueue } from '../pictures/finish.ts'
@@ -41,7 +41,7 @@ export type Calls = {
   /** Connections to providers. */
   lines: Lines
   cache: ResponseCache
-  recollection: Recollection
+  deduplication: Deduplication
   health: Health
   /** Counts rate limits and attempts. */
   counts: Counts
@@ -103,7 +103,7 @@ export async function assembleCalls(
     pixelQueue: createPixelQueue(first, budget),
     lines: createLines(monotonic),
     cache,
-    recollection: createRecollection({ fingerprintKey, claim }),
+    deduplication: createDeduplication({ fingerprintKey, claim }),
     health: createRouteHealth({ limits, monotonic }),
     counts,
     rateLimit: createRateLimit({ counts, defaults: limits, monotonic }),
@@ -146,9 +146,9 @@ type FarCacheParts = {
 type Remembering = {
   far: FarCache
   /** Joins identical calls of all processes; `recallShared` reads the shared cache. */
-  claimsWith: (recallShared: RecallShared) => (key: string) => Claim<Remembered>
+  claimsWith: (recallShared: RecallShared) => (key: string) => Claim<CachedAnswer>
 }
-type RecallShared = (key: string) => Promise<Remembered | undefined>
+type RecallShared = (key: string) => Promise<CachedAnswer | undefined>
 
 /** The cache that processes share in Redis; Keyv is loaded only when Redis is configured. */
 async function loadFarCache(redis: Redis, parts: FarCacheParts): Promise<Remembering> {

@@ -181,7 +181,7 @@ function gatewayOf(
   const { events, clock, monotonic, sleep, random } = environment
   const { limits, routeOrder } = config
   const { catalog, vendorModels, routes, readSources } = models
-  const { rateLimit, budgets, cache, record, recollection, pixelQueue, health, abandonedCalls } =
+  const { rateLimit, budgets, cache, record, deduplication, pixelQueue, health, abandonedCalls } =
     calls
   const priceOf = createPriceOf(models.rows, clock)
   return createGateway({
@@ -191,7 +191,7 @@ function gatewayOf(
     routes: routes.routes,
     orderRoutes: createRouteOrder({ by: routeOrder, isOpen: health.isOpen, priceOf }),
     failover: { limits, health, sleep, random },
-    ...recollection,
+    ...deduplication,
     // The model of an answer is in the catalog, or in a vendor's list.
     findModel: (id) => catalog.get(id) ?? vendorModels.find(id),
     report: events.attempted,

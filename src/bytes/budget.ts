@@ -156,7 +156,7 @@ const largeBytes = 512 * 1024
 
 /**
  * Yields to the event loop between two steps of a large request, so that other requests can run.
- * Undefined for a small request, which goes on at once.
+ * Undefined for a small request, which continues at once.
  */
 export function yieldIfLarge({ bytes }: Pick<Hold, 'bytes'>): Promise<void> | undefined {
   return bytes < largeBytes ? undefined : new Promise((resolve) => setImmediate(resolve))

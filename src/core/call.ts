@@ -8,7 +8,7 @@ import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Admission, Demand } from './limits.ts'
 import type { Model, Warning } from './model.ts'
 import { noUsage, type Usage } from './money/price.ts'
-import type { Remembered } from './recall/remembered.ts'
+import type { CachedAnswer } from './recall/cached-answer.ts'
 import {
   cachedCost,
   costOfAnswer,
@@ -83,7 +83,7 @@ export type Call = {
   /** Records a delivered answer; resolves when the row is durable. */
   succeed(delivered: Delivered, warnings: readonly Warning[]): Promise<Receipt>
   /** Records an answer from the cache. */
-  replay(model: Model, known: Remembered): Promise<Receipt>
+  replay(model: Model, known: CachedAnswer): Promise<Receipt>
   /** Records a call that failed or was cancelled; gives the error to answer with. */
   fail(thrown: unknown, delivered?: Delivered): Promise<GatewayError>
   /** How far the call has come. */
@@ -241,7 +241,7 @@ export type Work<Made, Answer> = {
   /** Converts the result to the answer and records the call before the answer ends. */
   deliver(made: Made, delivery: Delivery): Promise<Answer>
   /** Returns a cached answer; its call is recorded already. */
-  replay(known: Remembered, receipt: Receipt): Answer
+  replay(known: CachedAnswer, receipt: Receipt): Answer
 }
 
 /** The arguments of `deliver`. */
@@ -250,7 +250,7 @@ export type Delivery = {
   /** Adjustments that apply to every route. */
   warnings: readonly Warning[]
   /** Passes the answer to the calls that joined this one and to the cache; absent for private answers. */
-  keep: ((pack: () => Remembered) => void) | undefined
+  keep: ((pack: () => CachedAnswer) => void) | undefined
 }
 
 /** The outcome of a call that is answered in one piece. */

@@ -22,8 +22,8 @@ import type { Admit } from './limits.ts'
 import type { Model } from './model.ts'
 import { cacheKey } from './recall/cache-key.ts'
 import type { Joined, Making } from './recall/in-flight.ts'
-import type { Recollection } from './recall/recollection.ts'
-import type { Remembered } from './recall/remembered.ts'
+import type { Deduplication } from './recall/deduplication.ts'
+import type { CachedAnswer } from './recall/cached-answer.ts'
 import { quotesOf, type Quotes } from './money/quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
 import { hasBudget, upperCostsOf, type BudgetHold, type Reserve } from './money/spending.ts'
@@ -32,7 +32,7 @@ import { shortenedWarnings } from './words/shorten-warnings.ts'
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &
   CallParts &
-  Recollection & {
+  Deduplication & {
     /** Throws a GatewayError while calls cannot be recorded, before a provider charges for one. */
     assertKeeps: () => void
     admit: Admit
@@ -42,16 +42,16 @@ export type GatewayParts = ImageParts &
     /** Reserves the maximum cost of a call in the caller's budgets. */
     reserve: Reserve
     /** Looks an answer up in the response cache. */
-    recall: (key: string) => Remembered | undefined
+    recall: (key: string) => CachedAnswer | undefined
     /** Looks an answer up in the shared cache in Redis; absent without Redis. */
-    recallShared?: ((key: string) => Promise<Remembered | undefined>) | undefined
+    recallShared?: ((key: string) => Promise<CachedAnswer | undefined>) | undefined
     /**
      * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Resolves
      * with whether the shared cache stored it; undefined without one.
      */
     remember: (
       key: string,
-      answer: Remembered,
+      answer: CachedAnswer,
       ttlMs: number | undefined,
     ) => Promise<boolean> | undefined
     routes: RouteTable['routes']
@@ -119,7 +119,7 @@ async function pass<Made, Answer>(
   const admission = await parts.admit(context.caller, work.demand, work.timeoutMs)
   const { modality, models, timeoutMs } = work
   const call = openCall(parts, { context, modality, model: models[0]!, timeoutMs, admission })
-  let making: Making<Remembered> | undefined
+  let making: Making<CachedAnswer> | undefined
   let asked: Progress = {}
   try {
     // Before the cache lookup: the cache must not answer for a model that the key may not call.
@@ -246,7 +246,7 @@ async function recall(
   context: CallContext,
   work: Pick<Work<unknown, unknown>, 'modality' | 'canonical' | 'isShared'>,
   { deadline: { signal } }: Pick<Call, 'deadline'>,
-): Promise<{ key?: string; found?: Joined<Remembered> | undefined }> {
+): Promise<{ key?: string; found?: Joined<CachedAnswer> | undefined }> {
   await yieldIfLarge(context.hold)
   const key = keyOf(parts, context, work)
   if (key === undefined) return {}
@@ -265,9 +265,9 @@ async function recall(
 /** Waits for the answer of an identical call in another process. */
 function madeElsewhere(
   { cache }: CallContext,
-  making: Making<Remembered> | undefined,
+  making: Making<CachedAnswer> | undefined,
   { deadline }: Pick<Call, 'deadline'>,
-): Promise<Remembered | undefined> | undefined {
+): Promise<CachedAnswer | undefined> | undefined {
   return cache.recall ? making?.elsewhere(deadline.signal) : undefined
 }
 
@@ -279,7 +279,7 @@ function keeper(
   { remember, onFault }: GatewayParts,
   { cache }: CallContext,
   key: string | undefined,
-  making: Making<Remembered> | undefined,
+  making: Making<CachedAnswer> | undefined,
 ): Delivery['keep'] {
   if (key === undefined || (making === undefined && !cache.remember)) return undefined
   return (pack) => {

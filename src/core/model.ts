@@ -50,7 +50,7 @@ export type Catalog = {
   find(name: string): { model: Model; warnings: Warning[] }
   /** The model with this id. */
   get(id: string): Model | undefined
-  /** The model as it is today: its status, its prices and those to come. */
+  /** The model with its current status and prices, and announced price changes. */
   describe(model: Model): Model
   /** The models that pass the filter, in catalog order; `total` counts them before `limit`. */
   list(filter: ModelFilter, usable: (model: Model) => boolean): { models: Model[]; total: number }

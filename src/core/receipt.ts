@@ -7,7 +7,7 @@ import type { Admission, LimitState } from './limits.ts'
 import type { Model, Warning } from './model.ts'
 import { noUsage, type Usage } from './money/price.ts'
 import { free, unpriced, type PictureTraits, type Pricing } from './money/pricing.ts'
-import type { Remembered } from './recall/remembered.ts'
+import type { CachedAnswer } from './recall/cached-answer.ts'
 import type { Route } from './route.ts'
 import { shortenedWarnings } from './words/shorten-warnings.ts'
 
@@ -142,7 +142,7 @@ export function costOfAnswer({ model, usage, mode, atMs, picture }: Delivery): C
 }
 
 /** The members of a ledger row that describe the cached answer. */
-export function replayed({ row }: Model, { usage, costNanoUsd }: Remembered) {
+export function replayed({ row }: Model, { usage, costNanoUsd }: CachedAnswer) {
   return { model: row.id, usage, savedNanoUsd: costNanoUsd }
 }
 

@@ -131,7 +131,8 @@ export function createConnectionTable({
       for (const connection of open.values()) {
         settle(connection, nowMs)
         const isQuiet = nowMs - connection.movedAtMs >= quietMs
-        if (isQuiet && isIdle(connection) && !isAsking(connection)) connection.socket.destroy()
+        if (isQuiet && hasDefaultValue(connection) && !isAsking(connection))
+          connection.socket.destroy()
       }
     },
     closeAll: () => {
@@ -171,7 +172,8 @@ function createEvict({ open, cut, monotonic }: Evicting): (origin?: string) => b
     for (const connection of open.values()) {
       if (origin !== undefined && connection.origin !== origin) continue
       settle(connection, nowMs)
-      const isUnused = isIdle(connection) && nowMs - connection.idleSinceMs >= evictableAfterMs
+      const isUnused =
+        hasDefaultValue(connection) && nowMs - connection.idleSinceMs >= evictableAfterMs
       if (!isUnused && connection.closesAtMs === Infinity) continue
       cut(connection, 'evicted')
       if (++evicted === evictedAtOnceMax) break
@@ -214,7 +216,7 @@ function settle(connection: Connection, nowMs: number): void {
 }
 
 /** Whether no request is in progress, as of the last `settle`. */
-function isIdle({ socket, response, waiting }: Connection): boolean {
+function hasDefaultValue({ socket, response, waiting }: Connection): boolean {
   return response === undefined && waiting === 0 && socket.writableLength === 0
 }
 
@@ -260,7 +262,7 @@ export function connectionsFitting(): number {
   return Math.max(1, Math.min(fitting, connectionsMost))
 }
 
-/** The limit of the system; infinite where it has none, or does not tell. */
+/** The limit of the system; infinite if it has none or does not report one. */
 function openFilesMax(): number {
   // Node's types leave this member out. Without it the report looks up the name of each address.
   const report = process.report as typeof process.report & { excludeNetwork: boolean }

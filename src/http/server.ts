@@ -117,7 +117,7 @@ export function createHttpServer({
       await runFor(noticeMs, isLate)
       await acceptWaiting(isLate)
       const closed = closePort(server)
-      // Not earlier: a client whose connection is closed opens another one at once.
+      // Not earlier: a client whose connection is closed reconnects at once.
       closing = true
       onDrain()
       await sweepUntil(closed, () =>

@@ -1,17 +1,21 @@
 import { LRUCache } from 'lru-cache'
-import { cacheEntryBytesMax, type Remembered } from '../core/recall/remembered.ts'
+import { cacheEntryBytesMax, type CachedAnswer } from '../core/recall/cached-answer.ts'
 import type { FarCache } from './far-cache/far-cache.ts'
 
 export type ResponseCache = {
   /** Reads the cache of this process. */
-  recall(key: string): Remembered | undefined
+  recall(key: string): CachedAnswer | undefined
   /** Reads the shared cache; absent if there is none. */
-  recallShared?: (key: string) => Promise<Remembered | undefined>
+  recallShared?: (key: string) => Promise<CachedAnswer | undefined>
   /**
    * Stores an answer unless it is too large; `ttlMs` overrides the configured lifetime. Resolves with whether
    * it is in the shared cache; undefined if it was not sent there.
    */
-  remember(key: string, answer: Remembered, ttlMs: number | undefined): Promise<boolean> | undefined
+  remember(
+    key: string,
+    answer: CachedAnswer,
+    ttlMs: number | undefined,
+  ): Promise<boolean> | undefined
 }
 
 type Options = {
@@ -21,7 +25,7 @@ type Options = {
   /** A monotonic clock, for the lifetime in this process. */
   monotonic: () => number
 }
-type Entry = { answer: Remembered; endsAt: number }
+type Entry = { answer: CachedAnswer; endsAt: number }
 
 const bookkeepingBytes = 1024
 

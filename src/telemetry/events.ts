@@ -70,7 +70,7 @@ export function createEvents(log: Log, metrics: Metrics) {
         now().error(fields, 'provider account needs attention')
       else now().warn(fields, 'attempt failed')
     },
-    /** A client disconnected from a call that goes on (1), or such a call has ended (-1). */
+    /** A client disconnected from a call that continues (1), or such a call has ended (-1). */
     left(change: 1 | -1): void {
       metrics.abandonedCalls.inc(change)
       if (change > 0) metrics.left.inc()

@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { ChatRequest } from '../core/chat/chat.ts'
 import { checkConversation, checkedPictures } from '../core/chat/check.ts'
-import { withoutEmpty } from '../core/chat/idle.ts'
+import { withoutEmpty } from '../core/chat/default-values.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import type { CheckPicture } from '../core/image/image.ts'

@@ -1,8 +1,8 @@
 import { expect } from 'chai'
-import type { Remembered } from '../../src/core/recall/remembered.ts'
+import type { CachedAnswer } from '../../src/core/recall/cached-answer.ts'
 import { createResponseCache } from '../../src/policy/response-cache.ts'
 
-const answer = (bytes: number): Remembered => ({
+const answer = (bytes: number): CachedAnswer => ({
   modelId: 'm',
   provider: 'p',
   usage: undefined,

@@ -1,6 +1,6 @@
 import { expect } from 'chai'
 import type { ChatRequest } from '../../src/core/chat/chat.ts'
-import { isIdle } from '../../src/core/chat/idle.ts'
+import { hasDefaultValue } from '../../src/core/chat/default-values.ts'
 import { chatCases, type ChatCase } from '../support/chat-cases.ts'
 import { chatVendors, startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
 import { write } from '../support/chat-wire.ts'
@@ -74,7 +74,7 @@ function lostWithoutWarning({ name, request }: ChatCase, model: string): string[
       .reduce<unknown>((at, name) => (at as Record<string, unknown>)[name], request)
     if (value === '' || withoutEffect[name]?.test(path) === true) return []
     if (value === 'none' && path === 'reasoning_effort' && thinksWhenAsked.test(model)) return []
-    if (isIdle(path, value) || ignored.some((one) => one.test(path))) return []
+    if (hasDefaultValue(path, value) || ignored.some((one) => one.test(path))) return []
     if (warned.some((param) => path.startsWith(param) || param.startsWith(path))) return []
     let rest: string
     try {

@@ -6,8 +6,8 @@ import { pause } from '../../src/core/failover.ts'
 import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
 import type { UsageRow } from '../../src/core/receipt.ts'
 import { fingerprintKeyBytes } from '../../src/core/recall/fingerprint.ts'
-import { createRecollection } from '../../src/core/recall/recollection.ts'
-import type { Remembered } from '../../src/core/recall/remembered.ts'
+import { createDeduplication } from '../../src/core/recall/deduplication.ts'
+import type { CachedAnswer } from '../../src/core/recall/cached-answer.ts'
 import type { Route } from '../../src/core/route.ts'
 import { modelOf } from './route.ts'
 import { callerOf } from './callers.ts'
@@ -34,7 +34,7 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
 
 /** The core alone, with a cache and a ledger that the test can read. */
 export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
-  const kept = new Map<string, Remembered>()
+  const kept = new Map<string, CachedAnswer>()
   const rows: UsageRow[] = []
   const gateway = createGateway({
     ...corePartsOf(routes),
@@ -52,7 +52,7 @@ export function gatewayWith(routes: Route[], more: Partial<GatewayParts> = {}) {
 /** Parts of a core without cache, limits and ledger. */
 export function corePartsOf(routes: Route[]): GatewayParts {
   return {
-    ...createRecollection({ fingerprintKey: Buffer.alloc(fingerprintKeyBytes) }),
+    ...createDeduplication({ fingerprintKey: Buffer.alloc(fingerprintKeyBytes) }),
     startDeadline: createDeadlines(),
     settingsDigest: '',
     assertKeeps: () => undefined,

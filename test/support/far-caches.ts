@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Claim } from '../../src/core/recall/in-flight.ts'
-import type { Remembered } from '../../src/core/recall/remembered.ts'
+import type { CachedAnswer } from '../../src/core/recall/cached-answer.ts'
 import { openRedis, type Redis } from '../../src/peers/redis.ts'
 import { createCircuit } from '../../src/core/resilience/circuit.ts'
 import { createFarCache, type FarBytes } from '../../src/policy/far-cache/far-cache.ts'
@@ -13,7 +13,7 @@ import { startRedis, type TestRedis } from './servers/redis.ts'
 
 /** The response cache of one process; each process has its own memory. */
 export type TestProcess = ResponseCache & {
-  claim: (key: string) => Claim<Remembered>
+  claim: (key: string) => Claim<CachedAnswer>
   /** Outcomes of requests to the shared cache, in order. */
   outcomes: string[]
   recallShared: NonNullable<ResponseCache['recallShared']>

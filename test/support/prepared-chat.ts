@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { ChatRequest } from '../../src/core/chat/chat.ts'
 import { checkConversation, modelProblems } from '../../src/core/chat/check.ts'
-import { isIdle, withoutEmpty } from '../../src/core/chat/idle.ts'
-import { settledCalls } from '../../src/core/chat/settled-calls.ts'
+import { hasDefaultValue, withoutEmpty } from '../../src/core/chat/default-values.ts'
+import { orderToolResults } from '../../src/core/chat/order-tool-results.ts'
 import { GatewayError } from '../../src/core/error.ts'
 import type { Problem, Warning } from '../../src/core/model.ts'
 import { write } from './chat-wire.ts'
@@ -24,7 +24,7 @@ export function prepareChat(model: string, request: Members): PreparedChat {
   const whole = structuredClone({ model, ...request }) as unknown as ChatRequest
   const asked = withoutEmpty(whole)
   const refused = refusalOf(asked)
-  const settled = refused.length === 0 ? settledCalls(asked.messages) : undefined
+  const settled = refused.length === 0 ? orderToolResults(asked.messages) : undefined
   const written = write({
     model,
     request: settled ? { ...asked, messages: settled.messages } : asked,
@@ -64,7 +64,7 @@ export function lostFields({ asked, sent, warnings, problems }: PreparedChat): s
       (param) => path === param || path.startsWith(`${param}.`) || path.startsWith(`${param}[`),
     )
   const fields = Object.entries(asked).filter(([field, value]) => {
-    if (ours.has(field) || isIdle(field, value) || isTold(field)) return false
+    if (ours.has(field) || hasDefaultValue(field, value) || isTold(field)) return false
     if (reported.some((param) => param.startsWith(field))) return false
     // A tool choice reports removed tools, and legacy functions are reported together.
     if (reported.includes({ tools: 'tool_choice', function_call: 'functions' }[field] ?? ''))

@@ -3,7 +3,7 @@ import { GatewayError } from '../error.ts'
 import { makesImages, type CatalogModel, type Model, type Problem, type Warning } from '../model.ts'
 import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
-import { settledCalls } from './settled-calls.ts'
+import { orderToolResults } from './order-tool-results.ts'
 import type { CheckPicture, ExtractedTexts } from '../image/image.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
 import { conversationImages } from '../image/chat-to-image.ts'
@@ -30,7 +30,7 @@ export function checkConversation(request: ChatRequest): void {
     )
   }
   checkDocuments(messages)
-  settledCalls(messages)
+  orderToolResults(messages)
   if (format?.type !== 'json_schema' || format.json_schema.schema === undefined) return
   const complaint = schemaComplaint(format.json_schema.schema)
   if (complaint === undefined) return

@@ -3,7 +3,7 @@ import { joined, type Call, type Delivery } from '../call.ts'
 import { toGatewayError, type GatewayError } from '../error.ts'
 import type { Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
-import { cacheEntryBytesMax, type Remembered } from '../recall/remembered.ts'
+import { cacheEntryBytesMax, type CachedAnswer } from '../recall/cached-answer.ts'
 import type { Receipt } from '../receipt.ts'
 import type { Route } from '../route.ts'
 import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.ts'
@@ -77,7 +77,7 @@ async function forward(
     traceAnswer(call, identity, kept)
     const receipt = await call.succeed({ route, usage, servedModel: identity.model }, warnings)
     if (kept.complete()) {
-      keep?.(() => remembered({ events: kept.events(), identity }, usage, receipt))
+      keep?.(() => cachedAnswer({ events: kept.events(), identity }, usage, receipt))
     }
     return { identity, usage, receipt }
   } catch (thrown) {
@@ -109,18 +109,18 @@ async function brokenOff(
   }
 }
 
-function remembered(
+function cachedAnswer(
   result: KeptStream,
   usage: Usage,
   { model, provider, warnings, cost }: Receipt,
-): Remembered {
+): CachedAnswer {
   const entry = { modelId: model.row.id, provider, usage, warnings, costNanoUsd: cost.nanoUsd }
   return { ...entry, bytes: result.events.length, result }
 }
 
 /** A cached stream, written in one piece. */
 export function replayStream(
-  { result, usage = { ...estimateTokens('', ''), images: 0 } }: Remembered,
+  { result, usage = { ...estimateTokens('', ''), images: 0 } }: CachedAnswer,
   receipt: Receipt,
 ): StreamedChat {
   // Only `deliverStream` writes under the cache key of a streamed request.

@@ -16,7 +16,7 @@ import { doubtfulLimits, modelProblems } from './check.ts'
 import { estimateMissing, estimateAnswer, tokensAsked } from './estimate.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
 import { lastUserText } from './prompt.ts'
-import { settledCalls, type SettledCalls } from './settled-calls.ts'
+import { orderToolResults, type OrderedToolResults } from './order-tool-results.ts'
 import { deliverStream, replayStream, type StreamedChat } from './stream.ts'
 import type { UpperUsage } from '../money/upper-cost.ts'
 import { upperChatUsage } from './upper-usage.ts'
@@ -104,12 +104,12 @@ function conversation(request: ChatRequest, timeoutMs: number) {
 /** Translates the request for a route at its first try; later tries reuse that. */
 function preparedChats(request: ChatRequest): (route: Route) => PreparedChat {
   const prepared = new Map<Route, PreparedChat>()
-  const settled = settledCalls(request.messages)
+  const settled = orderToolResults(request.messages)
   const hints = fieldHints(request)
   return (route) => {
     const known = prepared.get(route)
     if (known !== undefined) return known
-    const plain = settled ? prepareSettled(route, request, settled) : prepareFor(route, request)
+    const plain = settled ? prepareOrdered(route, request, settled) : prepareFor(route, request)
     const written = hints
       ? { ...plain, warnings: withHints(plain.warnings, request, hints) }
       : plain
@@ -118,10 +118,10 @@ function preparedChats(request: ChatRequest): (route: Route) => PreparedChat {
   }
 }
 
-function prepareSettled(
+function prepareOrdered(
   route: Route,
   request: ChatRequest,
-  { messages, warnings, asSent }: SettledCalls,
+  { messages, warnings, asSent }: OrderedToolResults,
 ): PreparedChat {
   const chat = prepareFor(route, { ...request, messages })
   const all = [...warnings, ...asSent(chat.warnings)]

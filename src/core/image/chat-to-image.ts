@@ -1,6 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../chat/chat.ts'
-import { isIdle } from '../chat/idle.ts'
+import { hasDefaultValue } from '../chat/default-values.ts'
 import { messageText } from '../chat/prompt.ts'
 import { unlistedMembers } from '../chat/unlisted.ts'
 import { GatewayError } from '../error.ts'
@@ -64,7 +64,7 @@ const usedFields = new Set<string>([
 /** A warning for each field that an image model ignores. */
 export function ignoredFields(request: ChatRequest, config: ImageConfig): Warning[] {
   const fields = Object.entries(request)
-    .filter(([name, value]) => !usedFields.has(name) && !isIdle(name, value))
+    .filter(([name, value]) => !usedFields.has(name) && !hasDefaultValue(name, value))
     .map(([name, value]) => dropped(name, value, `Image models do not support '${name}'.`))
   const { seed } = request
   if (seed === undefined || seed === null || config.seed !== undefined || isSeed(seed)) {

@@ -197,7 +197,7 @@ function sizeTraits(pixels: Pixels): PictureTraits {
   return { size: pixelsText(pixels), pixels: pixels.width * pixels.height }
 }
 
-/** A warning when the vendor was asked for a size that it supports but made another one. */
+/** A warning when the vendor supports the requested size but made a different one. */
 function otherSize(
   { size, aspectRatio }: ImageRequest,
   { askedPixels, targetPixels, vendorPixels }: ImagePlan,

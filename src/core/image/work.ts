@@ -91,7 +91,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     }),
     isShared: true,
     make: async (call, selection) => {
-      // `check` has planned for every route that is left.
+      // `check` has made a plan for each remaining route.
       const planned = ({ model }: Route) => plans.get(model)!
       const planOf = (route: Route) => planned(route).plan
       const routes = selection.routes.filter((route) =>

@@ -12,7 +12,7 @@ type Handling = Pick<CallContext, 'caller' | 'strict' | 'fallback'> & {
 
 /**
  * The cache key of a request: a digest of the account, the handling that changes an answer, and the
- * canonical request, whatever the order of its members. The account is part of it because customers
+ * canonical request, independent of the order of its members. The account is part of it because customers
  * must never see each other's answers (docs/behaviour.md#cache). Throws a GatewayError.
  */
 export function cacheKey(
@@ -29,7 +29,7 @@ export function cacheKey(
   )
 }
 
-/** A request as JSON, whatever the order of its members. Throws a GatewayError. */
+/** A request as JSON, independent of the order of its members. Throws a GatewayError. */
 export function canonicalText(request: unknown): string {
   try {
     return stringify(request) ?? ''

@@ -12,7 +12,7 @@ export class ModelNotFound extends GatewayError {
     const text = `There is no model '${asked.slice(0, shownLengthMax)}'.${meant}`
     super('model_not_found', `${text} GET /v1/models lists the models.`, {
       param,
-      toolMessage: `${text} list-models lists the models, and list-image-models those for pictures.`,
+      toolMessage: `${text} list-models lists the models, and list-image-models lists image models.`,
     })
     this.asked = asked
   }

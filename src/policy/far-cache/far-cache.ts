@@ -1,6 +1,6 @@
 import { Keyv, KeyvBridgeAdapter, type KeyvBridgeStore } from 'keyv'
 import type { Circuit } from '../../core/resilience/circuit.ts'
-import { cacheEntryBytesMax, type Remembered } from '../../core/recall/remembered.ts'
+import { cacheEntryBytesMax, type CachedAnswer } from '../../core/recall/cached-answer.ts'
 import type { Seal } from './seal.ts'
 
 /** A cache outside of the process, which several processes share. */
@@ -8,10 +8,10 @@ export type FarCache = {
   /** Never rejects. An error or a timeout counts as a miss. */
   get(key: string): Promise<FarEntry | undefined>
   /** Resolves with whether the answer was stored; never rejects. Undefined if no write was tried. */
-  set(key: string, answer: Remembered, ttlMs: number): Promise<boolean> | undefined
+  set(key: string, answer: CachedAnswer, ttlMs: number): Promise<boolean> | undefined
 }
 type FarEntry = {
-  answer: Remembered
+  answer: CachedAnswer
   /** The remaining lifetime by the clock of the cache: clocks of the processes may differ. */
   leftMs: number
 }

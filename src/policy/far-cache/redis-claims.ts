@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Circuit } from '../../core/resilience/circuit.ts'
 import type { Claim } from '../../core/recall/in-flight.ts'
-import type { Remembered } from '../../core/recall/remembered.ts'
+import type { CachedAnswer } from '../../core/recall/cached-answer.ts'
 import { leases, type AskRedis, type RedisOperation } from './redis-operations.ts'
 
 type Options = {
@@ -13,7 +13,7 @@ type Options = {
   namespace: string
   /** Whether the cache is on. Answers of other processes are found only in the cache. */
   isOn: () => boolean
-  recallShared: (key: string) => Promise<Remembered | undefined>
+  recallShared: (key: string) => Promise<CachedAnswer | undefined>
 }
 
 /** If a process dies or hangs, its lease expires after this time. */
@@ -27,7 +27,7 @@ const unkeptMs = 2_000
  * Joins identical calls of several replicas through a lease in Redis. If Redis fails or a lease expires, each
  * process calls the provider itself: the lease saves calls but guarantees nothing.
  */
-export function createRedisClaims(options: Options): (key: string) => Claim<Remembered> {
+export function createRedisClaims(options: Options): (key: string) => Claim<CachedAnswer> {
   const { ask, namespace, circuit, isOn, recallShared } = options
   const askQuietly = (operation: RedisOperation) =>
     void ask(operation).catch(() => circuit.failed())
@@ -61,7 +61,7 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Reme
       renewal = setInterval(() => askQuietly(renew), renewalMs)
       renewal.unref()
     }
-    const look = async (): Promise<Remembered | undefined> => {
+    const look = async (): Promise<CachedAnswer | undefined> => {
       if (!isOn() || circuit.view().state !== 'closed') return recallShared(name)
       // Both are sent in one message.
       let [taken, answer] = await Promise.all([tryTake(), recallShared(name)])

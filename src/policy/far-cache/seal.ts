@@ -1,17 +1,17 @@
 import { createCipheriv, createDecipheriv, createSecretKey, randomFillSync } from 'node:crypto'
-import type { Remembered } from '../../core/recall/remembered.ts'
+import type { CachedAnswer } from '../../core/recall/cached-answer.ts'
 
 /** Serializes answers to authenticated bytes: only a process with the key can write them. */
 export type Seal = {
   /** Serializes and signs an answer for the cache entry with this name. */
-  close(name: string, answer: Remembered): Buffer
+  close(name: string, answer: CachedAnswer): Buffer
   /** Returns the answer; undefined if the tag, the name or the format version does not match. */
-  open(name: string, sealed: Buffer): Remembered | undefined
+  open(name: string, sealed: Buffer): CachedAnswer | undefined
 }
 
 export const sealKeyBytes = 32
 
-/** Format version. Increase it when this serialization or `Remembered` changes. */
+/** Format version. Increase it when this serialization or `CachedAnswer` changes. */
 export const sealForm = 1
 const nonceBytes = 12
 const tagBytes = 16
@@ -62,7 +62,7 @@ export function createSeal(secret: Buffer): Seal {
       }
       const headEnd = frameBytes + sealed.readUInt32LE(frameBytes - 4)
       // The tag is valid, so `close` wrote it.
-      const answer = JSON.parse(sealed.toString('utf8', frameBytes, headEnd)) as Remembered
+      const answer = JSON.parse(sealed.toString('utf8', frameBytes, headEnd)) as CachedAnswer
       const result = restored(answer.result, createReader(sealed.subarray(headEnd)))
       return { ...answer, bytes: sealed.length, result }
     },

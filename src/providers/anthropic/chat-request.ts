@@ -1,6 +1,6 @@
 import type { Tool } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import { isIdle } from '../../core/chat/idle.ts'
+import { hasDefaultValue } from '../../core/chat/default-values.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import {
   jsonInWords,
@@ -89,7 +89,7 @@ function metadataOf(request: ChatRequest, { warnings }: Notes): Pick<WireRequest
   const { safety_identifier: newer } = request as { safety_identifier?: unknown }
   const { user } = request
   if (typeof newer !== 'string') {
-    if (!isIdle('safety_identifier', newer)) {
+    if (!hasDefaultValue('safety_identifier', newer)) {
       warnings.push(dropped('safety_identifier', newer, 'It must be a string.'))
     }
     return user === undefined ? {} : { metadata: { user_id: user } }
@@ -194,14 +194,14 @@ function writeSampling(
   if (temperature !== undefined && temperature !== null) {
     const applied = Math.min(temperature, row.temperature_max ?? temperatureMax)
     if (refused === undefined) body.temperature = applied
-    if (refused !== undefined && !isIdle('temperature', temperature)) {
+    if (refused !== undefined && !hasDefaultValue('temperature', temperature)) {
       warnings.push(dropped('temperature', temperature, refused))
     } else if (refused === undefined && applied !== temperature) {
       const reason = `The temperature of ${row.id} is at most ${applied}.`
       warnings.push({ param: 'temperature', requested: temperature, applied, reason })
     }
   }
-  if (topP === undefined || isIdle('top_p', topP)) return
+  if (topP === undefined || hasDefaultValue('top_p', topP)) return
   const reason = refused ?? (body.temperature === undefined ? undefined : besideTemperature)
   if (reason === undefined) body.top_p = topP!
   else warnings.push(dropped('top_p', topP, reason))

@@ -1,6 +1,6 @@
 import type { FunctionDeclaration, GenerateContentConfig } from '@google/genai'
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import { isIdle } from '../../core/chat/idle.ts'
+import { hasDefaultValue } from '../../core/chat/default-values.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import {
   jsonInWords,
@@ -102,7 +102,7 @@ function sampling(request: ChatRequest, { model: { row } }: Target, notes: Notes
     const isSampling = field === 'temperature' || field === 'top_p'
     const refuses = row.chat?.without?.includes(field) === true
     if (!refuses && !(isSampling && row.capabilities['accepts_temperature'] === false)) return value
-    if (!isIdle(field, value)) {
+    if (!hasDefaultValue(field, value)) {
       notes.warnings.push(dropped(field, value, `${row.id} does not accept it.`))
     }
     return null

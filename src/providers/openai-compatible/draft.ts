@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import { isIdle } from '../../core/chat/idle.ts'
+import { hasDefaultValue } from '../../core/chat/default-values.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import type { Notes } from '../wire/fields.ts'
 import type { Abilities, ChatDialect } from './dialect.ts'
@@ -23,7 +23,7 @@ export function drop(field: string, reason: string, draft: Draft): void {
   const value = body[field]
   if (value === undefined) return
   delete body[field]
-  if (isIdle(field, value)) return
+  if (hasDefaultValue(field, value)) return
   // Fewer answers than requested are an error: the caller relies on their number.
   const message = `${target.provider.id} returns one answer per call.`
   if (field === 'n') problems.push({ param: 'n', message })

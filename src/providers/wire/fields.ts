@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import { isIdle } from '../../core/chat/idle.ts'
+import { hasDefaultValue } from '../../core/chat/default-values.ts'
 import { unlistedMembers } from '../../core/chat/unlisted.ts'
 import { dropped, type Problem, type Warning } from '../../core/model.ts'
 
@@ -20,7 +20,7 @@ export function reportIgnored(
 ): void {
   const reason = `${vendor} has no such parameter.`
   for (const [field, value] of Object.entries(request)) {
-    if (!sentFields.has(field) && !isIdle(field, value))
+    if (!sentFields.has(field) && !hasDefaultValue(field, value))
       warnings.push(dropped(field, value, reason))
   }
   for (const warning of unlistedMembers(request, reason)) warnings.push(warning)

@@ -41,7 +41,7 @@ export type Around = {
 /** The trace of a call. Its span ends after both the request and the call have ended. */
 type FollowedCall = Trace & { end(finish: (endTime: number) => void): void }
 
-/** An attempt that has not ended, or whose stream goes on. */
+/** An attempt that has not ended, or whose stream continues. */
 type OpenTry = { span: Span; labels: Attributes; startedAt: number; firstChunkSeconds?: number }
 
 /** Traces the attempts and the ledger row of a call within its span. */
@@ -82,7 +82,7 @@ export function followCall(tools: Tools, around: Around): FollowedCall {
     },
     end: (finish) => {
       const endTime = performance.now()
-      // When the client disconnects, the call may still go on.
+      // When the client disconnects, the call may continue.
       if (isOpen) whenRecorded = () => finish(endTime)
       else finish(endTime)
     },

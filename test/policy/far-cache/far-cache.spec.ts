@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import { joinPieces } from '../../../src/bytes/pieces.ts'
 import type { ImageResult } from '../../../src/core/image/image.ts'
-import type { Remembered } from '../../../src/core/recall/remembered.ts'
+import type { CachedAnswer } from '../../../src/core/recall/cached-answer.ts'
 import { togetherInMemory, togetherInRedis, type Together } from '../../support/far-caches.ts'
 import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
 
-const answer = (result: unknown = Buffer.from('{"a":":base64:é"}'), bytes = 100): Remembered => ({
+const answer = (result: unknown = Buffer.from('{"a":":base64:é"}'), bytes = 100): CachedAnswer => ({
   modelId: 'm',
   provider: 'p',
   usage: { inputTokens: 1, outputTokens: 2, images: 0, estimated: false },
@@ -16,7 +16,7 @@ const answer = (result: unknown = Buffer.from('{"a":":base64:é"}'), bytes = 100
   result,
 })
 /** The bytes that it takes elsewhere are others. */
-const withoutBytes = (one: Remembered) => ({ ...one, bytes: 0 })
+const withoutBytes = (one: CachedAnswer) => ({ ...one, bytes: 0 })
 
 /** Whatever holds it, the far cache is the same. */
 const places: Record<
@@ -40,7 +40,7 @@ for (const [place, gather] of Object.entries(places)) {
       const [one, other] = together.processes
       return { one: one!, other: other!, together }
     }
-    const passed = async (given: Remembered): Promise<Remembered | undefined> => {
+    const passed = async (given: CachedAnswer): Promise<CachedAnswer | undefined> => {
       const { one, other } = await pair()
       expect(await one.remember('key', given, undefined)).to.equal(true)
       return other.recallShared('key')

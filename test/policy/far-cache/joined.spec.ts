@@ -4,7 +4,7 @@ import { Ending } from '../../../src/core/resilience/ending.ts'
 import { ProviderFailure } from '../../../src/core/failure.ts'
 import type { ChatTurn } from '../../../src/core/chat/chat.ts'
 import { fingerprintKeyBytes } from '../../../src/core/recall/fingerprint.ts'
-import { createRecollection } from '../../../src/core/recall/recollection.ts'
+import { createDeduplication } from '../../../src/core/recall/deduplication.ts'
 import { contextOf, gatewayWith } from '../../support/core-gateway.ts'
 import { togetherInRedis, type TestProcess, type Together } from '../../support/far-caches.ts'
 import { routeOf } from '../../support/route.ts'
@@ -61,7 +61,7 @@ describe('identical calls of several processes, joined in Redis', () => {
       recall,
       recallShared,
       remember,
-      ...createRecollection({ fingerprintKey, claim }),
+      ...createDeduplication({ fingerprintKey, claim }),
     }
     return gatewayWith([upstream.routeFrom(index)], parts).gateway
   }

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
-import type { Remembered } from '../../../src/core/recall/remembered.ts'
+import type { CachedAnswer } from '../../../src/core/recall/cached-answer.ts'
 import { togetherInRedis, type TestProcess, type Together } from '../../support/far-caches.ts'
 import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
 
-const answer: Remembered = {
+const answer: CachedAnswer = {
   modelId: 'm',
   provider: 'p',
   usage: undefined,

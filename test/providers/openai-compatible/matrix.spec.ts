@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { readCatalogRows } from '../../../src/catalog/catalog.ts'
 import type { ChatRequest } from '../../../src/core/chat/chat.ts'
-import { settledCalls } from '../../../src/core/chat/settled-calls.ts'
+import { orderToolResults } from '../../../src/core/chat/order-tool-results.ts'
 import { chatCases } from '../../support/chat-cases.ts'
 import { checkClosed } from '../../support/closed-chat/schema.ts'
 import { closedChats } from '../../support/closed-chat/vendors.ts'
@@ -43,7 +43,7 @@ function strictly({ warnings }: PreparedChat): string {
 
 function isSettled({ messages }: PreparedChat['asked']): boolean {
   // Cases are conversations.
-  return settledCalls(messages as ChatRequest['messages']) !== undefined
+  return orderToolResults(messages as ChatRequest['messages']) !== undefined
 }
 
 describe('the chat requests of OpenAI’s clients', () => {

@@ -1,7 +1,7 @@
 import type { ChatRequest } from './chat.ts'
 
 /** Whether a field has OpenAI's default value, so that leaving it out changes nothing. */
-export function isIdle(field: string, value: unknown): boolean {
+export function hasDefaultValue(field: string, value: unknown): boolean {
   if (value === null || value === undefined) return true
   switch (field) {
     case 'logprobs':
@@ -27,12 +27,12 @@ export function isIdle(field: string, value: unknown): boolean {
     case 'response_format':
       return typeof value === 'object' && 'type' in value && value.type === 'text'
     default:
-      return isEmptied(field, value)
+      return isEmptyField(field, value)
   }
 }
 
 /** Fields that clients send empty when they have nothing to say. */
-const emptied: ReadonlySet<string> = new Set([
+const mayBeEmpty: ReadonlySet<string> = new Set([
   'functions',
   'logit_bias',
   'metadata',
@@ -49,7 +49,7 @@ const emptied: ReadonlySet<string> = new Set([
 export function withoutEmpty(request: ChatRequest): ChatRequest {
   const hasTools = request.tools != null && request.tools.length > 0
   const isSuperfluous = ([name, value]: [string, unknown]) => {
-    if (isEmptied(name, value)) return true
+    if (isEmptyField(name, value)) return true
     if (hasTools) return false
     return name === 'tool_choice'
       ? value === 'auto' || value === 'none'
@@ -61,8 +61,8 @@ export function withoutEmpty(request: ChatRequest): ChatRequest {
   return Object.fromEntries(fields.filter((field) => !isSuperfluous(field))) as ChatRequest
 }
 
-function isEmptied(field: string, value: unknown): boolean {
-  if (!emptied.has(field)) return false
+function isEmptyField(field: string, value: unknown): boolean {
+  if (!mayBeEmpty.has(field)) return false
   // An empty `stop` string is reported as a mistake; an empty list is valid.
   if (typeof value === 'string') return value === '' && field !== 'stop'
   if (Array.isArray(value)) return value.length === 0

@@ -1,17 +1,17 @@
 import { createFingerprint, type Fingerprint } from './fingerprint.ts'
 import { createInFlight, type Claim, type InFlight } from './in-flight.ts'
-import type { Remembered } from './remembered.ts'
+import type { CachedAnswer } from './cached-answer.ts'
 
 /** Detects identical calls; it survives a reload of the settings. */
-export type Recollection = { fingerprint: Fingerprint; inFlight: InFlight<Remembered> }
+export type Deduplication = { fingerprint: Fingerprint; inFlight: InFlight<CachedAnswer> }
 
 type Options = {
   /** The key for `createFingerprint`. */
   fingerprintKey: Buffer
   /** Coordinates with other processes; absent when they share no answers. */
-  claim?: ((key: string) => Claim<Remembered>) | undefined
+  claim?: ((key: string) => Claim<CachedAnswer>) | undefined
 }
 
-export function createRecollection({ fingerprintKey, claim }: Options): Recollection {
+export function createDeduplication({ fingerprintKey, claim }: Options): Deduplication {
   return { fingerprint: createFingerprint(fingerprintKey), inFlight: createInFlight(claim) }
 }

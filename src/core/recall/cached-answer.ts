@@ -5,7 +5,7 @@ import type { Usage } from '../money/price.ts'
 export const cacheEntryBytesMax = 4 * 1024 * 1024
 
 /** An answer as stored in the response cache. */
-export type Remembered = {
+export type CachedAnswer = {
   modelId: string
   provider: string
   usage: Usage | undefined

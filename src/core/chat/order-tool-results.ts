@@ -15,7 +15,7 @@ type Call = {
 }
 
 /** A conversation in which each tool result directly follows its call. */
-export type SettledCalls = {
+export type OrderedToolResults = {
   messages: Message[]
   warnings: Warning[]
   /** Maps the message indexes in warnings and problems back to those of the request. */
@@ -30,7 +30,9 @@ const shownCharactersMax = 100
  * for example of an agent that was stopped, gets a placeholder result. Undefined when nothing changes. Throws a
  * GatewayError for a result without a call, a second result, and unanswered calls in the last message.
  */
-export function settledCalls(messages: ChatRequest['messages']): SettledCalls | undefined {
+export function orderToolResults(
+  messages: ChatRequest['messages'],
+): OrderedToolResults | undefined {
   if (!messages.some(hasCalls) && !messages.some(isResult)) return undefined
   const turns = readTurns(messages)
   const calls = [...turns.values()].flat()
@@ -91,7 +93,10 @@ function callOf(message: Result, at: number, named: ReadonlyMap<string, Call>): 
   throw new GatewayError('invalid_value', words, { param })
 }
 
-function settle(messages: readonly Message[], turns: ReadonlyMap<number, Call[]>): SettledCalls {
+function settle(
+  messages: readonly Message[],
+  turns: ReadonlyMap<number, Call[]>,
+): OrderedToolResults {
   const settled: Message[] = []
   const places: number[] = []
   const warnings: Warning[] = []
@@ -118,7 +123,7 @@ function settle(messages: readonly Message[], turns: ReadonlyMap<number, Call[]>
     }
   }
   const sentAt = (_: string, at: string) => `messages[${places[Number(at)]}]`
-  const asSent: SettledCalls['asSent'] = (notes) =>
+  const asSent: OrderedToolResults['asSent'] = (notes) =>
     notes.map((note) => ({ ...note, param: note.param.replace(/^messages\[(\d+)\]/, sentAt) }))
   return { messages: settled, warnings, asSent }
 }
