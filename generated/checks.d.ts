@@ -30,7 +30,7 @@ export type CheckedSchema = {
   'x-secret'?: boolean
 }
 
-/** Says whether a value is allowed, after filling its defaults in place; `errors` tells why not. */
+/** Fills defaults in place and returns whether a value is allowed; `errors` has the reasons if not. */
 export type Check<T> = ((value: unknown) => value is T) & { errors?: CheckError[] | null }
 
 export const bodyChecks: {

@@ -3,6 +3,6 @@
 import type { Check } from './checks.js'
 import type { OperationId } from './operations.ts'
 
-/** Each converts the text of its values, fills defaults in place and says whether they are allowed. */
+/** Each check converts texts to their types, fills defaults in place, and returns whether all values are allowed. */
 export const queryChecks: Record<OperationId, Check<Record<string, unknown>>>
 export const headerChecks: Record<OperationId, Check<Record<string, unknown>>>

@@ -3,7 +3,7 @@
 export type RequestParameter = { values?: string[]; minimum?: number; maximum?: number }
 type Parameters = Readonly<Record<string, RequestParameter>>
 
-/** The parameters of calls, with what the contract allows whatever the model. */
+/** The parameters of calls, with the values that the contract allows for every model. */
 export const requestParameters: {
   chat: Parameters
   image: Parameters

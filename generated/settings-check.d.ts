@@ -4,6 +4,6 @@ import type { Check } from './checks.js'
 import type { components } from './settings.ts'
 import type { components as contract } from './types.ts'
 
-/** Converts the texts of variables, fills defaults in place and lists every complaint at once. */
+/** Converts texts of variables to their types, fills defaults in place and collects all errors. */
 export const settingsCheck: Check<components['schemas']['Settings']>
 export const catalogModelCheck: Check<contract['schemas']['CatalogModel']>

@@ -1,7 +1,7 @@
 /**
- * `npm run -s compare-prices -- <api.json>`: compares the prices of the catalog's language models today with those of
- * models.dev, as a person downloaded them from https://models.dev/api.json. Prints one line for each row that differs.
- * Exits with 1 when one does, with 2 when it cannot read the list. A list may be wrong too: look at the vendor's page.
+ * `npm run -s compare-prices -- <api.json>`: compares today's prices of the catalog's language models with those of
+ * models.dev, downloaded from https://models.dev/api.json. Prints one line for each row that differs. Exits with 1
+ * when a row differs, with 2 when the list cannot be read. The list may be wrong too: check the vendor's page.
  */
 import { readFileSync } from 'node:fs'
 import { readCatalogRows, statusAt } from '../src/catalog/catalog.ts'
@@ -10,7 +10,7 @@ import type { CatalogModel } from '../src/core/model.ts'
 type Pricing = CatalogModel['pricing']
 type Members = Readonly<Record<string, unknown>>
 
-/** The names of prices here, for people, and there. */
+/** Each price: its name in the catalog, in the output and at models.dev. */
 const prices = [
   { name: 'input_per_million_tokens', title: 'input', listed: 'input' },
   { name: 'cached_input_per_million_tokens', title: 'cached input', listed: 'cache_read' },
@@ -25,7 +25,7 @@ const prices = [
   { name: 'audio_output_per_million_tokens', title: 'audio output', listed: 'output_audio' },
 ] as const
 
-/** Where models.dev names a provider otherwise. */
+/** Providers that have another name at models.dev. */
 const listedNames: Readonly<Record<string, string>> = { moonshot: 'moonshotai' }
 
 class UnreadableList extends Error {}
@@ -85,7 +85,7 @@ function compare(list: Members): void {
   const counts = { differ: 0, agree: 0, absent: 0 }
   const lines: string[] = []
   for (const row of readCatalogRows()) {
-    // Pictures are priced by other rules there.
+    // models.dev prices image models by other rules.
     if (row.image !== undefined || statusAt(row, now) === 'deactivated') continue
     const cost = listedCost(list, row)
     const differences = cost === undefined ? [] : differencesOf(pricingOn(row, now), cost)
@@ -112,7 +112,7 @@ function listedCost(list: Members, row: CatalogModel): Listed | undefined {
   const { cost } = membersOf(membersOf(provider['models'])[row.upstream_model])
   if (!isMembers(cost)) return undefined
   const { context_over_200k: long, tiers = [] } = cost
-  // The older member is written beside `tiers` too, whatever the threshold is.
+  // The older member `context_over_200k` also appears beside `tiers`, whatever their threshold.
   const found = Array.isArray(tiers) && tiers.length > 0 ? tiers.map(membersOf) : []
   const stepped = found.map((tier) => ({ above: membersOf(tier['tier'])['size'], cost: tier }))
   const steps = found.length === 0 && isMembers(long) ? [{ above: 200_000, cost: long }] : stepped
@@ -120,7 +120,7 @@ function listedCost(list: Members, row: CatalogModel): Listed | undefined {
   for (const one of [cost, ...steps.map((step) => step.cost)]) {
     for (const { listed } of prices) {
       if (one[listed] === undefined || Number.isFinite(one[listed])) continue
-      throw new UnreadableList(`${row.id} has a price that is no number: ${listed}. ${remedy}`)
+      throw new UnreadableList(`${row.id} has a price that is not a number: ${listed}. ${remedy}`)
     }
   }
   if (read.tiers.every(({ above }) => above > 0)) return read
@@ -129,7 +129,7 @@ function listedCost(list: Members, row: CatalogModel): Listed | undefined {
 
 function differencesOf(pricing: Pricing, { cost, tiers }: Listed): string[] {
   const own = pricing.tiers ?? []
-  // Some begin at the threshold, others above it.
+  // Some tiers begin at the threshold, others above it.
   const isAt = (above: number, tier: { input_tokens_above: number }) =>
     Math.abs(tier.input_tokens_above - above) <= 1
   return [
@@ -145,12 +145,12 @@ function differencesOf(pricing: Pricing, { cost, tiers }: Listed): string[] {
   ]
 }
 
-/** What the list leaves out is not compared. */
+/** Prices that differ; skips prices that the list omits. */
 function pricesThatDiffer(own: Pricing, cost: Members): string[] {
   return prices.flatMap(({ name, title, listed }) => {
-    // `listedCost` has refused all else.
+    // `listedCost` has checked that it is a number.
     const there = cost[listed] as number | undefined
-    // Reasoning that costs what other output does needs no price here.
+    // The catalog omits the price of reasoning if it equals that of other output.
     const here = own[name] ?? (listed === 'reasoning' ? own.output_per_million_tokens : undefined)
     if (there === undefined || Number(here) === there) return []
     return [`${title} ${here ?? 'missing'}, listed ${there}`]

@@ -1,7 +1,7 @@
 /**
- * Builds the dashboard where what it is made from has changed since: `npm run build`, with which `npm start`
- * and `npm test` begin. Without Vite, which an installation for production leaves out, what is built
- * already stays, and it is said where that is another version or none.
+ * `npm run build`: builds the dashboard if its sources changed since the last build; `npm start` and `npm test`
+ * run it first. Without Vite, which production does not install, it keeps the existing build and prints a
+ * warning if that is outdated or missing.
  */
 import { createHash } from 'node:crypto'
 import {
@@ -20,9 +20,9 @@ const root = join(import.meta.dirname, '..')
 const sources = ['dashboard/{index.html,*.ts,*.json,src/**/*}', 'generated/client-*.ts']
 const packages = ['vite', 'preact', '@preact/signals', 'openapi-fetch']
 const mark = join(root, 'dashboard/dist/built-from')
-/** A folder that is there while a process builds. */
+/** A folder that exists while a process builds. */
 const lock = join(root, 'node_modules/.cache/dashboard.lock')
-/** What is older was left by a process that died. */
+/** An older lock was left by a process that died. */
 const lockAgeMsMax = 60_000
 const lockCheckMs = 100
 
@@ -32,8 +32,8 @@ if (import.meta.main) {
 }
 
 /**
- * Builds it where that is needed; of processes that ask at once, one does and the others wait. Gives a
- * sentence about what was done, or has to be.
+ * Builds the dashboard if needed; of concurrent processes one builds and the others wait. Returns a
+ * sentence about what it did or what the user has to do.
  */
 export async function buildDashboard(): Promise<string | undefined> {
   if (isBuilt()) return undefined
@@ -59,7 +59,7 @@ function withoutVite(): string {
     : 'is not built, and all else works without it'
   return (
     `The dashboard ${state}: its build needs the packages of development. Run \`npm ci && npm run build\`, ` +
-    'and `npm prune --omit=dev` behind it to be without them again.'
+    'then `npm prune --omit=dev` to remove them again.'
   )
 }
 
@@ -90,7 +90,7 @@ function digestOfSources(): string {
   const hash = createHash('sha256')
   for (const name of sources.flatMap((pattern) => globSync(pattern, { cwd: root })).toSorted()) {
     const path = join(root, name)
-    // Folders are among what a pattern finds.
+    // Patterns also match folders.
     if (/\.\w+$/.test(name)) hash.update(`${name}\n`).update(readFileSync(path))
   }
   const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {

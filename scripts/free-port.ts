@@ -2,10 +2,10 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below those that Linux gives to connections and to servers that ask for any. */
+/** Below Linux's ephemeral ports (ip_local_port_range). */
 const [lowest, highest] = [15_000, 32_000]
 
-/** A port of loopback that nobody listens on, and that the system gives to nobody who asks for any. */
+/** A free port on loopback, outside the ephemeral range, so that no other process gets it by chance. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(lowest, highest)

@@ -1,4 +1,4 @@
-/** Writes `generated/` from the sources beside it: `npm run generate`. */
+/** `npm run generate`: writes `generated/` from openapi.yaml, mcp-tools.json, settings.yaml and catalog.yaml. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { parse } from 'yaml'
@@ -13,9 +13,9 @@ import { toolsFile, toolsOf, type ToolsDocument } from './generate/tools.ts'
 
 const root = new URL('../', import.meta.url)
 
-/** The text of every file of `generated/` by name, made from the sources on disk. */
+/** The text of each file of `generated/` by name. */
 export async function generate(): Promise<Record<string, string>> {
-  // The tests and linters check the sources; these types name what the generators read of them.
+  // Tests and linters check the sources; these types have the members that the generators read.
   const document = parse(read('openapi.yaml')) as Document
   const catalog = parse(read('catalog.yaml')) as Record<string, Schema>
   const tools = toolsOf(JSON.parse(read('mcp-tools.json')) as ToolsDocument, document)
@@ -23,9 +23,9 @@ export async function generate(): Promise<Record<string, string>> {
   const own = ownDocument(document, catalog)
   const operations = operationsOf(own)
   return {
-    // Our type of a document says less than the generator's input type.
+    // Document has fewer members than the input type of openapiTS.
     'types.ts': banner + astToString(await openapiTS(own as never)),
-    // As those see it who ask: what has a default may be left out.
+    // The types for clients, which may omit members that have a default.
     'client-types.ts':
       banner +
       astToString(
@@ -48,7 +48,7 @@ function read(name: string): string {
   return readFileSync(new URL(name, root), 'utf8')
 }
 
-/** The values of each enumeration, the lengths of each text and what roles may do, for pages that offer them. */
+/** The values of enumerations, the lengths of texts and the scopes of roles, for the dashboard. */
 function clientValues(document: Document): string {
   const lists = Object.entries(document.components.schemas).flatMap(([name, { enum: values }]) =>
     Array.isArray(values) && values.length > 1

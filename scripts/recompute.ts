@@ -1,8 +1,8 @@
 /**
- * `npm run -s recompute -- <gateway.db or DATA_DIR> [--json]`: calculates the cost of each row of the
- * ledger again, from that row alone, and tells the rows whose cost differs. Without a file it is the
- * ledger of DATABASE_URL. Opens it for reading only, asks no catalog. Exits with 1 when there is a difference, with 2 when it
- * cannot read the ledger.
+ * `npm run -s recompute -- <gateway.db or DATA_DIR> [--json]`: recalculates the cost of each row of the ledger
+ * from that row alone, without the catalog, and prints the rows whose cost differs. Without an argument it
+ * reads the ledger of DATABASE_URL. Opens the store read-only. Exits with 1 when a cost differs, with 2 when
+ * the ledger cannot be read.
  */
 import { existsSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
@@ -22,12 +22,12 @@ type Difference = {
   id: string
   account_id: string
   stored_nano_usd: number | null
-  /** A text says why it cannot be calculated. */
+  /** A text is the reason why the cost cannot be calculated. */
   computed_nano_usd: number | null | string
 }
 type Report = {
   rows: number
-  /** Rows of versions that did not keep what a price was made from. */
+  /** Rows of old versions, which did not store the pricing. */
   not_explained: number
   differences: number
   stored_nano_usd: string
@@ -36,7 +36,7 @@ type Report = {
   differing: Difference[]
 }
 
-const differencesTold = 1000
+const differencesPrinted = 1000
 
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
@@ -76,7 +76,7 @@ function* rowsOfFile(path: string): Generator<Row> {
   const database = new DatabaseSync(path, { readOnly: true })
   try {
     for (const row of database.prepare(`select ${columns.join(', ')} from usage`).iterate()) {
-      // The columns of the table, as src/storage/tables.ts has them.
+      // Has the columns of src/storage/tables.ts.
       yield row as Row
     }
   } finally {
@@ -86,7 +86,7 @@ function* rowsOfFile(path: string): Generator<Row> {
 
 const rowsPerFetch = 1000
 
-/** The rows of a PostgreSQL, by a cursor. */
+/** The rows of a PostgreSQL database, through a cursor. */
 async function* rowsOfDatabase(url: string): AsyncGenerator<Row> {
   const { readPostgres } = await import('../src/storage/postgres-store.ts')
   const db = readPostgres(url)
@@ -97,7 +97,7 @@ async function* rowsOfDatabase(url: string): AsyncGenerator<Row> {
   }
 }
 
-/** Goes over the rows one by one: the ledger may be larger than memory. */
+/** Reads row by row, because the ledger may be larger than memory. */
 async function recompute(found: Iterable<Row> | AsyncIterable<Row>): Promise<Report> {
   const readText = pricingReader()
   let [rows, notExplained, differences] = [0, 0, 0]
@@ -114,7 +114,7 @@ async function recompute(found: Iterable<Row> | AsyncIterable<Row>): Promise<Rep
     if (typeof again === 'number') computed += BigInt(again)
     if (again === row.cost_nano_usd) continue
     differences++
-    if (differing.length < differencesTold) differing.push(differenceOf(row, again))
+    if (differing.length < differencesPrinted) differing.push(differenceOf(row, again))
   }
   return {
     rows,
@@ -141,7 +141,7 @@ function differenceOf(row: Row, again: Difference['computed_nano_usd']): Differe
   return { id, account_id, stored_nano_usd: cost_nano_usd, computed_nano_usd: again }
 }
 
-/** The calls of a model have mostly the same pricing, which is read once. */
+/** Parses pricing texts; caches them, because most calls of a model have the same one. */
 function pricingReader(): ReadText {
   const kept = new Map<string, Pricing>()
   return (text) => {

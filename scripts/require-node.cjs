@@ -1,4 +1,4 @@
-/* Runs on any Node, before what needs a new one: says which, and how to get it. */
+/* Exits with an explanation when Node is too old. Must run on any version of Node. */
 'use strict'
 
 const { engines } = require('../package.json')

@@ -1,6 +1,6 @@
 /**
- * Takes the README's pictures of the dashboard into `docs/images`: `npm run screenshots`. They show a
- * gateway with some weeks of made-up calls, the same each time, in Chromium.
+ * `npm run screenshots`: writes the README's screenshots of the dashboard to `docs/images`, with Chromium. They
+ * show a gateway with invented calls of some weeks, the same in each run.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,12 +14,12 @@ import { buildDashboard } from './dashboard.ts'
 const folder = join(import.meta.dirname, '../docs/images')
 const window = { width: 1280, height: 860 }
 const tallWindow = { width: 1280, height: 1200 }
-/** Sharp on screens of today; what a reader loads stays below `bytesMax`. */
+/** Sharp on high-resolution screens, with files below `bytesMax`. */
 const pixelsPerPoint = 1.5
 const bytesMax = 200_000
 const days = 60
 
-/** What each picture shows, by the name of its file. */
+/** Opens the page of each screenshot, by file name. */
 const views: Record<string, (page: Page, gateway: Pick<TestGateway, 'url'>) => Promise<void>> = {
   overview: async (page, { url }) => {
     await page.goto(`${url}/dashboard`)
@@ -74,7 +74,7 @@ try {
   await gateway.stop()
 }
 
-/** An owner, with an account of a name that people give. Gives the session's token. */
+/** Signs in an owner and gives person and account realistic names. Returns the session's token. */
 async function signIn({ people, fetch }: TestGateway): Promise<string> {
   const { headers, token } = await people.signIn({ email: 'ada@example.com' })
   const change = async (path: string, name: string) => {

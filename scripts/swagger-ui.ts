@@ -1,7 +1,7 @@
 /**
- * Takes the files of Swagger UI that the gateway serves, and their licences, into
- * third-party/swagger-ui: `npm run swagger-ui -- VERSION`. They are kept here, since the package that has
- * them installs a tracker beside itself (docs/decisions.md#2026-11-22-swagger-ui-is-kept-here).
+ * `npm run swagger-ui -- VERSION`: copies the files of Swagger UI that the gateway serves, and their licences,
+ * to third-party/swagger-ui. They are in the repository because the npm package depends on a tracker
+ * (docs/decisions.md#2026-11-22-swagger-ui-is-kept-here).
  */
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
@@ -20,15 +20,19 @@ const files = [
   'swagger-ui.css',
 ]
 
-/** What `npm pack --json` tells of a package. */
+/** A package in the output of `npm pack --json`. */
 type Packed = { version: string; filename: string; integrity: string }
 
-function take(version: string): void {
+function copyFiles(version: string): void {
   const scratch = mkdtempSync(join(tmpdir(), 'swagger-ui-'))
   try {
     const options = { cwd: scratch, encoding: 'utf8' } as const
-    const told = execFileSync('npm', ['pack', `${name}@${version}`, '--json', '--silent'], options)
-    const [packed] = JSON.parse(told) as [Packed]
+    const output = execFileSync(
+      'npm',
+      ['pack', `${name}@${version}`, '--json', '--silent'],
+      options,
+    )
+    const [packed] = JSON.parse(output) as [Packed]
     execFileSync('tar', ['-xzf', packed.filename], options)
     const { license } = JSON.parse(readFileSync(join(scratch, 'package/package.json'), 'utf8')) as {
       license: string
@@ -48,4 +52,4 @@ function digestOf(path: string): string {
   return createHash('sha256').update(readFileSync(path)).digest('hex')
 }
 
-take(process.argv[2] ?? 'latest')
+copyFiles(process.argv[2] ?? 'latest')

@@ -1,6 +1,6 @@
 /**
- * Runs the specs: without an option those of one process (`npm test`), with `--all` the others
- * (`npm run test:all`). The last lines name the specs that did not run, and why.
+ * `npm test` runs the specs that need no other process; `npm run test:all` (`--all`) runs the other specs.
+ * The last lines name the specs that did not run, and why.
  */
 import { spawnSync } from 'node:child_process'
 import { globSync, readFileSync } from 'node:fs'
@@ -10,7 +10,7 @@ import { installCommand, pathOf } from './test-servers/programs.ts'
 
 const root = join(import.meta.dirname, '..')
 const staticImport = /^(?:import|export)\s(?!type\s)[^'"]*?from\s+'([^']+)'|^import\s+'([^']+)'/gm
-/** What starts programs: children and Chromium. */
+/** Modules that start programs: child processes and Chromium. */
 const starters = ['node:child_process', 'playwright-core']
 const installTimeoutMs = 600_000
 const eachStore = join(root, 'test/support/each-store.ts')
@@ -18,8 +18,8 @@ const eachStore = join(root, 'test/support/each-store.ts')
 type Suites = { oneProcess: string[]; programs: string[]; eachStore: string[] }
 
 /**
- * The specs by what they need, as paths from the root: a spec whose modules import one of `starters`
- * starts programs; one that uses `forEachStore` has a part on PostgreSQL.
+ * The specs by the programs that they need, as paths from the root: a spec that imports one of `starters`,
+ * directly or not, starts programs; a spec that uses `forEachStore` has a part on PostgreSQL.
  */
 export function readSuites(): Suites {
   const known = new Map<string, string[]>()
@@ -49,7 +49,7 @@ function namesIn(file: string): string[] {
   })
 }
 
-/** All modules of tests and scripts that a file imports, at any depth, and their packages. */
+/** All modules that a file imports through tests and scripts at any depth, with names of packages. */
 function reached(file: string, importsOf: (file: string) => string[]): Set<string> {
   const seen = new Set<string>()
   const visit = (from: string): void => {
@@ -63,7 +63,7 @@ function reached(file: string, importsOf: (file: string) => string[]): Set<strin
   return seen
 }
 
-/** Installs the missing programs where this user is root and has apt-get. Prints what it does. */
+/** Installs missing programs if this user is root and has apt-get. Prints the command. */
 function installPrograms(): void {
   const command = installCommand()
   if (command === undefined || process.getuid?.() !== 0 || pathOf('apt-get') === undefined) return

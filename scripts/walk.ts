@@ -1,6 +1,6 @@
 /**
- * Counts the files of `src` that one call runs, by V8's precise coverage of a gateway in this process:
- * `npm run walk`. With names, `npm run walk -- chat edit`, it lists the files.
+ * `npm run walk`: counts the files of `src` that one call executes, by V8's precise coverage of a gateway in
+ * this process. With names, `npm run walk -- chat edit`, it lists the files.
  */
 import { Session } from 'node:inspector/promises'
 import { join, relative } from 'node:path'
@@ -18,7 +18,7 @@ const chat = { model: 'gpt-5.4-mini', messages: [{ role: 'user', content: 'Say h
 const image = { model: 'gpt-image-2', prompt: 'A fox', size: '1024x1024' }
 const tool = { name: 'chat', arguments: chat }
 
-/** A call by name: its path and body. */
+/** Path and body of each call, by name. */
 const calls: Record<string, [path: string, body: object]> = {
   chat: ['/v1/chat/completions', chat],
   stream: ['/v1/chat/completions', { ...chat, stream: true }],
@@ -26,7 +26,7 @@ const calls: Record<string, [path: string, body: object]> = {
   edit: ['/v1/images/edits', { ...image, images: [{ image_url: pixel }] }],
   tool: ['/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params: tool }],
 }
-/** Further calls run first, so that nothing that is loaded or compiled once is counted. */
+/** Calls before the measured one, so that code that runs only once is not counted. */
 const warmUps = 3
 
 const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 }
@@ -56,8 +56,8 @@ function answer({ path, body }: ReceivedRequest): ScriptedAnswer {
   }
 }
 
-/** The files below `src` whose functions ran since the last time, and how many functions. */
-async function taken(session: Session): Promise<{ files: string[]; functions: number }> {
+/** The files below `src` with functions that ran since the last call, and the number of functions. */
+async function coveredFiles(session: Session): Promise<{ files: string[]; functions: number }> {
   const { result } = await session.post('Profiler.takePreciseCoverage')
   const source = join(projectFolder, 'src/')
   const own = result.filter(
@@ -83,7 +83,7 @@ async function ask(
   const response = await gateway.post(path, body, { key, headers })
   const text = await response.text()
   if (response.status !== 200) throw new Error(`${path} answered ${response.status}: ${text}`)
-  // The ledger's row and what follows the answer belong to the call.
+  // Waits for work after the answer, such as the ledger's row.
   await new Promise((resolve) => setTimeout(resolve, 200))
 }
 
@@ -108,9 +108,9 @@ try {
   await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
   for (const name of names.length > 0 ? names : Object.keys(calls)) {
     for (let time = 0; time < warmUps; time += 1) await ask(gateway, key, calls[name]!)
-    await taken(session)
+    await coveredFiles(session)
     await ask(gateway, key, calls[name]!)
-    const { files, functions } = await taken(session)
+    const { files, functions } = await coveredFiles(session)
     process.stdout.write(`${name}: ${files.length} files, ${functions} functions\n`)
     if (names.length > 0) process.stdout.write(files.map((file) => `  ${file}\n`).join(''))
   }

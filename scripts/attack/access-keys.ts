@@ -3,15 +3,15 @@ import type { Target } from './target.ts'
 
 export const allowedModel = 'own/house-1'
 
-/** The keys beside those of the gateway, each for what it must not do. */
+/** Further keys, each for one limit that it must respect. */
 export type AccessKeys = {
-  /** Of the first account, for one model. */
+  /** A key of the first account, for one model. */
   limited: string
-  /** Of another account. */
+  /** A key of another account. */
   stranger: string
-  /** To be revoked, with the name by which it is listed. */
+  /** A key to revoke, with its name in `keys list`. */
   doomed: { key: string; name: string }
-  /** It expires soon, between these times of `performance.now`. */
+  /** A key that expires between these times of `performance.now`. */
   expiring: { key: string; endsFromMs: number; endsByMs: number }
 }
 
@@ -27,7 +27,7 @@ export async function makeKeys({ command }: Target): Promise<AccessKeys> {
     create('stranger', '--account', other),
     create('doomed'),
   ])
-  // The last, so that it lives as long as it can.
+  // Made last, because its lifetime starts here.
   const endsFromMs = performance.now() + lifetimeMs
   const expiring = await create('expiring', '--expires-in-days', String(lifetimeMs / 86_400_000))
   const endsByMs = performance.now() + lifetimeMs

@@ -3,14 +3,14 @@ import { makeKeys } from './access-keys.ts'
 import { endedKeys } from './ended-keys.ts'
 import { forbiddenModels } from './forbidden-models.ts'
 import { malformedKeys } from './malformed-keys.ts'
-import { strangersThings } from './strangers-things.ts'
+import { accountIsolation } from './account-isolation.ts'
 
-/** What keys must not do: more models, a longer life, another account's things, or no key at all. */
+/** Limits of keys: allowed models, expiry and revocation, data of other accounts, malformed keys. */
 export const access: Attack = { name: 'access', run }
 
 async function run(context: Context): Promise<Outcome> {
   const keys = await makeKeys(context.target)
-  const parts = { endedKeys, strangersThings, malformedKeys, forbiddenModels }
+  const parts = { endedKeys, accountIsolation, malformedKeys, forbiddenModels }
   const outcomes = await Promise.all(
     Object.entries(parts).map(async ([name, part]) => {
       const { tried, failures } = await part(context, keys)

@@ -2,12 +2,12 @@ import type { Target } from './target.ts'
 
 type Gateway = Pick<Target, 'url' | 'operatorKey'>
 
-/** Makes an account as whoever runs the gateway does; gives its id. */
+/** Makes an account with the operator's key; returns its id. */
 export async function createAccount(gateway: Gateway, body: object): Promise<string> {
   return (await made(gateway, '/api/accounts', body)).id
 }
 
-/** Makes a live key of an account. */
+/** Makes a live key for an account. */
 export async function createKey(
   gateway: Gateway,
   accountId: string,
@@ -28,24 +28,24 @@ async function made(
   })
   const text = await answer.text()
   if (answer.status >= 300) throw new Error(`POST ${path} answers ${answer.status}: ${text}`)
-  // The contract's ApiKeyCreated or Account.
+  // Is ApiKeyCreated or Account of the contract.
   return JSON.parse(text) as { id: string; key: string }
 }
 
-/** What the administration shows of an account to its own key. Throws what it answers otherwise. */
-export async function shown<Body>(url: string, path: string, key: string): Promise<Body> {
+/** The JSON of a GET of the administration API. Throws with the answer when it is not 200. */
+export async function fetchJson<Body>(url: string, path: string, key: string): Promise<Body> {
   const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })
   if (answer.status === 200) return (await answer.json()) as Body
   throw new Error(`GET ${path} answers ${answer.status}: ${await answer.text()}`)
 }
 
-/** All that a list of the administration holds. */
-export async function everyOne<One>(url: string, path: string, key: string): Promise<One[]> {
+/** All items of a list of the administration API, over all pages. */
+export async function allItems<One>(url: string, path: string, key: string): Promise<One[]> {
   const all: One[] = []
   let cursor: string | null = null
   do {
     const more: string = cursor === null ? '' : `&cursor=${encodeURIComponent(cursor)}`
-    const page: { data: One[]; next_cursor: string | null } = await shown(
+    const page: { data: One[]; next_cursor: string | null } = await fetchJson(
       url,
       `${path}?limit=100${more}`,
       key,

@@ -1,51 +1,51 @@
 import type { Target, TargetOptions } from './target.ts'
 
-/** What did not hold, with the request that shows it. */
+/** A broken promise, with the request that shows it. */
 export type Failure = { what: string; request: string | Buffer }
 
-/** What became of an attack. */
+/** The result of an attack. */
 export type Outcome = {
   tried: number
   failures: Failure[]
-  /** Numbers worth a look, by name. */
+  /** Further numbers of the report, by name. */
   figures?: Record<string, string | number>
 }
 
-/** How much of an attack is tried: all of it, or as much as fits among the tests. */
+/** The size of an attack: all of it, or a part that is quick enough for the tests. */
 export type Dose = 'full' | 'quick'
 
 export type Context = {
   target: Target
-  /** Starts a further gateway, with other settings. */
+  /** Starts another gateway, with other settings. */
   start(
     options?: Pick<TargetOptions, 'limits' | 'routes' | 'openFilesMax' | 'dataDir'>,
   ): Promise<Target>
-  /** How many requests the operator's server was sent for a model of its own. */
+  /** The number of requests for a model that the operator's own server received. */
   asked(model: string): number
   seed: number
   dose: Dose
-  /** How long an attack without an end of its own goes on. */
+  /** The duration of an attack that has no end of its own. */
   durationMs: number
   /** The checkout whose gateway is attacked. */
   project: string
-  /** For what an attack writes; removed at the end. */
+  /** A folder for files of the attack; removed at the end. */
   folder: string
 }
 
 export type Attack = {
   name: string
-  /** It gets a gateway of its own, so that what others left behind hides nothing. */
+  /** Needs a new gateway, so that leftovers of other attacks do not change the measurements. */
   needsFresh?: true
-  /** The seed decides all that it sends, so that another one is another attack. */
+  /** The seed decides all requests, so that another seed makes another attack. */
   isDrawn?: true
-  /** It starts gateways by itself, and kills or starves them. */
+  /** Starts its own gateways, and kills or starves them. */
   startsOwn?: true
-  /** Its gateway gives callers and vendors little time, so that it comes to an end soon. */
+  /** Needs a gateway with short timeouts, so that it ends soon. */
   isHurried?: true
   run(context: Context): Promise<Outcome>
 }
 
-/** What different failures have in common, so that each kind is shown once. */
+/** The text of a failure without ids, numbers and quotes, to group failures. */
 export function kindOf({ what }: Failure): string {
   return what.replaceAll(/req_[0-9a-f]+|\d+|'[^']*'|"[^"]*"/g, '…')
 }

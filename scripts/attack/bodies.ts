@@ -3,15 +3,15 @@ import { chatLists, chatPlaces, pictureText } from './chat-bodies.ts'
 import { boundary, forms } from './form-bodies.ts'
 import { fillings, times } from './json-bodies.ts'
 
-/** A request that is meant to keep a gateway busy, or an honest one to compare it with. */
+/** A request that is meant to block the event loop, or an honest request to compare with. */
 export type Body = {
-  /** The endpoint, the place in the body and what stands there. */
+  /** The endpoint, the place in the body and the value there. */
   name: string
   path: string
   headers: Record<string, string>
-  /** Made when it is sent, about so many bytes long. */
+  /** Makes the body of about this many bytes. */
   write: (bytes: number) => Buffer
-  /** Whether a usual client may send the like of it. */
+  /** Whether a usual client may send such a request. */
   isHonest: boolean
 }
 
@@ -21,7 +21,7 @@ type Face = { name: string; path: string; write: (value: string) => string }
 const json = { 'content-type': 'application/json' }
 const form = { 'content-type': `multipart/form-data; boundary=${boundary}` }
 
-/** The largest honest requests, then all that are not, for models of this gateway. */
+/** The largest honest requests, then the hostile ones. */
 export function bodies(models: Models): Body[] {
   return [
     ...honestBodies(models),
@@ -71,7 +71,7 @@ function chatText(model: string, content: string): string {
   return JSON.stringify({ model, messages: [{ role: 'user', content }] })
 }
 
-/** What a vendor's format is translated from, for another model than the first. */
+/** Places whose value is translated to a vendor's format; models after the first send only these. */
 const translated = new Set(['parameters', 'schema', 'content'])
 
 function chatBodies(model: string, isTranslated: boolean): Body[] {
@@ -138,7 +138,7 @@ function toolBodies({ chat }: Models): Body[] {
 
 const quickly = { [constants.BROTLI_PARAM_QUALITY]: 1 }
 
-/** What unpacks to more than it is, to as much as a body may be. */
+/** Compressed bodies, which expand to up to the largest body allowed. */
 function packedBodies({ chat }: Models): Body[] {
   const packers = {
     gzip: gzipSync,

@@ -3,9 +3,9 @@ import { times } from './json-bodies.ts'
 const said = '{"role":"user","content":"hi"}'
 const call = '{"id":"a","type":"function","function":{"name":"f","arguments":"{}"}}'
 
-/** Chats of a model around a value, by the place where it stands. */
+/** Chat bodies that contain a value, by the place of the value. */
 export function chatPlaces(model: string): Record<string, (value: string) => string> {
-  const { ask, talk, behind } = chatWith(model)
+  const { ask, talk, append } = chatWith(model)
   const format = (schema: string) => `{"type":"json_schema","json_schema":{"name":"a",${schema}}}`
   const picture = (url: string) => `{"type":"image_url","image_url":{"url":${url}}}`
   return {
@@ -19,7 +19,7 @@ export function chatPlaces(model: string): Record<string, (value: string) => str
     models: (value) => ask(`"models":${value}`),
     messages: (value) => talk(value),
     content: (value) => talk(`[{"role":"user","content":${value}}]`),
-    picture: (value) => behind(`{"role":"user","content":[${picture(value)}]}`),
+    picture: (value) => append(`{"role":"user","content":[${picture(value)}]}`),
     model: (value) => `{"model":${value},"messages":[${said}]}`,
     image_config: (value) => ask(`"image_config":${value}`),
     'the body': (value) => value,
@@ -27,29 +27,28 @@ export function chatPlaces(model: string): Record<string, (value: string) => str
   }
 }
 
-/** Chats of a model that have too many of what a chat has. */
+/** Chat bodies with too many of one part, by name. */
 export function chatLists(model: string): Record<string, (bytes: number) => string> {
-  const { ask, talk, behind } = chatWith(model)
+  const { ask, talk, append } = chatWith(model)
   return {
     'a million messages': (bytes) => talk(`[${times(said, bytes, ',')}]`),
-    'messages that say nothing': (bytes) =>
-      talk(`[${times('{"role":"user","content":" "}', bytes, ',')}]`),
-    'calls of tools': (bytes) =>
-      behind(`{"role":"assistant","tool_calls":[${times(call, bytes, ',')}]}`),
-    'a message for each call': (bytes) => behind(many(bytes / 180, (at) => turnOf(`c${at}`))),
+    'blank messages': (bytes) => talk(`[${times('{"role":"user","content":" "}', bytes, ',')}]`),
+    'tool calls': (bytes) =>
+      append(`{"role":"assistant","tool_calls":[${times(call, bytes, ',')}]}`),
+    'a message for each call': (bytes) => append(many(bytes / 180, (at) => turnOf(`c${at}`))),
     'results of calls': (bytes) => {
       const result = '{"role":"tool","tool_call_id":"a","content":"1"}'
-      return behind(`{"role":"assistant","tool_calls":[${call}]},${times(result, bytes, ',')}`)
+      return append(`{"role":"assistant","tool_calls":[${call}]},${times(result, bytes, ',')}`)
     },
     'parts of a text': (bytes) =>
-      behind(`{"role":"user","content":[${times('{"type":"text","text":"a"}', bytes, ',')}]}`),
+      append(`{"role":"user","content":[${times('{"type":"text","text":"a"}', bytes, ',')}]}`),
     'small pictures': (bytes) => {
       const url = `data:image/png;base64,${pictureText(60)}`
       const part = `{"type":"image_url","image_url":{"url":"${url}"}}`
-      return behind(`{"role":"user","content":[${times(part, bytes, ',')}]}`)
+      return append(`{"role":"user","content":[${times(part, bytes, ',')}]}`)
     },
     'members of messages': (bytes) =>
-      behind(times('{"role":"user","content":"a","a":1,"b":2,"c":3,"d":4}', bytes, ',')),
+      append(times('{"role":"user","content":"a","a":1,"b":2,"c":3,"d":4}', bytes, ',')),
     tools: (bytes) => ask(`"tools":[${times(tool('{}'), bytes, ',')}]`),
     'properties of a schema': (bytes) => {
       const properties = many(bytes / 40, (at) => `"p${at}":{"type":["string","null"]}`)
@@ -59,20 +58,20 @@ export function chatLists(model: string): Record<string, (bytes: number) => stri
       const parts = many(bytes / 30, (at) => `"d${at}":{"$ref":"#/$defs/d${at + 1}"}`)
       return ask(`"tools":[${tool(`{"$ref":"#/$defs/d0","$defs":{${parts}}}`)}]`)
     },
-    'a schema of its own kind in each': (bytes) => {
+    'definitions that refer to the schema': (bytes) => {
       const parts = many(bytes / 40, (at) => `"d${at}":{"items":{"$ref":"#"}}`)
       return ask(`"tools":[${tool(`{"type":"object","properties":{${parts}}}`)}]`)
     },
   }
 }
 
-/** The ways to put something into a chat of a model. */
+/** Writes chat bodies: `ask` adds members, `talk` sets the messages, `append` adds messages. */
 function chatWith(model: string) {
   const written = `"model":${JSON.stringify(model)}`
   return {
     ask: (rest: string) => `{${written},"messages":[${said}],${rest}}`,
     talk: (messages: string) => `{${written},"messages":${messages}}`,
-    behind: (messages: string) => `{${written},"messages":[${said},${messages}]}`,
+    append: (messages: string) => `{${written},"messages":[${said},${messages}]}`,
   }
 }
 
@@ -84,7 +83,7 @@ function tool(parameters: string): string {
   return `{"type":"function","function":{"name":"f","parameters":${parameters}}}`
 }
 
-/** A value in a JSON Schema, so that what looks at schemas does not stop at once. */
+/** A JSON Schema that contains a value, so that code that walks schemas reaches the value. */
 function schemaOf(value: string): string {
   return `{"type":"object","properties":{"a":{"enum":${value}}}}`
 }
@@ -97,7 +96,7 @@ function turnOf(id: string): string {
   )
 }
 
-/** A head of a PNG of 64 by 64 pixels, and as many characters as wanted behind it. */
+/** Base64 of the header of a PNG of 64 by 64 pixels, filled to this many characters. */
 export function pictureText(characters: number): string {
   const head = 'iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAYAAACqaXHe'
   return head + 'A'.repeat(Math.max(0, characters - (characters % 4) - head.length))

@@ -4,33 +4,33 @@ import type { Answer } from '../../test/support/answers.ts'
 import { openConnection } from '../../test/support/raw-connection.ts'
 import { readAnswers } from './http-answers.ts'
 
-/** What came back on a connection until it was quiet, closed or out of time. */
+/** The answers on a connection until enough came, it closed or the time was up. */
 export type Heard = {
   answers: Answer[]
-  /** Bytes behind the last whole answer. */
+  /** Bytes after the last complete answer. */
   rest: Buffer
   end: 'quiet' | 'closed' | 'timeout'
   durationMs: number
 }
 
 type Asked = {
-  /** Whether the answer of each request is one to HEAD. */
+  /** Whether the request of this index is a HEAD. */
   isHead?: (index: number) => boolean
-  /** With so many answers it is over; without a number, with the connection. */
+  /** Ends after this many answers; without it, when the connection closes. */
   answersMax?: number
-  /** Says that nothing more will come behind these bytes. */
+  /** Half-closes the connection after the bytes. */
   isHalfClosed?: boolean
   timeoutMs: number
 }
 
-/** A connection that is used for one request after the other while the gateway keeps it open. */
+/** A keep-alive connection; it is reopened after the gateway closed it. */
 export type Line = {
   ask(bytes: Buffer, asked: Asked): Promise<Heard>
   close(): void
 }
 
 type LineOptions = {
-  /** Sends nothing a second time and opens no further connection: what is cut is told. */
+  /** Does not repeat a request on a new connection, so that a cut request is visible. */
   isKept?: boolean
 }
 
@@ -41,7 +41,7 @@ export function openLine(url: string, { isKept = false }: LineOptions = {}): Lin
       const kept = socket
       socket ??= await openConnection(url)
       let heard = await exchange(socket, bytes, asked)
-      // As every client does whose connection was closed while its request travelled.
+      // Like HTTP clients, repeats a request whose keep-alive connection closed before an answer.
       if (!isKept && kept !== undefined && isUnanswered(heard)) {
         socket = await openConnection(url)
         heard = await exchange(socket, bytes, asked)
@@ -65,7 +65,7 @@ function staysOpen({ end, rest, answers }: Heard): boolean {
   return end === 'quiet' && rest.length === 0 && !isClosing
 }
 
-/** Sends bytes on a connection of their own, and gives what comes back. */
+/** Sends bytes on a new connection; returns the answers. */
 export async function askOnce(url: string, bytes: Buffer, asked: Asked): Promise<Heard> {
   const line = openLine(url)
   const heard = await line.ask(bytes, asked)
@@ -73,7 +73,7 @@ export async function askOnce(url: string, bytes: Buffer, asked: Asked): Promise
   return heard
 }
 
-/** Throws when what comes back is no HTTP. */
+/** Throws when the answer is not HTTP. */
 async function exchange(
   socket: Socket,
   bytes: Buffer,
@@ -88,7 +88,7 @@ async function exchange(
     try {
       if (read(false).answers.length >= answersMax) over.resolve('quiet')
     } catch {
-      // Told below.
+      // `read` throws again at the end.
       over.resolve('closed')
     }
   }

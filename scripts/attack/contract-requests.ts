@@ -15,19 +15,19 @@ import { hostileValue, mutated, mutation, textMutation } from './hostile-values.
 import type { HttpRequest } from './http-request.ts'
 import { toolMessage } from './tool-messages.ts'
 
-/** The keys that requests carry, by turns. */
+/** The credentials that requests use. */
 export type Keys = {
   testKey: string
   liveKey: string
   operatorKey: string
-  /** Of another account, whose things are named. */
+  /** Another account, whose keys and requests appear in paths. */
   administrator: {
     key: string
     accountId: string
     keyIds: readonly string[]
     requestIds: readonly string[]
   }
-  /** The cookies of somebody who is signed in, as headers. */
+  /** The headers of a signed-in person: session cookie and CSRF token. */
   person: readonly (readonly [string, string])[]
 }
 
@@ -41,7 +41,7 @@ const words: Words = {
   name: 'paint',
 }
 
-/** Requests to every operation of the contract, valid ones changed nowhere, once or a few times. */
+/** Requests to every operation of the contract: valid, or valid with up to three changes. */
 export function contractRequests(keys: Keys): fc.Arbitrary<HttpRequest> {
   return fc.oneof(
     ...operations.map((operation) => ({
@@ -51,7 +51,7 @@ export function contractRequests(keys: Keys): fc.Arbitrary<HttpRequest> {
   )
 }
 
-// Pictures cost the gateway a hundred times what a refusal does.
+// An image costs the gateway a hundred times as much as a refusal.
 const weights: Record<string, number> = {
   createChatCompletion: 10,
   postMcp: 7,
@@ -71,7 +71,7 @@ function requestsTo(operation: OperationRow, keys: Keys): fc.Arbitrary<HttpReque
       const { name, body } = packed(bytes, packing)
       const described = type === undefined ? [] : [['content-type', type] as const]
       const packs = name === undefined ? [] : [['content-encoding', name] as const]
-      // A later header of the same name is a second one: also a thing to try.
+      // `headers` may repeat a name, which sends the header twice.
       return { ...target, headers: [...described, ...packs, ...headers], body }
     })
 }
@@ -119,7 +119,7 @@ function targetOf(
   return fc.oneof({ weight: 12, arbitrary: own }, { weight: 1, arbitrary: other })
 }
 
-/** What stands in a path: mostly something that there is. */
+/** A path parameter: mostly a name that exists. */
 function namesFor({ path }: OperationRow, { administrator }: Keys): fc.Arbitrary<string> {
   const known: Record<string, readonly string[]> = {
     '/api/keys': administrator.keyIds,
@@ -177,7 +177,7 @@ function headersOf(
     fc.nat(3000).map((length) => 'x'.repeat(length)),
   )
   const further = fc.array(fc.tuple(name, value), { maxLength: 3 })
-  // They would end the session that the others need.
+  // Excluded: it would end the session that other requests use.
   const isPersonal = personal.test(path) && operationId !== 'deleteCurrentSession'
   const credentials = isPersonal ? oneOrRarely(person, [[]], 6) : key.map((one) => [one])
   return fc
@@ -185,7 +185,7 @@ function headersOf(
     .map(([first, others]) => [...first, ...others])
 }
 
-/** Where people alone have something, whoever has a key. */
+/** Paths that need a session; a key is refused. */
 const personal = /^\/api\/(me|sessions\/)/
 
 type Body = { bytes: Buffer; type: string | undefined }
@@ -199,7 +199,7 @@ function bodyFor(operation: OperationRow): fc.Arbitrary<Body> {
   }
   const values = operation.operationId === 'postMcp' ? toolMessage : jsonValues(schema)
   const changed = fc.array(mutation, { maxLength: 3 })
-  // Its objects are small: a few changes leave none of them good.
+  // These bodies are small: with a few changes hardly one would be valid.
   const isSmall = operation.path.startsWith('/api/')
   const changes = isSmall ? fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, changed) : changed
   const json = fc
@@ -218,7 +218,7 @@ const contentType = oneOrRarely<string | undefined>(
   120,
 )
 
-/** What the probes of the contract's bounds say, some of them in one request. */
+/** Bodies that combine probes of the contract's bounds. */
 function jsonValues(schema: Schema): fc.Arbitrary<unknown> {
   const given = sample(schema, words) as object
   const hasModel = 'model' in (schema.properties ?? {})

@@ -28,7 +28,7 @@ type Dictionary = {
   lineEnds: string[]
 }
 
-/** The words that the fuzzers try, of dictionary.yaml. */
+/** The values of dictionary.yaml, which the fuzzers send. */
 export const dictionary = parse(
   readFileSync(new URL('./dictionary.yaml', import.meta.url), 'utf8'),
 ) as Dictionary

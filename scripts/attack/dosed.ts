@@ -3,35 +3,35 @@ import { until } from '../../test/support/until.ts'
 import type { Attack, Context, Dose, Failure, Outcome } from './attack.ts'
 import { descriptorsOf, processMiB, processPeakMiB, resetPeak } from './watch.ts'
 
-/** What is held against a gateway until it is let go. */
-export type Grip = {
-  /** Lets go, and tells what did not hold meanwhile. */
+/** Load that a gateway carries until `release`. */
+export type HeldLoad = {
+  /** Ends the load; returns the failures seen meanwhile. */
   release(): Promise<Failure[]> | Failure[]
 }
 
 type Dosed = {
   name: string
-  /** How many of them the small dose has; the large one has four times as many. */
+  /** The size of the small dose; the large dose is four times as large. */
   counts: Record<Dose, number>
   isHurried?: true
-  grip(context: Context, count: number): Promise<Grip>
+  hold(context: Context, count: number): Promise<HeldLoad>
 }
 
 const times = 4
-/** Until its memory stands still a gateway is held, at most so long. */
+/** Holds the load until memory is stable, at most this long. */
 const holdMsMax = 3000
 const quickHoldMs = 50
 const lookMs = 100
 const stillMiB = 2
 const stillLooks = 5
-/** The large dose may cost twice what the small one does, and what a heap grows by in any case. */
+/** The large dose may take twice the memory of the small one, plus normal growth of a heap. */
 const growthTimesMax = 2
 const growthMiBFree = 48
 const descriptorsFree = 16
 const closedWithinMs = 15_000
 
-/** An attack in two doses: four times as much must not take four times the memory, nor stay open. */
-export function dosed({ name, counts, grip, isHurried }: Dosed): Attack {
+/** An attack in two doses: four times the load must not take four times the memory, nor leak descriptors. */
+export function dosed({ name, counts, hold, isHurried }: Dosed): Attack {
   return {
     name,
     needsFresh: true,
@@ -39,11 +39,11 @@ export function dosed({ name, counts, grip, isHurried }: Dosed): Attack {
     run: async (context) => {
       const { processId } = context.target
       const count = counts[context.dose]
-      if (context.dose === 'quick') return quickOutcome(await grip(context, count), count)
+      if (context.dose === 'quick') return quickOutcome(await hold(context, count), count)
       const startMiB = processMiB(processId)
       const descriptors = descriptorsOf(processId)
-      const small = await struck(context, await timed(grip, context, count))
-      const large = await struck(context, await timed(grip, context, count * times))
+      const small = await held(context, await timed(hold, context, count))
+      const large = await held(context, await timed(hold, context, count * times))
       const grown = [small, large].map(({ peakMiB }) => Math.max(0, peakMiB - startMiB))
       const [one = 0, four = 0] = grown
       const isProportional = four > growthTimesMax * one + growthMiBFree
@@ -62,27 +62,27 @@ export function dosed({ name, counts, grip, isHurried }: Dosed): Attack {
   }
 }
 
-/** Others use the same gateway meanwhile: only what the grip itself sees is told. */
-async function quickOutcome({ release }: Grip, count: number): Promise<Outcome> {
+/** Other attacks share the gateway, so that memory and descriptors are not compared. */
+async function quickOutcome({ release }: HeldLoad, count: number): Promise<Outcome> {
   await sleep(quickHoldMs)
   return { tried: count, failures: [...(await release())] }
 }
 
-async function timed(grip: Dosed['grip'], context: Context, count: number): Promise<Grip> {
+async function timed(hold: Dosed['hold'], context: Context, count: number): Promise<HeldLoad> {
   resetPeak(context.target.processId)
-  return grip(context, count)
+  return hold(context, count)
 }
 
-async function struck(
+async function held(
   { target }: Context,
-  { release }: Grip,
+  { release }: HeldLoad,
 ): Promise<{ peakMiB: number; failures: Failure[] }> {
-  await memoryStandsStill(target.processId, holdMsMax)
+  await untilMemoryIsStable(target.processId, holdMsMax)
   const failures = await release()
   return { peakMiB: processPeakMiB(target.processId), failures }
 }
 
-async function memoryStandsStill(processId: number, limitMs: number): Promise<void> {
+async function untilMemoryIsStable(processId: number, limitMs: number): Promise<void> {
   const giveUpAt = performance.now() + limitMs
   for (let looks = 0, before = 0; looks < stillLooks && performance.now() < giveUpAt;) {
     const now = processMiB(processId)
@@ -97,11 +97,11 @@ function growthFailure(one: number, four: number): Failure {
   return { what, request: '' }
 }
 
-/** Once everything is let go, the process has about as many descriptors as before. */
+/** After the load the process must have about as many descriptors as before. */
 async function descriptorFaults(processId: number, before: number): Promise<Failure[]> {
   const isBack = () => !(descriptorsOf(processId) > before + descriptorsFree)
   try {
-    await until('descriptors are given back', isBack, closedWithinMs)
+    await until('descriptors are closed', isBack, closedWithinMs)
     return []
   } catch {
     const what = `${descriptorsOf(processId)} descriptors stay open, of ${before} before.`

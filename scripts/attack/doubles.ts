@@ -13,25 +13,27 @@ import {
 } from '../../test/support/upstream.ts'
 import { hostileAnswer } from './hostile-vendor.ts'
 
-/** Upstreams: vendors that behave well, and a server of the operator's own whose models may not. */
+/** Test doubles of upstreams: normal vendors, and an operator's own server with hostile models. */
 export type Doubles = {
   own: Upstream
-  /** How many requests the own server was sent for a model. */
+  /** The number of requests for a model that the own server received. */
   asked(model: string): number
-  /** What leads a gateway to the vendors' doubles. */
+  /** Environment variables with the addresses and keys of the vendors' doubles. */
   variables: Record<string, string>
   stop(): Promise<void>
 }
 
 export async function startDoubles(): Promise<Doubles> {
   const asked = new Map<string, number>()
-  const own = await startForgetful((request) => {
+  const own = await startWithoutLog((request) => {
     const model = modelOf(request)
     asked.set(model, (asked.get(model) ?? 0) + 1)
     return answerOwn(request, model)
   })
   const [openai, anthropic, google] = await Promise.all(
-    chatVendors.map(({ double }) => startForgetful(double(() => ({ text: ['Hello ', 'there.'] })))),
+    chatVendors.map(({ double }) =>
+      startWithoutLog(double(() => ({ text: ['Hello ', 'there.'] }))),
+    ),
   )
   return {
     own,
@@ -50,8 +52,8 @@ export async function startDoubles(): Promise<Doubles> {
   }
 }
 
-/** An upstream that keeps none of its requests, of which an attack sends very many. */
-export async function startForgetful(
+/** An upstream that does not keep its requests, because an attack sends very many. */
+export async function startWithoutLog(
   answer: (request: ReceivedRequest) => ScriptedAnswer,
 ): Promise<Upstream> {
   const upstream = await startUpstream()
@@ -75,7 +77,7 @@ function answerOwn(request: ReceivedRequest, model: string): ScriptedAnswer {
   const hostile = hostileAnswer(request)
   if (hostile !== undefined) return hostile
   const { stream, n } = body as { stream?: boolean; n?: number }
-  // Slow, so that callers may leave meanwhile.
+  // Slow, so that callers can disconnect before the answer.
   if (model === 'unique' || model.startsWith('left-')) return uniqueAnswer(path, stream)
   if (path.includes('/images/')) {
     const data = Array.from({ length: n ?? 1 }, () => ({ b64_json: pixelBase64 }))
@@ -84,10 +86,10 @@ function answerOwn(request: ReceivedRequest, model: string): ScriptedAnswer {
   return stream === true ? streamed(['Hello ', 'there.']) : completion('Hello there.')
 }
 
-/** Slow enough for others to ask the same meanwhile. */
+/** Slow enough for a second caller to ask the same during the call. */
 const uniqueDelayMs = 300
 
-/** An answer that nobody else is given. */
+/** An answer with an id of its own. */
 function uniqueAnswer(path: string, isStream = false): ScriptedAnswer {
   const made = `made-${randomUUID()}`
   if (isStream) return { ...streamed([made]), delayMs: uniqueDelayMs }

@@ -5,11 +5,11 @@ import type { Context, Failure, Outcome } from './attack.ts'
 import { askOnce } from './connection.ts'
 import { asked, got, posted } from './questions.ts'
 
-/** By the settings what is open ends within a second; the rest is for a machine under attack. */
+/** The settings end open requests within a second; the rest allows for a busy machine. */
 const endsWithinMs = 4000
 const timeoutMs = 10_000
 
-/** A key that is revoked or has expired ends all that is open with it, and begins nothing more. */
+/** Requests of a revoked or expired key end, and new requests with it are refused. */
 export async function endedKeys(
   { target }: Context,
   { doomed, expiring }: AccessKeys,
@@ -22,12 +22,12 @@ export async function endedKeys(
       sleep(fromMs + endsWithinMs - performance.now()),
     ])
     return open.flatMap(({ name, request, end }) =>
-      end() ? [] : [{ what: `${name} goes on with a key that ${what}.`, request }],
+      end() ? [] : [{ what: `${name} stays open although its key ${what}.`, request }],
     )
   }
   const good = performance.now() < expiring.endsFromMs ? [...first, ...second] : first
   const early = good.flatMap(({ name, request, end }) =>
-    end() ? [{ what: `${name} ended while its key was good.`, request }] : [],
+    end() ? [{ what: `${name} ended while its key was valid.`, request }] : [],
   )
   await revoke(target, doomed.name)
   const found = await Promise.all([
@@ -37,7 +37,7 @@ export async function endedKeys(
   const open = [...first, ...second]
   for (const { leave } of open) leave()
   const again = await Promise.all(
-    [doomed.key, expiring.key].flatMap((key) => questionsOf(key).map(beginsNothing(target.url))),
+    [doomed.key, expiring.key].flatMap((key) => longRequests(key).map(refusalFaults(target.url))),
   )
   return {
     tried: open.length + again.length,
@@ -57,8 +57,8 @@ const call = (model: string) => ({
   },
 })
 
-/** What stays open until its key ends. */
-function questionsOf(key: string): { name: string; request: Buffer }[] {
+/** Requests that stay open until their key ends. */
+function longRequests(key: string): { name: string; request: Buffer }[] {
   const authorization = `Bearer ${key}`
   const accept = [['accept', 'application/json, text/event-stream']] as const
   return [
@@ -72,7 +72,7 @@ function questionsOf(key: string): { name: string; request: Buffer }[] {
 type Open = {
   name: string
   request: Buffer
-  /** Whether the answer is whole, or the connection closed. */
+  /** Whether the answer is complete, or the connection closed. */
   end(): boolean
   closed: Promise<void>
   leave(): void
@@ -82,7 +82,7 @@ const settleMs = 300
 
 async function openWith(url: string, key: string): Promise<Open[]> {
   const open = await Promise.all(
-    questionsOf(key).map(async ({ name, request }): Promise<Open> => {
+    longRequests(key).map(async ({ name, request }): Promise<Open> => {
       const socket = await openConnection(url)
       const { promise: closed, resolve } = Promise.withResolvers<void>()
       let [text, isOver] = ['', false]
@@ -102,7 +102,7 @@ async function openWith(url: string, key: string): Promise<Open[]> {
   return open
 }
 
-/** The last chunk of an answer in chunks, or all that its length says. */
+/** Whether an answer has its last chunk, or all bytes of its content-length. */
 function isWhole(text: string): boolean {
   const [head = '', ...rest] = text.split('\r\n\r\n')
   const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
@@ -110,11 +110,11 @@ function isWhole(text: string): boolean {
   return text.endsWith('0\r\n\r\n')
 }
 
-const beginsNothing =
+const refusalFaults =
   (url: string) =>
   async ({ name, request }: { name: string; request: Buffer }): Promise<Failure[]> => {
     const { answers } = await askOnce(url, request, { answersMax: 1, timeoutMs })
     const status = answers[0]?.status
     if (status === 401) return []
-    return [{ what: `${name} is begun with a key that ended (${status}).`, request }]
+    return [{ what: `${name} is accepted with a key that ended (${status}).`, request }]
   }

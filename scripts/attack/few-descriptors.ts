@@ -7,11 +7,11 @@ import { destroyAll, openUnread } from './sockets.ts'
 const openFilesMax = 200
 const connections = 500
 const tries = { full: 5, quick: 1 }
-/** Within this time who comes next is answered, though those before keep their connections. */
+/** A new client must get an answer within this time, while the other connections stay open. */
 const reachableWithinMs = 4000
 const timeoutMs = 1000
 
-/** More connections than the process may have descriptors: others can still reach it. */
+/** Opens more connections than the process may have descriptors; new clients can still reach it. */
 export const fewDescriptors: Attack = { name: 'few-descriptors', startsOwn: true, run }
 
 async function run({ start, dose }: Context): Promise<Outcome> {
@@ -23,9 +23,9 @@ async function run({ start, dose }: Context): Promise<Outcome> {
   for (let one = 0; one < tries[dose]; one++) {
     const startedAt = performance.now()
     try {
-      await until('it answers', () => isHealthy(target.url, request), reachableWithinMs)
+      await until('/health answers', () => isHealthy(target.url, request), reachableWithinMs)
     } catch {
-      failures.push({ what: `Nobody gets through within ${reachableWithinMs} ms.`, request })
+      failures.push({ what: `No answer from /health within ${reachableWithinMs} ms.`, request })
     }
     waits.push(performance.now() - startedAt)
   }

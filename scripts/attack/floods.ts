@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Context, Dose, Failure } from './attack.ts'
 import { openLine } from './connection.ts'
-import { dosed, type Grip } from './dosed.ts'
+import { dosed, type HeldLoad } from './dosed.ts'
 import { createPool } from './pool.ts'
 import { asked, got, posted } from './questions.ts'
 import { destroyAll, openUnread } from './sockets.ts'
@@ -10,7 +10,7 @@ const concurrent = 16
 const timeoutMs = 10_000
 const metricsBytesMax = 256 * 1024
 
-/** Very many of what a gateway may remember: names, keys, numbers, and calls that are given up. */
+/** Floods of different model names, keys, paths and questions, and of cancelled calls. */
 export const floods = [
   flood('model-names', { full: 1500, quick: 40 }, ({ target }) =>
     asked(`house-${randomUUID()}`, target.liveKey),
@@ -39,7 +39,7 @@ export const floods = [
   dosed({
     name: 'cancelled-calls',
     counts: { full: 600, quick: 10 },
-    grip: async ({ target }, count): Promise<Grip> => {
+    hold: async ({ target }, count): Promise<HeldLoad> => {
       const question = asked('endless', target.liveKey, { stream: true })
       for (let left = count; left > 0; left -= concurrent) {
         const sockets = await openUnread(target.url, Math.min(left, concurrent), question)
@@ -54,7 +54,7 @@ export const floods = [
 ]
 
 function flood(name: string, counts: Record<Dose, number>, next: (context: Context) => Buffer) {
-  const grip = async (context: Context, count: number): Promise<Grip> => {
+  const hold = async (context: Context, count: number): Promise<HeldLoad> => {
     const { url } = context.target
     const lines = Array.from({ length: concurrent }, () => openLine(url))
     const pool = createPool(lines)
@@ -64,18 +64,19 @@ function flood(name: string, counts: Record<Dose, number>, next: (context: Conte
       await pool.run(async (line) => {
         const { answers, end } = await line.ask(request, { answersMax: 1, timeoutMs })
         const status = answers[0]?.status
-        if (status === undefined) failures.push({ what: `There is no answer (${end}).`, request })
-        else if (status === 500 || status === 502) failures.push({ what: `${status}.`, request })
+        if (status === undefined) failures.push({ what: `No answer (${end}).`, request })
+        else if (status === 500 || status === 502)
+          failures.push({ what: `The status is ${status}.`, request })
       })
     }
     await pool.idle()
     lines.forEach((line) => line.close())
     return { release: async () => [...failures, ...(await metricsFaults(url))] }
   }
-  return dosed({ name: `many-${name}`, counts, grip })
+  return dosed({ name: `many-${name}`, counts, hold })
 }
 
-/** Names that strangers choose must not become labels. */
+/** Names that callers choose must not become metric labels. */
 async function metricsFaults(url: string): Promise<Failure[]> {
   const text = await (await fetch(`${url}/metrics`)).text()
   if (text.length <= metricsBytesMax) return []

@@ -6,7 +6,7 @@ import { chatPath, posted } from './questions.ts'
 
 const timeoutMs = 20_000
 
-/** Pictures at addresses inside: none is asked for, and the caller is told why. */
+/** Images at private addresses: the gateway does not fetch them, and answers 400. */
 export const forbiddenAddresses: Attack = { name: 'forbidden-addresses', run }
 
 async function run({ target }: Context): Promise<Outcome> {
@@ -21,7 +21,7 @@ async function run({ target }: Context): Promise<Outcome> {
     posted('/v1/images/edits', target.liveKey, {
       body: { model: 'own/house-1', prompt: 'A fox', images: [{ image_url: url }] },
     }),
-    // One that is handed addresses is told none inside either.
+    // A provider that fetches images itself must not receive private addresses either.
     ...['own/house-1', 'fetching/house-1'].map((model) =>
       posted(chatPath, target.liveKey, { body: { model, messages: pictured(url) } }),
     ),
@@ -31,8 +31,9 @@ async function run({ target }: Context): Promise<Outcome> {
     const before = visits
     const { answers } = await askOnce(target.url, request, { answersMax: 1, timeoutMs })
     const status = answers[0]?.status
-    if (visits > before) failures.push({ what: 'The address inside was visited.', request })
-    if (status !== 400) failures.push({ what: `It is answered with ${status}.`, request })
+    if (visits > before)
+      failures.push({ what: 'The gateway connected to a private address.', request })
+    if (status !== 400) failures.push({ what: `The status is ${status}, not 400.`, request })
   }
   canary.close()
   return { tried: requests.length, failures }

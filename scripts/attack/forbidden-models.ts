@@ -12,14 +12,14 @@ import { answerFaults } from './verdict.ts'
 
 const concurrent = 16
 const timeoutMs = 20_000
-/** How many are tried of those that draw, and of the others. */
+/** The number of image models to try, and of other models. */
 const modelsMax = { full: 12, quick: 1 }
 
 type Listed = { id: string; owned_by: string; aliases?: string[]; output_modalities: string[] }
 /** A request that names a model somewhere. */
 type Place = (name: string, key: string) => Buffer
 
-/** A key for one model calls no other, by whatever name, place or way. */
+/** A key for one model must not call another one, by any spelling, member or endpoint. */
 export async function forbiddenModels(
   { target, dose }: Context,
   { limited }: AccessKeys,
@@ -34,9 +34,9 @@ export async function forbiddenModels(
     ...places.flatMap((place) => [...names].map((name) => place(name, limited))),
     ...unnamed.map((write) => write(limited)),
   ]
-  // What may be called works, or nothing is seen here.
+  // Controls: the allowed model must answer, or the attack proves nothing.
   const controls = places.map((place) => place(allowedModel, limited))
-  // Anybody may read what a model is, and calls nothing by it.
+  // Any key may read the description of a model; that calls no provider.
   const looks = [...names].map((name) =>
     got(`/v1/models/${encodeURIComponent(name)}`, { authorization: `Bearer ${limited}` }),
   )
@@ -66,8 +66,11 @@ export async function forbiddenModels(
   const strays = seen.filter(({ id }) => id !== allowedModel)
   failures.push(
     ...silent.map((request) => ({ what: 'The allowed model does not answer.', request })),
-    ...reached.map((request) => ({ what: 'It is answered.', request })),
-    ...strays.map(({ id }) => ({ what: `The list has ${id}.`, request: got('/v1/models') })),
+    ...reached.map((request) => ({ what: 'A forbidden model answers.', request })),
+    ...strays.map(({ id }) => ({
+      what: `GET /v1/models lists ${id}.`,
+      request: got('/v1/models'),
+    })),
     ...ledgerFaults(target.dataDir, asked),
   )
   return { tried: asked.size + 1, failures }
@@ -76,11 +79,11 @@ export async function forbiddenModels(
 async function listed(url: string, key: string): Promise<Listed[]> {
   const headers = { authorization: `Bearer ${key}` }
   const response = await fetch(`${url}/v1/models`, { headers })
-  // As `openapi.yaml` has it, which the attack `contract` checks.
+  // Has the type of openapi.yaml, which the attack `contract` checks.
   return ((await response.json()) as { data: Listed[] }).data
 }
 
-/** Calls that reached a provider for another model, which no answer has to tell. */
+/** Calls of a forbidden model that reached a provider, whatever their answer was. */
 function ledgerFaults(dataDir: string, asked: ReadonlyMap<string, Buffer>): Failure[] {
   const { rows } = readLedger(dataDir)
   return rows
@@ -90,12 +93,12 @@ function ledgerFaults(dataDir: string, asked: ReadonlyMap<string, Buffer>): Fail
     .map(({ id, model }) => ({ what: `A call of ${model} was made.`, request: asked.get(id)! }))
 }
 
-/** Whether a call was made; a tool tells of one that was not in its result or in an error. */
+/** Whether a call succeeded; a tool reports failure in its result or as an error. */
 function isAnswered({ status, text }: Answer): boolean {
   return status === 200 && !/"isError":true|"error":\{/.test(text)
 }
 
-/** Ways to write a model's name that some part of a gateway may read and another not. */
+/** Spellings of a model's name that parts of a gateway may read differently. */
 function spellings({ id, owned_by: owner, aliases = [] }: Listed): string[] {
   const last = id.slice(id.indexOf('/') + 1)
   const own = [id, last, ...aliases, `${owner}/${last}`, `${owner}/${id}`, `models/${last}`]
@@ -128,7 +131,7 @@ const words: Words = { image_url: pixel, url: pixel, tool_call_id: 'call_1', nam
 
 const namingTools = tools.filter(({ inputSchema }) => 'model' in (inputSchema.properties ?? {}))
 
-/** Each member of the contract and of the tools that names a model. */
+/** Each member of a body or tool argument that names a model. */
 const places: readonly Place[] = [
   ...operations.flatMap((operation) => {
     const schema = bodySchema(operation)

@@ -6,10 +6,10 @@ const prompt = part('name="prompt"', 'a fox')
 const file = 'name="image"; filename="a.png"'
 const end = `--${boundary}--\r\n`
 
-/** Forms of about so many bytes that are hard to read, by what they have too much of. */
+/** Forms of about this many bytes that are slow to parse, by name. */
 export const forms: Readonly<Record<string, (bytes: number) => string>> = {
   parts: (bytes) => prompt + times(part('name="user"', 'a'), bytes) + end,
-  'parts of other names': (bytes) => {
+  'parts of different names': (bytes) => {
     const names = Array.from({ length: bytes / 110 }, (_, at) => `name="f${at}"`)
     return prompt + names.map((name) => part(name, 'a')).join('') + end
   },
@@ -28,7 +28,7 @@ export const forms: Readonly<Record<string, (bytes: number) => string>> = {
   'a long prompt': (bytes) => part('name="prompt"', '语'.repeat(bytes / 3)) + end,
   'a long number': (bytes) => prompt + part('name="n"', '9'.repeat(bytes)) + end,
   'a text before the first part': (bytes) => `${'a'.repeat(bytes)}\r\n${prompt}${end}`,
-  'a text behind the last part': (bytes) => prompt + end + 'a'.repeat(bytes),
+  'a text after the last part': (bytes) => prompt + end + 'a'.repeat(bytes),
   'no boundary': (bytes) => 'a'.repeat(bytes),
   'almost boundaries': (bytes) =>
     prompt + part(file, times(`\r\n--${boundary.slice(0, -1)}`, bytes)) + end,

@@ -55,7 +55,7 @@ const parts = fc
   )
   .chain((some) => fc.constantFrom([prompt, ...some], [...some, prompt], some))
 
-/** Forms of an edit: fields and files of good and of bad names, contents and framing. */
+/** Multipart bodies of an image edit, with valid and invalid fields, files and framing. */
 export const formBody: fc.Arbitrary<{ bytes: Buffer; type: string | undefined }> = fc
   .record({
     parts,

@@ -9,14 +9,14 @@ import { createPool } from './pool.ts'
 import { answerFaults, logFaults } from './verdict.ts'
 
 const requests = { full: 30_000, quick: 400 }
-/** Of the account whose keys requests change and revoke. */
+/** The number of keys that requests may change and revoke. */
 const keysMade = { full: 60, quick: 6 }
 const concurrent = 24
 const timeoutMs = 15_000
-/** How long the smallest request that fails in the same way is looked for. */
+/** The time to search for a smaller request that fails in the same way. */
 const shrinkMs = 5000
 
-/** Requests of the contract, changed: whatever is asked, the answer is one that is promised. */
+/** Sends mutated requests of every operation: each answer must comply with the contract. */
 export const fuzzContract: Attack = { name: 'contract', isDrawn: true, run }
 
 async function run({ target, seed, dose }: Context): Promise<Outcome> {
@@ -71,11 +71,11 @@ async function openAccount(
   return { key, accountId, requestIds, keyIds: (await Promise.all(made)).map(({ id }) => id) }
 }
 
-/** Makes a person who owns the first account. */
+/** Signs in the owner of the first account, by a setup link. */
 async function signIn({ url, command }: Context['target']): Promise<Keys['person']> {
   const { token } = JSON.parse(await command('setup-link', '--json')) as { token: string }
-  const somebody = { name: 'Somebody', email: `${randomUUID()}@example.com` }
-  const asked = { ...somebody, token, password: randomUUID() }
+  const owner = { name: 'Owner', email: `${randomUUID()}@example.com` }
+  const asked = { ...owner, token, password: randomUUID() }
   const answer = await post(`${url}/api/setup`, {}, asked)
   const { csrf_token: csrf } = (await answer.json()) as { csrf_token: string }
   const [cookie = ''] = answer.headers.get('set-cookie')?.split(';') ?? []
@@ -101,7 +101,7 @@ function tallied(tried: number, failures: Failure[], statuses: ReadonlyMap<numbe
   return { tried, failures, figures }
 }
 
-/** Sends a request, and says what is wrong with its answer. */
+/** Sends a request; returns what is wrong with its answer. */
 async function attempt(
   line: Line,
   request: HttpRequest,
@@ -112,7 +112,7 @@ async function attempt(
   try {
     const { answers, end } = await line.ask(bytesOf(request), asked)
     const [answer] = answers
-    if (answer === undefined) return { what: `There is no answer (${end}).`, status: 0 }
+    if (answer === undefined) return { what: `No answer (${end}).`, status: 0 }
     const isEmpty = method === 'HEAD'
     const named = answer.status >= 400 && isEmpty ? undefined : operation
     const faults = answerFaults(answer, { operation: named, path, secrets })
@@ -137,7 +137,7 @@ type Shrinking = {
   secrets: readonly string[]
 }
 
-/** The smallest request found that fails as this one did, or the request itself. */
+/** Shrinks a failing request; returns the smallest request that fails in the same way. */
 async function smallest(
   failure: Failure & { index: number },
   { seed, arbitrary, line, secrets }: Shrinking,

@@ -6,13 +6,13 @@ import { errorFaults, logFaults } from './verdict.ts'
 import { wireMessage, type WireMessage } from './wire-messages.ts'
 
 const messages = { full: 6000, quick: 150 }
-/** What is at fault is the request: an unknown method or version. */
-const ofRequest = new Set([501, 505])
+/** Correct statuses for an unknown method or HTTP version. */
+const requestErrors = new Set([501, 505])
 const concurrent = 256
-/** Longer than the gateway waits for a request, in the settings of an attack. */
+/** Longer than the gateway's request timeout in the settings of an attack. */
 const timeoutMs = 15_000
 
-/** Bytes that HTTP may be made of, in any order: they are answered or refused, and the connection ends. */
+/** Sends valid and invalid HTTP: the gateway must answer or refuse it, and close the connection. */
 export const fuzzWire: Attack = { name: 'wire', isDrawn: true, isHurried: true, run }
 
 async function run({ target, seed, dose }: Context): Promise<Outcome> {
@@ -45,16 +45,16 @@ async function attempt(
   try {
     const heard = await askOnce(url, bytes, { isHalfClosed, timeoutMs })
     const faults = heard.answers.flatMap((answer) => [
-      ...(answer.status >= 500 && !ofRequest.has(answer.status)
+      ...(answer.status >= 500 && !requestErrors.has(answer.status)
         ? [`The status is ${answer.status}.`]
         : []),
       ...(answer.status >= 400 && !answer.headers.has('x-request-id')
-        ? [`A ${answer.status} has no id.`]
+        ? [`An answer ${answer.status} has no request id.`]
         : []),
       ...errorFaults(answer),
     ])
     if (heard.end === 'timeout') faults.push('The connection stays open.')
-    if (heard.answers.length > requestsMax) faults.push('There are more answers than requests.')
+    if (heard.answers.length > requestsMax) faults.push('More answers than requests came.')
     return {
       what: faults.length === 0 ? undefined : faults.join(' '),
       durationMs: heard.durationMs,

@@ -7,12 +7,12 @@ import { models, startWatchedGateway } from './watched-gateway.ts'
 
 const bytes = { full: 16 * 1024 * 1024, quick: 3 * 1024 * 1024 }
 
-/** One of each kind, for the tests: what each is about, and why it may be slow. */
+/** One body of each kind, for the tests. */
 const quick: ReadonlySet<string> = new Set([
   'chat mock/any: members of the body: keys',
   'chat mock/any: logit_bias: numbers for keys',
   'chat mock/any: unknown: brackets',
-  'chat mock/any: unknown: objects of other keys',
+  'chat mock/any: unknown: objects of different keys',
   'chat mock/any: content: escaped quotes',
   'chat mock/any: a message for each call',
   'chat claude-sonnet-4-6: properties of a schema',
@@ -22,8 +22,8 @@ const quick: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Bodies that are hard to read, as many as there is time for, by the seed: over none of them the event loop
- * stands still for long. `node scripts/attack/stall.ts` sends them all.
+ * Sends bodies that are slow to parse, in the order of the seed, until time is up: none may block the event
+ * loop for long. `node scripts/attack/stall.ts` sends all of them.
  */
 export const hardBodies: Attack = { name: 'hard-bodies', run }
 
@@ -69,8 +69,8 @@ function shuffled(list: readonly Body[], seed: number): Body[] {
 
 function failureOf({ name, cpuMs, status }: Outcome, allowedMs: number): Failure[] {
   const request = `node scripts/attack/stall.ts --only '${name}'`
-  // An answer is a number; else it is what went wrong.
-  if (typeof status === 'string') return [{ what: `'${name}' is not answered: ${status}`, request }]
+  // A number is the status of an answer; a text is why none came.
+  if (typeof status === 'string') return [{ what: `'${name}' got no answer: ${status}`, request }]
   if (cpuMs <= allowedMs) return []
-  return [{ what: `'${name}' stops everybody for ${Math.round(cpuMs)} ms.`, request }]
+  return [{ what: `'${name}' blocks the event loop for ${Math.round(cpuMs)} ms.`, request }]
 }

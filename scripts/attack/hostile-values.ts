@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { dictionary } from './dictionary.ts'
 
-/** Values that have broken servers before: types, bounds, names, letters and depth. */
+/** Values that have broken servers before: wrong types, bounds, names, characters and depth. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   {
     weight: 4,
@@ -23,14 +23,14 @@ export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 1, arbitrary: fc.nat(1000).map(nested) },
 )
 
-/** An array in an array, so deep. */
+/** Arrays and objects nested to this depth. */
 export function nested(depth: number): unknown {
   let value: unknown = 'x'
   for (let level = 0; level < depth; level++) value = level % 2 === 0 ? [value] : { x: value }
   return value
 }
 
-/** A change somewhere in a JSON value. */
+/** A change at one place of a JSON value. */
 export type Mutation = {
   at: number
   kind: 'replace' | 'remove' | 'add' | 'repeat' | 'rename' | 'wrap'
@@ -45,7 +45,7 @@ export const mutation: fc.Arbitrary<Mutation> = fc.record({
   value: hostileValue,
 })
 
-/** The value with the change at one of its places, counted through all of them. */
+/** The value with one change; `at` counts places depth first, modulo their number. */
 export function mutated(value: unknown, change: Mutation): unknown {
   const places = countPlaces(value)
   let place = change.at % places
@@ -85,7 +85,7 @@ function changed(part: unknown, { kind, name, value }: Mutation): unknown {
   return fromEntries(members.map(([old, member], index) => [index === 0 ? name : old, member]))
 }
 
-/** As Object.fromEntries, also for `__proto__`, which JSON may name. */
+/** Like Object.fromEntries, but keeps a member `__proto__`, as JSON.parse does. */
 function fromEntries(entries: [string, unknown][]): object {
   return JSON.parse(
     `{${entries
@@ -95,7 +95,7 @@ function fromEntries(entries: [string, unknown][]): object {
   ) as object
 }
 
-/** What becomes of the text of a body behind all that is JSON. */
+/** Changes the text of a body after serialization. */
 export const textMutation: fc.Arbitrary<(text: string) => Buffer> = fc.oneof(
   { weight: 30, arbitrary: fc.constant((text: string) => Buffer.from(text)) },
   {

@@ -27,8 +27,8 @@ const absurdUsage = Object.fromEntries(
 const deep = `${'['.repeat(200_000)}${']'.repeat(200_000)}`
 const leak = `Incorrect API key provided: ${ownKey}. Bearer ${ownKey}`
 
-/** Answers that a vendor may give by malice, by the model that gives them. */
-const wholes: Record<string, () => ScriptedAnswer> = {
+/** Answers of a hostile vendor, by model. */
+const hostileAnswers: Record<string, () => ScriptedAnswer> = {
   'echoes-key': () => ({ status: 401, body: { error: { message: leak, code: leak, type: leak } } }),
   'echoes-key-in-text': () => ({ status: 400, body: leak.repeat(50) }),
   'echoes-key-in-headers': () => ({ status: 429, headers: { 'retry-after': ownKey }, body: leak }),
@@ -60,7 +60,7 @@ const wholes: Record<string, () => ScriptedAnswer> = {
   'silent-stream': () => ({ pieces: [textChunk('Hi')], hang: true }),
 }
 
-export const hostileModels: readonly string[] = Object.keys(wholes)
+export const hostileModels: readonly string[] = Object.keys(hostileAnswers)
 
 function callChunk(): string {
   const call = { index: 0, id: 'c', function: { name: 'f', arguments: 'x'.repeat(10_000) } }
@@ -94,12 +94,12 @@ function noise(): Promise<string> {
 }
 const picture = await noise()
 
-/** What the operator's server answers for a model with a habit; undefined for any other. */
+/** The answer of the operator's server for a hostile model; undefined for other models. */
 export function hostileAnswer({ path, body }: ReceivedRequest): ScriptedAnswer | undefined {
   const { model = '' } = body as { model?: string }
   if (path.includes('/images/') && model === 'large')
     return { body: { created: 1, data: [{ b64_json: picture }] } }
   if (model === 'large') return completion('word '.repeat(800_000))
   if (model === 'endless') return { pieces: endless(textChunk('word '.repeat(2000))) }
-  return wholes[model]?.()
+  return hostileAnswers[model]?.()
 }

@@ -1,15 +1,15 @@
 import type { Answer } from '../../test/support/answers.ts'
 
-// Strict on purpose: what a careful client could not read is a failure of the gateway.
+// Strict on purpose: an answer that a strict client rejects is a failure of the gateway.
 
-/** The answers in the bytes of a connection, in order, and what is left behind the last whole one. */
+/** The complete answers of a connection, in order, and the bytes after the last one. */
 export type Answers = { answers: Answer[]; rest: Buffer }
 
 type Framed = { answer: Answer; end: number }
 
 /**
- * Reads the answers of a connection. `heads` tells of each request in turn whether it was a HEAD, whose
- * answer has no body; `isClosed` ends a body without a length. Throws when it is no HTTP.
+ * Reads the answers of a connection. `isHead` says whether the request of this index was a HEAD, whose
+ * answer has no body; `isClosed` ends a body without a length. Throws when the bytes are not HTTP.
  */
 export function readAnswers(
   bytes: Buffer,
@@ -36,7 +36,7 @@ function readAnswer(
   if (headEnd < 0) return undefined
   const [line = '', ...fields] = bytes.toString('latin1', start, headEnd).split('\r\n')
   const status = Number(/^HTTP\/1\.1 (\d{3}) [ -~]*$/.exec(line)?.[1])
-  if (!(status >= 100)) throw new Error(`'${line.slice(0, 80)}' is no status line.`)
+  if (!(status >= 100)) throw new Error(`'${line.slice(0, 80)}' is not a status line.`)
   const headers = headersOf(fields)
   const at = headEnd + 4
   const framed = (body: Buffer, end: number): Framed => ({
@@ -62,7 +62,7 @@ function headersOf(fields: readonly string[]): Headers {
     const [, name, value] =
       /^([!#$%&'*+.^_`|~0-9A-Za-z-]+): *([\t -~\x80-\xff]*)$/.exec(field) ?? []
     if (name === undefined || value === undefined)
-      throw new Error(`'${field.slice(0, 80)}' is no header.`)
+      throw new Error(`'${field.slice(0, 80)}' is not a header.`)
     headers.append(name, value)
   }
   return headers

@@ -1,8 +1,8 @@
 import type { OperationRow } from '../../test/support/contract.ts'
 
-/** A request as an attack sends it; its bytes may still be cut or changed. */
+/** A request of an attack; its bytes may be cut or changed before they are sent. */
 export type HttpRequest = {
-  /** Of the contract, where method and path are its own. */
+  /** The contract's operation; undefined when method and path are those of no operation. */
   operation: OperationRow | undefined
   method: string
   path: string
@@ -10,7 +10,7 @@ export type HttpRequest = {
   body: Buffer
 }
 
-/** The bytes of a request, with the length of its body unless a header says another. */
+/** The bytes of a request; adds `host` and `content-length` unless headers set them. */
 export function bytesOf({ method, path, headers, body }: HttpRequest): Buffer {
   const names = new Set(headers.map(([name]) => name.toLowerCase()))
   const all = [

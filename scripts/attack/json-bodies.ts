@@ -1,13 +1,13 @@
-/** The text of a JSON value of about so many bytes, of the kind that is the hardest to read. */
+/** Makes the text of a JSON value of about this many bytes that is slow to parse. */
 type Filling = (bytes: number) => string
 
-/** A list of the same text, as often as it fits. */
+/** An array that repeats a text as often as it fits. */
 const listOf =
   (text: string): Filling =>
   (bytes) =>
     `[${times(text, bytes, ',')}]`
 
-/** An object with as many keys as fit, in an order that has to be sorted. */
+/** An object with as many keys as fit, in no sorted order. */
 const keys =
   (value: string, name = (at: number) => `k${mixed(at)}`): Filling =>
   (bytes) => {
@@ -16,13 +16,13 @@ const keys =
     return `{${members.join(',')}}`
   }
 
-/** A string of the same characters, as often as they fit. */
+/** A string that repeats characters as often as they fit. */
 const textOf =
   (text: string): Filling =>
   (bytes) =>
     `"${times(text, bytes)}"`
 
-/** Values that are hard to read wherever they stand, by what they are. */
+/** JSON values that are slow to parse anywhere in a body, by name. */
 export const fillings: Readonly<Record<string, Filling>> = {
   brackets: (bytes) => '['.repeat(bytes / 2) + ']'.repeat(bytes / 2),
   'open brackets': (bytes) => '['.repeat(bytes),
@@ -33,7 +33,7 @@ export const fillings: Readonly<Record<string, Filling>> = {
   'empty lists': listOf('[]'),
   'empty objects': listOf('{}'),
   'small objects': listOf('{"a":1}'),
-  'objects of other keys': (bytes) =>
+  'objects of different keys': (bytes) =>
     `[${Array.from({ length: bytes / 13 }, (_, at) => `{"${mixed(at)}":1}`).join(',')}]`,
   'short texts': listOf('"a"'),
   commas: (bytes) => `[${','.repeat(bytes)}]`,
@@ -63,17 +63,17 @@ export const fillings: Readonly<Record<string, Filling>> = {
   'spaces within': (bytes) => `[${' '.repeat(bytes)}]`,
   'a space for each value': listOf(' \n0'),
   'a data URL': (bytes) => `"data:image/png;base64,${'A'.repeat(bytes)}"`,
-  'data URLs that are none': listOf('"data:image/png;base64,"'),
+  'data URLs without data': listOf('"data:image/png;base64,"'),
   'semicolons for a data URL': (bytes) => `"data:${';a'.repeat(bytes / 2)}"`,
   'spaces for a text': textOf(' '),
 }
 
-/** A different number for each, in no order. */
+/** A different number for each index, in no sorted order. */
 function mixed(at: number): number {
   return (at * 2_654_435_761) % 4_294_967_296
 }
 
-/** A text as often as it fits into so many bytes. */
+/** Repeats a text as often as it fits into this many bytes. */
 export function times(text: string, bytes: number, between = ''): string {
   const one = text + between
   const count = Math.max(1, Math.floor(bytes / Buffer.byteLength(one)))

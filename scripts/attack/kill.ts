@@ -7,7 +7,7 @@ const rounds = { full: 8, quick: 1 }
 const callers = 16
 const answersMax = 150
 
-/** A process that is killed under load: what a client has seen is in the ledger, once. */
+/** Kills the gateway under load: each answer that a client got must be in the ledger, once. */
 export const kill: Attack = { name: 'kill', startsOwn: true, run }
 
 async function run({ start, seed, dose }: Context): Promise<Outcome> {
@@ -29,14 +29,14 @@ async function run({ start, seed, dose }: Context): Promise<Outcome> {
     const { integrity } = readLedger(dataDir)
     if (integrity !== 'ok') faults.push(`The store is damaged: ${integrity}.`)
   }
-  // What is written of rows under way is taken up by the next start.
+  // The next start records the rows that the killed process had only journaled.
   await (await start({ dataDir })).stop()
   const { rows } = readLedger(dataDir)
   const times = Map.groupBy(rows, ({ id }) => id)
   const lost = acknowledged.filter(({ requestId }) => !times.has(requestId))
   const doubled = [...times.values()].filter(({ length }) => length > 1)
   if (lost.length > 0) faults.push(`${lost.length} answers have no row.`)
-  if (doubled.length > 0) faults.push(`${doubled.length} rows are doubled.`)
+  if (doubled.length > 0) faults.push(`${doubled.length} rows are recorded twice.`)
   return {
     tried: acknowledged.length,
     failures: faults.map((what) => ({ what, request: '' })),

@@ -4,14 +4,14 @@ import { pixel } from '../../test/support/pixel.ts'
 import { until } from '../../test/support/until.ts'
 import { createAccount, createKey } from './administration.ts'
 import type { Attack, Context, Outcome } from './attack.ts'
-import { bookFaults, noteReservations, reservationsIn, rowsOf } from './money-books.ts'
+import { ledgerFaults, noteReservations, reservationsIn, rowsOf } from './money-ledger.ts'
 
 const rounds = { full: 10, quick: 3 }
-/** With each kind at once: fewer in all than a key may have that go on. */
+/** Concurrent calls per kind; their sum is below the concurrency limit of a key. */
 const callers = 6
 const settledMs = 30_000
 
-/** Longer than the provider takes for an answer. */
+/** Longer than an answer of the provider takes. */
 const quietMs = 500
 
 const [chatModel, streamModel, toolModel] = ['gpt-5-mini', 'gpt-5-nano', 'gpt-5.2']
@@ -41,7 +41,7 @@ const call = (name: string, given: object) => ({
 const [chatPath, toolPath] = ['/v1/chat/completions', '/mcp']
 const edited = { images: [{ image_url: pixel }] }
 
-/** Calls of every face. */
+/** One request of each API. */
 const kinds: readonly Kind[] = [
   { path: chatPath, body: (text) => chat(chatModel, text) },
   { path: chatPath, body: (text) => ({ ...chat(streamModel, text), stream: true }) },
@@ -52,8 +52,8 @@ const kinds: readonly Kind[] = [
 ]
 
 /**
- * Callers who leave while the provider works: what the provider was asked for is in the ledger, at its cost, and
- * nothing of a budget stays held.
+ * Callers disconnect during calls: each request to the provider must be in the ledger with its cost, and no
+ * reservation of a budget may be left.
  */
 export const leaving: Attack = { name: 'leaving', startsOwn: true, run }
 
@@ -107,13 +107,13 @@ async function run({ start, asked, seed, dose }: Context): Promise<Outcome> {
      and not (cost_status = 'exact' and cost_nano_usd = 0)`,
   )
   const sent = (route: string) => sentFor(route) - before.get(route)!
-  const faults = [...rowFaults(rows, sent), ...refusals, ...bookFaults(dataDir)]
+  const faults = [...rowFaults(rows, sent), ...refusals, ...ledgerFaults(dataDir)]
   await target.stop()
   const failures = faults.map((what) => ({ what, request: '' }))
   return { tried: seen.left, failures, figures: { ...seen, rows: rows.length } }
 }
 
-/** Waits until the calls that go on have come to their end. */
+/** Waits until pending calls have ended: no new rows and no reservations. */
 async function untilOver(dataDir: string): Promise<void> {
   let last = -1
   const isOver = async () => {
@@ -126,7 +126,7 @@ async function untilOver(dataDir: string): Promise<void> {
   await until('all calls are over', isOver, settledMs)
 }
 
-/** Each request that the provider was sent has a row with a cost; whole answers were made to their end. */
+/** Each request to the provider needs a row with a cost; calls without streaming must complete. */
 function rowFaults(rows: ReturnType<typeof rowsOf>, sent: (route: string) => number): string[] {
   return Object.entries(routes).flatMap(([model, [route]]) => {
     const own = rows.filter((row) => row['model'] === model)
@@ -136,7 +136,7 @@ function rowFaults(rows: ReturnType<typeof rowsOf>, sent: (route: string) => num
     if (own.length !== asked)
       faults.push(`${model}: ${asked} requests, ${own.length} rows with a cost.`)
     if (broken.length > 0 && model !== streamModel) {
-      faults.push(`${model}: ${broken.length} were not made to their end.`)
+      faults.push(`${model}: ${broken.length} calls did not complete.`)
     }
     return faults
   })

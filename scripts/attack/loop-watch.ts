@@ -1,12 +1,12 @@
 import { performance } from 'node:perf_hooks'
 
-// Loaded into the gateway (`node --import`): tells over IPC how long its event loop stood still.
+// Loaded into the gateway (`node --import`): reports over IPC how long its event loop was blocked.
 
-/** The longest pause of an event loop since it was last asked for, in milliseconds. */
+/** The longest pause of an event loop since the last report, in milliseconds. */
 export type Pause = {
-  /** What the loop's thread itself worked meanwhile, however busy the machine is. */
+  /** CPU time of the loop's thread, which does not depend on the load of the machine. */
   cpuMs: number
-  /** By the clock, which other work on the machine makes longer. */
+  /** Elapsed time, which other work on the machine makes longer. */
   clockMs: number
 }
 
@@ -26,7 +26,7 @@ if (process.send !== undefined) {
   process.channel?.unref()
 }
 
-/** Called by a timer: as late as it comes, anybody else is answered. */
+/** Runs on a timer: it is late by as much as any request would be. */
 function look(): void {
   const [cpu, clock] = [threadMs(), performance.now()]
   longest = {

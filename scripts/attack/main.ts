@@ -1,4 +1,4 @@
-/** Attacks a gateway as strangers might, and tells whether it held: `npm run attack`. */
+/** `npm run attack`: attacks a gateway, and exits with 1 when it breaks a promise. */
 import { writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const { seed, project } = options
 console.error(`Seed ${seed}, the gateway of ${project}.`)
 const folder = makeFolder()
 process.once('exit', () => folder.remove())
-// Gateways are process groups of their own, which end with this process.
+// `exit` also ends the gateways, which are separate process groups.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 const startedAt = performance.now()
 const rows = await runAttacks({

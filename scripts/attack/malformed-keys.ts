@@ -12,14 +12,14 @@ const timeoutMs = 10_000
 
 type Given = { headers?: HttpRequest['headers']; query?: string; status?: number }
 
-/** What is no key opens no operation that asks for one. */
+/** Operations that need a key must refuse requests without a valid one. */
 export async function malformedKeys(
   { target, seed }: Context,
   { limited }: AccessKeys,
 ): Promise<Outcome> {
   const { testKey, liveKey } = target
   const secrets = [testKey, liveKey, limited]
-  // Those without keys of their own say so in the contract.
+  // The contract sets `security` on operations that do not use keys.
   const guarded = operations.filter(({ security }) => security === undefined)
   const requests = guarded.flatMap((operation) =>
     withoutAKey({ testKey, liveKey }, seed).map(({ headers = [], query = '', status = 401 }) => ({
@@ -42,7 +42,7 @@ export async function malformedKeys(
       if (answer === undefined) return void failures.push({ what: `No answer (${end}).`, request })
       const { operation, path, status } = asked
       const faults = answerFaults(answer, { operation, path, secrets })
-      if (answer.status !== status) faults.push(`It is answered with ${answer.status}.`)
+      if (answer.status !== status) faults.push(`The status is ${answer.status}, not ${status}.`)
       if (faults.length > 0) failures.push({ what: faults.join(' '), request })
     })
   }
@@ -55,7 +55,7 @@ const queryNames = ['key', 'api_key', 'api-key', 'apikey', 'access_token', 'toke
 const otherHeaders = ['api-key', 'x-goog-api-key', 'proxy-authorization', 'x-auth-token']
 const schemes = ['Basic', 'Digest', 'Token', 'ApiKey', 'Bearer:', 'Bearer=', 'Bearer Bearer', 'JWT']
 
-/** Ways to come without a key, or with almost one. */
+/** Requests without a key, with an invalid key, or with a key in the wrong place. */
 function withoutAKey({ testKey, liveKey }: { testKey: string; liveKey: string }, seed: number) {
   const wrong = almostKeys(testKey, liveKey, seed)
   const bearer = (text: string): Given => ({ headers: [['authorization', `Bearer ${text}`]] })
@@ -69,7 +69,7 @@ function withoutAKey({ testKey, liveKey }: { testKey: string; liveKey: string },
     ...schemes.map((scheme): Given => ({ headers: [['authorization', `${scheme} ${liveKey}`]] })),
     ...wrong.flatMap((text) => [bearer(text), apiKey(text)]),
     { headers: ['', wrong[0]!].map((text) => ['x-api-key', text] as const) },
-    // Of two different ones none counts.
+    // Two different keys are ambiguous: 400.
     ...[wrong.slice(0, 2), [wrong[0]!, liveKey], [liveKey, wrong[0]!]].map((texts): Given => ({
       headers: texts.map((text) => ['authorization', `Bearer ${text}`] as const),
       status: 400,
@@ -82,7 +82,7 @@ function withoutAKey({ testKey, liveKey }: { testKey: string; liveKey: string },
   ] satisfies Given[]
 }
 
-/** What looks like a key of the gateway and is none. */
+/** Texts that look like a key of the gateway but are not valid. */
 function almostKeys(testKey: string, liveKey: string, seed: number): string[] {
   const chance = chanceFrom(seed)
   const at = 'mag_live_'.length + chance.below(liveKey.length - 'mag_live_'.length)

@@ -5,23 +5,23 @@ import { readChunks } from '../../test/support/event-stream.ts'
 import { createAccount, createKey } from './administration.ts'
 import type { Target } from './target.ts'
 
-/** An account whose calls are limited and paid for, with what its answers said that they cost. */
+/** An account with a budget, and its keys. */
 export type Payer = { accountId: string; keys: readonly string[]; adminKey: string }
 
-/** What an answer that came whole says of itself. */
+/** The request id and the reported cost of a complete answer. */
 export type Receipt = {
   requestId: string
   kind: string
-  /** Absent where the answer does not tell what it cost. */
+  /** Undefined when the answer reports no cost. */
   costUsd: number | null | undefined
-  /** The name that the caller gave its request. */
+  /** The idempotency key of the request. */
   name: string | undefined
 }
 
-/** What callers saw. */
+/** What all callers saw: receipts, statuses, cut connections and calls they left. */
 export type Seen = { receipts: Receipt[]; statuses: Map<number, number>; cut: number; left: number }
 
-/** Where the models that are asked lead to: to the operator's server, which may be slow or fail. */
+/** Routes of the models to the operator's server, which may be slow or fail. */
 export const routes = {
   'gpt-5-mini': ['own/house-1'],
   'gpt-5-nano': ['own/unique'],
@@ -30,7 +30,7 @@ export const routes = {
   'alibaba/qwen-image-2.0': ['own/house-1'],
 }
 
-/** Makes an account whose budget some of the calls pass, as does one of its keys. */
+/** Makes an account whose calls exceed its budget and that of one key. */
 export async function openPayer(target: Target): Promise<Payer> {
   const budget = (usd: string, period: string) => ({ budget: { usd, period } })
   const accountId = await createAccount(target, { name: 'payer', ...budget('3', 'month') })
@@ -54,7 +54,7 @@ type Call = {
 
 type Asking = { url: string; key: string; account: number; run: string; chance: Chance; seen: Seen }
 
-/** Asks one thing after the other until the server is gone. */
+/** Sends one request after the other until the server is gone. */
 export async function askUntilGone(asking: Asking, onAnswer: () => void): Promise<void> {
   const { url, key, seen, chance } = asking
   for (;;) {
@@ -74,7 +74,7 @@ export async function askUntilGone(asking: Asking, onAnswer: () => void): Promis
       seen.statuses.set(status, (seen.statuses.get(status) ?? 0) + 1)
       const receipt = receiptOf(call, response, text)
       if (receipt !== undefined) seen.receipts.push(receipt)
-      // Refusals are quick, and are not what is looked at.
+      // Slows down refusals, which this attack does not examine.
       if (status !== 200) await sleep(20)
     } catch {
       if (!leaving.signal.aborted) return void seen.cut++
@@ -90,7 +90,7 @@ const chatModels = ['gpt-5-mini', 'gpt-5-mini', 'gpt-5-nano', 'gpt-5-nano', 'gpt
 function nextCall({ account, run }: Asking, chance: Chance): Call {
   const kind = ['chat', 'chat', 'stream', 'stream', 'image', 'tool', 'silent'][chance.below(7)]!
   const isNamed = chance.below(2) === 0 && kind !== 'silent'
-  // What is named comes again.
+  // Fewer different questions, so that idempotency keys repeat.
   const question = chance.below(isNamed ? 3 : 12)
   const model = chatModels[chance.below(chatModels.length)]!
   const name = isNamed ? `${run}-${kind}-${model}-${question}` : undefined
@@ -102,31 +102,31 @@ function nextCall({ account, run }: Asking, chance: Chance): Call {
   }
   const isLeft = kind === 'silent' || chance.below(8) === 0
   const leavesAfterMs = isLeft ? 5 + chance.below(300) : undefined
-  const told = { kind, headers, leavesAfterMs, name: name && `${account} ${name}` }
+  const common = { kind, headers, leavesAfterMs, name: name && `${account} ${name}` }
   const content = `${run} ${question}`
   const messages = [{ role: 'user', content }]
   const chat = { model, messages, max_completion_tokens: 2000 }
   if (kind === 'image') {
     const body = { model: 'alibaba/qwen-image-2.0', prompt: content, size: '512x512' }
-    // The name stands for one body.
-    return { ...told, path: '/v1/images/generations', body: { ...body, n: 1 + (question % 3) } }
+    // An idempotency key must always have the same body.
+    return { ...common, path: '/v1/images/generations', body: { ...body, n: 1 + (question % 3) } }
   }
   if (kind === 'tool') {
     const meta = name === undefined ? {} : { _meta: { idempotencyKey: name } }
     const params = { name: 'chat', arguments: chat, ...meta }
     return {
-      ...told,
+      ...common,
       path: '/mcp',
       body: { jsonrpc: '2.0', id: 1, method: 'tools/call', params },
     }
   }
-  if (kind === 'chat') return { ...told, path: chatPath, body: chat }
+  if (kind === 'chat') return { ...common, path: chatPath, body: chat }
   const streamed = { ...chat, stream: true, stream_options: { include_usage: true } }
   const body = kind === 'stream' ? streamed : { ...streamed, model: 'claude-sonnet-4-6' }
-  return { ...told, path: chatPath, body }
+  return { ...common, path: chatPath, body }
 }
 
-/** The receipt of an answer that was given for money, as whole as its caller got it. */
+/** The receipt of a complete answer that is charged; undefined for others. */
 function receiptOf(
   { kind, name }: Call,
   { status, headers }: Response,
@@ -140,13 +140,13 @@ function receiptOf(
     return { requestId: headers.get('x-request-id')!, kind, costUsd, name }
   }
   const costUsd = Number(/"cost":([\d.e-]+)/.exec(text)?.[1] ?? Number.NaN)
-  // The call of a tool that is answered again has another id than the exchange.
+  // A replayed tool call reports the request id of the first call.
   const [, first] = /"idempotentReplayed":true,"requestId":"(req_\w+)"/.exec(text) ?? []
   const requestId = first ?? headers.get('x-request-id')!
   return { requestId, kind, costUsd: Number.isNaN(costUsd) ? undefined : costUsd, name }
 }
 
-/** A word that no other run asks about. */
+/** A word that makes the questions of a run unique. */
 export function newRun(): string {
   return randomUUID()
 }

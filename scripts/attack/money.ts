@@ -2,15 +2,15 @@ import { join } from 'node:path'
 import { chanceFrom } from '../../test/support/chance.ts'
 import { startProgram } from '../../test/support/program.ts'
 import { until } from '../../test/support/until.ts'
-import { shown } from './administration.ts'
+import { fetchJson } from './administration.ts'
 import type { Attack, Context, Outcome } from './attack.ts'
 import {
-  bookFaults,
+  ledgerFaults,
   noteReservations,
   passDeadlines,
   reservationsIn,
   rowsOf,
-} from './money-books.ts'
+} from './money-ledger.ts'
 import {
   askUntilGone,
   newRun,
@@ -24,12 +24,12 @@ import type { Target } from './target.ts'
 
 const kills = { full: 8, quick: 2 }
 const answersMax = { full: 400, quick: 100 }
-/** With each key. */
+/** Per key. */
 const callers = 5
 
 /**
- * Calls of all kinds on budgets, while the process is killed again and again: what callers were told
- * is what the ledger has, what reports add up, what budgets say and what is calculated anew.
+ * Makes calls of all kinds on budgets while the process is killed repeatedly: receipts of callers, ledger,
+ * reports, budgets and recomputed costs must agree.
  */
 export const money: Attack = { name: 'money', startsOwn: true, run }
 
@@ -61,10 +61,10 @@ async function run({ start, seed, dose, project }: Context): Promise<Outcome> {
   target = await start({ ...options, dataDir })
   const abandoned = reservationsIn(dataDir)
   passDeadlines(dataDir)
-  await until('nothing is held', () => reservationsIn(dataDir) === 0)
+  await until('no reservation is left', () => reservationsIn(dataDir) === 0)
   const faults = [
     ...receiptFaults(seen.receipts, dataDir),
-    ...bookFaults(dataDir),
+    ...ledgerFaults(dataDir),
     ...(await reportFaults(target, payers)),
     ...(await recomputeFaults(project, dataDir)),
   ]
@@ -85,57 +85,62 @@ async function run({ start, seed, dose, project }: Context): Promise<Outcome> {
       rows: Number(rows!['count']),
       'nano-dollars': Number(rows!['nano']),
       'of unknown cost': Number(rows!['unknown']),
-      'given back': abandoned,
+      'released reservations': abandoned,
     },
   }
 }
 
-/** Every answer has its row, with the cost that it told; a name stands for one of them. */
+/** Each receipt needs a row of the same cost; each idempotency key has one request id. */
 function receiptFaults(receipts: readonly Receipt[], dataDir: string): string[] {
   const rows = rowsOf(dataDir, 'select id, cost_nano_usd from usage')
   const costs = new Map(rows.map((row) => [row['id'], row['cost_nano_usd']]))
   const ofRows = receipts.flatMap(({ requestId, kind, costUsd }) => {
     if (!costs.has(requestId)) return [`An answer (${kind}) has no row: ${requestId}.`]
     const recorded = costs.get(requestId)
-    if (costUsd === undefined) return [`An answer (${kind}) tells no cost: ${requestId}.`]
-    const told = costUsd === null ? null : Math.round(costUsd * 1e9)
-    return told === recorded
+    if (costUsd === undefined) return [`An answer (${kind}) reports no cost: ${requestId}.`]
+    const reported = costUsd === null ? null : Math.round(costUsd * 1e9)
+    return reported === recorded
       ? []
-      : [`An answer (${kind}) tells ${told}, and ${String(recorded)} is recorded: ${requestId}.`]
+      : [
+          `An answer (${kind}) reports ${reported}, the ledger has ${String(recorded)}: ${requestId}.`,
+        ]
   })
   const named = Map.groupBy(receipts, ({ name }) => name)
   named.delete(undefined)
   const doubled = [...named].filter(
     ([, answers]) => new Set(answers.map(({ requestId }) => requestId)).size > 1,
   )
-  return [...ofRows, ...doubled.map(([name]) => `Two requests were answered by the name ${name}.`)]
+  return [
+    ...ofRows,
+    ...doubled.map(([name]) => `Two requests were made for the idempotency key ${name}.`),
+  ]
 }
 
 type Report = { total: { calls: number; cost: { nano_usd: number } } }
 
-/** What accounts are shown is what is in their rows. */
+/** Usage reports of the accounts must match their rows. */
 async function reportFaults({ url, dataDir }: Target, payers: readonly Payer[]): Promise<string[]> {
   const faults = payers.map(async ({ accountId, adminKey }) => {
-    const { total } = await shown<Report>(url, '/api/usage', adminKey)
+    const { total } = await fetchJson<Report>(url, '/api/usage', adminKey)
     const [row] = rowsOf(
       dataDir,
       `select count(*) || ' calls for ' || coalesce(sum(cost_nano_usd), 0) recorded
        from usage where account_id = '${accountId}' and mode = 'live'`,
     )
-    const told = `${total.calls} calls for ${total.cost.nano_usd}`
-    return told === row!['recorded']
+    const reported = `${total.calls} calls for ${total.cost.nano_usd}`
+    return reported === row!['recorded']
       ? []
-      : [`An account is told of ${told}, and has ${String(row!['recorded'])}.`]
+      : [`The report of an account has ${reported}, the ledger ${String(row!['recorded'])}.`]
   })
   return (await Promise.all(faults)).flat()
 }
 
-/** What every row cost, calculated anew, is what it says. */
+/** `npm run recompute` must find no difference. */
 async function recomputeFaults(project: string, dataDir: string): Promise<string[]> {
   const words = [join(project, 'scripts/recompute.ts'), dataDir]
   const { code, stdout, stderr } = await startProgram(process.execPath, words, { folder: project })
     .ended
   const isWhole =
     code === 0 && stdout.includes('\n0 differences\n') && stdout.includes(', 0 of them')
-  return isWhole ? [] : [`recompute ends with ${code}: ${stdout}${stderr}`]
+  return isWhole ? [] : [`recompute exits with ${code}: ${stdout}${stderr}`]
 }

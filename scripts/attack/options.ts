@@ -12,7 +12,7 @@ export type Options = {
   project: string
 }
 
-/** What the command line asks for; prints the usage and exits with 2 when it makes no sense. */
+/** Reads the command line; prints the usage and exits with 2 when an option is invalid. */
 export function readOptions(all: readonly Attack[]): Options {
   const { values } = parseArgs({
     options: {
@@ -45,5 +45,5 @@ function usageOf(all: readonly Attack[]): string {
   return `Usage: npm run attack -- [--only <names>] [--seed <number>] [--seconds 10]
   [--target quick|full] [--gateway <folder of another checkout>]
 Names, with commas between them: ${all.map(({ name }) => name).join(', ')}.
---seconds is how long an attack without an end of its own goes on. The same seed sends the same requests.`
+--seconds limits attacks that have no end of their own. The same seed sends the same requests.`
 }

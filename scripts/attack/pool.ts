@@ -1,21 +1,21 @@
-/** Runs tasks with so many things to run them with, one task a thing at a time. */
-export type Pool<Thing> = {
-  /** Resolves when the task has begun. */
-  run(task: (thing: Thing) => Promise<void>): Promise<void>
-  /** Resolves when every task is over. */
+/** Runs tasks on a fixed pool of workers, one task per worker. */
+export type Pool<Worker> = {
+  /** Waits for a free worker; resolves when the task has started. */
+  run(task: (worker: Worker) => Promise<void>): Promise<void>
+  /** Resolves when all tasks have ended. */
   idle(): Promise<void>
 }
 
-export function createPool<Thing>(things: readonly Thing[]): Pool<Thing> {
-  const free = [...things]
+export function createPool<Worker>(workers: readonly Worker[]): Pool<Worker> {
+  const free = [...workers]
   const running = new Set<Promise<void>>()
   return {
     run: async (task) => {
       while (free.length === 0) await Promise.race(running)
-      const thing = free.pop()!
-      const run = task(thing).finally(() => {
+      const worker = free.pop()!
+      const run = task(worker).finally(() => {
         running.delete(run)
-        free.push(thing)
+        free.push(worker)
       })
       running.add(run)
     },

@@ -2,7 +2,7 @@ import { bytesOf } from './http-request.ts'
 
 type More = { headers?: readonly (readonly [string, string])[]; body?: object | string | Buffer }
 
-/** The bytes of a POST with a key; each call is made, since nothing is remembered. */
+/** The bytes of a POST with a key; it bypasses the cache, so that each call reaches the vendor. */
 export function posted(path: string, key: string, { headers = [], body = {} }: More = {}): Buffer {
   const isText = typeof body === 'string' || Buffer.isBuffer(body)
   const all = new Map<string, string>([
@@ -15,7 +15,7 @@ export function posted(path: string, key: string, { headers = [], body = {} }: M
   return bytesOf({ operation: undefined, method: 'POST', path, headers: [...all], body: content })
 }
 
-/** A question to a model of the operator's own server, whose name says how it answers. */
+/** A chat with a model of the operator's own server; the model's name selects the answer. */
 export function asked(model: string, key: string, members: object = {}): Buffer {
   const messages = [{ role: 'user', content: 'Hi' }]
   return posted(chatPath, key, { body: { model: `own/${model}`, messages, ...members } })

@@ -7,7 +7,7 @@ const callers = 24
 const beforeMs = 300
 const timeoutMs = 10_000
 
-/** A signal to stop under load on kept connections: whatever was sent on one of them is answered. */
+/** Sends SIGTERM under load on keep-alive connections: each request that was sent must be answered. */
 export const restart: Attack = { name: 'restart', startsOwn: true, run }
 
 async function run({ start, dose }: Context): Promise<Outcome> {
@@ -24,13 +24,14 @@ async function run({ start, dose }: Context): Promise<Outcome> {
         try {
           const { answers, end } = await line.ask(request, { answersMax: 1, timeoutMs })
           tried++
-          if (answers.length === 0) failures.push({ what: `A request was cut (${end}).`, request })
+          if (answers.length === 0)
+            failures.push({ what: `A request got no answer (${end}).`, request })
           if (answers[0]?.headers.get('connection') === 'close' || answers.length === 0) return
         } catch {
-          // Nobody listens any more.
+          // The server no longer accepts connections.
           return
         }
-        // Some connections are idle for a while, as those of a balancer are.
+        // Some connections are idle for a while, like those of a load balancer.
         await sleep(index % 2 === 0 ? 0 : index * 10)
       }
     }
@@ -39,7 +40,7 @@ async function run({ start, dose }: Context): Promise<Outcome> {
     target.kill('SIGTERM')
     await Promise.all(calls)
     const { code } = await target.ended
-    if (code !== 0) failures.push({ what: `It ended with ${code}.`, request: '' })
+    if (code !== 0) failures.push({ what: `The gateway exited with ${code}.`, request: '' })
   }
   return { tried, failures, figures: { stops } }
 }

@@ -10,14 +10,14 @@ import { processMiB, processPeakMiB, watch } from './watch.ts'
 
 type Running = Options & { folder: string; onStart: (name: string) => void }
 
-/** Small bounds, so that small doses pass them; what the cache keeps for callers is not left behind. */
+/** Small limits, so that small doses exceed them, and a small cache that does not count as a leak. */
 const limits = {
   requests_per_minute: 100_000_000,
   buffered_bytes_max: 64 * 1024 * 1024,
   cache_bytes_max: 8 * 1024 * 1024,
   route_tries_max: 1,
 }
-/** What takes longer than these is ended within a run. */
+/** Short timeouts, so that slow requests end within a run. */
 const hurriedLimits = {
   request_timeout_ms: 2000,
   keep_alive_timeout_ms: 2000,
@@ -25,16 +25,16 @@ const hurriedLimits = {
   upstream_idle_timeout_ms: 2000,
 }
 const peakMiBMax = 600
-/** How long a gateway may take to give back what the attacks made it take, but for so much. */
+/** After the attacks the gateway has this time to free all memory but `leftMiBMax`. */
 const settleMs = 30_000
 const leftMiBMax = 100
 const healthMsMax = 1000
-/** The first start measures what a start of this machine takes; under load one takes as many times that. */
+/** The first start measures the machine; under load a start may take `startTimes` as long. */
 const firstStartMsMax = 300_000
 const startTimes = 20
 const startMsMin = 30_000
 
-/** Runs attacks one after the other against gateways that have to outlive them. */
+/** Runs attacks one after the other, and checks that the gateways survive them. */
 export async function runAttacks({ attacks, onStart, ...options }: Running): Promise<Row[]> {
   const { project, folder } = options
   const prepared = await prepareStore({ project, folder })
@@ -61,9 +61,9 @@ export async function runAttacks({ attacks, onStart, ...options }: Running): Pro
     return target
   }
   try {
-    return await attacked(attacks, onStart, { ...options, start, asked: doubles.asked })
+    return await runAll(attacks, onStart, { ...options, start, asked: doubles.asked })
   } finally {
-    // Also those that an attack left behind that broke, and those that did not start in time.
+    // Includes gateways of an attack that threw, and gateways that did not start in time.
     endAll()
     process.off('exit', endAll)
     await Promise.all(programs.map(({ ended }) => ended))
@@ -71,7 +71,7 @@ export async function runAttacks({ attacks, onStart, ...options }: Running): Pro
   }
 }
 
-async function attacked(
+async function runAll(
   attacks: readonly Attack[],
   onStart: Running['onStart'],
   options: Omit<Context, 'target'>,
@@ -79,7 +79,7 @@ async function attacked(
   const { start, dose } = options
   const target = await start()
   const context = { ...options, target }
-  // What the first requests load and compile is not what an attack leaves behind.
+  // Warms up, so that lazily loaded code does not count as a leak.
   await fuzzContract.run({ ...context, dose: 'quick' })
   const startMiB = processMiB(target.processId)
   const rows: Row[] = []
@@ -91,10 +91,10 @@ async function attacked(
   const peaksMiB = rows.map(({ watched }) => watched?.peakMiB ?? 0)
   const peakMiB = Math.max(processPeakMiB(target.processId), ...peaksMiB)
   const goalMiB = startMiB + leftMiBMax
-  // Among the tests there is no time to wait for it.
+  // The tests do not wait until memory is freed.
   const leftMiB = dose === 'quick' ? Number.NaN : await settled(target, goalMiB, settleMs)
   const row = memoryRow({ startMiB, peakMiB, leftMiB })
-  row.outcome.failures.push(...(await lifeFaults(target)))
+  row.outcome.failures.push(...(await healthFaults(target)))
   rows.push(row)
   return rows
 }
@@ -106,7 +106,7 @@ async function rowOf(attack: Attack, context: Context): Promise<Row> {
   const watching = watch(target)
   const outcome = await outcomeOf(attack, { ...context, target })
   const watched = await watching.stop()
-  outcome.failures.push(...(await lifeFaults(target)))
+  outcome.failures.push(...(await healthFaults(target)))
   if (isOwn) await target.stop()
   return { name: attack.name, outcome, watched }
 }
@@ -115,7 +115,7 @@ function settingsOf({ isHurried }: Attack): Parameters<Context['start']>[0] {
   return isHurried ? { limits: hurriedLimits } : {}
 }
 
-/** One after the other; beside them, against a gateway in a hurry, those that mostly wait. */
+/** Runs attacks one after the other; at the same time the ones that mostly wait, on a second gateway. */
 async function quickRows(attacks: readonly Attack[], context: Context): Promise<Row[]> {
   const target = await context.start({ limits: hurriedLimits })
   const hurried = attacks.filter(({ isHurried }) => isHurried)
@@ -131,7 +131,7 @@ async function quickRow(attack: Attack, context: Context): Promise<Row> {
   return { name: attack.name, outcome: await outcomeOf(attack, context), watched: undefined }
 }
 
-/** What became of an attack; one that breaks has not held. */
+/** The outcome of an attack; an attack that throws counts as a failure. */
 async function outcomeOf(attack: Attack, context: Parameters<Attack['run']>[0]): Promise<Outcome> {
   try {
     return await attack.run(context)
@@ -141,23 +141,23 @@ async function outcomeOf(attack: Attack, context: Parameters<Attack['run']>[0]):
   }
 }
 
-/** Whether the gateway lives, and answers as soon as before. */
-async function lifeFaults({ url, ended }: Target): Promise<Failure[]> {
+/** How the gateway is harmed after an attack: it ended, or /health is slow or fails. */
+async function healthFaults({ url, ended }: Target): Promise<Failure[]> {
   const startedAt = performance.now()
   const health = fetch(`${url}/health`).then(
     ({ status }) => (status === 200 ? undefined : `/health answers ${status}.`),
     (error: Error) => `/health does not answer: ${error.message}.`,
   )
   const dead = ended.then(({ code, signal }) => `The gateway ended with ${code ?? signal}.`)
-  const late = sleep(healthMsMax * 10).then(() => 'Afterwards /health does not answer.')
+  const late = sleep(healthMsMax * 10).then(() => 'After the attack /health does not answer.')
   const what = await Promise.race([health, dead, late])
   const durationMs = performance.now() - startedAt
   if (what !== undefined) return [{ what, request: '' }]
   if (durationMs <= healthMsMax) return []
-  return [{ what: `Afterwards /health took ${durationMs.toFixed(0)} ms.`, request: '' }]
+  return [{ what: `After the attack /health took ${durationMs.toFixed(0)} ms.`, request: '' }]
 }
 
-/** The memory of a gateway once it is at or below a mark, or when it had its time. */
+/** Waits until memory is at or below a goal, at most `limitMs`; returns the memory. */
 async function settled({ processId }: Target, goalMiB: number, limitMs: number): Promise<number> {
   const giveUpAt = performance.now() + limitMs
   while (processMiB(processId) > goalMiB && performance.now() < giveUpAt) await sleep(500)
@@ -168,9 +168,9 @@ function memoryRow(seen: { startMiB: number; peakMiB: number; leftMiB: number })
   const { startMiB, peakMiB, leftMiB } = seen
   const [start, peak, left] = [startMiB, peakMiB, leftMiB].map((value) => `${value.toFixed(0)} MiB`)
   const failures = [
-    ...(peakMiB > peakMiBMax ? [`The gateway took ${peak} at its peak, from ${start}.`] : []),
+    ...(peakMiB > peakMiBMax ? [`Memory peaked at ${peak}, from ${start} at the start.`] : []),
     ...(leftMiB > startMiB + leftMiBMax
-      ? [`The gateway keeps ${left} behind the attacks, from ${start}.`]
+      ? [`Memory is ${left} after the attacks, from ${start} at the start.`]
       : []),
   ].map((what) => ({ what, request: '' }))
   const figures = { 'at the start': start!, peak: peak!, afterwards: left! }

@@ -1,19 +1,19 @@
 import { gzipSync } from 'node:zlib'
 import { setInterval } from 'node:timers'
 import type { Context, Dose, Failure } from './attack.ts'
-import { dosed, type Grip } from './dosed.ts'
+import { dosed, type HeldLoad } from './dosed.ts'
 import { chatPath, posted } from './questions.ts'
 import { destroyAll, openUnread, stillOpen } from './sockets.ts'
 
 const unfinished = Buffer.alloc(4 * 1024 * 1024, 'x')
 const dripMs = 100
-/** The time of a request in the settings of an attack, and how seldom a server looks. */
+/** The request timeout in the settings of an attack, plus the interval at which Node checks it. */
 const endedWithinMs = 8000
 
 const form = [['content-type', 'multipart/form-data; boundary=x']] as const
 const part = '--x\r\ncontent-disposition: form-data; name="image"; filename="a.png"\r\n\r\n'
 
-/** Requests that come slowly, or not to their end. */
+/** Requests that arrive slowly, or never end. */
 export const slowRequests = [
   stalled('unfinished-uploads', { full: 20, quick: 2 }, ({ target }) =>
     Buffer.concat([head(target.liveKey), Buffer.from('{"model":"'), unfinished]),
@@ -37,13 +37,13 @@ export const slowRequests = [
 ]
 
 let packed: Buffer | undefined
-/** A text of 64 MiB in 64 KiB. */
+/** 64 MiB of text, compressed to 64 KiB. */
 function bomb(): Buffer {
   packed ??= gzipSync(Buffer.alloc(64 * 1024 * 1024, 'x'))
   return packed
 }
 
-/** The head of a request whose body would be 40 MiB long. */
+/** The head of a request that announces a body of 40 MiB. */
 function head(
   key: string,
   path = chatPath,
@@ -55,18 +55,18 @@ function head(
 
 type Counts = Record<Dose, number>
 
-/** Sends a part of a request and no more. */
+/** Sends part of a request, then nothing. */
 function stalled(name: string, counts: Counts, bytes: (context: Context) => Buffer) {
-  const grip = async (context: Context, count: number): Promise<Grip> => {
+  const hold = async (context: Context, count: number): Promise<HeldLoad> => {
     const sockets = await openUnread(context.target.url, count, bytes(context))
     return { release: () => destroyAll(sockets) }
   }
-  return dosed({ name, counts, grip })
+  return dosed({ name, counts, hold })
 }
 
-/** Sends a request byte by byte, until the gateway has enough of it. */
+/** Sends a request byte by byte, until the gateway closes the connection. */
 function dripped(name: string, counts: Counts, start: (context: Context) => Buffer | string) {
-  const grip = async (context: Context, count: number): Promise<Grip> => {
+  const hold = async (context: Context, count: number): Promise<HeldLoad> => {
     const sockets = await openUnread(context.target.url, count, start(context))
     const isSilent = start(context).length === 0
     const timer = setInterval(() => {
@@ -82,10 +82,10 @@ function dripped(name: string, counts: Counts, start: (context: Context) => Buff
       },
     }
   }
-  return dosed({ name, counts, grip, isHurried: true })
+  return dosed({ name, counts, hold, isHurried: true })
 }
 
 function openFailures(count: number, limitMs: number, request: Buffer | string): Failure[] {
   if (count === 0) return []
-  return [{ what: `${count} are still open after ${limitMs} ms.`, request }]
+  return [{ what: `${count} connections are still open after ${limitMs} ms.`, request }]
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { openConnection } from '../../test/support/raw-connection.ts'
 import type { Failure } from './attack.ts'
 
-/** Opens so many connections and writes the same on each; nothing that comes back is read. */
+/** Opens connections and writes the same bytes on each; reads nothing. */
 export async function openUnread(
   url: string,
   count: number,
@@ -24,7 +24,7 @@ export function destroyAll(sockets: readonly Socket[]): Failure[] {
   return []
 }
 
-/** Those that the gateway has not closed within a time; what came is thrown away. */
+/** The connections that the gateway has not closed within a time; discards what they receive. */
 export async function stillOpen(sockets: readonly Socket[], limitMs: number): Promise<Socket[]> {
   const over = new AbortController()
   const timer = setTimeout(() => over.abort(), limitMs)

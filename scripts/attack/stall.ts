@@ -4,19 +4,19 @@ import type { Pause } from './loop-watch.ts'
 import { models, startWatchedGateway, type WatchedGateway } from './watched-gateway.ts'
 
 // node scripts/attack/stall.ts [--megabytes 32] [--only text] [--main src/main.ts]: sends each of
-// the bodies to a gateway, tells how long its event loop paused, and fails where that is too long.
+// the bodies to a gateway, prints how long its event loop was blocked, and exits with 1 when that is too long.
 
-/** Pauses that nobody notices; else as many times that of the largest honest body. */
+/** The pause that is always allowed; the alternative is `honestTimes` the longest pause of honest bodies. */
 const pauseMs = 100
 const honestTimes = 5
 
-/** What one body did to the gateway: the answer to the last of its sizes, the longest pause of all. */
+/** The answer to the last size of a body, and the longest pause of all its sizes. */
 export type Outcome = { name: string; bytes: number; status: number | string } & Pause
 
-/** A size that is refused as too large is halved so often: as much as is read may be the worst. */
+/** A body that is refused as too large (413) is sent again at half its size, at most this often. */
 const halvingsMax = 10
 
-/** Sends one body and waits for its answer; again with half of its bytes while that is 413. */
+/** Sends one body and waits for its answer; halves the body while the answer is 413. */
 export async function attack(
   gateway: WatchedGateway,
   body: Body,
@@ -56,7 +56,7 @@ async function send(
   return { status, pause: await longestPause() }
 }
 
-/** What a body may take on this machine, from what honest ones took. */
+/** The pause that a body may cause on this machine, from the pauses of honest bodies. */
 export function pauseAllowedMs(honest: readonly Outcome[]): number {
   return Math.max(pauseMs, honestTimes * Math.max(0, ...honest.map(({ cpuMs }) => cpuMs)))
 }
@@ -80,14 +80,14 @@ async function main(): Promise<void> {
       if (!body.isHonest && !body.name.includes(values.only)) continue
       const outcome = await attack(gateway, body, bytes)
       ;(body.isHonest ? honest : outcomes).push(outcome)
-      if (body.isHonest || values.all) tell(outcome)
+      if (body.isHonest || values.all) printOutcome(outcome)
     }
   } finally {
     await gateway.stop()
   }
   const allowedMs = pauseAllowedMs(honest)
   outcomes.sort((a, b) => b.cpuMs - a.cpuMs)
-  for (const outcome of outcomes.slice(0, 20)) tell(outcome)
+  for (const outcome of outcomes.slice(0, 20)) printOutcome(outcome)
   const over = outcomes.filter(({ cpuMs }) => cpuMs > allowedMs)
   console.log(
     `${outcomes.length} bodies, ${over.length} over the ${Math.round(allowedMs)} ms allowed`,
@@ -95,7 +95,7 @@ async function main(): Promise<void> {
   if (over.length > 0) process.exitCode = 1
 }
 
-function tell({ name, bytes, status, cpuMs, clockMs }: Outcome): void {
+function printOutcome({ name, bytes, status, cpuMs, clockMs }: Outcome): void {
   const pause = `${cpuMs.toFixed(0).padStart(7)} ms (${clockMs.toFixed(0)} by the clock)`
   console.log(`${pause}  ${status}  ${(bytes / 1024 / 1024).toFixed(2)} MiB  ${name}`)
 }

@@ -3,7 +3,9 @@ import type { Watched } from './watch.ts'
 
 export type Row = { name: string; outcome: Outcome; watched: Watched | undefined }
 
-const columns = 'attack,tried,held,failed,peak MiB,descriptors,longest pause ms,figures'.split(',')
+const columns = 'attack,tried,passed,failed,peak MiB,descriptors,longest pause ms,figures'.split(
+  ',',
+)
 
 /** A Markdown table that also reads well in a terminal. */
 export function table(rows: readonly Row[]): string {
@@ -20,6 +22,6 @@ function cellsOf({ name, outcome: { tried, failures, figures = {} }, watched }: 
   const counts = [tried, Math.max(0, tried - failures.length), failures.length]
   const { peakMiB, descriptorsMax, pauseMsMax } = watched ?? {}
   const seen = [peakMiB, descriptorsMax, pauseMsMax].map((value) => value?.toFixed(0) ?? '')
-  const told = Object.entries(figures).map(([label, value]) => `${label} ${value}`)
-  return [name, ...counts.map(String), ...seen, told.join('; ')]
+  const shown = Object.entries(figures).map(([label, value]) => `${label} ${value}`)
+  return [name, ...counts.map(String), ...seen, shown.join('; ')]
 }

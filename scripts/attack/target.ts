@@ -6,14 +6,14 @@ import { ownKey, ownProvider } from '../../test/support/own-endpoint.ts'
 import { startProgram, type Program } from '../../test/support/program.ts'
 import type { Doubles } from './doubles.ts'
 
-/** A gateway in a process of its own, as `npm start` starts it. */
+/** A gateway in a child process, with the flags of `npm start`. */
 export type Target = Pick<Program, 'processId' | 'ended' | 'kill'> &
   Keys & {
     url: string
     dataDir: string
-    /** Runs another command of the gateway's; gives what it prints. */
+    /** Runs a command of the gateway; returns its output. */
     command(...words: string[]): Promise<string>
-    /** All that it logged so far. */
+    /** The log so far. */
     log(): string
     stop(): Promise<void>
   }
@@ -21,26 +21,26 @@ export type Target = Pick<Program, 'processId' | 'ended' | 'kill'> &
 type Keys = {
   testKey: string
   liveKey: string
-  /** An administrator of the first account, who runs the gateway. */
+  /** An admin key of the first account, whose administrators are the operators. */
   operatorKey: string
 }
 
 export type TargetOptions = {
-  /** The checkout whose gateway it is. */
+  /** The checkout whose gateway is started. */
   project: string
   folder: string
   doubles: Doubles
-  /** A store with keys, which is copied. */
+  /** A store with keys, which is copied for this gateway. */
   prepared: Prepared
-  /** Settings of gateway.yaml below `limits`. */
+  /** The `limits` of gateway.yaml. */
   limits?: Record<string, number>
-  /** Where models lead to, before what the catalog has. */
+  /** The `routes` of gateway.yaml, which win over the catalog. */
   routes?: Record<string, readonly string[]>
-  /** A store to go on with, in the place of a copy of the prepared one. */
+  /** An existing store, used instead of a copy of the prepared one. */
   dataDir?: string
-  /** How many descriptors the process may have. */
+  /** The limit of open descriptors (`ulimit -n`). */
   openFilesMax?: number
-  /** How long the start may take. */
+  /** The longest time of a start. */
   startTimeoutMs?: number
   /** Called with the process before it has started. */
   onProcess?: (program: Pick<Program, 'killGroup' | 'ended'>) => void
@@ -51,7 +51,7 @@ export type Prepared = Keys & { dataDir: string }
 
 type Place = Pick<TargetOptions, 'project'> & { folder: string; variables: Record<string, string> }
 
-/** Makes the store that the gateways of a run begin with. */
+/** Makes the store that each gateway of a run starts with. */
 export async function prepareStore({
   project,
   folder,
@@ -115,7 +115,7 @@ function variablesFor(
   const configFile = join(folder, 'gateway.yaml')
   const own = { ...ownProvider('own', doubles.own), fetches_images: false }
   const fetching = { ...ownProvider('fetching', doubles.own), fetches_images: true }
-  const file = { providers: [own, fetching], routes, limits: knownTo(project, limits) }
+  const file = { providers: [own, fetching], routes, limits: supportedLimits(project, limits) }
   writeFileSync(configFile, stringify(file))
   return {
     ...doubles.variables,
@@ -129,8 +129,8 @@ function variablesFor(
 
 type SettingsDocument = { properties: { limits: { properties: Record<string, unknown> } } }
 
-/** The limits that the settings of a checkout have: an older one is attacked without the newer. */
-function knownTo(project: string, limits: Record<string, number>): Record<string, number> {
+/** The limits that the checkout's settings.yaml knows; an older checkout lacks newer limits. */
+function supportedLimits(project: string, limits: Record<string, number>): Record<string, number> {
   const text = readFileSync(join(project, 'settings.yaml'), 'utf8')
   const { properties } = (parse(text) as SettingsDocument).properties.limits
   return Object.fromEntries(Object.entries(limits).filter(([name]) => name in properties))

@@ -2,29 +2,29 @@ import fc from 'fast-check'
 import { createAccount, createKey } from './administration.ts'
 import type { Target } from './target.ts'
 
-/** A key of a tenant, with the calls that were begun with it. */
+/** A key of a tenant, and the number of calls begun with it. */
 type TenantKey = { key: string; requestsPerMinute: number; begun: number }
 
-/** An account of its own with two keys, and all that it asked and was given. */
+/** An account with two keys, and the results of its calls. */
 export type Tenant = {
   accountId: string
   keys: readonly TenantKey[]
-  /** Reads what belongs to the account. */
+  /** Reads the account's usage and requests. */
   adminKey: string
   requestsPerMinute: number
-  /** Of every answer, whether there is a row for it or not. */
+  /** Request ids of all answers. */
   requestIds: Set<string>
-  /** Of answers that were made or remembered, which have a row each. */
+  /** Request ids of new and cached answers, which each have a row. */
   recordedIds: Set<string>
-  /** What was made for an answer alone, with how often it was given. */
+  /** Unique ids in answers, with how often each came. */
   made: Map<string, number>
-  /** Answers that were given again by their name. */
+  /** Answers replayed by an idempotency key. */
   replayed: number
 }
 
 const faces = ['chat', 'stream', 'tool', 'image'] as const
 
-/** One call of a tenant; `name` is the one that it gives the call, if any. */
+/** One call of a tenant; `name` selects its idempotency key, if any. */
 export type TenantCall = {
   tenant: number
   key: number
@@ -34,7 +34,7 @@ export type TenantCall = {
   name: number | undefined
 }
 
-/** Calls that are often the same, of this many tenants. */
+/** Random calls of this many tenants, often the same call. */
 export function callsOf(tenants: number): fc.Arbitrary<TenantCall> {
   return fc.record({
     tenant: fc.nat(tenants - 1),
@@ -46,7 +46,7 @@ export function callsOf(tenants: number): fc.Arbitrary<TenantCall> {
   })
 }
 
-/** Makes an account with keys; the numbers are limits by which it and each key is known again. */
+/** Makes an account with keys. The limits differ, so that headers show whose limit applies. */
 export async function openTenant(target: Target, limits: readonly number[]): Promise<Tenant> {
   const [requestsPerMinute, ...ofKeys] = limits as [number, ...number[]]
   const limited = (requests_per_minute: number) => ({ limits: { requests_per_minute } })
@@ -71,12 +71,12 @@ export async function openTenant(target: Target, limits: readonly number[]): Pro
   }
 }
 
-/** Sends a call. The answer of the double holds what it made for this answer alone. */
+/** Sends a call; the double's answer has a unique id. */
 export function send(url: string, { keys }: Tenant, call: TenantCall, topic: string) {
   const { key, face, question, caching, name } = call
   const prompt = `${topic} ${question}`
   const chat = { model: 'own/unique', messages: [{ role: 'user', content: prompt }] }
-  // A name stands for one request, as long as its caller uses it rightly.
+  // An idempotency key must always have the same request.
   const named = name === undefined ? undefined : `${topic}-${face}-${question}-${caching}-${name}`
   const headers: Record<string, string> = {
     'content-type': 'application/json',

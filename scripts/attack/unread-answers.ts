@@ -1,11 +1,11 @@
 import type { Context } from './attack.ts'
-import { dosed, type Grip } from './dosed.ts'
+import { dosed, type HeldLoad } from './dosed.ts'
 import { asked, got, posted } from './questions.ts'
 import { destroyAll, openUnread } from './sockets.ts'
 
 const pipelined = 16
 
-/** Connections on which much is asked for and nothing is read. */
+/** Connections that request much and read nothing. */
 export const unreadAnswers = [
   unread('unread-pages', { full: 6, quick: 2 }, () =>
     Buffer.concat(Array.from({ length: pipelined }, () => got('/docs/swagger-ui-bundle.js'))),
@@ -39,9 +39,9 @@ function unread(
   counts: { full: number; quick: number },
   bytes: (context: Context) => Buffer,
 ) {
-  const grip = async (context: Context, count: number): Promise<Grip> => {
+  const hold = async (context: Context, count: number): Promise<HeldLoad> => {
     const sockets = await openUnread(context.target.url, count, bytes(context))
     return { release: () => destroyAll(sockets) }
   }
-  return dosed({ name, counts, grip })
+  return dosed({ name, counts, hold })
 }

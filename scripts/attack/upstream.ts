@@ -11,7 +11,7 @@ const chat = JSON.stringify({
   usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
 })
 
-/** A vendor in this process that reads whatever it gets and answers a chat with one word. */
+/** A vendor in this process that reads any request and answers a chat with one word. */
 export async function startUpstream(): Promise<{ url: string; stop: () => void }> {
   const server = createServer((request, response) => {
     request.resume()

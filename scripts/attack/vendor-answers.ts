@@ -1,7 +1,7 @@
 import { operation } from '../../test/support/contract.ts'
 import type { Attack, Context, Failure, Outcome } from './attack.ts'
 import { askOnce } from './connection.ts'
-import { dosed, type Grip } from './dosed.ts'
+import { dosed, type HeldLoad } from './dosed.ts'
 import { hostileModels } from './hostile-vendor.ts'
 import { asked, chatPath } from './questions.ts'
 import { destroyAll, openUnread } from './sockets.ts'
@@ -9,7 +9,7 @@ import { answerFaults, logFaults } from './verdict.ts'
 
 const timeoutMs = 20_000
 
-/** Vendors that answer with malice: the caller is told so, in time and without their secrets. */
+/** Hostile vendor answers: the caller must get a correct answer or error in time, without secrets. */
 export const vendorAnswers: Attack = { name: 'vendor-answers', isHurried: true, run }
 
 async function run(context: Context): Promise<Outcome> {
@@ -32,8 +32,8 @@ async function faultsOf({ target }: Context, request: Buffer): Promise<string[]>
   try {
     const { answers, end } = await askOnce(target.url, request, { answersMax: 1, timeoutMs })
     const [answer] = answers
-    // An endless stream is cut, which a client sees as such.
-    if (answer === undefined) return end === 'timeout' ? ['It does not end.'] : []
+    // The gateway cuts an endless stream, so that its answer is never complete.
+    if (answer === undefined) return end === 'timeout' ? ['The answer does not end.'] : []
     return answerFaults(answer, {
       operation: operation('createChatCompletion'),
       path: chatPath,
@@ -45,12 +45,12 @@ async function faultsOf({ target }: Context, request: Buffer): Promise<string[]>
   }
 }
 
-/** The same in numbers: what one such answer takes, many take no multiple of. */
+/** Many hostile answers at once: memory must not grow in proportion. */
 export const manyVendorAnswers = ['long-answer', 'long-line', 'long-error', 'bomb'].map((model) =>
   dosed({
     name: `many-${model}`,
     counts: { full: 8, quick: 1 },
-    grip: async ({ target }, count): Promise<Grip> => {
+    hold: async ({ target }, count): Promise<HeldLoad> => {
       const request = asked(model, target.liveKey, { stream: model === 'long-line' })
       const sockets = await openUnread(target.url, count, request)
       return { release: () => destroyAll(sockets) }

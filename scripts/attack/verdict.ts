@@ -7,14 +7,14 @@ type Asked = {
   operation: OperationRow | undefined
   path: string
   secrets: readonly string[]
-  /** Its vendor failed, which a 502 tells rightly. */
+  /** The vendor failed on purpose, so that 502 is a correct status. */
   isVendorBad?: boolean
 }
 
-/** Traces of the inside in an answer: frames of a stack, folders, SQL, and what Node calls itself. */
-const inside = /\n\s+at |\(file:\/\/|node_modules|node:internal|SQLITE_|[\w-]+\.[tj]s:\d+/
+/** Internals that an answer must not show: stack frames, folders, SQL errors and names of source files. */
+const internals = /\n\s+at |\(file:\/\/|node_modules|node:internal|SQLITE_|[\w-]+\.[tj]s:\d+/
 
-/** Why an answer is not one that the contract promises to anyone, whatever was asked. */
+/** How an answer breaks the contract, one sentence each; empty when it complies. */
 export function answerFaults(
   answer: Answer,
   { operation, path, secrets, isVendorBad = false }: Asked,
@@ -23,13 +23,15 @@ export function answerFaults(
   const found = [
     ...(status === 500 || (status === 502 && !isVendorBad) ? [`The status is ${status}.`] : []),
     ...(text.includes('"internal_error"') || text.includes('The gateway failed.')
-      ? ['An internal error is told.']
+      ? ['The answer is an internal error.']
       : []),
     ...[...secrets, ownKey, projectFolder]
       .filter((secret) => text.includes(secret))
-      .map(() => 'A secret or a folder is in the answer.'),
-    ...(status >= 400 && inside.test(text) ? ['The answer shows the inside.'] : []),
-    ...(headers.has('x-request-id') || isPage(path, status) ? [] : ['There is no request id.']),
+      .map(() => 'The answer contains a secret or a folder.'),
+    ...(status >= 400 && internals.test(text)
+      ? ['The answer shows internals, such as a stack.']
+      : []),
+    ...(headers.has('x-request-id') || isPage(path, status) ? [] : ['The request id is missing.']),
   ]
   if (found.length > 0) return found
   return operation === undefined
@@ -41,13 +43,13 @@ function isPage(path: string, status: number): boolean {
   return status < 400 && !operations.some((operation) => path.startsWith(operation.path))
 }
 
-/** Why an answer of no operation is not as errors are on every path. */
+/** How an error breaks the format that errors have on every path; empty for other answers. */
 export function errorFaults({ status, headers, text }: Answer): string[] {
   if (status < 400 || text === '') return []
   const [type] = (headers.get('content-type') ?? '').split(';')
   // A page for a person who signs in.
   if (type === 'text/html' && text.includes(' · Model-Access Gateway</title>')) return []
-  if (type !== 'application/json') return ['An error is no JSON.']
+  if (type !== 'application/json') return ['An error is not JSON.']
   const body: unknown = JSON.parse(text)
   const reasons = errorSchemas.map(($ref) => complaints({ $ref }, body))
   return reasons.some((found) => found.length === 0) ? [] : reasons.flat()
@@ -61,7 +63,7 @@ const errorSchemas = [
 
 type LogLine = { level: string; code?: string }
 
-/** The lines of a log that no caller may cause: internal errors, and what is no line of the log. */
+/** The log lines that no caller may cause: internal errors, and lines that are not JSON. */
 export function logFaults(log: string): string[] {
   return log.split('\n').filter((line) => line !== '' && isFault(line))
 }

@@ -20,14 +20,14 @@ while (!over.signal.aborted) {
   await askHealth()
   pauseMsMax = Math.max(pauseMsMax, performance.now() - startedAt)
   descriptorsMax = Math.max(descriptorsMax, descriptorsOf(processId))
-  // A dose within an attack begins to count anew.
+  // `dosed` resets the counter of the kernel between doses.
   peakMiB = Math.max(peakMiB, processPeakMiB(processId))
   await sleep(intervalMs)
 }
 agent.destroy()
 parentPort!.postMessage({ peakMiB, descriptorsMax, pauseMsMax })
 
-/** An answer, or the lack of one, is only looked at for how long it took. */
+/** Resolves after an answer, an error or the timeout: only the time counts. */
 function askHealth(): Promise<void> {
   return new Promise((resolve) => {
     const asked = request(`${url}/health`, { agent, timeout: timeoutMs }, (response) => {

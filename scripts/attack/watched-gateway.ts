@@ -11,22 +11,22 @@ import { startUpstream } from './upstream.ts'
 const main = join(import.meta.dirname, '../../src/main.ts')
 const watch = join(import.meta.dirname, 'loop-watch.ts')
 
-/** A gateway in a process of its own, whose event loop is watched from within. */
+/** A gateway in a child process that loads loop-watch.ts. */
 export type WatchedGateway = {
   url: string
   key: string
-  /** The longest pause since the last question. Rejects when the process is gone. */
+  /** The longest pause since the last call. Rejects when the process has ended. */
   longestPause(): Promise<Pause>
   stop(): Promise<void>
 }
 
-/** Models of this gateway; their vendor answers anything, without looking at it. */
+/** Models of this gateway; their vendor gives every chat the same answer. */
 export const models = {
   chat: ['mock/any', 'claude-sonnet-4-6', 'gemini-3.5-flash'],
   image: 'mock/painter',
 }
 
-/** Starts one with a store and an upstream of its own; `mainFile` may be that of another version. */
+/** Starts a gateway with its own store and upstream; `mainFile` may belong to another version. */
 export async function startWatchedGateway(mainFile = main): Promise<WatchedGateway> {
   const folder = mkdtempSync(join(tmpdir(), 'gateway-stall-'))
   const upstream = await startUpstream()
@@ -66,11 +66,11 @@ export async function startWatchedGateway(mainFile = main): Promise<WatchedGatew
     url,
     key: made.stdout.trim(),
     longestPause: async () => {
-      const told = once(child, 'message')
-      child.send('tell')
-      const ended = gone.then(() => Promise.reject(new Error('The gateway is gone.')))
-      // What loop-watch.ts answers.
-      const [pause] = (await Promise.race([told, ended])) as [Pause]
+      const reported = once(child, 'message')
+      child.send('report')
+      const ended = gone.then(() => Promise.reject(new Error('The gateway has ended.')))
+      // loop-watch.ts sends one Pause.
+      const [pause] = (await Promise.race([reported, ended])) as [Pause]
       return pause
     },
     stop: async () => {
@@ -100,5 +100,5 @@ async function untilReady(url: string): Promise<void> {
     if (answer?.status === 200) return
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error('The gateway was not ready in time.')
+  throw new Error('The gateway was not ready within 10 s.')
 }

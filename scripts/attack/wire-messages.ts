@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { dictionary } from './dictionary.ts'
 import { bytesOf, type HttpRequest } from './http-request.ts'
 
-/** What a connection carries: one request or several, of which the framing may be broken anywhere. */
+/** The bytes of one connection: one or more requests whose framing may be invalid anywhere. */
 export type WireMessage = { bytes: Buffer; isHalfClosed: boolean; requestsMax: number }
 
 const post = (body: Buffer, headers: HttpRequest['headers'] = []): HttpRequest => ({
@@ -66,7 +66,7 @@ const piece = fc.oneof(
   { weight: 1, arbitrary: noise },
 )
 
-/** Bytes by the grammar of HTTP, with what breaks it: pipelined, cut, spoilt and half closed. */
+/** Valid and invalid HTTP requests: pipelined, truncated, with a changed byte, half closed. */
 export const wireMessage: fc.Arbitrary<WireMessage> = fc
   .record({
     pieces: fc.oneof(
@@ -86,7 +86,7 @@ export const wireMessage: fc.Arbitrary<WireMessage> = fc
     const bytes = Buffer.concat(pieces)
     if (spoilt !== null && bytes.length > 0) bytes[spoilt[0] % bytes.length] = spoilt[1]
     const sent = cut === null ? bytes : bytes.subarray(0, cut)
-    // Each line may begin a request, where the bytes before it are taken for a whole one.
+    // Any line may begin a request, if the parser ends the previous request before it.
     const requestsMax = 1 + sent.toString('latin1').split(/[\r\n]+/).length
     return { bytes: sent, isHalfClosed, requestsMax }
   })

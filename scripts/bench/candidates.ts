@@ -1,11 +1,10 @@
 /**
- * Who answers: `direct` is the mock itself, `tuned` the gateway with a container's variables, `koa` a bare Koa,
- * `http` the gateway asked over its HTTP API where the others use the tool server, `openai` the gateway before an
- * upstream like OpenAI's where the others translate from another wire, `quiet` the gateway of which nobody asks a
- * report meanwhile, `limited` the gateway whose caller has every limit and a budget, `token` the gateway whose
- * caller has an access token instead of a key, `shared` the gateway with its store in PostgreSQL and Redis for the
- * rest, `far` the gateway that remembers in Redis alone, `workers` the gateway in two processes on both cores,
- * `bare` and `booked` the core without and with all that is kept of a call, `base` the gateway of another checkout.
+ * The measured process: `direct` is the mock upstream itself, `koa` a minimal Koa server, `bare` and `booked` the
+ * core without and with identification, limits and ledger, `base` the gateway of another checkout. The others are
+ * this gateway: `tuned` with a container's variables, `http` over its HTTP API instead of the tool server, `openai`
+ * with an OpenAI-like upstream instead of another format, `quiet` without concurrent usage reports, `limited` with
+ * all limits and a budget, `token` with an access token instead of a key, `shared` with PostgreSQL and Redis, `far`
+ * with its cache in Redis alone, `workers` in two processes on both cores.
  */
 export type Candidate =
   | 'floor'

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 
-// The driver and the mock share a core, so that the measured process has the other for itself.
+// The driver and the mock share a core, so that the measured process has the second core alone.
 export const driverCore = 0
 export const measuredCore = 1
-/** Processes that are several share the driver's core. */
+/** Candidates of several processes use both cores. */
 export const bothCores = `${driverCore},${measuredCore}`
 
 const stopTimeoutMs = 10_000
@@ -23,7 +23,7 @@ type StartOptions = {
   args?: string[]
   cwd?: string
   env?: NodeJS.ProcessEnv
-  /** Takes what the child says on stderr, for the case that it dies; its stdout goes nowhere. */
+  /** Receives the child's stderr, which is printed if the child dies; stdout is discarded. */
   logFile?: string
 }
 
@@ -47,7 +47,7 @@ export const childProcesses = ({ onDeath }: { onDeath: (message: string) => void
       alive.delete(child)
       if (stopping.has(child)) return
       const lastWords = logFile ? readFileSync(logFile, 'utf8').slice(-2000) : ''
-      onDeath(`${script} ended by itself (${signal ?? code}). ${lastWords}`)
+      onDeath(`${script} ended unexpectedly (${signal ?? code}). ${lastWords}`)
     })
     return child
   }
@@ -78,7 +78,7 @@ const taskset = (...args: string[]): boolean =>
 
 /** The port that a child prints as its first line. */
 export const printedPort = async ({ process: { stdout } }: Child): Promise<number> => {
-  if (!stdout) throw new Error('This child has no stdout that we read.')
+  if (!stdout) throw new Error('The stdout of this child is not read.')
   const [line] = await once(createInterface(stdout), 'line')
   return Number(line)
 }

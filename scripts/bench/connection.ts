@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 
-// One keep-alive HTTP/1.1 connection, one request at a time. It only finds where an answer ends:
-// a whole HTTP client would cost about as much as the floor that it measures.
+// One keep-alive HTTP/1.1 connection, one request at a time. It only finds the end of an answer,
+// because a complete HTTP client would cost as much CPU as the floor that it measures.
 
 const timeoutMs = 30_000
 const headEnd = '\r\n\r\n'
@@ -11,7 +11,7 @@ const lastChunk = Buffer.from('\r\n0\r\n\r\n')
 export type Answer = {
   status: number
   chunked: boolean
-  /** The body as it came, with the framing of its chunks. */
+  /** The body, including the framing of its chunks. */
   pieces: Buffer[]
   bytes: number
 }
@@ -49,7 +49,7 @@ export const openConnection = async (port: number): Promise<Connection> => {
   }
 }
 
-/** Takes the pieces of one answer as they come; gives the answer with its last piece. */
+/** Returns a function that takes each piece of an answer, and returns the answer after the last piece. */
 const answerReader = (): ((piece: Buffer) => Answer | undefined) => {
   let head: Buffer = Buffer.alloc(0)
   let answer: Answer | undefined

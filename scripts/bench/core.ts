@@ -23,10 +23,10 @@ import { accountsOf, storeKey } from '../../test/support/keys.ts'
 import { routeOf } from '../../test/support/route.ts'
 import { plainReply } from './replies.ts'
 
-// The core alone, between a bare server and a vendor that answers at once. `booked` identifies its caller,
-// keeps to limits and budgets, and records each call; `bare` has nothing in the place of all that.
+// The core alone, between a node:http server and a vendor that answers at once. `booked` identifies its
+// caller, applies limits and budgets, and records each call; `bare` does none of these.
 
-// The vendor's own answer of a chat.
+// Is the vendor's chat completion.
 const completion = JSON.parse(plainReply.toString()) as ChatCompletion & { usage: unknown }
 const usage = { inputTokens: 120, outputTokens: 200, images: 0, estimated: false }
 const chat: ChatAdapter = {
@@ -34,7 +34,7 @@ const chat: ChatAdapter = {
     problems: [],
     warnings: [],
     complete: () => Promise.resolve({ completion, usage, bytes: plainReply.length }),
-    stream: () => Promise.reject(new Error('Nobody asks for a stream.')),
+    stream: () => Promise.reject(new Error('This vendor does not stream.')),
   }),
 }
 const route = routeOf('openai', { model: 'gpt-5-mini', chat })
@@ -116,7 +116,7 @@ const authorization = 'key' in parts ? `Bearer ${String(parts.key)}` : ''
 
 const server = createServer((request, response) => {
   const answer = async (): Promise<void> => {
-    // The driver's own body.
+    // The only client is the driver.
     const asked = JSON.parse(await bodyOf(request)) as ChatRequest
     const caller = await identify(authorization)
     const { result } = await gateway.chat(

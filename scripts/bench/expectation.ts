@@ -3,8 +3,8 @@ import { bodyOf, tail, type Answer } from './connection.ts'
 import { pictureBase64, pictureModels, plainText, streamWords } from './replies.ts'
 import type { Workload } from './workloads.ts'
 
-// Every answer is looked at, cheaply: its status, its size, its end. The first answers of every
-// connection are read in full and compared with what the upstream said.
+// Each answer gets a cheap check of status, size and end. The first answers of each connection are
+// parsed and compared with the upstream's answer.
 
 export type Expectation = {
   checkQuickly: (answer: Answer) => void

@@ -2,8 +2,8 @@ import { createServer, type OutgoingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net'
 import { Pool, type Dispatcher } from 'undici'
 
-// The least that a proxy in Node can do, and the measure of the gateway: node:http in, one Buffer
-// for the body, Pool.dispatch out, and the answer's bytes written straight through.
+// A minimal proxy in Node, the baseline of the gateway: node:http in, one Buffer for the body,
+// Pool.dispatch out, and the answer's bytes written through unchanged.
 
 const [upstream] = process.argv.slice(2)
 if (!upstream) throw new Error('Usage: node floor.ts <upstream origin>.')

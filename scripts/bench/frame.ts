@@ -3,17 +3,17 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { childProcesses, type Children } from './children.ts'
 
-/** What a script that measures works in. */
+/** The folder and child processes of a measuring script. */
 export type Frame = {
   /** Removed when the script ends. */
   folder: string
   /** Killed when the script ends. */
   children: Children
-  /** Prints what is wrong and ends the script with 1. */
+  /** Prints the problem and exits with 1. */
   fail: (problem: unknown) => never
 }
 
-/** A folder and child processes that end with the script, however it ends. */
+/** Makes a folder and child processes that are removed and killed when the script ends for any reason. */
 export function openFrame(name: string): Frame {
   const fail = (problem: unknown): never => {
     console.error(problem instanceof Error ? problem.stack : problem)

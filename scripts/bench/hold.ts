@@ -4,7 +4,7 @@ import { connect, type Socket } from 'node:net'
 const openedAtOnce = 50
 const firstEvent = ': open\n\n'
 
-/** Opens event streams of the tool server and gives them, when each has had its first event. */
+/** Opens event streams of the tool server; resolves after the first event of each. */
 export const holdStreams = async (
   { port, key }: { port: number; key: string },
   count: number,

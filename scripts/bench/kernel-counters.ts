@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
-// What Linux counted. Elsewhere there is no /proc, and every answer is NaN.
+// Counters of Linux in /proc. On other systems each function returns NaN.
 
-/** CPU time of a process over all its threads, the kernel's work for it included. */
+/** CPU time of all threads of a process, user and kernel. */
 export const processCpuUs = (processId: number): number => {
   const folder = `/proc/${processId}/task`
   const threads = attempt(() => readdirSync(folder))
@@ -10,7 +10,7 @@ export const processCpuUs = (processId: number): number => {
   return threads.reduce((sumUs, thread) => sumUs + threadCpuUs(`${folder}/${thread}`), 0)
 }
 
-/** The same of a process and of those that it has started. */
+/** CPU time of a process and its descendants. */
 export const processesCpuUs = (processId: number): number => {
   const path = `/proc/${processId}/task/${processId}/children`
   const children = (attempt(() => readFileSync(path, 'latin1')) ?? '').split(' ').filter(Boolean)
@@ -35,7 +35,7 @@ const memoryMiB = (processId: number, name: string): number => {
   return Number(new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1]) / 1024
 }
 
-/** How long a core was not idle since boot; time stolen by the hypervisor counts as busy. */
+/** Busy time of a core since boot; time stolen by the hypervisor counts as busy. */
 export const coreBusyUs = (core: number): number => {
   const stat = attempt(() => readFileSync('/proc/stat', 'latin1')) ?? ''
   const row = new RegExp(`^cpu${core} (.+)$`, 'm').exec(stat)?.[1]

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import Koa from 'koa'
 import { tools } from '../../generated/tools.ts'
 
-// The least that Koa can do to answer tools/list, and the measure of the tool server for it.
+// A minimal Koa server that answers tools/list, the baseline of the tool server.
 
 const result = { tools }
 const body = Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, result }))

@@ -4,7 +4,7 @@ import type { Request } from './request.ts'
 const requestsMax = 200_000
 
 export type Load = {
-  /** Keeps every connection busy for so long, once at least; gives the time of each answer. */
+  /** Keeps each connection busy for a time, at least one request; returns the latency of each answer. */
   run: (forMs: number, check: (answer: Answer) => void) => Promise<number[]>
   close: () => void
 }

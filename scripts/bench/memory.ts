@@ -6,14 +6,14 @@ import { openFrame } from './frame.ts'
 import { routedModels, startGateway } from './gateway.ts'
 import { processMiB } from './kernel-counters.ts'
 
-// Streams by the thousand, of every wire, a third of which the client cuts: memory must not grow.
-// Usage: node scripts/bench/memory.ts [--streams 100000]. Exits with 1 when it does.
+// Opens many streams of each vendor format; the client cuts a third of them. Memory must not grow.
+// Usage: node scripts/bench/memory.ts [--streams 100000]. Exits with 1 when memory grows.
 
 const { values } = parseArgs({ options: { streams: { type: 'string', default: '100000' } } })
 const streams = Number(values.streams)
 const connections = 32
 const samplesMax = 20
-/** What the last quarter may take more than the second one; the first warms up. */
+/** The allowed ratio of memory in the last quarter to the second quarter; the first warms up. */
 const growthMax = 1.1
 
 const models = ['mock/stream-20', 'mock/burst-200', ...burstModels()]
@@ -54,7 +54,7 @@ const run = async (): Promise<number[]> => {
 
 type Stream = { agent: Agent; port: number; key: string; number: number }
 
-/** Reads a stream to its end; every third is left at its first bytes. */
+/** Reads a stream to its end; cuts every third stream after its first bytes. */
 const openStream = ({ agent, port, key, number }: Stream): Promise<void> =>
   new Promise((resolve, reject) => {
     const sent = request({

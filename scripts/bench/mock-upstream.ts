@@ -10,8 +10,8 @@ import {
 } from './replies.ts'
 import { arkPicture, dashscopePicture, geminiPicture, vendorPieces } from './vendor-replies.ts'
 
-// The upstream of all candidates. The model's name says what the answer is like: plain,
-// stream-<words> (paced), burst-<words> (at once), image-<size>; the path, in whose words it is.
+// The upstream of all candidates. The model's name selects the answer: plain, stream-<words> (paced),
+// burst-<words> (at once), image-<size>; the path selects the vendor's format.
 
 const paceMs = 5
 const eventStream = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
@@ -50,7 +50,7 @@ for (const wire of ['anthropic', 'gemini'] as const) {
   streams.set(`${wire}-burst-200`, { paced: false, pieces })
 }
 
-/** The stream that a vendor's path or, asked through the floor, the model's name alone asks for. */
+/** The stream that a vendor's path selects; for requests through the floor, the model's name alone. */
 const vendorStream = (path: string, { model }: Question) => {
   if (path === '/v1/messages') return streams.get(`anthropic-${model}`)
   const gemini = /^\/v1beta\/models\/([\w-]+):stream/.exec(path)
@@ -91,7 +91,7 @@ const sendStream = (
   else sendAtOnce(response, pieces)
 }
 
-// Node puts what is written within one tick into one TCP write: a chunk an event, one burst.
+// Node joins writes of one tick into one TCP write: one burst with a chunk per event.
 const sendAtOnce = (response: ServerResponse, pieces: Buffer[]): void => {
   for (const piece of pieces) response.write(piece)
   response.end()

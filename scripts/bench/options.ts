@@ -29,10 +29,10 @@ const namesOf = (isMeant: (workload: Workload) => unknown): string =>
 const usage = `Usage: npm run bench -- [--seconds 3] [--rounds 3] [--only <names>] [--base <folder>]
        npm run bench -- --gate
 Names, with commas between them: workloads (${namesOf(() => true)})
-and processes (${candidates.join(', ')}). No process named means all of them.
-No workload named means all but ${namesOf(({ group }) => group)}, which make the
-run minutes longer: '${imagesGroup}' stands for these.
-With --base, the gateway of that checkout (with its node_modules) is measured by turns too.
+and processes (${candidates.join(', ')}). Without a process, all run.
+Without a workload, all run but ${namesOf(({ group }) => group)}, which make the
+run minutes longer: '${imagesGroup}' selects them.
+With --base, the gateway of that checkout (with its node_modules) is measured in turn with this one.
 With --gate, the workloads of the table in docs/performance.md are measured in short rounds; the command
 fails when the best of three tries is above 1.4 times the table.`
 

@@ -1,7 +1,7 @@
 import { createCipheriv } from 'node:crypto'
 import { crc32, deflateSync } from 'node:zlib'
 
-// What the mock upstream says. The driver reads the same file, so it knows what a right answer is.
+// The answers of the mock upstream. The driver uses them too, to check answers.
 
 const completion = { id: 'chatcmpl-bench', created: 1_760_000_000, model: 'bench' }
 const usage = { prompt_tokens: 120, completion_tokens: 200, total_tokens: 320 }
@@ -27,7 +27,7 @@ export const plainReply = Buffer.from(
 export const streamWords = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `word-${index} `)
 
-/** The events of a stream as `count` pieces; what ends a stream travels with its last word. */
+/** The events of a stream in `count` pieces; the last piece also has the closing events. */
 export const streamPieces = (count: number, includeUsage: boolean): Buffer[] => {
   const pieces = streamWords(count).map((content) => choice({ content }))
   pieces[0] = choice({ role: 'assistant', content: '' }) + pieces[0]!
@@ -44,7 +44,7 @@ const event = (choices: object[], rest = {}): string => {
   return `data: ${JSON.stringify(chunk)}\n\n`
 }
 
-/** A picture as base64 text of exactly `textBytes` characters: a real PNG header, then noise. */
+/** Base64 of exactly `textBytes` characters: a PNG header followed by noise. */
 export const pictureBase64 = (textBytes: number): string => {
   const header = pngHeader(1024)
   return Buffer.concat([header, noise((textBytes / 4) * 3 - header.length)]).toString('base64')
@@ -52,10 +52,10 @@ export const pictureBase64 = (textBytes: number): string => {
 
 const editBytes = (10 * 1024 * 1024 * 3) / 4
 const editSide = 64
-/** A chunk's length, type and checksum. */
+/** Bytes of a PNG chunk's length, type and checksum. */
 const chunkFrameBytes = 12
 
-/** A whole PNG as a data URL with 10 MiB of base64, most of them in a chunk that no decoder knows. */
+/** A valid PNG as a data URL of 10 MiB base64, most of it in a chunk that decoders skip. */
 export const pictureToEdit = (): string => {
   const header = pngHeader(editSide)
   const pixels = pngChunk('IDAT', deflateSync(Buffer.alloc(editSide * (1 + 4 * editSide))))

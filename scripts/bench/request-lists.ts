@@ -6,9 +6,9 @@ import { startGateway, suiteClock, type TestGateway } from '../../test/support/g
 import { startPostgres } from '../../test/support/servers/postgres.ts'
 import { median } from './statistics.ts'
 
-// How much longer the list of requests takes for an account with a million rows than for one with a
-// hundred, through HTTP and in one store. Usage: npm run bench:requests -- [sqlite] [postgres].
-// Exits with 1 above the limit.
+// Compares the time of request lists for an account with a million rows and one with a hundred, over
+// HTTP and in one store. Usage: npm run bench:requests -- [sqlite] [postgres]. Exits with 1 when the
+// ratio exceeds the limit.
 
 const ratioMax = 1.5
 const rounds = 5
@@ -17,7 +17,7 @@ const spanMs = 30 * 86_400_000
 const sizes = { small: 100, large: 1_000_000 }
 
 type Account = { id: string; key: string; rows: number }
-/** The way to what a page asks for; each answers as many rows for both accounts. */
+/** A request of the dashboard; it returns the same number of rows for both accounts. */
 type View = { name: string; path: (account: Account) => string; isJudged: boolean }
 
 const endMs = suiteClock() - 3_600_000
@@ -28,7 +28,7 @@ const views: View[] = [
   { name: 'page of an outcome', path: () => `${list}&outcome=failed`, isJudged: true },
   { name: 'page of an error', path: () => `${list}&error_code=timeout`, isJudged: true },
   { name: 'one by its id', path: ({ rows }) => `/api/requests/${idOf(rows, 40)}`, isJudged: true },
-  // Of the large account 10,000 calls are looked at, of the small one all of its 100.
+  // Scans 10,000 rows of the large account, but only 100 of the small one.
   { name: 'page of a key without calls', path: () => `${list}&key_id=key_none`, isJudged: false },
 ]
 
@@ -43,7 +43,7 @@ const columns = `id, at, account_id, key_id, mode, face, modality, model, provid
   outcome, error_code, cache, input_tokens, cached_input_tokens, output_tokens, reasoning_tokens,
   images, cost_nano_usd, cost_status, attempts, duration_ms`
 
-/** The statement that makes an account's calls: every second of one model, every second failed. */
+/** The statement that inserts an account's calls: two models by turns, and every second call failed. */
 function filling({ id, rows }: Account, store: StoreName): string {
   const step = spanMs / rows
   const isSqlite = store === 'sqlite'
@@ -116,10 +116,10 @@ function fillFile(path: string, statement: string): void {
   database.close()
 }
 
-/** The median of the rounds' ratios; both accounts are asked by turns. */
+/** The median ratio of all rounds; requests alternate between the accounts. */
 async function measure(gateway: TestGateway, view: View, accounts: Account[]): Promise<number> {
   const ratios: number[] = []
-  const told: number[][] = accounts.map(() => [])
+  const medians: number[][] = accounts.map(() => [])
   for (let round = 0; round <= rounds; round++) {
     const times: number[][] = accounts.map(() => [])
     for (let ask = 0; ask < asksPerRound; ask++) {
@@ -134,10 +134,10 @@ async function measure(gateway: TestGateway, view: View, accounts: Account[]): P
     // The first round warms up.
     if (round === 0) continue
     const [small = 0, large = 0] = times.map(median)
-    for (const [index, one] of [small, large].entries()) told[index]!.push(one)
+    for (const [index, one] of [small, large].entries()) medians[index]!.push(one)
     ratios.push(large / small)
   }
-  const [small = 0, large = 0] = told.map(median)
+  const [small = 0, large = 0] = medians.map(median)
   console.log(
     `${''.padEnd(9)} ${small.toFixed(2)} ms with 100 rows, ${large.toFixed(2)} ms with 1,000,000`,
   )

@@ -8,7 +8,7 @@ const placeholder = '#'.repeat(counterDigits)
 export type Request = {
   /** A copy of the request's bytes for one connection. */
   copy: () => Buffer
-  /** Puts a number into the prompt: the gateway answers a request that it knows from its cache. */
+  /** Writes a number into the prompt, so that the gateway does not answer from its cache. */
   stamp: (copy: Buffer, counter: number) => void
 }
 
@@ -43,7 +43,7 @@ const paths: Partial<Record<Workload['kind'], string>> = {
   edit: '/v1/images/edits',
 }
 
-/** What each request of the newest revision of the tool protocol says of itself. */
+/** Headers and metadata that the newest MCP revision requires in each request. */
 const modernHeaders = ['mcp-protocol-version: 2026-07-28', 'mcp-method: tools/list']
 const modernMeta = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -78,7 +78,7 @@ const pictureBody = (model: string): object => ({
   size: '1024x1024',
 })
 
-// Filled up to one size, so that a longer model name does not make a longer request.
+// Padded to one size, so that all requests have the same length whatever the model's name.
 const chatBody = (model: string, kind: Workload['kind']): object => {
   const stream = { stream: true, stream_options: { include_usage: true } }
   const withText = (text: string): object => ({

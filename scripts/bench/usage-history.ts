@@ -5,8 +5,8 @@ const days = 30
 const dayMs = 86_400_000
 
 /**
- * Fills the ledger of a gateway that is not running, as 30 days of calls of five keys would, and lets
- * its keys read it.
+ * Fills the ledger of a stopped gateway with calls of five keys over 30 days, and adds the scope
+ * `usage:read` to its keys.
  */
 export const fillHistory = (dataDir: string, rows: number): void => {
   const database = new DatabaseSync(join(dataDir, 'gateway.db'))
@@ -36,7 +36,7 @@ export const fillHistory = (dataDir: string, rows: number): void => {
 
 type Asked = { port: number; key: string }
 
-/** Asks for a report of all of it so many times, one after the other. */
+/** Requests a usage report `count` times, one after the other. */
 export const makeReports = async ({ port, key }: Asked, count: number): Promise<void> => {
   const url = `http://127.0.0.1:${port}/api/usage?group_by=day,model,key&limit=100`
   for (let made = 0; made < count; made += 1) {
@@ -46,7 +46,7 @@ export const makeReports = async ({ port, key }: Asked, count: number): Promise<
   }
 }
 
-/** Asks for one report after another until it is told to stop. */
+/** Requests one report after another until `stop`. */
 export const askForReports = (asked: Asked) => {
   const end = new AbortController()
   const asking = async (): Promise<void> => {
@@ -54,7 +54,7 @@ export const askForReports = (asked: Asked) => {
   }
   const all = asking()
   return {
-    /** Resolves when the last one is there. */
+    /** Resolves after the last report. */
     stop: async (): Promise<void> => {
       end.abort()
       await all

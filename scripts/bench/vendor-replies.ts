@@ -1,13 +1,13 @@
 import { pictureBase64, streamWords } from './replies.ts'
 import type { Wire } from './workloads.ts'
 
-// The same streams and pictures as those of replies.ts, in the words of other vendors.
+// The streams and images of replies.ts in the formats of other vendors.
 
 const inputTokens = 120
 const outputTokens = 200
 const pictureTokens = 1120
 
-/** The events of a stream as `count` pieces; what begins and ends it travels with its words. */
+/** The events of a stream in `count` pieces; the first and last piece also have the opening and closing events. */
 export const vendorPieces = (
   wire: Extract<Wire, 'anthropic' | 'gemini'>,
   count: number,
@@ -86,7 +86,7 @@ export const geminiPicture = (textBytes: number): Buffer => {
   })
 }
 
-/** DashScope names an address, which is then fetched. */
+/** DashScope answers with an address, which the gateway fetches. */
 export const dashscopePicture = (image: string): Buffer => {
   const message = { role: 'assistant', content: [{ image }] }
   return json({

@@ -1,11 +1,11 @@
 import { readChunks } from '../../test/support/event-stream.ts'
 
-/** What a caller saw; 0 where the connection broke. */
+/** The answer to a call; status 0 when the connection broke. */
 export type Answer = {
   status: number
   requestId: string
   costNanoUsd: number | null | undefined
-  /** When to come again, in seconds; null where nothing is said of it. */
+  /** The `retry-after` header, in seconds; null when absent. */
   retryAfter: string | null
 }
 
@@ -13,7 +13,7 @@ type Call = { url: string; key: string; question: string; isStreamed: boolean }
 
 const timeoutMs = 30_000
 
-/** Asks one question, once. Throws where nothing comes for too long. */
+/** Sends one question, without retries. Throws when no answer comes within 30 s. */
 export async function ask({ url, key, question, isStreamed }: Call): Promise<Answer> {
   const signal = AbortSignal.timeout(timeoutMs)
   try {
@@ -35,10 +35,10 @@ export async function ask({ url, key, question, isStreamed }: Call): Promise<Ans
     const text = await response.text()
     const requestId = response.headers.get('x-request-id') ?? ''
     const retryAfter = response.headers.get('retry-after')
-    const told = { status: response.status, requestId, retryAfter }
-    if (response.status !== 200) return { ...nothing, ...told }
+    const received = { status: response.status, requestId, retryAfter }
+    if (response.status !== 200) return { ...nothing, ...received }
     if (isStreamed && !text.endsWith('data: [DONE]\n\n')) return nothing
-    return { ...told, costNanoUsd: costIn(text, isStreamed) }
+    return { ...received, costNanoUsd: costIn(text, isStreamed) }
   } catch (error) {
     if (signal.aborted) throw new Error('A call got no answer for 30 s.', { cause: error })
     return nothing

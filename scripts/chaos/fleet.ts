@@ -10,26 +10,26 @@ import { startServer, type ServerProcess } from '../../test/support/server-proce
 import { startUpstream, type Upstream } from '../../test/support/upstream.ts'
 import { freePort } from '../free-port.ts'
 
-/** A gateway that can be started again where it was. */
+/** A gateway that can be restarted with the same port and folder. */
 export type Replica = {
   url: string
-  /** Of the process, or of the primary of its workers. */
+  /** The id of the process, or of the primary process of its workers. */
   processId(): number
   kill(signal: NodeJS.Signals): void
-  /** What it has logged since it was started last. */
+  /** The log since the last start. */
   stderr(): string
-  /** Starts it again, with the same port and folder. */
+  /** Waits for its end and starts it again. */
   restart(): Promise<void>
 }
 
-/** Gateways that share a PostgreSQL and a Redis, in front of one vendor. */
+/** Gateways that share a PostgreSQL, a Redis and a vendor. */
 export type Fleet = {
   replicas: readonly Replica[]
   postgres: TestPostgres
   redis: TestRedis
   upstream: Upstream
   databaseUrl: string
-  /** A live key, made by the command line with these further words. */
+  /** Makes a live key by `keys create` with these further arguments. */
   createKey(words: readonly string[]): Promise<string>
   stop(): Promise<void>
 }
@@ -46,11 +46,11 @@ const settings = (upstream: Upstream, limits: object) => ({
 
 type Options = {
   workers: boolean
-  /** Of gateway.yaml. */
+  /** The `limits` of gateway.yaml. */
   limits?: object
 }
 
-/** Starts two gateways, or one of two workers. */
+/** Starts two gateways, or one gateway with two workers. */
 export async function startFleet({ workers, limits = {} }: Options): Promise<Fleet> {
   const folder = makeFolder()
   const [postgres, redis] = await Promise.all([startPostgres(), startRedis()])

@@ -1,6 +1,6 @@
 /**
- * npm run chaos: kills a gateway, a worker, Redis or PostgreSQL before, during and after calls at the
- * vendor, again and again, and compares what callers were told with the books.
+ * `npm run chaos`: repeatedly kills a gateway, a worker, Redis or PostgreSQL before, during and after
+ * calls to the vendor, and compares the answers to callers with the ledger.
  */
 import { parseArgs } from 'node:util'
 import { chanceFrom } from '../../test/support/chance.ts'
@@ -30,7 +30,7 @@ async function runCells(name: string): Promise<[Phase, Cell][]> {
   const victim = victims[name]!
   const chance = chanceFrom(seed)
   const fleet = await startFleet(victim)
-  // A budget that nothing here spends.
+  // A budget that is never exhausted, so that reservations are tested too.
   const key = await fleet.createKey(['--budget-usd', '1000', '--budget-period', 'total'])
   const charged = new Map<string, number>()
   const cells: [Phase, Cell][] = []

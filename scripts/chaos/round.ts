@@ -3,12 +3,12 @@ import type { Chance } from '../../test/support/chance.ts'
 import { chunk, completion } from '../../test/support/chat-answers.ts'
 import { until } from '../../test/support/until.ts'
 import type { ReceivedRequest, ScriptedAnswer } from '../../test/support/upstream.ts'
-import { faultsOf, readBooks, type Books } from './books.ts'
+import { faultsOf, readLedger, type Ledger } from './ledger.ts'
 import { ask, type Answer } from './calls.ts'
 import type { Fleet } from './fleet.ts'
 import type { Victim } from './victims.ts'
 
-/** When the victim is killed, seen from the calls at the vendor. */
+/** When the victim is killed, relative to the calls to the vendor. */
 export const phases = ['before', 'during', 'after'] as const
 export type Phase = (typeof phases)[number]
 
@@ -20,7 +20,7 @@ const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 
 type Options = {
   fleet: Fleet
-  /** How often the vendor was asked each question, in all rounds. */
+  /** The number of requests to the vendor by question, in all rounds. */
   charged: Map<string, number>
   key: string
   victim: Victim
@@ -29,7 +29,7 @@ type Options = {
   name: string
 }
 
-/** Calls at all gateways at once, and one death among them; afterwards the books have to be right. */
+/** Calls all gateways at once and kills the victim meanwhile; returns inconsistencies of the ledger. */
 export async function runRound({
   fleet,
   charged,
@@ -67,7 +67,7 @@ export async function runRound({
       isStreamed: index % 4 > 1,
     }),
   )
-  // Where the calls were over before it, or none came so far.
+  // Kills the victim even if the calls ended early, or none reached the vendor.
   const late = sleep(2000).then(kill)
   const answers = await Promise.all(asked)
   await late
@@ -82,14 +82,14 @@ export async function runRound({
   const isOpen = taken.status === 200
   return {
     answers,
-    faults: isOpen ? faults : [...faults, `a call afterwards is answered with ${taken.status}`],
+    faults: isOpen ? faults : [...faults, `a call after recovery is answered with ${taken.status}`],
   }
 }
 
-/** What is kept elsewhere comes into the store, and what the dead held comes free. */
-async function untilQuiet({ databaseUrl, replicas }: Fleet): Promise<Books> {
+/** Waits until journaled rows are stored and reservations of killed processes are released. */
+async function untilQuiet({ databaseUrl, replicas }: Fleet): Promise<Ledger> {
   await until(
-    'all gateways take calls',
+    'all gateways are ready',
     async () => {
       const ready = await Promise.all(
         replicas.map(({ url }) =>
@@ -105,8 +105,8 @@ async function untilQuiet({ databaseUrl, replicas }: Fleet): Promise<Books> {
   )
   const givesUpAt = performance.now() + settleMs
   for (;;) {
-    const books = await readBooks(databaseUrl)
-    if (books.reservations === 0 || performance.now() > givesUpAt) return books
+    const ledger = await readLedger(databaseUrl)
+    if (ledger.reservations === 0 || performance.now() > givesUpAt) return ledger
     await sleep(100)
   }
 }

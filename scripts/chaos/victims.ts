@@ -4,11 +4,11 @@ import { childrenOf } from '../../test/support/child-processes.ts'
 import { until } from '../../test/support/until.ts'
 import type { Fleet } from './fleet.ts'
 
-/** Who is killed; the returned function brings it back. */
+/** A process to kill; the function that `kill` returns restarts it. */
 export type Victim = { workers: boolean; kill(fleet: Fleet, chance: Chance): () => Promise<void> }
 
 const awayMs = 300
-/** Behind many deaths in a row the next worker is started after a pause. */
+/** After repeated deaths the gateway pauses before it starts the next worker. */
 const replacedMs = 30_000
 
 export const victims: Readonly<Record<string, Victim>> = {

@@ -1,6 +1,6 @@
-// Renders the chart of deploy/helm with the template engine and the function library that Helm is made of.
-// Arguments: the folder of templates. Standard input: the values that templates see, as JSON. It prints the
-// documents; the exit code is 1 with what a template refuses.
+// Renders the chart of deploy/helm with Helm's template engine and function library. The argument is the folder
+// of templates; standard input has the values as JSON. Prints the documents; exits with 1 and the error when a
+// template fails.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 func main() {
 	var values map[string]interface{}
 	stop(json.NewDecoder(os.Stdin).Decode(&values))
-	// As Helm: what is not there is empty.
+	// Missing values are empty, as in Helm.
 	chart := template.New("chart").Option("missingkey=zero").Funcs(sprig.TxtFuncMap())
 	chart.Funcs(template.FuncMap{
 		"include": func(name string, data interface{}) (string, error) {

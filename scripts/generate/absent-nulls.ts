@@ -2,15 +2,15 @@ import { _, type CodeKeywordDefinition, type KeywordCxt } from 'ajv/dist/2020.js
 import type { Document, Schema } from './document.ts'
 
 /**
- * The keyword by which a check takes members that are null out of an object, before it looks at
- * them: null is absent, whatever the member (docs/behaviour.md#errors). It has no type, since
- * Ajv runs such keywords before it fills defaults.
+ * A keyword that removes members with value null from an object before they are checked, because null
+ * means absent (docs/behaviour.md#errors). It has no `type`: Ajv runs keywords without a type before it
+ * fills defaults.
  */
 export const absentNulls = {
   keyword: 'x-absent-nulls',
   before: 'anyOf',
   code: ({ gen, data, schema }: KeywordCxt) => {
-    // A list names the members whose null says something.
+    // A list names the members whose null has a meaning.
     const kept = Array.isArray(schema) ? (schema as string[]) : []
     const isObject = _`${data} && typeof ${data} == "object" && !Array.isArray(${data})`
     gen.if(isObject, () =>
@@ -23,7 +23,7 @@ export const absentNulls = {
   },
 } satisfies CodeKeywordDefinition
 
-/** The document with the keyword in each object that the bodies hold; free-form ones stay. */
+/** The document with the keyword in each object schema that bodies use, except free-form objects. */
 export function withAbsentNulls(document: Document, bodies: readonly Schema[]): Document {
   const { schemas } = document.components
   const reached = new Set<string>()
@@ -39,12 +39,12 @@ export function withAbsentNulls(document: Document, bodies: readonly Schema[]): 
     name,
     reached.has(name) ? mark(schema) : schema,
   ])
-  // Only the keyword is added.
+  // `mark` only adds a keyword.
   const found = Object.fromEntries(marked) as Document['components']['schemas']
   return { ...document, components: { ...document.components, schemas: found } }
 }
 
-/** A schema with the keyword in each object that it describes. */
+/** A schema with the keyword in each of its object schemas. */
 export function mark(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(mark)
   if (typeof value !== 'object' || value === null) return value

@@ -11,7 +11,7 @@ import {
 } from './document.ts'
 import { withoutConditionalDefaults, type Tool } from './tools.ts'
 
-/** The files with the checks of bodies, tool arguments, schemas and parameters, by name. */
+/** The files with checks of bodies, tool arguments, schemas and parameters, by file name. */
 export function checkFiles(
   document: Document,
   operations: OperationRow[],
@@ -59,7 +59,7 @@ export function checkFiles(
 import type { Check } from './checks.js'
 import type { OperationId } from './operations.ts'
 
-/** Each converts the text of its values, fills defaults in place and says whether they are allowed. */
+/** Each check converts texts to their types, fills defaults in place, and returns whether all values are allowed. */
 export const queryChecks: Record<OperationId, Check<Record<string, unknown>>>
 export const headerChecks: Record<OperationId, Check<Record<string, unknown>>>
 `,
@@ -74,7 +74,7 @@ export const options = {
   messages: true,
   verbose: true,
   inlineRefs: false,
-  // Ajv would complain about formats that it does not know: a file of a form, and times in answers.
+  // Declares formats that Ajv does not know, so that it does not warn about them.
   formats: { binary: true, 'date-time': true, password: true },
   code: { source: true, esm: true, lines: false },
 } as const
@@ -83,21 +83,21 @@ function jsonBody(operation: Operation): Schema | undefined {
   return operation.requestBody?.content['application/json']?.schema
 }
 
-/** The schema with references that lead from outside into the document named `contract`. */
+/** The schema with its references pointing into the document named `contract`. */
 function rebased(schema: Schema): Schema {
-  // Only the texts of references change.
+  // Replaces only texts of references.
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')) as Schema
 }
 
-/** The schema by which arguments are checked: the whole of it, where null is absent at any depth. */
+/** The schema that checks a tool's arguments; null means absent at any depth. */
 export function checkedSchema({ inputSchema }: Tool): Schema {
-  // Both keep a schema a schema.
+  // Both functions return a schema for a schema.
   return forChecks(mark(withoutConditionalDefaults(inputSchema))) as Schema
 }
 
 /**
- * The contract for Ajv: discriminator mappings as lists of values, which error messages name, any
- * object where the check depends on the model (`x-checked-by-model`), and tags as constants.
+ * The contract for Ajv: discriminator mappings become lists of values for error messages, schemas with
+ * `x-checked-by-model` accept any object, and tags become constants.
  */
 function forChecks(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(forChecks)
@@ -110,8 +110,8 @@ function forChecks(value: unknown): unknown {
 }
 
 /**
- * A required property of one value says which kind of object this is; an optional one is a
- * parameter of which other values are not supported, which is another error.
+ * Turns required properties with one allowed value into constants, because they are tags of the kind of
+ * object. An optional property with one value stays an enum: other values are reported as unsupported.
  */
 function withTags(schema: Schema): Schema {
   const required = new Set([schema['required']].flat())
@@ -126,8 +126,8 @@ function withTags(schema: Schema): Schema {
 }
 
 /**
- * The contract with schemas of plain texts in the place of references to them, so that an error knows
- * what is said beside the reference, such as examples.
+ * Replaces references to schemas of plain texts by the schemas, so that errors have the keywords beside
+ * the reference, such as examples.
  */
 function withTexts<T>(value: T, schemas: Document['components']['schemas']): T {
   const replaced = (inner: unknown): unknown => {
@@ -142,7 +142,7 @@ function withTexts<T>(value: T, schemas: Document['components']['schemas']): T {
     const isText = target?.['type'] === 'string' && target['enum'] === undefined
     return isText ? { ...target, ...beside } : schema
   }
-  // Schemas stay schemas.
+  // `replaced` keeps the type of its argument.
   return replaced(value) as T
 }
 
@@ -150,7 +150,7 @@ function parameters(document: Document, operation: Operation, place: 'query' | '
   const found = parametersOf(document, operation, place)
   return {
     type: 'object',
-    // Clients and proxies add headers of their own; an unknown query parameter is a mistake.
+    // Unknown headers are allowed, since clients and proxies add some; unknown query parameters are errors.
     additionalProperties: place === 'header',
     required: found.filter((p) => p.required).map((p) => p.name),
     properties: Object.fromEntries(found.map((p) => [p.name, rebased(p.schema)])),
@@ -170,12 +170,12 @@ function exportName(kind: string, name: string): string {
   return `${kind}_${name.replaceAll('-', '_')}`
 }
 
-/** The code of an ES module that exports a check for each schema under its name. */
+/** The code of an ES module that exports a check for each schema, named like the schema. */
 export function compile(ajv: Ajv2020, schemas: Record<string, Schema>): string {
   for (const [name, schema] of Object.entries(schemas)) ajv.addSchema(schema, name)
   const names = Object.fromEntries(Object.keys(schemas).map((name) => [name, name]))
   const code = standalone.default(ajv, names).replace('"use strict";', '')
-  // Ajv's output loads its runtime with `require` even when it is an ES module.
+  // Ajv's output loads its runtime with `require`, even in an ES module.
   const require = code.includes('require(')
     ? "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)\n"
     : ''
@@ -222,7 +222,7 @@ export type CheckedSchema = {
   'x-secret'?: boolean
 }
 
-/** Says whether a value is allowed, after filling its defaults in place; \`errors\` tells why not. */
+/** Fills defaults in place and returns whether a value is allowed; \`errors\` has the reasons if not. */
 export type Check<T> = ((value: unknown) => value is T) & { errors?: CheckError[] | null }
 
 export const bodyChecks: {

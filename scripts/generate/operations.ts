@@ -29,31 +29,31 @@ export function operationsFile(document: Document, rows: OperationRow[]): string
     alsoAt: operation['x-also-at'] ?? [],
   }))
   return `${banner}
-/** What the contract is called. */
+/** Title and version of the contract. */
 export const contractInfo = ${JSON.stringify({ title, version })} as const
 
 /** The operations of openapi.yaml, in its order. */
 export const operations = ${JSON.stringify(list, null, 2)} as const
 
 export type OperationId = (typeof operations)[number]['id']
-/** How an operation is spoken to; all but \`rest\` read their own bodies and word their own errors. */
+/** The protocol of an operation; handlers of all but \`rest\` parse bodies and format errors themselves. */
 export type Protocol = (typeof operations)[number]['protocol']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
 /**
- * Who asks: \`caller\` whoever has credentials, \`person\` only who has signed in, \`anyone\` also who has
- * not, \`public\` nobody that is known, \`client\` an OAuth client, which its face knows.
+ * Required credentials: \`caller\` any, \`person\` a session, \`anyone\` optional, \`public\` never read, \`client\`
+ * those of an OAuth client, which the OAuth server checks.
  */
 export type Access = 'caller' | 'person' | 'anyone' | 'public' | 'client'
 /** The operations with this access. */
 export type OperationIdOf<A extends Access> = Extract<(typeof operations)[number], { access: A }>['id']
 
-/** What a person of each role may do in the account. */
+/** The scopes of each role of a person in an account. */
 export const scopesByRole = ${JSON.stringify(scopesByRole(document), null, 2)} as const
 
-/** The members that the contract lists of each JSON body. */
+/** The members of each JSON body in the contract. */
 export const bodyMembers = ${JSON.stringify(bodyMembers(document, rows), null, 2)} as const
 
-/** The ways to say who calls. */
+/** The names of the security schemes. */
 export const securitySchemes = ${JSON.stringify(schemes)} as const
 export type SecurityScheme = (typeof securitySchemes)[number]
 
@@ -97,7 +97,7 @@ function methodsOf(rows: OperationRow[]): string[] {
 function requestHeaders(document: Document, rows: OperationRow[]): string[] {
   const schemes = Object.values(document.components.securitySchemes)
   const credentials = schemes
-    // Browsers add cookies themselves.
+    // Browsers add cookies themselves, so that CORS need not allow the header.
     .filter((scheme) => scheme.in !== 'cookie')
     .map(({ type, name }) => (type === 'apiKey' ? name! : 'authorization'))
   const named = rows.flatMap(({ operation }) =>
@@ -111,6 +111,6 @@ function responseHeaders(document: Document, rows: OperationRow[]): string[] {
   const named = rows.flatMap(({ operation }) =>
     responsesOf(document, operation).flatMap(({ headers = {} }) => Object.keys(headers)),
   )
-  // Browsers show it to no page.
+  // Browsers never expose set-cookie to pages.
   return [...new Set(named)].filter((name) => name !== 'set-cookie')
 }

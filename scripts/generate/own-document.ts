@@ -3,28 +3,28 @@ import type { Document, Schema } from './document.ts'
 type Schemas = Record<string, Schema>
 
 /**
- * The contract as the gateway's own code takes it: with the schemas of the catalog's files, and with
- * the default of a named schema beside each property that refers to it. There Ajv fills it in, and
- * openapi-typescript sees that the property is always present, as is a parameter with a default.
+ * The contract for the gateway's own code: it also has the schemas of the catalog, and copies the default
+ * of a schema to each property that refers to it. There Ajv fills the default in, and openapi-typescript
+ * makes the property required. Parameters with a default are required too.
  */
 export function ownDocument(document: Document, catalog: Schemas): Document {
   const schemas = { ...document.components.schemas, ...rebased(catalog) }
-  // Only properties and parameters with a default change.
+  // Changes only properties and parameters with a default.
   return withDefaults({ ...document, components: { ...document.components, schemas } }, schemas)
 }
 
-/** The schemas of catalog.yaml with references that lead into the document they are put into. */
+/** The schemas of catalog.yaml with their references pointing into the contract. */
 function rebased(catalog: Schemas): Schemas {
   const text = JSON.stringify(catalog)
     .replaceAll('"#/', '"#/components/schemas/')
     .replaceAll('"openapi.yaml#/', '"#/')
-  // Only the texts of references change.
+  // Replaces only texts of references.
   return JSON.parse(text) as Schemas
 }
 
 function withDefaults<T>(value: T, schemas: Schemas): T {
   if (typeof value !== 'object' || value === null) return value
-  // Of the same shape, but for the defaults.
+  // Has the same shape, plus defaults.
   if (Array.isArray(value)) return value.map((item) => withDefaults(item, schemas)) as T
   const entries = Object.entries(value).map(([key, inner]: [string, unknown]) => [
     key,
@@ -34,7 +34,7 @@ function withDefaults<T>(value: T, schemas: Schemas): T {
   return (isParameterWithDefault(copy) ? { ...copy, required: true } : copy) as T
 }
 
-/** A parameter whose default the check fills in, so that a handler always has it. */
+/** Whether the check fills in this parameter's default, so that a handler always has it. */
 function isParameterWithDefault(value: object): boolean {
   return 'in' in value && 'schema' in value && 'default' in Object(value.schema)
 }

@@ -1,11 +1,11 @@
 import { banner, resolved, type Document, type Schema } from './document.ts'
 
-/** What the contract says of a parameter; what is absent is left open. */
+/** The allowed values of a parameter; an absent bound does not limit it. */
 type Bounds = { values?: string[]; minimum?: number; maximum?: number }
 
 /**
- * The text of `request-parameters.ts`: the parameters of calls with the values and bounds that the
- * contract has for them, whatever the model.
+ * The text of `request-parameters.ts`: the parameters of calls with the contract's values and bounds,
+ * which apply to every model.
  */
 export function requestParametersFile(document: Document): string {
   const { schemas } = document.components
@@ -21,7 +21,7 @@ export function requestParametersFile(document: Document): string {
 export type RequestParameter = { values?: string[]; minimum?: number; maximum?: number }
 type Parameters = Readonly<Record<string, RequestParameter>>
 
-/** The parameters of calls, with what the contract allows whatever the model. */
+/** The parameters of calls, with the values that the contract allows for every model. */
 export const requestParameters: {
   chat: Parameters
   image: Parameters
@@ -38,10 +38,10 @@ function parametersIn(document: Document, { properties }: Schema): Record<string
 function boundsOf(document: Document, schema: Schema): Bounds {
   const { anyOf = [], ...own } = resolved(document, schema)
   const choices = (anyOf as Schema[]).filter(({ type }) => type !== 'null')
-  // Of several forms no bounds are told.
+  // A parameter of several types has no common bounds.
   if (choices.length > 0) return choices.length === 1 ? boundsOf(document, choices[0]!) : {}
   const { enum: listed, minimum, maximum, minItems, maxItems } = own as Record<string, never>
   const values = own['type'] === 'string' ? listed : undefined
-  const told = { values, minimum: minimum ?? minItems, maximum: maximum ?? maxItems }
-  return Object.fromEntries(Object.entries(told).filter(([, value]) => value !== undefined))
+  const bounds = { values, minimum: minimum ?? minItems, maximum: maximum ?? maxItems }
+  return Object.fromEntries(Object.entries(bounds).filter(([, value]) => value !== undefined))
 }

@@ -1,10 +1,10 @@
 import openapiTS, { astToString } from 'openapi-typescript'
 import { banner, type Schema } from './document.ts'
 
-/** TypeScript types of schemas that are not in the contract, as `components['schemas']`. */
+/** TypeScript types of schemas outside the contract, as `components['schemas']`. */
 export async function schemaTypes(schemas: Record<string, Schema>): Promise<string> {
   const info = { title: 'Schemas', version: '1' }
   const document = { openapi: '3.1.1', info, paths: {}, components: { schemas } }
-  // The schemas are plain JSON Schema, which openapi-typescript's input type spells out.
+  // Plain JSON Schema, which openapi-typescript's input type does not accept.
   return banner + astToString(await openapiTS(document as never))
 }

@@ -11,19 +11,19 @@ type Setting = Schema & {
 }
 export type SettingsSchema = Schema & {
   properties: Record<string, Setting>
-  /** The names of the settings in the order of the table, by the title of their group. */
+  /** Names of settings by group title, in the order of the table in the documentation. */
   'x-groups': Record<string, string[]>
 }
 
 /**
- * The files with the settings' types, their check and the rows of their table, by name; and with the
- * check of a catalog's row, as an operator writes one.
+ * The files with the types, the check and the table of settings, by file name. The check file also checks
+ * catalog rows that operators write.
  */
 export async function settingsFiles(
   schema: SettingsSchema,
   document: Document,
 ): Promise<Record<string, string>> {
-  // `limits` is an object of settings; Schema does not type what it nests.
+  // `limits` contains settings; Schema does not type nested properties.
   const limits = schema.properties['limits']!['properties'] as Record<string, Setting>
   const rows = (settings: Record<string, Setting>, prefix = '') =>
     Object.entries(settings).map(
@@ -52,14 +52,14 @@ import type { Check } from './checks.js'
 import type { components } from './settings.ts'
 import type { components as contract } from './types.ts'
 
-/** Converts the texts of variables, fills defaults in place and lists every complaint at once. */
+/** Converts texts of variables to their types, fills defaults in place and collects all errors. */
 export const settingsCheck: Check<components['schemas']['Settings']>
 export const catalogModelCheck: Check<contract['schemas']['CatalogModel']>
 `,
   }
 }
 
-/** The rows with their groups, in the order of these. Throws for a setting that is in none, or in two. */
+/** The rows in the order of groups. Throws for a setting that is in no group, or in two. */
 function inGroups<Row extends { name: string }>(
   rows: readonly Row[],
   groups: SettingsSchema['x-groups'],
@@ -69,7 +69,7 @@ function inGroups<Row extends { name: string }>(
     names.map((name) => {
       const row = byName.get(name)
       if (!byName.delete(name))
-        throw new Error(`x-groups: '${name}' is no setting, or is there twice.`)
+        throw new Error(`x-groups: '${name}' is not a setting, or is listed twice.`)
       return { group, ...row! }
     }),
   )

@@ -1,23 +1,23 @@
 import { banner, type Document, type Schema } from './document.ts'
 
-/** mcp-tools.json as it is written. */
+/** The content of mcp-tools.json. */
 export type ToolsDocument = { $defs: Record<string, Schema>; tools: WrittenTool[] }
 type WrittenTool = {
   name: string
   title: string
   description: string
   annotations: object
-  /** The path of an icon on a field of 24 by 24. */
+  /** The SVG path of an icon in a view box of 24 by 24. */
   'x-icon': string
   inputSchema: Schema
 }
-/** A tool whose schema has every reference replaced by what it leads to. */
+/** A tool whose schema has each reference replaced by its target. */
 export type Tool = Omit<WrittenTool, '$defs'>
 
-/** The other arguments that must be absent for a default to hold. */
+/** Names the arguments that must be absent for a default to apply. */
 const conditional = 'x-default-without'
 
-/** The tools with the schemas that they refer to, in mcp-tools.json or in the contract, in their places. */
+/** The tools, with references to mcp-tools.json and the contract replaced by their targets. */
 export function toolsOf(written: ToolsDocument, contract: Document): Tool[] {
   const documents: Record<string, unknown> = { '': written, 'openapi.yaml': contract }
   const inlined = (value: unknown): unknown => {
@@ -26,21 +26,21 @@ export function toolsOf(written: ToolsDocument, contract: Document): Tool[] {
     const { $ref: reference, ...beside } = value as Schema
     if (typeof reference !== 'string') return mapped(value as Schema, inlined)
     const [file = '', pointer = ''] = reference.split('#')
-    // What stands beside a reference replaces what it leads to.
+    // Keywords beside a reference override those of its target.
     return inlined({ ...(targetOf(documents[file], pointer) as Schema), ...beside })
   }
-  // Only references change.
+  // Replaces only references.
   return written.tools.map((tool) => inlined(tool) as Tool)
 }
 
 function targetOf(document: unknown, pointer: string): unknown {
   const names = pointer.split('/').slice(1)
   const target = names.reduce((part, name) => (Object(part) as Schema)[name], document)
-  if (target === undefined) throw new Error(`mcp-tools.json: ${pointer} leads nowhere.`)
+  if (target === undefined) throw new Error(`mcp-tools.json: ${pointer} does not exist.`)
   return target
 }
 
-/** A default that holds only without some other arguments is left to the tool. */
+/** The schema without conditional defaults, which the tool itself applies. */
 export function withoutConditionalDefaults(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutConditionalDefaults)
   if (typeof value !== 'object' || value === null) return value
@@ -51,47 +51,47 @@ export function withoutConditionalDefaults(value: unknown): unknown {
 }
 
 /**
- * What clients are told, in the part of JSON Schema that every vendor of models takes: OpenAI and
- * Anthropic in their strict modes, Gemini in function declarations. Bounds are told in words.
+ * The schema for clients, limited to keywords that all model vendors accept: OpenAI and Anthropic in their
+ * strict modes, Gemini in function declarations. Descriptions name the bounds in words.
  */
-function toldSchema(schema: Schema): Schema {
+function clientSchema(schema: Schema): Schema {
   const { type, enum: values, items, properties, required, anyOf, oneOf } = schema
   const choices = (anyOf ?? oneOf) as Schema[] | undefined
-  // The tests hold mcp-tools.json to bounds of these types.
+  // The tests check that the bounds in mcp-tools.json have these types.
   const { description, ...bounds } = schema as Bounds & { description?: string }
   const words = [...(description === undefined ? [] : [description]), ...boundWords(bounds)].join(
     ' ',
   )
-  const told = {
+  const listed = {
     type,
-    // Gemini takes nothing beside `anyOf`.
+    // Gemini accepts no other keyword beside `anyOf`.
     description: choices !== undefined || words === '' ? undefined : words,
     enum: values,
-    items: items === undefined ? undefined : toldSchema(items as Schema),
-    properties: properties === undefined ? undefined : mapped(properties as Schema, toldMember),
+    items: items === undefined ? undefined : clientSchema(items as Schema),
+    properties: properties === undefined ? undefined : mapped(properties as Schema, clientMember),
     required,
-    anyOf: choices?.flatMap(toldChoices),
+    anyOf: choices?.flatMap(clientChoices),
   }
-  const kept = choices === undefined ? told : { anyOf: told.anyOf }
+  const kept = choices === undefined ? listed : { anyOf: listed.anyOf }
   return Object.fromEntries(Object.entries(kept).filter(([, value]) => value !== undefined))
 }
 
-/** A choice that is one of several again adds these. */
-function toldChoices(choice: Schema): Schema[] {
-  const told = toldSchema(choice)
-  return (told['anyOf'] as Schema[] | undefined) ?? [told]
+/** Flattens nested alternatives. */
+function clientChoices(choice: Schema): Schema[] {
+  const schema = clientSchema(choice)
+  return (schema['anyOf'] as Schema[] | undefined) ?? [schema]
 }
 
-function toldMember(member: unknown): Schema {
+function clientMember(member: unknown): Schema {
   // A member of `properties` is a schema.
-  return toldSchema(member as Schema)
+  return clientSchema(member as Schema)
 }
 
 function mapped(schema: Schema, change: (value: unknown) => unknown): Schema {
   return Object.fromEntries(Object.entries(schema).map(([name, one]) => [name, change(one)]))
 }
 
-/** The bounds of a schema, as far as they are told in words. */
+/** The bounds of a schema that descriptions name in words. */
 type Bounds = {
   type?: string
   minimum?: number
@@ -106,7 +106,7 @@ type Bounds = {
   [conditional]?: string[]
 }
 
-/** One sentence for each bound that has no keyword; those of a pattern are in its description. */
+/** One sentence for each bound; descriptions already explain patterns other than `\\S`. */
 function boundWords(bounds: Bounds): string[] {
   const { minItems, maxItems, maxLength, pattern, examples = [] } = bounds
   const least = `At least ${minItems} item${minItems === 1 ? '' : 's'}.`
@@ -133,24 +133,24 @@ function defaultWords({ default: standard, [conditional]: others }: Bounds): str
   return standard === undefined ? [] : [`Default${without}: ${standard}.`]
 }
 
-/** The file of what `tools/list` answers, and of the defaults that are told there in words. */
+/** The text of `tools.ts`: the result of `tools/list`, and the defaults of arguments. */
 export function toolsFile(tools: Tool[]): string {
-  const told = tools.map(
+  const listed = tools.map(
     ({ name, title, description, inputSchema, annotations, 'x-icon': icon }) => ({
       name,
       title,
       description,
-      inputSchema: toldSchema(inputSchema),
+      inputSchema: clientSchema(inputSchema),
       annotations,
       icons: [{ src: iconAddress(icon), mimeType: 'image/svg+xml', sizes: ['any'] }],
     }),
   )
   const defaults = tools.map(({ name, inputSchema }) => [name, defaultsIn(inputSchema)])
   return `${banner}
-/** What \`tools/list\` answers: mcp-tools.json, with the bounds of arguments in words. */
-export const tools = ${JSON.stringify(told, null, 2)} as const
+/** The result of \`tools/list\`: mcp-tools.json, with the bounds of arguments in words. */
+export const tools = ${JSON.stringify(listed, null, 2)} as const
 
-/** The defaults of arguments by tool; also those that hold only without some other argument. */
+/** The defaults of arguments by tool, including conditional defaults. */
 export const toolDefaults = ${JSON.stringify(Object.fromEntries(defaults), null, 2)} as const
 
 export type ToolName = (typeof tools)[number]['name']
@@ -166,7 +166,7 @@ function defaultsIn({ properties }: Schema): Schema {
   )
 }
 
-/** An icon that needs no other address; its colour is seen on light and on dark. */
+/** An icon as a data URL, in a colour that is visible on light and dark backgrounds. */
 function iconAddress(path: string): string {
   const stroke = 'fill="none" stroke="#3b82f6" stroke-width="2" stroke-linecap="round"'
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 24 24" ${stroke}><path d="${path}"/></svg>`

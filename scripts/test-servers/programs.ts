@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
-/** The programs that tests start, with Debian's packages of each. */
+/** The programs that tests start, and the Debian packages of each. */
 export const packages = {
   postgres: ['postgresql'],
   'redis-server': ['redis-server'],
@@ -9,7 +9,7 @@ export const packages = {
   caddy: ['caddy'],
   chromium: ['chromium'],
   'systemd-analyze': ['systemd'],
-  // Helm's own library of templates; Helm itself is in no registry that tests can reach.
+  // Helm's template libraries: Debian does not package Helm itself.
   go: ['golang-go', 'golang-github-masterminds-sprig-dev', 'golang-k8s-sigs-yaml-dev'],
 } as const
 
@@ -17,7 +17,7 @@ export type TestProgram = keyof typeof packages
 
 const postgresFolder = '/usr/lib/postgresql'
 
-/** The folders of PostgreSQL's programs, the newest first: Debian keeps them out of PATH. */
+/** The folders of PostgreSQL's programs, the newest first. Debian does not add them to PATH. */
 function postgresFolders(): string[] {
   if (!existsSync(postgresFolder)) return []
   return readdirSync(postgresFolder)
@@ -32,9 +32,9 @@ export function pathOf(program: string): string | undefined {
   return folders.map((folder) => join(folder, program)).find((path) => existsSync(path))
 }
 
-/** The command, for root, that installs the missing programs; undefined when none is missing. */
+/** The apt-get command that installs missing programs (as root); undefined when none is missing. */
 export function installCommand(): string | undefined {
-  // The keys are those of the table.
+  // Object.keys has type string[].
   const missing = (Object.keys(packages) as TestProgram[]).filter((name) => !pathOf(name))
   const names = missing.flatMap((name) => packages[name])
   return names.length === 0 ? undefined : `apt-get install ${names.join(' ')}`

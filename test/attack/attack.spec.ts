@@ -11,14 +11,14 @@ import type { Row } from '../../scripts/attack/table.ts'
 import { startTarget } from '../../scripts/attack/target.ts'
 import { makeFolder, projectFolder } from '../support/folder.ts'
 
-// The attacks of `npm run attack` in small doses. Others that kill and starve gateways of their own have specs
-// of their own among the tests.
+// The attacks of `npm run attack` in small doses. Other attacks that kill or starve their own gateways have
+// specs in other folders.
 const attacks = all.filter(
   (attack) => attack.startsOwn !== true || attack === money || attack === leaving,
 )
 const runs = [
   { seed: 20_261_122, attacks },
-  // What is found by chance is found again by the seed in its name.
+  // The suite's name has the seed, which repeats a failure.
   { seed: randomInt(2 ** 31), attacks: attacks.filter(({ isDrawn }) => isDrawn) },
 ]
 
@@ -42,7 +42,7 @@ for (const { seed, attacks: chosen } of runs) {
     })
 
     for (const { name } of [...chosen, { name: 'memory' }]) {
-      it(`holds against ${name}`, () => {
+      it(`withstands ${name}`, () => {
         const { tried, failures } = rows.find((row) => row.name === name)!.outcome
         expect(tried).to.be.greaterThan(0)
         expect(
@@ -54,8 +54,8 @@ for (const { seed, attacks: chosen } of runs) {
   })
 }
 
-describe('the gateway that is attacked', () => {
-  it('is started as npm start starts it', async function () {
+describe('the gateway of npm run attack', () => {
+  it('starts with the flags of npm start', async function () {
     const folder = makeFolder()
     const doubles = await startDoubles()
     const prepared = { testKey: '', liveKey: '', operatorKey: '', dataDir: '' }
@@ -72,7 +72,7 @@ describe('the gateway that is attacked', () => {
       const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
         scripts: { start: string }
       }
-      // Tests have a folder of their own for what is compiled.
+      // Tests use their own folder for the compile cache, so that only flags and MALLOC_ are compared.
       const asked = scripts.start.match(/(?<= )(--|MALLOC_)\S+/g) ?? []
       expect(asked).to.include('--expose-gc')
       expect(asked.filter((word) => !started.has(word))).to.deep.equal([])
@@ -84,8 +84,8 @@ describe('the gateway that is attacked', () => {
   })
 })
 
-describe('the page on security', () => {
-  it('names attacks that there are, and all of them', () => {
+describe('SECURITY.md', () => {
+  it('names every attack of npm run attack, and no other', () => {
     const page = readFileSync(join(projectFolder, 'SECURITY.md'), 'utf8')
     const [, rows = ''] = /\n\| Promise[^\n]*\n([\s\S]*?)\n\n/.exec(page) ?? []
     const cells = rows.split('\n').map((row) => row.split('|')[2] ?? '')
@@ -94,7 +94,7 @@ describe('the page on security', () => {
     const covers = (pattern: string, name: string) =>
       pattern.endsWith('…') ? name.startsWith(pattern.slice(0, -1)) : name === pattern
     const gone = named.filter((pattern) => !names.some((name) => covers(pattern, name)))
-    const untold = names.filter((name) => !named.some((pattern) => covers(pattern, name)))
-    expect({ gone, untold }).to.deep.equal({ gone: [], untold: [] })
+    const missing = names.filter((name) => !named.some((pattern) => covers(pattern, name)))
+    expect({ gone, missing }).to.deep.equal({ gone: [], missing: [] })
   })
 })

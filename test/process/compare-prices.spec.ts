@@ -112,7 +112,7 @@ describe('the comparison of the catalog with a list of prices', () => {
     {
       name: 'a price that is no number',
       list: { alibaba: provider('alibaba', { 'qwen-plus': { ...qwenPlus, input: '0.4' } }) },
-      says: 'alibaba/qwen-plus has a price that is no number: input',
+      says: 'alibaba/qwen-plus has a price that is not a number: input',
     },
   ]) {
     it(`refuses a file with ${name}`, async () => {

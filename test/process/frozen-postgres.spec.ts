@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'chai'
 import pg from 'pg'
-import { faultsOf, readBooks } from '../../scripts/chaos/books.ts'
+import { faultsOf, readLedger } from '../../scripts/chaos/ledger.ts'
 import { ask, type Answer } from '../../scripts/chaos/calls.ts'
 import { startFleet, type Fleet } from '../../scripts/chaos/fleet.ts'
 import { completion } from '../support/chat-answers.ts'
@@ -68,12 +68,12 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
     const last = seen.reduce((one, other) => (other.atMs > one.atMs ? other : one))
     expect(last.status).to.equal(200)
   }
-  const expectBooksAreRight = async () => {
+  const expectConsistentLedger = async () => {
     await until('nothing is held', async () => {
-      return (await readBooks(fleet.databaseUrl)).reservations === 0
+      return (await readLedger(fleet.databaseUrl)).reservations === 0
     })
     const charged = new Map(fleet.upstream.requests.map((_, index) => [String(index), 1]))
-    expect(faultsOf(answers, await readBooks(fleet.databaseUrl), charged)).to.deep.equal([])
+    expect(faultsOf(answers, await readLedger(fleet.databaseUrl), charged)).to.deep.equal([])
   }
 
   it('answer every call while it is frozen, and accept calls again when it resumes', async () => {
@@ -84,7 +84,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
     })
     expectOnlyRefusals(seen)
     expect(Math.max(...seen.map(({ elapsedMs }) => elapsedMs))).to.be.below(answerTimeoutMs)
-    await expectBooksAreRight()
+    await expectConsistentLedger()
   })
 
   it('refuse calls while it is read-only, and accept them again without a restart', async () => {
@@ -99,7 +99,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
       await until('both are ready', areReady, 5000)
     })
     expectOnlyRefusals(seen)
-    await expectBooksAreRight()
+    await expectConsistentLedger()
   })
 
   async function setReadOnly(value: 'on' | 'off'): Promise<void> {

@@ -12,30 +12,30 @@ const timeoutMs = 10_000
 type Ask = (request: Buffer) => Promise<Answer>
 type Case = { owner: string; limited: string; stranger: string; url: string; ask: Ask }
 
-/** What one account asked, is told and may cancel is nothing to another. */
-export async function strangersThings(
+/** An account must not get the answers, events or sessions of another account, nor cancel its calls. */
+export async function accountIsolation(
   { target: { url, liveKey: owner } }: Context,
   { limited, stranger }: AccessKeys,
 ): Promise<Outcome> {
   const ask: Ask = async (request) => {
     const { answers, end } = await askOnce(url, request, { answersMax: 1, timeoutMs })
-    if (answers[0] === undefined) throw new Error(`There is no answer (${end}).`)
+    if (answers[0] === undefined) throw new Error(`No answer (${end}).`)
     return answers[0]
   }
   const given = { owner, limited, stranger, url, ask }
   const found = await Promise.all([
-    ...questions().map((write) => remembered(given, write)),
-    ...questions().map((write) => joined(given, write)),
-    listened(given),
-    cancelled(given),
-    named(given),
+    ...questions().map((write) => cacheFaults(given, write)),
+    ...questions().map((write) => sharingFaults(given, write)),
+    streamFaults(given),
+    cancellationFaults(given),
+    idFaults(given),
   ])
   return { tried: found.length, failures: found.flat() }
 }
 
 type Write = (key: string, headers?: readonly (readonly [string, string])[]) => Buffer
 
-/** Questions of each face, to models that answer each time with something else. */
+/** Requests of each API, to a model whose answers are all different. */
 function questions(): Write[] {
   const messages = [{ role: 'user', content: randomUUID() }]
   const remember = ['cache-control', 'max-age=60'] as const
@@ -58,42 +58,45 @@ function questions(): Write[] {
 
 const accept = [['accept', 'application/json, text/event-stream']] as const
 
-/** What was made for this answer alone, wherever it stands. */
+/** The unique id in an answer. */
 function madeIn({ text }: Answer): string | undefined {
   return /made-([0-9a-f-]{36})/.exec(text)?.[1]
 }
 
-async function remembered({ owner, stranger, ask }: Case, write: Write): Promise<Failure[]> {
+async function cacheFaults({ owner, stranger, ask }: Case, write: Write): Promise<Failure[]> {
   const first = await ask(write(owner))
   const again = await ask(write(owner))
   const stolen = await ask(write(stranger))
-  return [...controlFaults(first, again, write(owner)), ...theft(first, stolen, write(stranger))]
+  return [
+    ...controlFaults(first, again, write(owner)),
+    ...isolationFaults(first, stolen, write(stranger)),
+  ]
 }
 
-async function joined({ owner, stranger, ask }: Case, write: Write): Promise<Failure[]> {
+async function sharingFaults({ owner, stranger, ask }: Case, write: Write): Promise<Failure[]> {
   const [first, again, stolen] = await Promise.all(
     [owner, owner, stranger].map((key) => ask(write(key))),
   )
   return [
     ...controlFaults(first!, again!, write(owner)),
-    ...theft(first!, stolen!, write(stranger)),
+    ...isolationFaults(first!, stolen!, write(stranger)),
   ]
 }
 
-/** Without an answer that the owner shares with itself nothing is seen here. */
+/** Control: the owner must get its own cached answer, or the attack proves nothing. */
 function controlFaults(first: Answer, again: Answer, request: Buffer): Failure[] {
   const isShared = first.status === 200 && madeIn(first) === madeIn(again)
-  return isShared ? [] : [{ what: 'The owner does not share an answer with itself.', request }]
+  return isShared ? [] : [{ what: 'The owner does not get its own cached answer.', request }]
 }
 
-function theft(first: Answer, stolen: Answer, request: Buffer): Failure[] {
-  if (stolen.status !== 200) return [{ what: `A stranger is told ${stolen.status}.`, request }]
+function isolationFaults(first: Answer, stolen: Answer, request: Buffer): Failure[] {
+  if (stolen.status !== 200) return [{ what: `A stranger gets status ${stolen.status}.`, request }]
   const isOwn = madeIn(stolen) !== madeIn(first) && stolen.headers.get('x-gateway-cache') !== 'hit'
-  return isOwn ? [] : [{ what: 'A stranger is given the answer of another account.', request }]
+  return isOwn ? [] : [{ what: 'A stranger gets the answer of another account.', request }]
 }
 
-/** What generating tools tell the event streams of an account. */
-async function listened({ owner, stranger, url, ask }: Case): Promise<Failure[]> {
+/** Events of a tool call must reach the event streams of its own account only. */
+async function streamFaults({ owner, stranger, url, ask }: Case): Promise<Failure[]> {
   const level = { jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'debug' } }
   await Promise.all(
     [owner, stranger].map((key) => ask(posted('/mcp', key, { headers: accept, body: level }))),
@@ -117,21 +120,24 @@ async function listened({ owner, stranger, url, ask }: Case): Promise<Failure[]>
   const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
   const request = posted('/mcp', owner, { headers: accept, body })
   await ask(request)
-  await until('the owner is told', () => own.text().includes('generate-image')).catch(
+  await until('the owner has an event', () => own.text().includes('generate-image')).catch(
     () => undefined,
   )
-  const isTold = own.text().includes('generate-image')
-  // It calls other tools itself meanwhile.
+  const isNotified = own.text().includes('generate-image')
+  // Other checks call other tools as the stranger at the same time.
   const overheard = strange.filter(({ text }) => text().includes('generate-image'))
   for (const { leave } of [own, ...strange]) leave()
   return [
     ...stolen,
-    ...(isTold ? [] : [{ what: 'The owner is told nothing of its call.', request }]),
-    ...overheard.map((one) => ({ what: 'A stranger is told of a call.', request: one.request })),
+    ...(isNotified ? [] : [{ what: 'The owner gets no event of its call.', request }]),
+    ...overheard.map((one) => ({
+      what: 'A stranger gets an event of a call.',
+      request: one.request,
+    })),
   ]
 }
 
-/** A session that another account was given, or nobody, is none. */
+/** A session id of another account, or an unknown one, must be answered with 404. */
 async function stolenSessions({
   owner,
   stranger,
@@ -151,11 +157,11 @@ async function stolenSessions({
       const { status } = await ask(request)
       return status === 404
         ? []
-        : [{ what: `A stranger's session is answered ${status}.`, request }]
+        : [{ what: `A session of another account is answered with ${status}.`, request }]
     }),
   )
   return [
-    ...(given === '' ? [{ what: 'The owner is given no session.', request: '' }] : []),
+    ...(given === '' ? [{ what: 'The owner gets no session.', request: '' }] : []),
     ...refused.flat(),
   ]
 }
@@ -170,8 +176,14 @@ async function listener(url: string, request: Buffer) {
   return { request, text: () => text, leave: () => void socket.destroy() }
 }
 
-/** Whoever has another key cancels nothing, also with the id of the call. */
-async function cancelled({ owner, limited, stranger, url, ask }: Case): Promise<Failure[]> {
+/** A cancellation with another key must have no effect, even with the id of the call. */
+async function cancellationFaults({
+  owner,
+  limited,
+  stranger,
+  url,
+  ask,
+}: Case): Promise<Failure[]> {
   const messages = [{ role: 'user', content: randomUUID() }]
   const given = { name: 'chat', arguments: { model: 'own/unique', messages } }
   const id = `call-${randomUUID()}`
@@ -188,11 +200,11 @@ async function cancelled({ owner, limited, stranger, url, ask }: Case): Promise<
   await until('the call is over', () => answer.text().includes('\r\n0\r\n\r\n'))
   answer.leave()
   if (answer.text().includes('"result"')) return []
-  return [{ what: 'A call is cancelled with another key.', request: requests[0]! }]
+  return [{ what: 'A call was cancelled with another key.', request: requests[0]! }]
 }
 
-/** Names that a caller gives a call lead to no other. */
-async function named({ owner, stranger, ask }: Case): Promise<Failure[]> {
+/** A request id, idempotency key or session id of another call must not lead to its answer. */
+async function idFaults({ owner, stranger, ask }: Case): Promise<Failure[]> {
   const [write] = questions() as [Write]
   const first = await ask(write(owner))
   const id = first.headers.get('x-request-id') ?? ''
@@ -203,7 +215,7 @@ async function named({ owner, stranger, ask }: Case): Promise<Failure[]> {
   const stolen = await ask(request)
   const isTaken = stolen.headers.get('x-request-id') === id
   return [
-    ...theft(first, stolen, request),
-    ...(isTaken ? [{ what: 'A call takes the id of another.', request }] : []),
+    ...isolationFaults(first, stolen, request),
+    ...(isTaken ? [{ what: 'A call has the request id of another call.', request }] : []),
   ]
 }

@@ -3,7 +3,7 @@ import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 
 type Row = Record<string, SQLOutputValue>
 
-/** Notes what is held for each call from now on, since a reservation is gone when it is settled. */
+/** Copies each new reservation to a table, because the store deletes it at settlement. */
 export function noteReservations(dataDir: string): void {
   inStore(dataDir, (store) =>
     store.exec(`
@@ -14,7 +14,7 @@ export function noteReservations(dataDir: string): void {
   )
 }
 
-/** As if the deadlines of all reservations had passed. */
+/** Expires all reservations. */
 export function passDeadlines(dataDir: string): void {
   inStore(dataDir, (store) => store.exec('update reservations set expires_at = 1'))
 }
@@ -39,31 +39,31 @@ function inStore<T>(dataDir: string, run: (store: DatabaseSync) => T): T {
 const summed = ['cost_nano_usd', 'input_tokens', 'output_tokens', 'images', 'duration_ms']
 const sums = summed.map((name) => `coalesce(sum(${name}), 0)`).join(` || ' ' || `)
 
-/** What the books of a store say that is not so, once all calls are over. */
-export function bookFaults(dataDir: string): string[] {
+/** Inconsistencies between ledger, hourly sums and budgets of a store, after all calls ended. */
+export function ledgerFaults(dataDir: string): string[] {
   const differ = (what: string, text: string) =>
     rowsOf(dataDir, text).map((row) => `${what}: ${JSON.stringify(row)}`)
   const perAccount = (table: string, count: string) =>
     `select account_id, mode, ${count} calls, ${sums} sums from ${table} group by account_id, mode`
   const [rows, hours] = [perAccount('usage', 'count(*)'), perAccount('usage_hours', 'sum(calls)')]
   return [
-    ...differ('A row is doubled', 'select id from usage group by id having count(*) > 1'),
-    ...differ('Rows are not in the sums', `${rows} except ${hours}`),
-    ...differ('Sums are not of the rows', `${hours} except ${rows}`),
-    ...differ('A window is not what its calls cost', windowsThatDiffer),
+    ...differ('A row is recorded twice', 'select id from usage group by id having count(*) > 1'),
+    ...differ('Rows are missing in the hourly sums', `${rows} except ${hours}`),
+    ...differ('Hourly sums differ from the rows', `${hours} except ${rows}`),
+    ...differ('A budget window differs from the cost of its calls', windowsThatDiffer),
     ...differ(
-      'A window holds something',
+      'A budget window still has reservations',
       'select * from budget_windows where reserved_nano_usd <> 0',
     ),
     ...differ(
-      'A call cost more than was held for it',
+      'A call cost more than its reservation',
       `select id, model, cost_nano_usd, nano_usd from usage join noted_reservations on request_id = id
        where cost_nano_usd > nano_usd`,
     ),
   ]
 }
 
-/** A cost that nobody knows is charged as it was reserved. */
+/** A call of unknown cost is charged its reservation. */
 const windowsThatDiffer = `
   select owner_id, ends_at, spent_nano_usd, rows from (
     select *, (

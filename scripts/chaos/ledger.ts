@@ -1,18 +1,18 @@
 import pg from 'pg'
 import type { Answer } from './calls.ts'
 
-/** What the store has of calls. */
-export type Books = {
+/** Ledger rows, budgets and sums of a store. */
+export type Ledger = {
   rows: readonly { id: string; cost: number | null; isKnown: boolean }[]
-  /** Budget windows whose sum is not that of their rows. */
+  /** Budget windows whose sum differs from their rows. */
   wrongWindows: readonly string[]
-  /** Hours whose sums are not those of the rows. */
+  /** The number of accounts whose hourly sums differ from their rows. */
   wrongHours: number
   reservations: number
 }
 
 /** Reads the store; rejects while it does not answer. */
-export async function readBooks(databaseUrl: string): Promise<Books> {
+export async function readLedger(databaseUrl: string): Promise<Ledger> {
   const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5000 })
   client.on('error', () => undefined)
   await client.connect()
@@ -51,34 +51,40 @@ const hoursThatDiffer = `
   except
   (select account_id, count(*) calls, ${sums} from usage group by account_id)`
 
-/** What is wrong between what callers were told, what the vendor was asked and what is recorded. */
-export function faultsOf(answers: readonly Answer[], books: Books, charged: Charged): string[] {
-  const costs = new Map(books.rows.map(({ id, cost }) => [id, cost]))
+/** Differences between receipts of callers, requests to the vendor and the ledger, one sentence each. */
+export function faultsOf(answers: readonly Answer[], ledger: Ledger, charged: Charged): string[] {
+  const costs = new Map(ledger.rows.map(({ id, cost }) => [id, cost]))
   const given = answers.filter(({ status }) => status === 200)
   const unrecorded = given.filter(({ requestId }) => !costs.has(requestId))
   const otherwise = given.filter(
     ({ requestId, costNanoUsd }) => costs.has(requestId) && costs.get(requestId) !== costNanoUsd,
   )
-  // Of a call whose gateway died nobody knows whether the vendor was asked: it is charged as it was held.
-  const known = books.rows.filter(({ isKnown, cost }) => isKnown && (cost ?? 0) > 0).length
-  const unknown = books.rows.filter(({ isKnown }) => !isKnown).length
+  // If the gateway died, it cannot know whether the vendor was asked: the call is charged its reservation.
+  const known = ledger.rows.filter(({ isKnown, cost }) => isKnown && (cost ?? 0) > 0).length
+  const unknown = ledger.rows.filter(({ isKnown }) => !isKnown).length
   const asked = [...charged.values()].reduce((sum, times) => sum + times, 0)
   const twice = [...charged.values()].filter((times) => times > 1).length
-  const unique = new Set(books.rows.map(({ id }) => id)).size
+  const unique = new Set(ledger.rows.map(({ id }) => id)).size
   return [
     ...(unrecorded.length > 0 ? [`${unrecorded.length} answers have no row`] : []),
-    ...(otherwise.length > 0 ? [`${otherwise.length} receipts are not what is recorded`] : []),
-    ...(unique < books.rows.length ? [`${books.rows.length - unique} rows are doubled`] : []),
-    ...(known > asked ? [`${known} calls are charged, ${asked} were made`] : []),
+    ...(otherwise.length > 0 ? [`${otherwise.length} receipts differ from the ledger`] : []),
+    ...(unique < ledger.rows.length
+      ? [`${ledger.rows.length - unique} rows are recorded twice`]
+      : []),
+    ...(known > asked ? [`${known} calls are charged, but only ${asked} were made`] : []),
     ...(known + unknown < asked
-      ? [`${asked} calls were made, ${known} are charged and ${unknown} as they were held`]
+      ? [
+          `${asked} calls were made, but only ${known} are charged, and ${unknown} at their reservation`,
+        ]
       : []),
     ...(twice > 0 ? [`${twice} calls were made twice`] : []),
-    ...(books.reservations > 0 ? [`${books.reservations} reservations are left`] : []),
-    ...books.wrongWindows.map((window) => `a budget is not the sum of its calls: ${window}`),
-    ...(books.wrongHours > 0 ? [`sums of ${books.wrongHours} accounts are not of the rows`] : []),
+    ...(ledger.reservations > 0 ? [`${ledger.reservations} reservations are left`] : []),
+    ...ledger.wrongWindows.map((window) => `a budget differs from the sum of its calls: ${window}`),
+    ...(ledger.wrongHours > 0
+      ? [`hourly sums of ${ledger.wrongHours} accounts differ from the rows`]
+      : []),
   ]
 }
 
-/** How often the vendor was asked each question. */
+/** The number of requests to the vendor by question. */
 export type Charged = ReadonlyMap<string, number>
