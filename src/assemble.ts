@@ -260,8 +260,8 @@ function budgetOf({ config, monotonic, onReleased }: BudgetParts): Budget {
   })
 }
 
-/** Memory of a process with a full cache and no requests. */
-const ownBytes = 192 * 1024 * 1024
+/** Resident memory of a process under steady load, without the buffers of its requests. */
+const ownBytes = 256 * 1024 * 1024
 
 function collectionOf(
   { collector, config }: Pick<AssembleOptions, 'collector' | 'config'>,

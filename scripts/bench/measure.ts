@@ -52,13 +52,20 @@ type Sample = {
 }
 
 /** The medians of its samples. */
-export type Measured = Sample & { candidate: Candidate; peakMiB: number }
+export type Measured = Sample & {
+  candidate: Candidate
+  peakMiB: number
+  forcedCollections: number
+}
 
 /** Asked over the HTTP API, what the tools do. */
 const httpKinds: Partial<Record<Workload['kind'], Workload['kind']>> = {
   'tool-chat': 'chat',
   'tool-image': 'image',
 }
+
+/** The key of processes that check none: all but the gateways. */
+const withoutKey = 'bench'
 
 type Server = { candidate: Candidate; child: Child; port: number; model: string; key: string }
 
@@ -80,14 +87,27 @@ export const measure = async (
       if (workload.kind === 'hold') samples.push(await takeHoldSample(bench, workload, server))
       else samples.push(await takeSample(bench, { workload, server, warmUpMs }))
     }
-  const measured = servers.map(({ server, samples }) => ({
-    ...mediansOf(samples),
-    candidate: server.candidate,
-    peakMiB: processPeakMiB(server.child.processId),
-  }))
+  const measured: Measured[] = []
+  for (const { server, samples } of servers)
+    measured.push({
+      ...mediansOf(samples),
+      candidate: server.candidate,
+      peakMiB: processPeakMiB(server.child.processId),
+      forcedCollections: await forcedCollections(server),
+    })
   for (const { server } of servers)
     if (server.child !== bench.upstream) await bench.children.stop(server.child)
   return measured
+}
+
+/** Collections that memory pressure forced in a gateway; NaN for other processes. */
+const forcedCollections = async ({ port, key }: Server): Promise<number> => {
+  if (key === withoutKey) return Number.NaN
+  const answer = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined)
+  const text = answer?.ok ? await answer.text() : ''
+  const count = /^gateway_forced_collections_total\{cause="memory"[^}]*\} (\d+)$/m.exec(text)
+  const isCounted = text.includes('gateway_forced_collections_total')
+  return isCounted ? Number(count?.[1] ?? 0) : Number.NaN
 }
 
 const startServer = async (
@@ -98,22 +118,22 @@ const startServer = async (
   const model = upstreamModel(workload)
   const { children, upstream, upstreamPort } = bench
   if (candidate === 'direct')
-    return { candidate, child: upstream, port: upstreamPort, model, key: 'bench' }
+    return { candidate, child: upstream, port: upstreamPort, model, key: withoutKey }
   if (candidate === 'floor') {
     const child = children.start(join(import.meta.dirname, 'floor.ts'), {
       core: measuredCore,
       args: [`http://127.0.0.1:${upstreamPort}`],
     })
-    return { candidate, child, port: await printedPort(child), model, key: 'bench' }
+    return { candidate, child, port: await printedPort(child), model, key: withoutKey }
   }
   if (candidate === 'koa') {
     const child = children.start(join(import.meta.dirname, 'koa.ts'), { core: measuredCore })
-    return { candidate, child, port: await printedPort(child), model, key: 'bench' }
+    return { candidate, child, port: await printedPort(child), model, key: withoutKey }
   }
   if (candidate === 'bare' || candidate === 'booked') {
     const options = { core: measuredCore, flags: start.flags, args: [candidate] }
     const child = children.start(join(import.meta.dirname, 'core.ts'), options)
-    return { candidate, child, port: await printedPort(child), model, key: 'bench' }
+    return { candidate, child, port: await printedPort(child), model, key: withoutKey }
   }
   const gateway = await startGateway({
     ...bench,
@@ -131,7 +151,7 @@ const startServer = async (
 
 const storesOf = async (candidate: Candidate): Promise<Stores> => {
   if (candidate === 'shared') return startStores()
-  if (candidate !== 'far' && candidate !== 'workers') return {}
+  if (candidate !== 'far' && candidate !== 'workers' && candidate !== 'replica') return {}
   const { redisUrl } = await startStores()
   return { redisUrl }
 }
@@ -159,7 +179,8 @@ const takeSample = async (
   const reportCpuMs = hasReports ? await costOfReport(server) : Number.NaN
   const load = await openLoad({
     port: server.port,
-    connections: workload.connections,
+    // A replica beside two workers has the load of one of them.
+    connections: candidate === 'replica' ? workload.connections / 2 : workload.connections,
     request: requestFor({ kind }, server),
     nextCounter: by === candidate ? () => bench.nextCounter() % things : bench.nextCounter,
   })

@@ -16,6 +16,8 @@ const peakMiBMax = 572
 const leftMiBMax = 95 // 100 MB
 const attackMs = 10_000
 const restMs = 30_000
+/** The gateway finishes a call whose client left, so the upstream must end it before the rest is measured. */
+const hangMs = 15_000
 
 type Target = { port: number; key: string }
 /** Resolves with what was answered, by status; what is left open is pushed to `open`. */
@@ -134,7 +136,7 @@ const scenarios: Record<string, Scenario> = {
   burst8m: burst(200, 'mock/picture-8'),
 }
 
-/** Answers with as many MiB as the model's name says, or never. */
+/** Answers with as many MiB as the model's name says, or closes the connection after `hangMs`. */
 const startUpstream = async (): Promise<number> => {
   const known = new Map<string, Buffer>()
   const replyOf = (model: string): Buffer => {
@@ -149,7 +151,8 @@ const startUpstream = async (): Promise<number> => {
     })
     asked.on('end', () => {
       const model = /"model":"([\w.-]+)"/.exec(start)?.[1] ?? ''
-      if (model !== 'hang') send(response, replyOf(model))
+      if (model === 'hang') setTimeout(() => response.destroy(), hangMs)
+      else send(response, replyOf(model))
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -16,6 +16,7 @@ const candidates: Candidate[] = [
   'shared',
   'far',
   'workers',
+  'replica',
   'bare',
   'booked',
 ]

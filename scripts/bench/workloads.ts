@@ -127,8 +127,8 @@ export const workloads: Workload[] = [
     kind: 'chat',
     model: 'plain',
     connections: 64,
-    candidates: ['gateway', 'workers'],
-    against: 'gateway',
+    candidates: ['replica', 'workers'],
+    against: 'replica',
     target: { of: 'workers', most: { ratio: 1.1 } },
   },
   {
