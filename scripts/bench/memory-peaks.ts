@@ -136,7 +136,7 @@ const scenarios: Record<string, Scenario> = {
   burst8m: burst(200, 'mock/picture-8'),
 }
 
-/** Answers with as many MiB as the model's name says, or closes the connection after `hangMs`. */
+/** Answers with as many MiB as the model's name says, or refuses after `hangMs`, which is not retried. */
 const startUpstream = async (): Promise<number> => {
   const known = new Map<string, Buffer>()
   const replyOf = (model: string): Buffer => {
@@ -151,7 +151,8 @@ const startUpstream = async (): Promise<number> => {
     })
     asked.on('end', () => {
       const model = /"model":"([\w.-]+)"/.exec(start)?.[1] ?? ''
-      if (model === 'hang') setTimeout(() => response.destroy(), hangMs)
+      if (model === 'hang')
+        setTimeout(() => response.writeHead(400).end('{"error":{"message":"No."}}'), hangMs)
       else send(response, replyOf(model))
     })
   })
