@@ -4,7 +4,9 @@ import { expectError } from '../support/expect-error.ts'
 import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { pixel, pixelFile } from '../support/pixel.ts'
 
-type Told = { warnings?: { param: string; requested: unknown; applied: unknown; reason: string }[] }
+type Warned = {
+  warnings?: { param: string; requested: unknown; applied: unknown; reason: string }[]
+}
 
 /** Fields of OpenAI's chat request; a client's types send each as null when it is not set. */
 const chatFields = [
@@ -17,7 +19,7 @@ const imageFields = [
   'background model moderation n output_compression output_format partial_images quality',
   'response_format size stream style user input_fidelity mask made_up',
 ].flatMap((names) => names.split(' '))
-/** What OpenAI does when nothing is said. */
+/** OpenAI's defaults. */
 const chatDefaults = {
   stream: false,
   n: 1,
@@ -49,7 +51,7 @@ const imageDefaults = {
   partial_images: 0,
 }
 
-describe('what is absent, empty or the default', () => {
+describe('a field that is absent, empty or the default', () => {
   let own: OwnEndpoint
   before(async () => {
     own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
@@ -65,12 +67,12 @@ describe('what is absent, empty or the default', () => {
     return text
   }
 
-  it('is not sent to a provider when it is null, whatever it is', async () => {
+  it('is not sent to a provider when it is null', async () => {
     await silently(await own.chat(nulls(chatFields)))
     expect(own.upstream.requests.at(-1)!.body).to.deep.equal({ model: 'house-1', messages: hello })
   })
 
-  it('is not sent when it is null inside of a message, save for an answer without a text', async () => {
+  it('is not sent when it is null in a message, except the content of an assistant message', async () => {
     const call = { id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }
     const messages = [
       { role: 'user', name: null, content: [{ type: 'text', text: 'Hi.', cache_control: null }] },
@@ -85,7 +87,7 @@ describe('what is absent, empty or the default', () => {
     ])
   })
 
-  it('is sent as it is where the contract leaves a member free', async () => {
+  it('is sent unchanged where the contract does not restrict the member', async () => {
     const parameters = { type: 'object', properties: { a: { default: null } } }
     const free = {
       tools: [{ type: 'function', function: { name: 'f', parameters } }],
@@ -95,7 +97,7 @@ describe('what is absent, empty or the default', () => {
     expect(own.upstream.requests.at(-1)!.body).to.deep.include(free)
   })
 
-  it('is not sent when it is empty, nor what is said of tools where there are none', async () => {
+  it('is not sent when it is empty, nor are tool settings without tools', async () => {
     const { tools, functions, stop, logit_bias, metadata, stream_options } = chatDefaults
     const empty = { tools, functions, stop, logit_bias, metadata, stream_options }
     await silently(await own.chat({ ...empty, tool_choice: 'auto', parallel_tool_calls: true }))
@@ -103,7 +105,7 @@ describe('what is absent, empty or the default', () => {
   })
 
   for (const model of ['gpt-5-mini', 'claude-sonnet-4-5', 'gemini-2.5-flash', 'qwen-image-plus']) {
-    it(`is taken in a chat with ${model} without a warning`, async () => {
+    it(`is accepted in a chat with ${model} without a warning`, async () => {
       const { gateway } = own
       for (const said of [chatDefaults, nulls(chatFields)]) {
         const body = { ...said, model, messages: hello }
@@ -112,7 +114,7 @@ describe('what is absent, empty or the default', () => {
     })
   }
 
-  it('is taken by the images API without a warning', async () => {
+  it('is accepted by the images API without a warning', async () => {
     const fox = { prompt: 'a fox' }
     const images = [{ image_url: pixel }]
     const asked: [path: string, body: object][] = [
@@ -126,7 +128,7 @@ describe('what is absent, empty or the default', () => {
     }
   })
 
-  it('is taken in a form, where an empty value stands for null', async () => {
+  it('is accepted in a form, where an empty value means null', async () => {
     for (const values of [nulls([...imageFields, 'n']), imageDefaults]) {
       const body = new FormData()
       body.append('prompt', 'a fox')
@@ -136,7 +138,7 @@ describe('what is absent, empty or the default', () => {
     }
   })
 
-  it('is taken by the tool server, at every level of a message', async () => {
+  it('is accepted by the tool server at every level of a message', async () => {
     const call = (params: unknown) =>
       own.gateway.post('/mcp', { jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     const listed = await own.gateway.post('/mcp', {
@@ -158,7 +160,7 @@ describe('what is absent, empty or the default', () => {
     for (const answer of answers) expect(await answer.text()).to.include('"content":[')
   })
 
-  it('is missing when it is required', async () => {
+  it('is reported as missing when it is required and null', async () => {
     const rows: [path: string, body: object, param: string][] = [
       ['/v1/chat/completions', { model: null, messages: hello }, 'model'],
       ['/v1/chat/completions', { model: 'gpt-5-mini', messages: null }, 'messages'],
@@ -172,16 +174,16 @@ describe('what is absent, empty or the default', () => {
     }
   })
 
-  it('does not hide a field that is misspelled: it is passed on, and the right one is named', async () => {
+  it('does not hide a misspelled field: that is passed on with a warning that names the right one', async () => {
     const response = await own.chat({ max_token: 5, top_k: 40 })
-    const { warnings } = (await response.json()) as Told
+    const { warnings } = (await response.json()) as Warned
     expect(own.upstream.requests.at(-1)!.body).to.include({ max_token: 5, top_k: 40 })
     expect(warnings).to.have.length(1)
     expect(warnings![0]).to.include({ param: 'max_token', requested: 5, applied: 5 })
     expect(warnings![0]!.reason).to.include("Did you mean 'max_tokens'?")
   })
 
-  it('does not let a misspelled field pass where the caller is strict', async () => {
+  it('does not prevent the refusal of a misspelled field in strict mode', async () => {
     const response = await own.chat({ max_token: 5 }, { headers: { 'x-gateway-strict': 'true' } })
     const expected = { status: 400, code: 'unsupported_parameter', param: 'max_token' }
     expect((await expectError(response, expected)).message).to.include("'max_tokens'")

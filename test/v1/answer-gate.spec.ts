@@ -74,7 +74,7 @@ function modelOf(id: string): string {
   return `${id}/${known[id] ?? 'any'}`
 }
 
-describe('the last gate of answers', () => {
+describe('an answer to a caller', () => {
   let house: EveryVendor
   before(async () => {
     house = await startEveryVendor()
@@ -99,10 +99,10 @@ describe('the last gate of answers', () => {
     const answers: Record<string, string[]> = {
       'a second end': [ends(), ends()],
       'another end': [ends(), ends('length')],
-      'words after the end': [ends(), says('late'), ends('length'), says('late')],
+      'text after the end': [ends(), says('late'), ends('length'), says('late')],
     }
     for (const [name, end] of Object.entries(answers)) {
-      it(`tells the first end alone of ${model}, where there is ${name}`, async () => {
+      it(`has only the first finish reason of ${model} after ${name}`, async () => {
         const done = model.startsWith('claude')
           ? named({ type: 'message_stop' })
           : 'data: [DONE]\n\n'
@@ -123,7 +123,7 @@ describe('the last gate of answers', () => {
   ]) {
     for (const [name, end] of Object.entries({ 'carriage returns': '\r', both: '\r\n' })) {
       for (const bytes of [1, 7, 4096]) {
-        it(`reads lines of ${model} that end with ${name}, in pieces of ${bytes} bytes`, async () => {
+        it(`is read from ${model} with ${name} as line ends, in chunks of ${bytes} bytes`, async () => {
           const done = model.startsWith('claude')
             ? named({ type: 'message_stop' })
             : 'data: [DONE]\n\n'
@@ -133,15 +133,15 @@ describe('the last gate of answers', () => {
           const pieces = Array.from({ length: count }, (_, at) =>
             sent.subarray(at * bytes, (at + 1) * bytes),
           )
-          const { said, ends: told } = await streamed(model, pieces)
+          const { said, ends: reasons } = await streamed(model, pieces)
           expect(said).to.equal('Hi you.')
-          expect(told).to.deep.equal(['stop'])
+          expect(reasons).to.deep.equal(['stop'])
         })
       }
     }
   }
 
-  it('tells the first end of each of several answers', async () => {
+  it('has the first finish reason of each of several choices', async () => {
     const says = (index: number, content: string, finish: string | null = null) =>
       event({ id: 'a', choices: [{ index, delta: { content }, finish_reason: finish }] })
     const answer = await streamed('own/plain', [
@@ -166,7 +166,7 @@ describe('the last gate of answers', () => {
     expect(answer.ends).to.deep.equal(['stop', 'length'])
   })
 
-  it('counts what comes after the end', async () => {
+  it('includes counts that arrive after the end', async () => {
     const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
     const late = chunk({ content: '' }, 'stop', { usage })
     await streamed('own/plain', [
@@ -179,7 +179,7 @@ describe('the last gate of answers', () => {
     expect(row).to.include({ input_tokens: 7, output_tokens: 3 })
   })
 
-  it('has one id, one date and one model, and says its role once', async () => {
+  it('has one id, one date and one model, and its role once', async () => {
     const says = (id: string, created: number, content: string) =>
       chunk({ role: 'assistant', content }, null, { id, created, model: `up-${created}` })
     const { text, said, roles } = await streamed('own/plain', [
@@ -198,15 +198,15 @@ describe('the last gate of answers', () => {
   })
 
   const nulls = { annotations: null, function_call: null, tool_calls: null, images: null }
-  for (const { told, tier, beside } of [
-    { told: 'on_demand', tier: 'default', beside: undefined },
-    { told: 'standard', tier: 'default', beside: undefined },
-    { told: 'flex', tier: 'flex', beside: 'flex' },
-    { told: 'performance', tier: undefined, beside: 'performance' },
-    { told: 7, tier: undefined, beside: undefined },
+  for (const { reported, tier, beside } of [
+    { reported: 'on_demand', tier: 'default', beside: undefined },
+    { reported: 'standard', tier: 'default', beside: undefined },
+    { reported: 'flex', tier: 'flex', beside: 'flex' },
+    { reported: 'performance', tier: undefined, beside: 'performance' },
+    { reported: 7, tier: undefined, beside: undefined },
   ]) {
-    it(`has no null where OpenAI has none, and the tier ${told} in OpenAI's words`, async () => {
-      const more = { system_fingerprint: null, service_tier: told }
+    it(`has null only where OpenAI has it, and the tier ${reported} in OpenAI's terms`, async () => {
+      const more = { system_fingerprint: null, service_tier: reported }
       const usage = { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 }
       const message = { role: 'assistant', content: 'Hi', ...nulls }
       house.upstream.answer({

@@ -5,7 +5,7 @@ import { startEveryVendor, type EveryVendor } from '../support/every-vendor.ts'
 import { openAiClient } from '../support/openai-client.ts'
 import { hello } from '../support/own-endpoint.ts'
 
-describe("OpenAI's own client, whatever the form of a vendor's answer", () => {
+describe("OpenAI's own client, whatever the format of a vendor's answer", () => {
   let house: EveryVendor
   let client: OpenAI
   before(async () => {
@@ -19,14 +19,14 @@ describe("OpenAI's own client, whatever the form of a vendor's answer", () => {
     const { content, tool_calls: calls = [] } = choice!.message
     expect(choice!.finish_reason).to.equal(finish)
     expect(content ?? '').to.equal(message.content ?? '')
-    const told = calls.map((call) =>
+    const received = calls.map((call) =>
       call.type === 'function' ? [call.function.name, call.function.arguments] : [],
     )
-    expect(told).to.deep.equal(message.calls ?? [])
+    expect(received).to.deep.equal(message.calls ?? [])
     expect(new Set(calls.map(({ id }) => id)).size).to.equal(calls.length)
     expect(thoughtsIn(choice!.message)).to.equal(message.reasoning_content ?? '')
   }
-  /** The whole answer of a stream; the client keeps only the last of the thoughts. */
+  /** The whole answer of a stream; the client keeps only the last piece of reasoning. */
   const streamed = async (model: string) => {
     const stream = client.chat.completions.stream({ model, messages: hello })
     let thoughts = ''
@@ -41,24 +41,24 @@ describe("OpenAI's own client, whatever the form of a vendor's answer", () => {
   for (const trap of answerTraps) {
     const { name, model, whole, events } = trap
     if (whole !== undefined) {
-      it(`hears of ${model}, which answers ${name}`, async () => {
+      it(`understands ${model}, which answers ${name}`, async () => {
         house.upstream.answer({ body: whole })
         const said = await client.chat.completions.create({ model, messages: hello })
         expectAnswer(said, trap)
       })
 
-      it(`hears of ${model}, which answers ${name}, as a stream though none was sent`, async () => {
+      it(`understands ${model}, which answers ${name}, as a stream though the vendor sent none`, async () => {
         house.upstream.answer({ body: whole })
         expectAnswer(await streamed(model), trap)
       })
     }
     if (events === undefined) continue
-    it(`hears of ${model}, which streams ${name}, though an answer was asked for`, async () => {
+    it(`understands ${model}, which streams ${name}, though no stream was requested`, async () => {
       house.upstream.answer({ pieces: events })
       expectAnswer(await client.chat.completions.create({ model, messages: hello }), trap)
     })
 
-    it(`hears of ${model}, which streams ${name}`, async () => {
+    it(`understands ${model}, which streams ${name}`, async () => {
       house.upstream.answer({ pieces: events })
       expectAnswer(await streamed(model), trap)
     })

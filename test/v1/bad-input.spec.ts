@@ -61,13 +61,13 @@ describe('bad input', () => {
     { name: 'n of 1.5', body: { ...fox, n: 1.5 }, code: 'invalid_value', param: 'n' },
     { name: 'n as a text', body: { ...fox, n: '1' }, code: 'invalid_value', param: 'n' },
     {
-      name: 'addresses as the answer',
+      name: 'URLs as the response format',
       body: { ...fox, response_format: 'url' },
       code: 'unsupported_parameter',
       param: 'response_format',
     },
     {
-      name: 'a parameter that it does not have',
+      name: 'an unknown parameter',
       body: { ...fox, steps: 20 },
       code: 'unknown_parameter',
       param: 'steps',
@@ -107,7 +107,7 @@ describe('bad input', () => {
       says: /standard.*hd/,
     },
     {
-      name: 'a style nobody has',
+      name: 'an unknown style',
       body: { ...fox, style: 'noir' },
       code: 'invalid_value',
       param: 'style',
@@ -181,7 +181,7 @@ describe('bad input', () => {
       param: 'messages[0].role',
     },
     {
-      name: 'a role nobody plays',
+      name: 'an unknown role',
       body: {
         ...hello,
         messages: [
@@ -212,7 +212,7 @@ describe('bad input', () => {
       param: 'messages[0].content[0].image_url.url',
     },
     {
-      name: 'a tool answer that names no call',
+      name: 'a tool result without a call id',
       body: { ...hello, messages: [{ role: 'tool', content: 'x' }] },
       code: 'missing_required_parameter',
       param: 'messages[0].tool_call_id',
@@ -249,7 +249,7 @@ describe('bad input', () => {
       says: 'is malformed: "[^"]+"\\. Expected: 1 to 128 letters',
     },
     {
-      name: 'a response format nobody knows',
+      name: 'an unknown response format',
       body: { ...hello, response_format: { type: 'yaml' } },
       code: 'invalid_value',
       param: 'response_format.type',
@@ -293,7 +293,7 @@ describe('bad input', () => {
     })),
   ])
 
-  it('answers a good request after all of that', async () => {
+  it('does not prevent the next valid request', async () => {
     const response = await gateway.post('/v1/chat/completions', hello)
     expect(response.status).to.equal(200)
   })

@@ -4,7 +4,7 @@ import { readEvents, readText } from '../support/event-stream.ts'
 import { startEveryVendor, type EveryVendor } from '../support/every-vendor.ts'
 import { expectError } from '../support/expect-error.ts'
 
-describe('a stream that breaks in the middle', () => {
+describe('a stream that fails in the middle', () => {
   let house: EveryVendor
   before(async () => {
     house = await startEveryVendor()
@@ -22,7 +22,7 @@ describe('a stream that breaks in the middle', () => {
     message: RegExp
   }[] = [
     {
-      name: "an aggregator's error with its words",
+      name: "an aggregator's error with its message",
       model: 'openrouter/some/model',
       events: [
         data({
@@ -35,7 +35,7 @@ describe('a stream that breaks in the middle', () => {
       message: /It said: Provider disconnected unexpectedly\./,
     },
     {
-      name: "a call that the model failed to write, which is the caller's",
+      name: "an invalid tool call of the model, the caller's error",
       model: 'groq/gpt-oss-120b',
       events: [
         data({
@@ -51,7 +51,7 @@ describe('a stream that breaks in the middle', () => {
       message: /^Failed to call a function\.$/,
     },
     {
-      name: 'a flat error, and an end mark behind it',
+      name: 'a flat error followed by an end mark',
       events: [
         data({
           object: 'error',
@@ -65,13 +65,13 @@ describe('a stream that breaks in the middle', () => {
       message: /It said: Out of memory\./,
     },
     {
-      name: 'an event that is named an error',
+      name: 'an event named "error"',
       events: ['event: error\ndata: {"message":"Slow down.","code":429}\n\n'],
       code: 'rate_limit_exceeded',
       message: /limits the rate/,
     },
     {
-      name: 'a conversation that is too long, found late',
+      name: 'a conversation that is too long, reported late',
       events: [
         data({ error: { message: 'the request exceeds the available context size', code: 400 } }),
       ],
@@ -79,7 +79,7 @@ describe('a stream that breaks in the middle', () => {
       message: /^the request exceeds/,
     },
     {
-      name: 'an end that means a broken network',
+      name: 'a finish reason for a network failure',
       events: [data({ choices: [{ index: 0, delta: {}, finish_reason: 'network_error' }] })],
       code: 'provider_error',
       message: /failed \(overloaded\)\. Try/,
@@ -120,7 +120,7 @@ describe('a stream that breaks in the middle', () => {
   ]
   for (const { name, model = 'own/house', events, code, message } of breaks) {
     for (const inOne of [false, true]) {
-      it(`is told in the middle of a stream: ${name}${inOne ? ', all in one piece' : ''}`, async () => {
+      it(`is reported within the stream: ${name}${inOne ? ', all in one piece' : ''}`, async () => {
         const pieces = [...begun, ...events]
         house.upstream.answer({ pieces: inOne ? [pieces.join('')] : pieces })
         const response = await house.ask(model, true)
@@ -139,7 +139,7 @@ describe('a stream that breaks in the middle', () => {
   }
 
   for (const { name, model = 'own/house', events, code } of breaks) {
-    it(`is an error for who asked for a whole answer: ${name}`, async () => {
+    it(`is an error for a caller without streaming: ${name}`, async () => {
       house.upstream.answer({ pieces: [...begun, ...events] })
       const { error } = (await (await house.ask(model, false)).json()) as {
         error: { code: string }
@@ -148,7 +148,7 @@ describe('a stream that breaks in the middle', () => {
     })
   }
 
-  it('ends a stream that has an end mark and no reason with one', async () => {
+  it('gets a finish reason when it has only an end mark', async () => {
     house.upstream.answer({ pieces: [...begun, doneEvent] })
     const text = await (await house.ask('own/house', true)).text()
     expect(text).to.contain('"finish_reason":"stop"')
@@ -161,7 +161,7 @@ describe('a stream that breaks in the middle', () => {
     ['begins with half an event', ['data: {"choices":[{"delta":{"con\n\n', doneEvent]],
     ['has choices of another type', [data({ choices: 'Hi' }), doneEvent]],
   ] as const) {
-    it(`is 502, so that another route can be tried, for a stream that ${name}`, async () => {
+    it(`is 502, so that another route can be tried, when it ${name}`, async () => {
       house.upstream.answer({ pieces })
       await expectError(await house.ask('own/house', true), { status: 502, code: 'provider_error' })
     })

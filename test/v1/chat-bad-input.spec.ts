@@ -31,19 +31,19 @@ const rows: Row[] = [
     code: value,
   },
   {
-    name: 'an old result without its call',
+    name: 'a deprecated function result without its call',
     body: { messages: [...hello, { role: 'function', name: 'weather', content: 'x' }] },
     param: 'messages[1].name',
     code: value,
   },
   {
-    name: 'an answer in sound of a model that does not speak',
+    name: 'an audio answer of a model without audio output',
     body: { messages: hello, modalities: ['text', 'audio'] },
     param: 'modalities',
     code: mismatch,
   },
   {
-    name: 'a role that nobody knows',
+    name: 'an unknown role',
     body: { messages: [{ role: 'boss', content: 'x' }] },
     param: 'messages[0].role',
     code: value,
@@ -55,7 +55,7 @@ const rows: Row[] = [
     code: value,
   },
   {
-    name: 'a schema whose parts are none',
+    name: 'a schema with invalid members',
     body: {
       messages: hello,
       response_format: format({ type: 'object', properties: { a: { anyOf: [] } } }),
@@ -70,7 +70,7 @@ const rows: Row[] = [
     code: mismatch,
   },
   {
-    name: 'a document for a model that reads text alone',
+    name: 'a document for a model that reads only text',
     body: { model: 'blind', messages: said({ type: 'file', file: { file_data: pdf } }) },
     param: 'messages[0].content[0]',
     code: mismatch,
@@ -85,7 +85,7 @@ const rows: Row[] = [
     code: mismatch,
   },
   {
-    name: 'a file that only another vendor has',
+    name: 'a file id of another vendor',
     body: {
       model: 'gemini-3.5-flash',
       messages: said({ type: 'file', file: { file_id: 'file-1' } }),
@@ -124,17 +124,17 @@ const rows: Row[] = [
     code: 'context_length_exceeded',
   },
   {
-    name: 'five answers where there is one',
+    name: 'five answers of a model that gives one',
     body: { model: 'claude-sonnet-4-6', messages: hello, n: 5 },
     param: 'n',
     code: mismatch,
   },
 ]
 
-describe('a conversation that makes no sense', () => {
+describe('an invalid conversation', () => {
   let house: VendorGateway
   before(async () => {
-    // None of the three is without sight; one of another vendor is, by a way through theirs.
+    // All three models see images; this route adds a model that does not.
     house = await startVendorGateway({
       aliases: { blind: 'groq/llama-3.1-8b-instant' },
       routes: { 'groq/llama-3.1-8b-instant': ['openai/llama'] },
@@ -150,14 +150,14 @@ describe('a conversation that makes no sense', () => {
     )
 
   for (const { name, body, param, code } of rows) {
-    it(`is refused for ${name}, before anybody is asked`, async () => {
+    it(`is refused for ${name}, before any provider is called`, async () => {
       await expectError(await post(body), { status: 400, code, param })
       for (const { requests } of Object.values(house.upstreams)) expect(requests).to.have.length(0)
       expect(await house.gateway.usage()).to.have.length(0)
     })
   }
 
-  it('is refused with the one value that would do', async () => {
+  it('is refused with the only valid value', async () => {
     const response = await post({ messages: hello, cache_control: { type: 'forever' } })
     const param = 'cache_control.type'
     const error = await expectError(response, { status: 400, code: value, param })
@@ -170,7 +170,7 @@ describe('a conversation that makes no sense', () => {
     await expectError(response, { status: 400, code: mismatch, param: 'n' })
   })
 
-  it('is refused with what would be adjusted, when the caller is strict', async () => {
+  it('is refused in strict mode for a value that would be adjusted', async () => {
     const body = { model: 'claude-sonnet-4-6', messages: hello, temperature: 1.5, seed: 1 }
     const response = await post(body, { 'x-gateway-strict': 'true' })
     const error = await expectError(response, { status: 400, code: 'unsupported_parameter' })
@@ -178,7 +178,7 @@ describe('a conversation that makes no sense', () => {
   })
 })
 
-describe('a conversation that is large', () => {
+describe('a large conversation', () => {
   let house: VendorGateway
   before(async () => {
     house = await startVendorGateway()
@@ -190,7 +190,7 @@ describe('a conversation that is large', () => {
       ['of 2,000 messages', many.slice(0, 1999)],
       ['with a message of 3 MiB', megabytes(3)],
     ] as const) {
-      it(`${what} reaches ${id} as it is`, async () => {
+      it(`${what} reaches ${id} unchanged`, async () => {
         house.upstreams[id].answer(double(() => ({ text: ['Yes.'] })))
         const response = await house.gateway.post(
           '/v1/chat/completions',
@@ -214,7 +214,7 @@ describe('a conversation that is large', () => {
     })
   }
 
-  it('tells of what was adjusted, in the body and the header', async () => {
+  it('reports adjustments in the body and the header', async () => {
     house.upstreams.anthropic.answer(chatVendors[1]!.double(() => ({ text: ['Yes.'] })))
     for (const stream of [false, true]) {
       const response = await house.gateway.post(

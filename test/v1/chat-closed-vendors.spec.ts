@@ -9,7 +9,7 @@ import { openAiEvents } from '../support/openai-upstream.ts'
 import { Refused } from '../support/spoken.ts'
 import { startUpstream, type ScriptedAnswer, type Upstream } from '../support/upstream.ts'
 
-/** One model of each vendor, with the variables of its key and its address. */
+/** One model of each vendor, with the variables of its key and its URL. */
 const models: Readonly<Record<string, [model: string, variable: string, key: string]>> = {
   openai: ['gpt-5.6-terra', 'OPENAI', 'sk-proj-0123456789abcdef'],
   mistral: ['mistral/mistral-medium-latest', 'MISTRAL', '0123456789abcdef0123456789abcdef'],
@@ -24,7 +24,7 @@ const models: Readonly<Record<string, [model: string, variable: string, key: str
   openrouter: ['openrouter/any', 'OPENROUTER', 'sk-or-0123456789abcdef'],
   cerebras: ['cerebras/gpt-oss-120b', 'CEREBRAS', 'csk-0123456789abcdef'],
 }
-/** What the upstream's refusals begin with. */
+/** Prefix of the upstream's refusals. */
 const late = 'Refused upstream'
 const media = new Set(['audio', 'file'])
 const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 }
@@ -37,7 +37,7 @@ const answerOf = (message: object, finish: string): object => ({
   usage,
 })
 
-/** Each vendor has a folder of the one upstream, and holds what it is sent to its closed body. */
+/** Each vendor has a path on one upstream, which validates requests against the vendor's schema. */
 function answer(path: string, body: Body): ScriptedAnswer {
   const [, id = ''] = path.split('/')
   try {
@@ -53,7 +53,7 @@ function answer(path: string, body: Body): ScriptedAnswer {
   return { body: answerOf({ role: 'assistant', content: 'Hi', refusal: null }, 'stop') }
 }
 
-describe('a client of OpenAI in front of each vendor of its protocol', () => {
+describe("OpenAI's client with each vendor that has its protocol", () => {
   let upstream: Upstream
   let gateway: TestGateway
   let client: OpenAI
@@ -76,7 +76,7 @@ describe('a client of OpenAI in front of each vendor of its protocol', () => {
   beforeEach(() => upstream.answer(({ path, body }) => answer(path, body as Body)))
 
   for (const [id, [model]] of Object.entries(models)) {
-    it(`${id} takes every request, or it is refused by name before it is sent`, async () => {
+    it(`${id} accepts every request that the gateway does not refuse by name before it is sent`, async () => {
       const cases = chatCases.filter(({ needs = [] }) => {
         return !model.endsWith('/any') || !needs.some((need) => media.has(need))
       })
@@ -94,7 +94,7 @@ describe('a client of OpenAI in front of each vendor of its protocol', () => {
     })
   }
 
-  it('gets the calls of custom tools, whole', async () => {
+  it('gets calls of custom tools in a whole answer', async () => {
     const call = { id: 'call_1', type: 'custom', custom: { name: 'shell', input: 'ls -l' } }
     const message = { role: 'assistant', content: null, refusal: null, tool_calls: [call] }
     upstream.answer(() => ({ body: answerOf(message, 'tool_calls') }))
@@ -107,7 +107,7 @@ describe('a client of OpenAI in front of each vendor of its protocol', () => {
     expect(choices[0]!.finish_reason).to.equal('tool_calls')
   })
 
-  it('gets the old calls of functions, whole', async () => {
+  it('gets deprecated function calls in a whole answer', async () => {
     const called = { name: 'look', arguments: '{"x":1}' }
     const message = { role: 'assistant', content: null, refusal: null, function_call: called }
     upstream.answer(() => ({ body: answerOf(message, 'function_call') }))

@@ -6,20 +6,20 @@ import { startUpstream, type ScriptedAnswer, type Upstream } from '../support/up
 
 type Row = {
   name: string
-  /** What the route does; an address where nothing answers. */
+  /** The scripted answer of the route, or the URL of a server that does not answer. */
   answer?: ScriptedAnswer
   url?: string
   kind: string
-  /** What the caller is told when no other route is left. */
+  /** The status for the caller when no other route is left. */
   status: number
   code: string
-  /** The caller's own fault: no other route is asked. */
+  /** The caller's own error: no other route is tried. */
   callers?: true
-  /** Asked again after a pause. */
+  /** Tried again after a pause. */
   again?: true
-  /** It wants a longer pause than the first one is. */
+  /** Its Retry-After is longer than the first pause. */
   later?: true
-  /** Another test has the same for streams. */
+  /** Streams are covered by another test. */
   wholeOnly?: true
 }
 
@@ -115,7 +115,7 @@ describe('a call with two routes', () => {
   let one: Upstream
   let two: Upstream
   let gateway: TestGateway
-  /** For all rows but those whose provider is elsewhere. */
+  /** For all rows except those with a URL of their own. */
   let usual: TestGateway
   let pauses: number[]
   let now = Date.now()
@@ -133,7 +133,7 @@ describe('a call with two routes', () => {
     pauses = []
     one.requests.length = 0
     two.requests.length = 0
-    // No circuit stays open for so long.
+    // Longer than any circuit stays open.
     now += 3_600_000
     if (row.url === undefined) {
       gateway = usual
@@ -184,7 +184,7 @@ describe('a call with two routes', () => {
       if (stream && row.wholeOnly) continue
       const way = stream ? ', in a stream' : ''
 
-      it(`${row.callers ? 'ends with' : 'goes on behind'} a first one that ${row.name}${way}`, async () => {
+      it(`${row.callers ? 'ends at' : 'continues after'} a first route that ${row.name}${way}`, async () => {
         await start(row, 'first')
         if (row.answer) one.answer(row.answer)
         two.answer(good(stream))
@@ -209,7 +209,7 @@ describe('a call with two routes', () => {
         expect(recorded).to.include({ outcome: 'ok', provider: 'two', cost_nano_usd: 50_000 })
       })
 
-      it(`is told of a second one that ${row.name}${way}`, async () => {
+      it(`reports a second route that ${row.name}${way}`, async () => {
         await start(row, 'second')
         one.answer(refusal(503))
         if (row.answer) two.answer(row.answer)
@@ -225,7 +225,7 @@ describe('a call with two routes', () => {
         const rest = row.again && !row.later ? round : ['one overloaded']
         expect(made).to.deep.equal(row.callers ? round : [...round, ...rest])
         expect(pauses).to.deep.equal(row.callers ? [] : [250])
-        // Nothing was charged, or how it ended is not known.
+        // Nothing was charged, or the outcome is unknown.
         const cost = recorded.cost_status === 'unknown' ? null : 0
         expect(recorded).to.include({
           outcome: 'failed',

@@ -44,7 +44,7 @@ describe('a route that keeps failing', () => {
     for (let count = 0; count < 5; count++) await ask(body)
   }
 
-  it('is asked last, until a probe shows that it is well again', async () => {
+  it('is called last until a probe succeeds', async () => {
     one.answer(refusal(500))
     await failFiveTimes()
     expect(await ask()).to.equal('two=ok')
@@ -57,7 +57,7 @@ describe('a route that keeps failing', () => {
     expect(await ask()).to.equal('one=ok')
   })
 
-  it('is asked all the same when nobody else can be', async () => {
+  it('is still called when no other route is available', async () => {
     one.answer(refusal(500))
     await failFiveTimes()
     two.answer(refusal(503))
@@ -67,7 +67,7 @@ describe('a route that keeps failing', () => {
     expect(made.map(({ provider }) => provider)).to.deep.equal(['two', 'one'])
   })
 
-  it('is found out by streams that break off as well', async () => {
+  it('is also detected by streams that end early', async () => {
     one.answer(cutStream)
     two.answer(streamed(['two']))
     for (let count = 0; count < 5; count++) {
@@ -76,14 +76,14 @@ describe('a route that keeps failing', () => {
     expect(await ask({ stream: true })).to.equal('two=ok')
   })
 
-  it('is not blamed for what its callers do', async () => {
+  it("is not marked as failing for its callers' errors", async () => {
     one.answer(refusal(400))
     await failFiveTimes()
     one.answer(completion('from one'))
     expect(await ask()).to.equal('one=ok')
   })
 
-  it('is passed over also for a caller who wants one try', async () => {
+  it('is skipped also for a caller who allows one try', async () => {
     one.answer(refusal(500))
     await failFiveTimes()
     expect(await ask({}, { 'x-gateway-no-fallback': 'true' })).to.equal('two=ok')

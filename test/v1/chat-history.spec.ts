@@ -24,11 +24,11 @@ const thinking: Spoken = {
   end: 'tool_calls',
 }
 
-describe('a conversation that goes on', () => {
+describe('a continued conversation', () => {
   let house: VendorGateway
   let client: OpenAI
   before(async () => {
-    // None of the three is without sight; one of another vendor is, by a way through theirs.
+    // All three models see images; this route adds a model that does not.
     house = await startVendorGateway({
       aliases: { blind: 'groq/llama-3.1-8b-instant' },
       routes: { 'groq/llama-3.1-8b-instant': ['openai/llama'] },
@@ -38,7 +38,7 @@ describe('a conversation that goes on', () => {
   after(() => house.stop())
 
   const vendor = (id: string) => chatVendors.find((one) => one.id === id)!
-  /** What the vendor says next; gives what it was asked. */
+  /** Sets the next answer of the vendor; returns the request that it received. */
   const says = (id: string, spoken: Spoken): { sent: Body } => {
     const { id: name, double } = vendor(id)
     const asked: { sent: Body } = { sent: {} }
@@ -68,7 +68,7 @@ describe('a conversation that goes on', () => {
   for (const stream of [false, true]) {
     for (const from of chatVendors) {
       for (const to of chatVendors) {
-        it(`from ${from.id} to ${to.id} behind tool calls${stream ? ', streamed' : ''}`, async () => {
+        it(`moves from ${from.id} to ${to.id} after tool calls${stream ? ', streamed' : ''}`, async () => {
           says(from.id, thinking)
           const request = { model: from.model, messages: hello, tools: [look] }
           const { message } = await turn(request, stream)
@@ -82,7 +82,7 @@ describe('a conversation that goes on', () => {
       }
     }
 
-    it(`gives Claude back what it thought before its calls${stream ? ', streamed' : ''}`, async () => {
+    it(`returns to Claude its reasoning before the calls${stream ? ', streamed' : ''}`, async () => {
       says('anthropic', thinking)
       const request = {
         model: 'claude-haiku-4-5',
@@ -108,7 +108,7 @@ describe('a conversation that goes on', () => {
     })
   }
 
-  it('has Claude go on without reasoning, and says so, when its thoughts do not come back', async () => {
+  it('continues without reasoning of Claude, with a warning, when earlier reasoning is missing', async () => {
     says('anthropic', { text: ['Nothing.'] })
     const call = { id: 'a', type: 'function' as const, function: { name: 'look', arguments: '' } }
     const messages: Messages = [
@@ -124,7 +124,7 @@ describe('a conversation that goes on', () => {
   })
 
   for (const { id, model } of chatVendors) {
-    it(`marks what ${id} may keep of the prompt, where it wants to be told`, async () => {
+    it(`marks the cacheable prompt for ${id} if the vendor needs marks`, async () => {
       const mark = { cache_control: { type: 'ephemeral' } }
       const text = (words: string) => ({ type: 'text', text: words, ...mark })
       const asked = says(id, { text: ['Yes.'] })
@@ -168,7 +168,7 @@ describe('a conversation that goes on', () => {
       params: ['messages[1].tool_calls[0]'],
     },
     {
-      name: 'an old call without its result',
+      name: 'a deprecated function call without its result',
       messages: [...hello, oldCall, ...hello],
       params: ['messages[1].function_call'],
     },
@@ -178,7 +178,7 @@ describe('a conversation that goes on', () => {
       params: ['messages[3]'],
     },
     {
-      name: 'calls of messages side by side',
+      name: 'calls of adjacent messages',
       messages: [...hello, asked('a'), asked('b'), result('a'), result('b'), ...hello],
       params: ['messages[3]'],
     },
@@ -186,7 +186,7 @@ describe('a conversation that goes on', () => {
   const models = [...chatVendors.map(({ model }) => model), 'sandbox']
   for (const { name, messages, params } of unsettled) {
     for (const model of models) {
-      it(`takes ${name} to ${model}, with a warning that a strict caller is refused by`, async () => {
+      it(`sends ${name} to ${model} with a warning, and refuses it in strict mode`, async () => {
         for (const { id } of chatVendors) says(id, { text: ['Well.'] })
         const key = model === 'sandbox' ? house.gateway.testKey : house.gateway.liveKey
         const named = model === 'sandbox' ? 'gpt-4.1' : model
@@ -200,8 +200,8 @@ describe('a conversation that goes on', () => {
         const text = await response.text()
         expect(response.status, text).to.equal(200)
         const { warnings = [] } = JSON.parse(text) as { warnings?: { param: string }[] }
-        const told = warnings.map(({ param }) => param).filter((param) => param !== 'messages[2]')
-        expect(told).to.deep.equal(params)
+        const warned = warnings.map(({ param }) => param).filter((param) => param !== 'messages[2]')
+        expect(warned).to.deep.equal(params)
         const refused = await post({ 'x-gateway-strict': 'true' })
         const { error } = (await refused.json()) as { error: { message: string } }
         expect(refused.status).to.equal(400)
@@ -226,7 +226,7 @@ describe('a conversation that goes on', () => {
       param: 'messages[1].tool_calls[1]',
     },
     {
-      name: 'an old call at the end',
+      name: 'a deprecated function call at the end',
       messages: [...hello, oldCall],
       param: 'messages[1].function_call',
     },
@@ -237,7 +237,7 @@ describe('a conversation that goes on', () => {
     },
   ]
   for (const { name, messages, param } of refused) {
-    it(`refuses ${name} by name, with a test key too`, async () => {
+    it(`refuses ${name} with its parameter, with a test key too`, async () => {
       for (const key of [house.gateway.liveKey, house.gateway.testKey]) {
         const body = { model: 'gpt-4.1', messages, tools: [look] }
         const response = await house.gateway.post('/v1/chat/completions', body, { key })
@@ -256,7 +256,7 @@ describe('a conversation that goes on', () => {
     { role: 'user', content: 'What did you draw?' },
   ]
   for (const { id, model } of chatVendors) {
-    it(`shows ${id} what an image model drew`, async () => {
+    it(`sends ${id} the picture of an image model`, async () => {
       const asked = says(id, { text: ['A dot.'] })
       for (const content of [null, 'Here it is.']) {
         const { message } = await turn({ model, messages: drawn(content) as Messages }, false)
@@ -267,7 +267,7 @@ describe('a conversation that goes on', () => {
     })
   }
 
-  it('warns of what was drawn behind the last words of the user', async () => {
+  it('drops a picture after the last user message with a warning', async () => {
     const asked = says('google', { text: ['Well.'] })
     const messages = drawn('There.').slice(0, 2) as Messages
     const { answer } = await turn({ model: 'gemini-3.5-flash', messages }, false)
@@ -276,7 +276,7 @@ describe('a conversation that goes on', () => {
     expect(JSON.stringify(asked.sent)).not.to.contain(pixel.split(',')[1])
   })
 
-  it('tells who cannot see that something was drawn, and warns', async () => {
+  it('replaces a picture by a note for a model without vision, and warns', async () => {
     const asked = says('openai', { text: ['You said so.'] })
     const messages = drawn(null) as Messages
     const { answer } = await turn({ model: 'blind', messages }, false)

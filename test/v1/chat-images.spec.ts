@@ -32,7 +32,7 @@ describe('a chat with an image model', () => {
   const calls = () => Object.values(vendors.doubles).flatMap((double) => double.calls)
 
   for (const usage of [true, false]) {
-    it(`streams all pictures in one piece, ${usage ? 'and then' : 'without'} what they cost`, async () => {
+    it(`streams all pictures in one chunk, ${usage ? 'then' : 'without'} their cost`, async () => {
       const body = { messages: [user('A kite')], n: 2, stream: true }
       const options = usage ? { stream_options: { include_usage: true } } : {}
       const answer = await received(await vendors.post(chat, { model, ...body, ...options }))
@@ -58,7 +58,7 @@ describe('a chat with an image model', () => {
     })
   }
 
-  it("streams to OpenAI's client", async () => {
+  it("can be streamed by OpenAI's client", async () => {
     const client = openAiClient(vendors.gateway, vendors.gateway.liveKey)
     const messages = [{ role: 'user' as const, content: 'A kite' }]
     const urls: string[] = []
@@ -74,7 +74,7 @@ describe('a chat with an image model', () => {
     expect(await lookAtUrl(urls[0]!)).to.include({ width: 1024, height: 1024 })
   })
 
-  it('goes on over several turns: all pictures are inputs, instructions and last words the prompt', async () => {
+  it('sends all pictures of earlier turns as inputs; instructions and the last message are the prompt', async () => {
     const first = await ask({ messages: [user('A kite')] })
     const made = first.choices[0]!.message
     const own = `data:image/webp;base64,${(
@@ -115,7 +115,7 @@ describe('a chat with an image model', () => {
     expect(third.choices[0]!.message.images).to.have.length(1)
   })
 
-  it('with more pictures than the model takes is refused before any is fetched', async () => {
+  it('with more pictures than the model accepts is refused before any is fetched', async () => {
     const content = [text('All'), ...Array.from({ length: 15 }, () => image('https://x.invalid/a'))]
     const expected = { status: 400, code: 'model_capability_mismatch', param: 'messages' }
     const response = await vendors.post(chat, { model, messages: [user(content)] })
@@ -126,26 +126,30 @@ describe('a chat with an image model', () => {
   const asked = { messages: [user('A kite')] }
   const refused = [
     {
-      name: 'no words',
+      name: 'no text',
       body: { messages: [user([image(pixel)])] },
       param: 'messages[0].content',
     },
     {
-      name: 'instructions and no words',
+      name: 'instructions and no text',
       body: { messages: [{ role: 'system', content: 'You paint.' }, user('\n')] },
       param: 'messages[1].content',
     },
     {
-      name: 'a language model behind it',
+      name: 'a language model as the fallback',
       body: { models: [seedream, 'gpt-4.1'] },
       param: 'models[1]',
     },
     {
-      name: 'a language model before it',
+      name: 'a language model before the image model',
       body: { model: 'gpt-4.1', models: [model] },
       param: 'models[0]',
     },
-    { name: 'two numbers of pictures', body: { n: 2, image_config: { n: 3 } }, param: 'n' },
+    {
+      name: 'two different numbers of pictures',
+      body: { n: 2, image_config: { n: 3 } },
+      param: 'n',
+    },
     { name: 'more pictures than ten', body: { n: 11 }, param: 'n' },
   ]
   for (const { name, body, param } of refused) {
@@ -194,7 +198,7 @@ describe('a chat with an image model', () => {
     },
   ]
   for (const { param, body } of ignored) {
-    it(`tells that ${JSON.stringify(body).slice(0, 100)} means nothing to it, or refuses it when it is strict`, async () => {
+    it(`ignores ${JSON.stringify(body).slice(0, 100)} with a warning, and refuses it in strict mode`, async () => {
       const response = await vendors.post(chat, { model, ...asked, ...body })
       const { warnings } = (await response.json()) as ChatImagesBody
       expect(warnings!.map((warning) => warning.param)).to.deep.equal([param])
@@ -206,7 +210,7 @@ describe('a chat with an image model', () => {
     })
   }
 
-  it('falls back on other image models, all pictures by one of them', async () => {
+  it('falls back on other image models; one model makes all pictures', async () => {
     vendors.doubles.google.play({ status: 503, body: {} })
     const body = { ...asked, model, models: [seedream], n: 3 }
     const response = await vendors.post(chat, body)
@@ -220,7 +224,7 @@ describe('a chat with an image model', () => {
     expect(usage.cost_details).to.deep.include({ usd_other_attempts: 0.27166 })
   })
 
-  it("heeds OpenAI's own seed, and its own one first", async () => {
+  it("uses OpenAI's seed unless image_config has one", async () => {
     await ask({ ...asked, seed: 5 })
     await ask({ ...asked, seed: 5, image_config: { seed: 6 } })
     const seeds = calls().map(

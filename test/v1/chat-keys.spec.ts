@@ -34,13 +34,13 @@ describe('several keys of one provider', () => {
       { key: gateway.liveKey },
     )
 
-  it('are used by turns', async () => {
+  it('are used in turn', async () => {
     for (let count = 0; count < 4; count++) expect((await ask()).status).to.equal(200)
     expect(used()).to.deep.equal([...keys, keys[0]])
   })
 
   for (const status of [401, 403, 429]) {
-    it(`step aside for the next one when they are refused with ${status}`, async () => {
+    it(`are replaced by the next key when the provider refuses them with ${status}`, async () => {
       answers[keys[0]!] = refusal(status)
       const response = await ask()
       expect(response.status).to.equal(200)
@@ -51,7 +51,7 @@ describe('several keys of one provider', () => {
     })
   }
 
-  it('come back when they have rested', async () => {
+  it('are used again after a pause', async () => {
     answers[keys[0]!] = refusal(429, null, { 'retry-after': '7' })
     await ask()
     delete answers[keys[0]!]
@@ -64,7 +64,7 @@ describe('several keys of one provider', () => {
     expect(used().slice(-3)).to.include(keys[0])
   })
 
-  it('are told of when all of them are refused', async () => {
+  it('are named in the error when the provider refuses all of them', async () => {
     for (const key of keys) answers[key] = refusal(429, null, { 'retry-after': '17' })
     const response = await ask()
     expect(response.status).to.equal(429)

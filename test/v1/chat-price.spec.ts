@@ -17,7 +17,7 @@ type Answer = { usage: { cost: number; cost_status: string; cost_details: object
 
 const offPeak = Date.parse('2026-11-20T12:00:00Z')
 
-describe('the price of an answer of a language model', () => {
+describe('the cost of an answer of a language model', () => {
   let upstream: Upstream
   let gateway: TestGateway
   let now = offPeak
@@ -49,13 +49,13 @@ describe('the price of an answer of a language model', () => {
 
   const rows: { name: string; model: string; usage: Record<string, unknown>; nanoUsd: number }[] = [
     {
-      name: 'is that of the tokens that came in and went out',
+      name: 'is the price of the input and output tokens',
       model: 'gpt-5-mini',
       usage: { prompt_tokens: 9, completion_tokens: 4 },
       nanoUsd: 9 * 250 + 4 * 2000,
     },
     {
-      name: 'takes less for what the vendor had in its cache',
+      name: 'is lower for cached input',
       model: 'gpt-5.4',
       usage: {
         prompt_tokens: 1000,
@@ -65,14 +65,14 @@ describe('the price of an answer of a language model', () => {
       nanoUsd: 600 * 2500 + 400 * 250 + 7 * 15_000,
     },
     {
-      name: "reads DeepSeek's own word for what was in its cache",
+      name: "reads DeepSeek's own name for cached input",
       model: 'deepseek/deepseek-v4-pro',
       usage: { prompt_tokens: 10, completion_tokens: 1, prompt_cache_hit_tokens: 10 },
-      // Half of it, off-peak.
+      // Half the price, off-peak.
       nanoUsd: (10 * 44 + 3960) / 2,
     },
     {
-      name: 'counts reasoning as what went out, once',
+      name: 'counts reasoning as output, once',
       model: 'gpt-5-mini',
       usage: {
         prompt_tokens: 1,
@@ -88,7 +88,7 @@ describe('the price of an answer of a language model', () => {
       nanoUsd: 272_000 * 2500 + 10 * 15_000,
     },
     {
-      name: 'is that of the higher tier for the whole request above the threshold',
+      name: 'uses the higher tier for the whole request above the threshold',
       model: 'gpt-5.4',
       usage: {
         prompt_tokens: 272_001,
@@ -108,7 +108,7 @@ describe('the price of an answer of a language model', () => {
       nanoUsd: 113,
     },
     {
-      name: 'is nothing for a model that is free',
+      name: 'is zero for a free model',
       model: 'zai/glm-4.7-flash',
       usage: { prompt_tokens: 9, completion_tokens: 4 },
       nanoUsd: 0,
@@ -116,7 +116,7 @@ describe('the price of an answer of a language model', () => {
   ]
   for (const { name, model, usage, nanoUsd } of rows) {
     it(name, async () => {
-      // A text beside no output tokens would be an estimate.
+      // Text with no output tokens would be estimated.
       const text = usage['completion_tokens'] === 0 ? '' : 'Hi.'
       upstream.answer(completion(text, { usage }))
       const response = await ask(model)
@@ -142,14 +142,14 @@ describe('the price of an answer of a language model', () => {
       what: 'an answer with reasoning that was not counted',
       tokens: undefined,
       reasoning: 60,
-      // Two tokens in, and four out.
+      // Two input tokens and four output tokens.
       usd: 0.0000168,
       status: 'estimated',
     },
   ]
   for (const { what, tokens, reasoning, usd, status } of thoughts) {
     for (const stream of [false, true]) {
-      it(`is that of reasoning for all of ${what}${stream ? ' in a stream' : ''}`, async () => {
+      it(`is at the reasoning price for all of ${what}${stream ? ' in a stream' : ''}`, async () => {
         const counts = {
           prompt_tokens: tokens,
           completion_tokens: 100,
@@ -187,7 +187,7 @@ describe('the price of an answer of a language model', () => {
   it('is estimated when the vendor counts nothing', async () => {
     upstream.answer(completion('12345678', { usage: null }))
     const { usage } = (await (await ask('gpt-5-mini')).json()) as Answer
-    // Four characters are taken for a token: two of them each way.
+    // Four characters count as one token: two tokens of input and two of output.
     expect(usage).to.include({ cost: (2 * 250 + 2 * 2000) / 1e9, cost_status: 'estimated' })
     expect((await gateway.usage()).at(-1)).to.include({ cost_status: 'estimated' })
   })
@@ -207,7 +207,7 @@ describe('the price of an answer of a language model', () => {
     })
   }
 
-  it('shows the prices that it was made of', async () => {
+  it('shows the prices that it was computed from', async () => {
     upstream.answer(completion('Hi.'))
     const { usage } = (await (await ask('gpt-5-mini')).json()) as Answer
     expect(usage.cost_details).to.deep.equal({
@@ -224,7 +224,7 @@ describe('the price of an answer of a language model', () => {
     return ask(model)
   }
 
-  it('is full in the peak hours of the vendor, and an estimate, since holidays are cheaper', async () => {
+  it('is the full price in peak hours, and an estimate, since holidays are cheaper', async () => {
     now = Date.parse('2026-11-20T07:00:00Z')
     const { headers } = await whole('deepseek/deepseek-flash', {})
     const row = (await gateway.usage()).find(({ id }) => id === headers.get('x-request-id'))
@@ -248,7 +248,7 @@ describe('the price of an answer of a language model', () => {
   for (const { model, tier, usd, status } of tiers) {
     const expected = { cost: usd, cost_status: status }
 
-    it(`of ${model} is that of the tier that was served, ${tier}`, async () => {
+    it(`of ${model} follows the served tier, ${tier}`, async () => {
       const response = await whole(model, { service_tier: tier })
       expect(((await response.json()) as Answer).usage).to.include(expected)
       const nano = usd === null ? null : Math.round(usd * 1e9)
@@ -259,10 +259,10 @@ describe('the price of an answer of a language model', () => {
     })
 
     for (const place of ['every event', 'the first event alone', 'the event with the counts']) {
-      it(`of ${model} is that of ${tier} in a stream that names it in ${place}`, async () => {
-        const told = { service_tier: tier }
-        const first = place === 'the event with the counts' ? {} : told
-        const last = place === 'the first event alone' ? {} : told
+      it(`of ${model} follows the tier ${tier} in a stream that names it in ${place}`, async () => {
+        const named = { service_tier: tier }
+        const first = place === 'the event with the counts' ? {} : named
+        const last = place === 'the first event alone' ? {} : named
         const ending = chunk({ choices: [], usage: counted, ...last })
         upstream.answer({ pieces: [textChunk('', first), finishChunk(), ending, doneEvent] })
         const stream_options = { include_usage: true }

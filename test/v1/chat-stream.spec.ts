@@ -63,7 +63,7 @@ describe('a streamed answer', () => {
       ],
     },
     {
-      name: 'with no space behind `data:`',
+      name: 'with no space after `data:`',
       pieces: [textChunk('one '), textChunk('two'), finishChunk(), usageChunk(), doneEvent].map(
         (event) => event.replace('data: ', 'data:'),
       ),
@@ -107,7 +107,7 @@ describe('a streamed answer', () => {
     {
       name: 'without any counts, which are estimated then',
       pieces: [textChunk('one '), textChunk('two'), finishChunk(), doneEvent],
-      // "hello" and "one two", at four characters a token.
+      // Estimated from "hello" and "one two" at four characters a token.
       row: { input_tokens: 2, output_tokens: 2, cost_status: 'unknown' },
     },
     {
@@ -150,7 +150,7 @@ describe('a streamed answer', () => {
     })
   }
 
-  it('ends when the provider says so, though its connection stays open', async () => {
+  it('ends at the end mark of the provider, though its connection stays open', async () => {
     own.upstream.answer({
       pieces: [textChunk('one'), finishChunk(), usageChunk(), doneEvent],
       hang: true,
@@ -159,12 +159,12 @@ describe('a streamed answer', () => {
     expect(readText(text)).to.equal('one')
     expect(text.endsWith(doneEvent)).to.equal(true)
     expect(await lastRow()).to.include({ outcome: 'ok' })
-    // Or it would soon have all of them.
+    // Open connections would otherwise use up the pool.
     await own.upstream.requests[0]!.closed
     expect(own.upstream.requests[0]!.aborted).to.equal(true)
   })
 
-  it('passes on several choices and what it does not know', async () => {
+  it('passes on several choices and unknown members', async () => {
     const choice = (index: number) => ({
       index,
       delta: { role: 'assistant', content: 'x', weight: 0.5 },
@@ -190,7 +190,7 @@ describe('a streamed answer', () => {
       pieces: [textChunk('one '), 'data: {"error":{"message":"overloaded","code":503}}\n\n'],
     },
     {
-      name: 'the provider reports an error in the very piece that ends it',
+      name: 'the provider reports an error in the last chunk',
       pieces: [`${textChunk('one ')}data: {"error":{"message":"too much","code":429}}\n\n`],
       code: 'rate_limit_exceeded',
     },
@@ -224,7 +224,7 @@ describe('a streamed answer', () => {
       code: 'content_policy_violation',
     },
     {
-      name: 'is an error behind a comment',
+      name: 'is an error after a comment',
       pieces: [': processing\n\n', 'data: {"error":"no"}\n\n'],
       status: 502,
       code: 'provider_error',
@@ -233,18 +233,18 @@ describe('a streamed answer', () => {
     { name: 'is missing altogether', pieces: [], status: 502, code: 'provider_error' },
   ]
   for (const { name, pieces, status, code } of firsts) {
-    it(`answers ${status} instead of a stream when the first event ${name}`, async () => {
+    it(`is an error response with ${status} when the first event ${name}`, async () => {
       own.upstream.answer({ pieces })
       await expectError(await ask(), { status, code })
     })
   }
 
-  it('answers with the status of a refusal', async () => {
+  it("has the status of the provider's refusal", async () => {
     own.upstream.answer(refusal(400))
     await expectError(await ask(), { status: 400, code: 'invalid_value' })
   })
 
-  it('keeps the connection alive with comments while the provider thinks', async () => {
+  it('keeps the connection alive with comments while the provider is silent', async () => {
     const more = Promise.withResolvers<void>()
     async function* pieces(): AsyncGenerator<string> {
       yield textChunk('one ')
@@ -261,7 +261,7 @@ describe('a streamed answer', () => {
     expect(readText(text)).to.equal('one two')
   })
 
-  it('ends with a timeout when the provider stops for good', async () => {
+  it('ends with a timeout when the provider stops sending', async () => {
     await using slow = await startOwnEndpoint({ limits: { upstream_idle_timeout_ms: 200 } })
     slow.upstream.answer({ pieces: [textChunk('one ')], hang: true })
     const events = readEvents(await (await slow.chat(withUsage)).text())
@@ -269,7 +269,7 @@ describe('a streamed answer', () => {
     expect(events.at(-1)!.data).to.contain('"timeout_error"')
   })
 
-  it('lets go of the provider within a second when the caller leaves', async () => {
+  it('closes the request to the provider within a second when the caller disconnects', async () => {
     own.upstream.answer({ pieces: [textChunk('12345678'), textChunk('90')], hang: true })
     const leaving = new AbortController()
     const response = await ask(withUsage, { signal: leaving.signal })

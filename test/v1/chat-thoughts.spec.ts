@@ -7,11 +7,11 @@ import { startUpstream, type Upstream } from '../support/upstream.ts'
 const model = 'mistral/mistral-medium-latest'
 const usage = { prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 }
 const identity = { id: 'a1', created: 1_767_225_600, model: 'mistral-medium-latest' }
-/** As docs.mistral.ai shows its models that reason. */
+/** The format of reasoning models on docs.mistral.ai. */
 const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
 const saying = (text: string) => ({ type: 'text', text })
 
-describe('a model that tells its thoughts in its own way', () => {
+describe("a model that returns its reasoning in a vendor's own format", () => {
   let upstream: Upstream
   let gateway: TestGateway
   let client: OpenAI
@@ -38,32 +38,32 @@ describe('a model that tells its thoughts in its own way', () => {
   const call = { id: 'abcdefghi', type: 'function', function: { name: 'add', arguments: '{}' } }
   const answers = [
     {
-      name: 'its thoughts and its text',
+      name: 'reasoning and text',
       message: {
         content: [thinking('One and '), thinking('one.'), saying('It is '), saying('2.')],
       },
-      told: { content: 'It is 2.', reasoning_content: 'One and one.' },
+      expected: { content: 'It is 2.', reasoning_content: 'One and one.' },
     },
     {
-      name: 'thoughts before a call',
+      name: 'reasoning before a tool call',
       message: { content: [thinking('Hm.')], tool_calls: [call] },
-      told: { content: null, reasoning_content: 'Hm.', tool_calls: [call] },
+      expected: { content: null, reasoning_content: 'Hm.', tool_calls: [call] },
     },
     {
-      name: 'what nobody knows',
+      name: 'unknown parts',
       message: { content: [{ type: 'reference', reference_ids: [1] }, null, saying('2')] },
-      told: { content: '2' },
+      expected: { content: '2' },
     },
   ]
-  for (const { name, message, told } of answers) {
-    it(`is heard with ${name}`, async () => {
+  for (const { name, message, expected } of answers) {
+    it(`is understood with ${name}`, async () => {
       const choice = { index: 0, message: { role: 'assistant', ...message }, finish_reason: 'stop' }
       upstream.answer({ body: { ...identity, choices: [choice], usage } })
       const answer = await client.chat.completions.create(request)
       expect(answer.choices[0]!.message).to.deep.equal({
         role: 'assistant',
         refusal: null,
-        ...told,
+        ...expected,
       })
       expect(answer.usage).to.include(usage)
     })
@@ -82,15 +82,15 @@ describe('a model that tells its thoughts in its own way', () => {
     const deltas: object[] = []
     let finish: string | null = null
     let counted: OpenAI.CompletionUsage | null | undefined
-    for await (const { choices, usage: told } of stream) {
+    for await (const { choices, usage } of stream) {
       deltas.push(...choices.map(({ delta }) => delta))
       finish = choices[0]?.finish_reason ?? finish
-      counted = told ?? counted
+      counted = usage ?? counted
     }
     return { deltas, finish, counted }
   }
 
-  it('is heard piece by piece', async () => {
+  it('is understood as a stream', async () => {
     upstream.answer({
       pieces: [
         event({ role: 'assistant', content: '' }),
@@ -115,7 +115,7 @@ describe('a model that tells its thoughts in its own way', () => {
     expect(counted).to.include(usage)
   })
 
-  it('is heard where its thoughts have another name', async () => {
+  it('is understood when the member has another name', async () => {
     const asked = { ...request, model: 'groq/gpt-oss-120b' }
     upstream.answer({
       pieces: [

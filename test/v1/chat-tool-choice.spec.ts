@@ -10,13 +10,13 @@ const mismatch = 'model_capability_mismatch'
 
 const rows: { name: string; body: object; param: string; code: string }[] = [
   {
-    name: 'a tool that is required where there is none',
+    name: 'a required tool without tools',
     body: { messages, tool_choice: 'required' },
     param: 'tool_choice',
     code: value,
   },
   {
-    name: 'a tool that is named and not there',
+    name: 'a named tool that is missing',
     body: { messages, tools: [clock], tool_choice: choice('wether') },
     param: 'tool_choice.function.name',
     code: value,
@@ -32,7 +32,7 @@ const rows: { name: string; body: object; param: string; code: string }[] = [
     code: value,
   },
   {
-    name: 'an allowed tool that is not there',
+    name: 'an allowed tool that is missing',
     body: {
       messages,
       tools: [clock],
@@ -45,13 +45,13 @@ const rows: { name: string; body: object; param: string; code: string }[] = [
     code: value,
   },
   {
-    name: 'a function that is named and not there',
+    name: 'a named function that is missing',
     body: { messages, functions: [clock.function], function_call: { name: 'wether' } },
     param: 'function_call.name',
     code: value,
   },
   {
-    name: 'a custom tool for a vendor that has none',
+    name: 'a custom tool for a vendor without custom tools',
     body: {
       model: 'gemini-3.5-flash',
       messages,
@@ -62,7 +62,7 @@ const rows: { name: string; body: object; param: string; code: string }[] = [
   },
 ]
 
-describe('a tool that nobody could call', () => {
+describe('a tool choice that cannot be met', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway()
@@ -70,14 +70,14 @@ describe('a tool that nobody could call', () => {
   after(() => gateway.stop())
 
   for (const { name, body, param, code } of rows) {
-    it(`is refused for ${name}, before anything is paid for`, async () => {
+    it(`is refused for ${name}, before any provider is called`, async () => {
       const response = await gateway.post('/v1/chat/completions', { model: 'gpt-4.1', ...body })
       await expectError(response, { status: 400, code, param })
       expect(await gateway.usage()).to.have.length(0)
     })
   }
 
-  it('is told with those that are there', async () => {
+  it('is refused with the names of the given tools', async () => {
     const body = { model: 'gpt-4.1', messages, tools: [clock], tool_choice: choice('wether') }
     const response = await gateway.post('/v1/chat/completions', body)
     const error = await expectError(response, { status: 400, code: value })

@@ -23,7 +23,7 @@ const weather: OpenAI.ChatCompletionTool = {
   },
 }
 const counts = { input: 1200, output: 90, cached: 1000, reasoning: 40 }
-/** Dollars for a million tokens: input, cached input, output. */
+/** Dollars per million tokens: input, cached input, output. */
 const prices: Record<string, [number, number, number]> = {
   openai: [2, 0.5, 8],
   anthropic: [3, 0.3, 15],
@@ -93,7 +93,7 @@ describe("OpenAI's own client", () => {
         await expectBilled(answer.usage)
       })
 
-      it('gets a stream, piece by piece', async () => {
+      it('gets a stream chunk by chunk', async () => {
         const text = ['Good', ' day', ' “ä€', '😀”', '\n\n', 'data: [DONE]', '"\\u0041"']
         says({ text, counts })
         const stream = await client.chat.completions.create({
@@ -188,14 +188,14 @@ describe("OpenAI's own client", () => {
           expect(answer.choices[0]!.message.content).to.equal('A dot.')
           const { warnings = [] } = answer as { warnings?: { param: string }[] }
           // Gemini does not accept file names.
-          const told =
+          const expected =
             id === 'google' && url === pdf ? ['messages[0].content[1].file.filename'] : []
-          expect(warnings.map(({ param }) => param)).to.deep.equal(told)
+          expect(warnings.map(({ param }) => param)).to.deep.equal(expected)
           expect(sent).to.contain(url.split(',')[1])
         })
       }
 
-      it('leaves in the middle, and the vendor is left at once', async () => {
+      it('closes the request to the vendor at once when it disconnects in the middle', async () => {
         const full = double(() => ({ text: ['one ', 'two ', 'three '], counts }))
         house.upstreams[id].answer((request) => {
           const { pieces, ...rest } = full(request)
@@ -217,9 +217,9 @@ describe("OpenAI's own client", () => {
         expect(await lastRow()).to.include({ cost_status: 'estimated', provider: id })
       })
 
-      // Gemini has no mark for the end but that of the connection.
+      // Gemini has no end mark besides the end of the connection.
       if (id !== 'google') {
-        it('ends when the vendor says so, though its connection stays open', async () => {
+        it('gets the end at the end mark of the vendor, though its connection stays open', async () => {
           const full = double(() => ({ text: ['one ', 'two'], counts }))
           house.upstreams[id].answer((request) => ({ ...full(request), hang: true }))
           const stream = await client.chat.completions.create({
@@ -231,14 +231,14 @@ describe("OpenAI's own client", () => {
           for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
           expect(text).to.equal('one two')
           expect(await lastRow()).to.include({ outcome: 'ok', cost_status: 'exact' })
-          // Or it would soon have all of the connections.
+          // Open connections would otherwise use up the pool.
           const [request] = house.upstreams[id].requests
           await request!.closed
           expect(request!.aborted).to.equal(true)
         })
       }
 
-      it('hears of a stream that breaks off, and never of its end', async () => {
+      it('gets an error and no end for a stream that breaks off', async () => {
         const full = double(() => ({ text: ['one ', 'two '], counts }))
         house.upstreams[id].answer((request) => {
           const { pieces } = full(request)

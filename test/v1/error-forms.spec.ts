@@ -10,7 +10,7 @@ type Row = {
   code?: string
   status?: number
   param?: string | null
-  /** All that the caller reads. */
+  /** The error that the caller receives. */
   message?: string
 }
 
@@ -26,7 +26,7 @@ const refused = (body: object | string, status = 400): ScriptedAnswer => ({ stat
 
 const rows: Row[] = [
   {
-    name: "OpenAI's own, with its code and its parameter",
+    name: "OpenAI's format, with its code and its parameter",
     answer: refused({
       error: {
         message: "Unsupported parameter: 'max_tokens' is not supported with this model.",
@@ -70,7 +70,7 @@ const rows: Row[] = [
     message: 'messages[0].content: Field required',
   },
   {
-    name: 'a flat one with a number for a code',
+    name: 'a flat error with a numeric code',
     answer: refused({
       object: 'error',
       message: 'Bad top_p.',
@@ -101,7 +101,7 @@ const rows: Row[] = [
     message: 'Bad top_p.',
   },
   {
-    name: "an aggregator's words around those of its vendor",
+    name: "an aggregator's error that wraps a vendor's",
     model: 'openrouter/some/model',
     answer: refused({
       error: {
@@ -118,15 +118,15 @@ const rows: Row[] = [
   },
   { name: 'plain text', answer: refused('Bad top_p.\n'), message: 'Bad top_p.' },
   {
-    name: 'a page',
+    name: 'an HTML page',
     answer: refused(
       '<html><head><title>400 Bad &amp; sad</title></head><body><h1>nginx at /srv/app</h1></body></html>',
     ),
     message: '400 Bad & sad',
   },
-  { name: 'nothing', answer: refused(''), message: 'The provider answered 400.' },
+  { name: 'an empty body', answer: refused(''), message: 'The provider answered 400.' },
   {
-    name: 'a list of nothing',
+    name: 'an empty list',
     answer: refused([] as object),
     message: 'The provider answered 400.',
   },
@@ -139,13 +139,13 @@ const rows: Row[] = [
     message: 'No route.; No.',
   },
   {
-    name: 'a parameter that is none of a body',
+    name: 'a parameter that the request does not have',
     answer: refused({ error: { message: 'Bad.', param: 'Contents[0]/parts' } }),
     param: null,
     message: 'Bad.',
   },
   {
-    name: 'a conversation that is too long, in words',
+    name: 'a text about a conversation that is too long',
     answer: refused({
       error: {
         message: "This model's maximum context length is 8192 tokens.",
@@ -157,7 +157,7 @@ const rows: Row[] = [
     message: "This model's maximum context length is 8192 tokens.",
   },
   {
-    name: 'a conversation that is too long, as a number',
+    name: 'a numeric code for a conversation that is too long',
     model: 'zai/glm-5',
     answer: refused({ error: { code: '1261', message: 'Prompt 超长' } }),
     code: 'context_length_exceeded',
@@ -181,14 +181,14 @@ const rows: Row[] = [
       'The provider of this model failed (out_of_credit). Try again, or choose another model.',
   },
   {
-    name: 'unsafe content by the name of a scan',
+    name: 'a content scan that found unsafe content',
     model: 'alibaba/qwen3.8-max',
     answer: refused({ error: { code: 'DataInspectionFailed', message: 'Unsafe.' } }),
     code: 'content_policy_violation',
     message: 'Unsafe.',
   },
   {
-    name: 'an error of its own inside a 200',
+    name: 'a server error in a 200',
     answer: {
       body: { error: { message: 'Upstream at http://10.0.0.7:8000 is gone.', code: 502 } },
     },
@@ -198,7 +198,7 @@ const rows: Row[] = [
       'The provider of this model failed (overloaded). It said: Upstream at [address] is gone. Try again, or choose another model.',
   },
   {
-    name: "the caller's error inside a 200",
+    name: "the caller's error in a 200",
     answer: {
       body: { object: 'error', message: 'Bad top_p.', type: 'BadRequestError', code: 400 },
     },
@@ -206,7 +206,7 @@ const rows: Row[] = [
   },
 ]
 
-describe("a vendor's own reason", () => {
+describe("the reason in a vendor's error", () => {
   let house: EveryVendor
   before(async () => {
     house = await startEveryVendor()
@@ -224,7 +224,7 @@ describe("a vendor's own reason", () => {
       ...rest
     } = row
     for (const stream of [false, true]) {
-      it(`is told of ${name}${stream ? ', asked for a stream' : ''}`, async () => {
+      it(`is passed on from ${name}${stream ? ', asked for a stream' : ''}`, async () => {
         house.upstream.answer(answer)
         const error = await expectError(await house.ask(model, stream), { status, code, ...rest })
         if (message !== undefined) expect(error.message).to.equal(message)

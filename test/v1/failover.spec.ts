@@ -28,7 +28,7 @@ describe('failing over from one provider to the next', () => {
     await first.stop()
     await second.stop()
   })
-  // A new one each time: what a route did to one call may change the order of the next.
+  // A new gateway for each test: the results of a route change the order of later calls.
   beforeEach(async () => {
     first.answer(refusal(503))
     second.answer(completion('second'))
@@ -56,7 +56,7 @@ describe('failing over from one provider to the next', () => {
     )
   const attemptsOf = (response: Response) => response.headers.get('x-gateway-attempts')
 
-  it('answers from the second when the first is down, and bills once', async () => {
+  it('answers from the second provider when the first is down, and bills once', async () => {
     const response = await chat()
     expect(response.status).to.equal(200)
     expect(attemptsOf(response)).to.equal('first=overloaded, second=ok')
@@ -88,7 +88,7 @@ describe('failing over from one provider to the next', () => {
     ['does not have the model', refusal(404), 'not_found'],
   ]
   for (const [name, answer, outcome] of moves) {
-    it(`goes on to the second when the first ${name}`, async () => {
+    it(`calls the second provider when the first ${name}`, async () => {
       first.answer(answer)
       const response = await chat()
       expect(response.status).to.equal(200)
@@ -102,7 +102,7 @@ describe('failing over from one provider to the next', () => {
     ['a request as too large', refusal(413), 413, 'request_too_large'],
   ]
   for (const [name, answer, status, code] of stays) {
-    it(`does not ask the second when the first refuses ${name}`, async () => {
+    it(`does not call the second provider when the first refuses ${name}`, async () => {
       first.answer(answer)
       await expectError(await chat(), { status, code })
       expect(second.requests).to.deep.equal([])
@@ -111,9 +111,9 @@ describe('failing over from one provider to the next', () => {
 
   const tooLong = refusal(400, 'context_length_exceeded')
 
-  it('goes on when the conversation is too long for the first, and does not blame the route', async () => {
+  it('calls the second provider when the conversation is too long for the first, which stays healthy', async () => {
     first.answer(tooLong)
-    // More often than a circuit takes.
+    // More failures than open a circuit.
     for (let turn = 0; turn < 6; turn++) {
       const response = await chat({ seed: turn })
       expect(response.status).to.equal(200)
@@ -122,11 +122,11 @@ describe('failing over from one provider to the next', () => {
   })
 
   for (const [name, answer] of [
-    ['too', tooLong],
+    ['too small as well', tooLong],
     ['down', refusal(503)],
     ['without the model', refusal(404)],
   ] as const) {
-    it(`says that the conversation is too long when the second is ${name}`, async () => {
+    it(`reports that the conversation is too long when the second provider is ${name}`, async () => {
       first.answer(tooLong)
       second.answer(answer)
       const { message } = await expectError(await chat(), {
@@ -138,7 +138,7 @@ describe('failing over from one provider to the next', () => {
     })
   }
 
-  it('does not ask the second when the caller wants the first alone', async () => {
+  it('does not call the second provider when the caller disables failover', async () => {
     const response = await chat({}, { headers: { 'x-gateway-no-fallback': 'true' } })
     await expectError(response, { status: 502, code: 'provider_error' })
     expect(second.requests).to.deep.equal([])
@@ -162,7 +162,7 @@ describe('failing over from one provider to the next', () => {
     expect(first.requests).to.deep.equal([])
   })
 
-  it('says that all of them failed, and bills nothing', async () => {
+  it('reports that all providers failed, and bills nothing', async () => {
     second.answer(refusal(500))
     const expected = { status: 502, code: 'all_providers_failed', type: 'upstream_error' }
     await expectError(await chat(), expected)
@@ -172,20 +172,20 @@ describe('failing over from one provider to the next', () => {
     expect(JSON.parse(rows[0]!.attempts)).to.have.length(2)
   })
 
-  it('has one deadline for all of them', async () => {
+  it('has one deadline for all providers', async () => {
     await gateway.stop()
     gateway = await start({ chat_timeout_ms: 3000 })
     first.answer({ ...refusal(503), delayMs: 1500 })
     second.answer({ hang: true })
     const startedAt = performance.now()
     await expectError(await chat(), { status: 504, code: 'timeout', type: 'timeout_error' })
-    // The second would have 1500 ms more by itself.
+    // A deadline of its own would give the second provider 1500 ms more.
     expect(performance.now() - startedAt).to.be.within(2950, 4450)
     const [row] = await gateway.usage()
     expect(JSON.parse(row!.attempts)).to.have.length(2)
   })
 
-  it('lets a stream fail over before its first event', async () => {
+  it('moves a stream to the second provider before its first event', async () => {
     first.answer({ pieces: [': wait\n\n', 'data: {"error":{"message":"no","code":500}}\n\n'] })
     second.answer(streamed(['one ', 'two']))
     const response = await chat({ stream: true })
@@ -193,7 +193,7 @@ describe('failing over from one provider to the next', () => {
     expect(readText(await response.text())).to.equal('one two')
   })
 
-  it('does not start a stream again that has begun', async () => {
+  it('does not restart a stream that has begun', async () => {
     first.answer({ pieces: [textChunk('one ')], reset: 'after' })
     second.answer({ pieces: [textChunk('other'), finishChunk(), doneEvent] })
     const response = await chat({ stream: true })
@@ -216,7 +216,7 @@ describe('failing over from one provider to the next', () => {
         { key: gateway.liveKey },
       )
 
-    it('moves each of them by itself', async () => {
+    it('moves each picture separately', async () => {
       first.answer((_request, index) => (index === 1 ? refusal(503) : picture))
       second.answer(picture)
       const response = await paint()
@@ -233,14 +233,14 @@ describe('failing over from one provider to the next', () => {
       expect(rows[0]).to.include({ images: 3, cost_nano_usd: 30_000_000, outcome: 'ok' })
     })
 
-    it('gives all of them or an error, which costs what was made', async () => {
+    it('returns all pictures, or an error that charges the pictures that were made', async () => {
       first.answer((_request, index) => (index === 1 ? refusal(503) : picture))
       second.answer(refusal(500))
       await expectError(await paint(), { status: 502, code: 'all_providers_failed' })
       const rows = await gateway.usage()
       expect(rows).to.have.length(1)
       expect(rows[0]).to.include({ outcome: 'failed', cost_nano_usd: 10_000_000 })
-      // The third is not begun when the second has failed.
+      // The third picture is not started after the second failed.
       expect(first.requests.length + second.requests.length).to.equal(3)
     })
   })

@@ -31,7 +31,7 @@ describe('the headers of an error', () => {
   })
   const ask = (model: string, more: object = {}, path = chat) =>
     gateway.post(path, { model, messages: hello, ...more }, { key: gateway.liveKey })
-  const told = ({ headers }: Response) =>
+  const routeHeaders = ({ headers }: Response) =>
     Object.fromEntries(
       ['model', 'provider', 'attempts'].map((name) => [name, headers.get(`x-gateway-${name}`)]),
     )
@@ -40,13 +40,13 @@ describe('the headers of an error', () => {
     ['a chat', {}, chat],
     ['a stream that did not begin', { stream: true }, chat],
   ] as const) {
-    it(`tell each try of ${name}`, async () => {
+    it(`list each try of ${name}`, async () => {
       one.answer(refusal(503))
       other.answer(refusal(504))
       const response = await ask('gpt-5.4', more, path)
       await response.text()
       expect(response.status).to.equal(502)
-      expect(told(response)).to.deep.equal({
+      expect(routeHeaders(response)).to.deep.equal({
         model: 'gpt-5.4',
         provider: 'other',
         attempts: 'one=overloaded, other=timeout',
@@ -56,12 +56,12 @@ describe('the headers of an error', () => {
     })
   }
 
-  it('tell the same of pictures', async () => {
+  it('list each try of a picture', async () => {
     one.answer(refusal(500))
     const body = { model: 'gpt-image-2', prompt: 'a fox' }
     const response = await gateway.post(images, body, { key: gateway.liveKey })
     expect(response.status).to.equal(502)
-    expect(told(response)).to.deep.equal({
+    expect(routeHeaders(response)).to.deep.equal({
       model: 'gpt-image-2',
       provider: 'one',
       attempts: 'one=overloaded',
@@ -69,11 +69,11 @@ describe('the headers of an error', () => {
     expect(response.headers.get('x-ratelimit-remaining-requests')).to.match(/^\d+$/)
   })
 
-  it('name the model that was tried last, of those to fall back on', async () => {
+  it('name the fallback model that was tried last', async () => {
     one.answer(refusal(503))
     other.answer(refusal(503))
     const response = await ask('gpt-5.4', { models: ['gpt-5-mini'] })
-    expect(told(response)).to.deep.equal({
+    expect(routeHeaders(response)).to.deep.equal({
       model: 'gpt-5-mini',
       provider: 'one',
       attempts: 'one=overloaded, other=overloaded, one=overloaded',
@@ -82,24 +82,28 @@ describe('the headers of an error', () => {
     expect(response.headers.get('deprecation')).to.equal(`@${Date.parse('2026-06-11') / 1000}`)
   })
 
-  it("tell a vendor's refusal", async () => {
+  it("list a vendor's refusal", async () => {
     one.answer(refusal(400))
     const response = await ask('gpt-5.4')
     expect(response.status).to.equal(400)
-    expect(told(response)).to.include({ provider: 'one', attempts: 'one=rejected' })
+    expect(routeHeaders(response)).to.include({ provider: 'one', attempts: 'one=rejected' })
   })
 
-  it('name the model alone where no provider was asked', async () => {
+  it('name only the model when no provider was called', async () => {
     const response = await ask('gpt-5.4', { max_tokens: 10_000_000 })
     expect(response.status).to.equal(400)
-    expect(told(response)).to.deep.equal({ model: 'gpt-5.4', provider: null, attempts: null })
+    expect(routeHeaders(response)).to.deep.equal({
+      model: 'gpt-5.4',
+      provider: null,
+      attempts: null,
+    })
     expect(response.headers.get('x-ratelimit-limit-requests')).to.equal('100')
   })
 
-  it('tell the limit alone where no model was found', async () => {
+  it('have only the rate limit when no model was found', async () => {
     const response = await ask('nobody')
     expect(response.status).to.equal(404)
-    expect(told(response)).to.deep.equal({ model: null, provider: null, attempts: null })
+    expect(routeHeaders(response)).to.deep.equal({ model: null, provider: null, attempts: null })
     expect(response.headers.get('x-ratelimit-limit-requests')).to.equal('100')
   })
 
@@ -107,15 +111,15 @@ describe('the headers of an error', () => {
     ['ended', 'gpt-image-1', 410],
     ['has no provider', 'claude-sonnet-4-5', 503],
   ] as const) {
-    it(`tell the end of a model that ${what}`, async () => {
+    it(`have the shutdown date of a model that ${what}`, async () => {
       const response = await ask(model)
       expect(response.status).to.equal(status)
-      expect(told(response)).to.include({ model })
+      expect(routeHeaders(response)).to.include({ model })
       expect(response.headers.get('sunset')).to.be.a('string')
     })
   }
 
-  it('tell each of those who waited for one answer its own limit', async () => {
+  it('have a separate limit for each request that shared one answer', async () => {
     const gate = Promise.withResolvers<void>()
     one.answer({ ...refusal(503), after: gate.promise })
     other.answer({ ...refusal(503), after: gate.promise })
@@ -124,10 +128,10 @@ describe('the headers of an error', () => {
     const answers = await Promise.all(calls)
     const left = answers.map(({ headers }) => headers.get('x-ratelimit-remaining-requests'))
     expect(new Set(left).size).to.equal(3)
-    for (const answer of answers) expect(told(answer)).to.include({ model: 'gpt-5.4' })
+    for (const answer of answers) expect(routeHeaders(answer)).to.include({ model: 'gpt-5.4' })
   })
 
-  it('are shown to pages of any origin', async () => {
+  it('are readable by pages of any origin', async () => {
     one.answer(completion('Hi.'))
     const body = { model: 'nobody', messages: hello }
     const headers = { origin: 'https://page.example' }

@@ -22,7 +22,7 @@ const inUse = {
 const reused = { ...inUse, code: 'idempotency_key_reused' } as const
 
 let count = 0
-/** A key that no other test uses. */
+/** A key unique to the test. */
 const newKey = () => `test-${++count}`
 
 forEachStore('a request with an idempotency key', () => {
@@ -62,7 +62,7 @@ forEachStore('a request with an idempotency key', () => {
     },
   ]
   for (const { name, path, body, answer } of subjects) {
-    it(`for ${name} is answered again with what it was answered, at no cost`, async () => {
+    it(`for ${name} gets the recorded answer again, at no cost`, async () => {
       const key = newKey()
       own.upstream.answer(answer)
       const before = await countRows()
@@ -86,7 +86,7 @@ forEachStore('a request with an idempotency key', () => {
     })
   }
 
-  it('is another request when a member or a header that changes the answer is another', async () => {
+  it('is a different request when a member or a header that changes the answer differs', async () => {
     const key = newKey()
     own.upstream.answer(completion('Hi.'))
     expect((await ask(chats, chat, key)).status).to.equal(200)
@@ -104,7 +104,7 @@ forEachStore('a request with an idempotency key', () => {
     expect(own.upstream.requests).to.have.length(1)
   })
 
-  it('is the same one whatever the order of its members', async () => {
+  it('is the same request in any order of its members', async () => {
     const key = newKey()
     own.upstream.answer(completion('Hi.'))
     await ask(chats, { model: 'own/house-1', messages: hello, temperature: 1 }, key)
@@ -112,7 +112,7 @@ forEachStore('a request with an idempotency key', () => {
     expect(again.headers.get('idempotent-replayed')).to.equal('true')
   })
 
-  it('is 409 while the first is being answered, and done once by fifty at the same moment', async () => {
+  it('is 409 while the first is in progress; of fifty at once only one is executed', async () => {
     const key = newKey()
     const go = Promise.withResolvers<void>()
     own.upstream.answer({ ...completion('Hi.'), after: go.promise })
@@ -161,7 +161,7 @@ forEachStore('a request with an idempotency key', () => {
     })
   }
 
-  it('may have a key of 255 characters, of any that can be seen', async () => {
+  it('may have a key of 255 visible characters', async () => {
     own.upstream.answer(completion('Hi.'))
     expect((await ask(chats, chat, '"!~\'%'.padEnd(255, 'x'))).status).to.equal(200)
   })
@@ -178,7 +178,7 @@ forEachStore('a request with an idempotency key', () => {
     await expectError(response, { status: 400, code: 'invalid_value', param: 'idempotency-key' })
   })
 
-  it('is that of its account and its mode alone', async () => {
+  it('is separate for each account and mode', async () => {
     const key = newKey()
     const { gateway } = own
     own.upstream.answer((_request, index) => completion(`Answer ${index}.`))
@@ -198,7 +198,7 @@ forEachStore('a request with an idempotency key', () => {
     expect(own.upstream.requests).to.have.length(2)
   })
 
-  it('gives a key for certain models nothing of another key of the account', async () => {
+  it('gives a restricted API key no answer that another key of the account requested', async () => {
     const key = newKey()
     own.upstream.answer(completion('Hi.'))
     const limited = await own.gateway.createKey('live', { models: ['own/house-2'] })
@@ -210,7 +210,7 @@ forEachStore('a request with an idempotency key', () => {
   })
 
   describe('that fails', () => {
-    it('before any work can be mended under its key', async () => {
+    it('before any work can be corrected under its key', async () => {
       const key = newKey()
       own.upstream.answer(completion('Hi.'))
       const wrong = await ask(chats, { ...chat, model: 'nobody/knows' }, key)
@@ -218,7 +218,7 @@ forEachStore('a request with an idempotency key', () => {
       expect((await ask(chats, chat, key)).status).to.equal(200)
     })
 
-    it('at its provider may succeed when it is sent again', async () => {
+    it('at its provider may succeed when it is repeated', async () => {
       const key = newKey()
       own.upstream.answer({ status: 500 })
       await expectError(await ask(chats, chat, key), { status: 502, code: 'provider_error' })
@@ -226,7 +226,7 @@ forEachStore('a request with an idempotency key', () => {
       expect((await ask(chats, chat, key)).status).to.equal(200)
     })
 
-    it('for good is answered so again, and not asked again', async () => {
+    it('permanently gets the same error again without a new call', async () => {
       const key = newKey()
       const refusal = { error: { message: 'No.', code: 'content_policy_violation' } }
       own.upstream.answer({ status: 400, body: refusal })
@@ -240,7 +240,7 @@ forEachStore('a request with an idempotency key', () => {
       expect(own.upstream.requests).to.have.length(1)
     })
 
-    it('in the middle of its stream may succeed when it is sent again', async () => {
+    it('in the middle of its stream may succeed when it is repeated', async () => {
       const key = newKey()
       const body = { ...chat, stream: true }
       own.upstream.answer({ pieces: [textChunk('One ')], reset: 'after' })
@@ -249,7 +249,7 @@ forEachStore('a request with an idempotency key', () => {
       expect(await (await ask(chats, body, key)).text()).to.contain('[DONE]')
     })
 
-    it('with a picture that may have been made is answered so, until a repeat is allowed', async () => {
+    it('with a picture that may have been made gets the same error until the caller allows a repeat', async () => {
       const key = newKey()
       own.upstream.answer({ reset: 'before' })
       const first = await ask(images, picture, key)
@@ -268,7 +268,7 @@ forEachStore('a request with an idempotency key', () => {
     })
   })
 
-  it('whose caller leaves is answered to its end when it waits for a slow reader', async () => {
+  it('runs to its end when its caller disconnects while it waits for a slow reader', async () => {
     const key = newKey()
     const text = 'x'.repeat(4_000_000)
     own.upstream.answer(streamed([text, 'end.']))

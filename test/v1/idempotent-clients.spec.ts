@@ -12,10 +12,10 @@ const picture = { model: 'own/painter', prompt: 'a fox' }
 const painted = { body: { created: 1, data: [{ b64_json: pixel.split(',')[1] }] } }
 
 let count = 0
-/** A key that no other test uses. */
+/** A key unique to the test. */
 const newKey = () => `client-${++count}`
 
-describe("a request with an idempotency key, by OpenAI's client", () => {
+describe("a request of OpenAI's client with an idempotency key", () => {
   let own: OwnEndpoint
   let line: CutConnection
   before(async () => {
@@ -35,11 +35,11 @@ describe("a request with an idempotency key, by OpenAI's client", () => {
       defaultHeaders: noCache,
     })
 
-  it('whose connection is cut is charged once, and its retries end with the answer', async () => {
+  it('whose connection closes is charged once, and its retries get the answer', async () => {
     const go = Promise.withResolvers<void>()
     own.upstream.answer(() => {
       line.cut()
-      // Its first retry finds the first request in work.
+      // At its first retry the first request is still in progress.
       setTimeout(go.resolve, 1000)
       return { ...painted, after: go.promise }
     })
@@ -54,7 +54,7 @@ describe("a request with an idempotency key, by OpenAI's client", () => {
     expect(row).to.include({ outcome: 'ok', images: 1 })
   })
 
-  it('whose stream is cut gets the whole stream of the first request', async () => {
+  it('whose stream is interrupted gets the whole stream of the first request', async () => {
     const key = newKey()
     const headers = { 'idempotency-key': key }
     const go = Promise.withResolvers<void>()
@@ -79,7 +79,7 @@ describe("a request with an idempotency key, by OpenAI's client", () => {
     expect(await rowsSince(before)).to.equal(1)
   })
 
-  it('with files is the same request, whatever the boundary of its form', async () => {
+  it('with files is the same request with any form boundary', async () => {
     const bytes = Buffer.from(pixel.split(',')[1]!, 'base64')
     const headers = { 'idempotency-key': newKey() }
     own.upstream.answer(painted)

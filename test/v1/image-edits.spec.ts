@@ -9,7 +9,7 @@ import { pixel, pixelFile } from '../support/pixel.ts'
 const prompt = 'All of these on one table'
 const edits = '/v1/images/edits'
 
-/** Pictures that differ, of each format. */
+/** One distinct picture of each format. */
 const painted = await Promise.all(
   (['png', 'jpeg', 'webp'] as const).map(async (format, number) => ({
     format,
@@ -20,7 +20,7 @@ const dataUrls = painted.map(
   ({ format, bytes }) => `data:image/${format};base64,${bytes.toString('base64')}`,
 )
 
-describe('edits of pictures', () => {
+describe('image edits', () => {
   let vendors: ImageVendors
   let client: OpenAI
   before(async () => {
@@ -60,7 +60,7 @@ describe('edits of pictures', () => {
   ] as const
   for (const { model, options } of clients) {
     for (const count of [1, 3]) {
-      it(`are the same as JSON and from OpenAI's client with ${count} files: ${model}`, async () => {
+      it(`give the same result as JSON and from OpenAI's client with ${count} files: ${model}`, async () => {
         const files = await Promise.all(
           painted.slice(0, count).map(({ format, bytes }) => toFile(bytes, `in.${format}`)),
         )
@@ -77,14 +77,14 @@ describe('edits of pictures', () => {
     }
   }
 
-  it('take auto for the default model, and what OpenAI clients leave open as null', async () => {
+  it('accept auto as the default model, and null for fields that OpenAI clients leave unset', async () => {
     const images = [{ image_url: pixel }]
     const nulls = { size: null, quality: null, background: null, output_format: null }
     await vendors.images({ images, prompt, ...nulls })
     expect(vendors.doubles.google.calls).to.have.length(1)
   })
 
-  it("say that OpenAI's mask is not supported, as JSON and as a form", async () => {
+  it("refuse OpenAI's mask as unsupported, in JSON and in a form", async () => {
     const images = [{ image_url: pixel }]
     const json = await vendors.post(edits, { images, prompt, mask: { image_url: pixel } })
     expect(json.status).to.equal(400)
@@ -139,7 +139,7 @@ describe('edits of pictures', () => {
     },
   ]
   for (const { name, fields, param } of forms) {
-    it(`as a form ${name} are refused by name`, async () => {
+    it(`as a form ${name} are refused with the name of the field`, async () => {
       const body = new FormData()
       for (const [field, value] of fields) body.append(field, value)
       const { gateway } = vendors
@@ -152,7 +152,7 @@ describe('edits of pictures', () => {
     })
   }
 
-  it('as something that is no form are refused', async () => {
+  it('with a body that is not a form are refused', async () => {
     const { gateway } = vendors
     const response = await gateway.fetch(edits, {
       method: 'POST',

@@ -18,7 +18,7 @@ const busy = fixture('bytedance/server-overloaded')
 const unsafe = fixture('bytedance/output-sensitive')
 const noPicture: ScriptedAnswer = { body: { data: [{ b64_json: 'bm8=' }] } }
 
-/** A gateway with two ways to the model; the second server is only like OpenAI's. */
+/** A gateway with two routes to the model; the second server is OpenAI-compatible. */
 async function startTwoWays(bounds: Bounds, limits: Record<string, number> = {}) {
   const second = await startBytedanceDouble()
   const spare = {
@@ -39,12 +39,12 @@ async function startTwoWays(bounds: Bounds, limits: Record<string, number> = {})
   return { vendors, first: vendors.doubles.bytedance, second }
 }
 
-describe('the pictures of a model with two ways to it', () => {
+describe('the pictures of a model with two routes', () => {
   let vendors: ImageVendors
   let first: ImageDouble
   let second: ImageDouble
   before(async () => {
-    // One after the other, so that the doubles see them in their order.
+    // One after the other, so that the doubles receive them in order.
     const started = await startTwoWays({ imageCallsConcurrentMax: 1 })
     ;({ vendors, first, second } = started)
   })
@@ -61,7 +61,7 @@ describe('the pictures of a model with two ways to it', () => {
     const rows = await vendors.gateway.usage()
     return rows.find(({ id }) => id === response.headers.get('x-request-id'))!
   }
-  it('come by the second when the first fails', async () => {
+  it('come from the second route when the first fails', async () => {
     first.play(busy)
     const response = await vendors.post(path, small)
     expect(response.status, await response.clone().text()).to.equal(200)
@@ -72,7 +72,7 @@ describe('the pictures of a model with two ways to it', () => {
     expect(await rowOf(response)).to.include({ images: 1, cost_nano_usd: priceNanoUsd })
   })
 
-  it('fail over one by one, and stay in their order', async () => {
+  it('fail over one by one and keep their order', async () => {
     first.play('paint', busy, 'paint', noPicture)
     const response = await vendors.post(path, { ...small, n: 4 })
     expect(response.status, await response.clone().text()).to.equal(200)
@@ -90,11 +90,11 @@ describe('the pictures of a model with two ways to it', () => {
   })
 
   const allOrNone = [
-    { name: 'both ways fail for one of them', answers: [busy], more: [busy], status: 502 },
-    { name: 'one of them is unsafe', answers: [unsafe], more: [], status: 400 },
+    { name: 'both routes fail for one picture', answers: [busy], more: [busy], status: 502 },
+    { name: 'one picture is unsafe', answers: [unsafe], more: [], status: 400 },
   ]
   for (const { name, answers, more, status } of allOrNone) {
-    it(`are all there or none, and those that were made are charged, when ${name}`, async () => {
+    it(`are all returned or none, and those that were made are charged, when ${name}`, async () => {
       first.play('paint', ...answers, 'paint')
       second.play(...more)
       const response = await vendors.post(path, { ...small, n: 3 })
@@ -106,14 +106,14 @@ describe('the pictures of a model with two ways to it', () => {
     })
   }
 
-  it('do not go to the second when the first says that the request is wrong', async () => {
+  it('are not requested from the second route when the first rejects the request', async () => {
     first.play(fixture('bytedance/oversized-image'))
     const response = await vendors.post(path, small)
     await expectError(response, { status: 400, code: 'invalid_value' })
     expect(second.calls).to.deep.equal([])
   })
 
-  it('do not go to the second for who wants no other way', async () => {
+  it('are not requested from the second route for a caller who disables failover', async () => {
     first.play(busy)
     const headers = { 'x-gateway-no-fallback': 'true' }
     const response = await vendors.post(path, small, { headers })
@@ -125,7 +125,7 @@ describe('the pictures of a model with two ways to it', () => {
 const cut: ScriptedAnswer = { reset: 'before' }
 const silent: ScriptedAnswer = { hang: true }
 
-describe('a picture of which nobody knows whether it was made', () => {
+describe('a picture that the provider may have made before it failed', () => {
   let vendors: ImageVendors
   let first: ImageDouble
   let second: ImageDouble
@@ -148,7 +148,7 @@ describe('a picture of which nobody knows whether it was made', () => {
     { name: 'the deadline passes', script: silent, status: 504, code: 'timeout' },
   ]
   for (const { name, script, ...expected } of endings) {
-    it(`is not bought again when ${name}, which the row and the error tell`, async () => {
+    it(`is not requested again when ${name}, as the ledger row and the error say`, async () => {
       first.play(script)
       const response = await vendors.post(path, small)
       const { error } = (await response.clone().json()) as { error: { message: string } }
@@ -171,7 +171,7 @@ describe('a picture of which nobody knows whether it was made', () => {
     })
   }
 
-  it('is not bought again of another model either', async () => {
+  it('is not requested from another model either', async () => {
     first.play(cut)
     const models = ['bytedance/seedream-4-0', 'bytedance/seedream-4-5']
     const response = await vendors.post(path, { ...small, models })
@@ -179,7 +179,7 @@ describe('a picture of which nobody knows whether it was made', () => {
     expect(first.calls).to.have.length(1)
   })
 
-  it('is bought again for who allows it', async () => {
+  it('is requested again for a caller who allows it', async () => {
     first.play(cut)
     const headers = { 'x-gateway-allow-repeat': 'true' }
     const response = await vendors.post(path, small, { headers })
@@ -190,7 +190,7 @@ describe('a picture of which nobody knows whether it was made', () => {
     expect(row).to.include({ outcome: 'ok', cost_nano_usd: priceNanoUsd })
   })
 
-  it('is bought elsewhere when the first could not be connected to', async () => {
+  it('is requested from the second route when the first refuses connections', async () => {
     const { vendors: own, first: gone, second: there } = await startTwoWays({ retryDelayMs: 1 })
     await gone.stop()
     const response = await own.post(path, small)
@@ -205,10 +205,10 @@ function halfAnswer(): ScriptedAnswer {
   return { headers: { 'content-length': '4096' }, body: '{"data":[', reset: 'after' }
 }
 
-describe('pictures that are made side by side, of which some fail', () => {
-  it('cost in the answers what they cost in the ledger', async () => {
+describe('pictures made concurrently, some of which fail', () => {
+  it('cost the same in the answers and in the ledger', async () => {
     const { vendors, first, second } = await startTwoWays({})
-    let told = 0
+    let reported = 0
     const outcome = fc.constantFrom('paint' as const, 'paint' as const, busy, noPicture, unsafe)
     await fc.assert(
       fc.asyncProperty(
@@ -227,13 +227,13 @@ describe('pictures that are made side by side, of which some fail', () => {
           const nano = Math.round(usage.cost! * 1e9)
           expect(nano).to.equal(n * priceNanoUsd)
           expect(response.headers.get('x-gateway-cost-usd')).to.equal(String(usage.cost))
-          told += nano
+          reported += nano
         },
       ),
       { numRuns: 40, seed: 20_261_120 },
     )
-    expect(told).to.be.greaterThan(0)
-    expect(await spent(vendors)).to.equal(told)
+    expect(reported).to.be.greaterThan(0)
+    expect(await spent(vendors)).to.equal(reported)
     await vendors.stop()
     await second.stop()
   })

@@ -10,7 +10,7 @@ const firstUsd = 0.13583
 const secondUsd = 0.035
 const down = { status: 503, body: { error: { code: 503, message: 'down', status: 'UNAVAILABLE' } } }
 
-describe('the models to fall back on, for pictures,', () => {
+describe('the fallback models of an image request', () => {
   let vendors: ImageVendors
   before(async () => (vendors = await startImageVendors({ vendors: ['google', 'bytedance'] })))
   beforeEach(() => vendors.reset())
@@ -25,14 +25,14 @@ describe('the models to fall back on, for pictures,', () => {
     [generations, {}],
     [edits, { images: [{ image_url: pixel }] }],
   ] as const) {
-    it(`are not asked while the first one answers: ${path}`, async () => {
+    it(`are not called while the first model answers: ${path}`, async () => {
       const response = await ask(path, more)
       expect(response.status).to.equal(200)
       expect(response.headers.get('x-gateway-model')).to.equal(first)
       expect(vendors.doubles.bytedance.calls).to.deep.equal([])
     })
 
-    it(`answer when the first one cannot: ${path}`, async () => {
+    it(`answer when the first model fails: ${path}`, async () => {
       vendors.doubles.google.play(down)
       const response = await ask(path, more)
       expect(response.headers.get('x-gateway-model')).to.equal(second)
@@ -40,7 +40,7 @@ describe('the models to fall back on, for pictures,', () => {
       expect(response.status).to.equal(200)
     })
 
-    it(`are not asked without fallback: ${path}`, async () => {
+    it(`are not called without fallback: ${path}`, async () => {
       vendors.doubles.google.play(down)
       const response = await ask(path, more, { 'x-gateway-no-fallback': 'true' })
       await expectError(response, { status: 502, code: 'provider_error' })
@@ -67,35 +67,35 @@ describe('the models to fall back on, for pictures,', () => {
     })
   }
 
-  it('are taken from a form', async () => {
+  it('may be given in a form', async () => {
     vendors.doubles.google.play(down)
     const response = await askForm([second])
     expect(response.status, await response.clone().text()).to.equal(200)
     expect(response.headers.get('x-gateway-model')).to.equal(second)
   })
 
-  it('are at most eight in a form too', async () => {
+  it('are limited to eight in a form too', async () => {
     const response = await askForm(Array.from({ length: 9 }, () => second))
     await expectError(response, { status: 400, code: 'invalid_value', param: 'models' })
   })
 
-  it('make all pictures of an answer, so that its model and its price are those of each', async () => {
+  it('make all pictures of an answer, so that one model and price apply to each', async () => {
     vendors.doubles.google.play('paint', down)
     const answer = await vendors.images({ model: first, models: [second], prompt, n: 3 })
     expect(answer.data).to.have.length(3)
-    // Two were made by the first one beside that which failed.
+    // The first model made two pictures besides the one that failed.
     expect(answer.usage.cost).to.be.closeTo(3 * secondUsd + 2 * firstUsd, 1e-9)
     expect(vendors.doubles.bytedance.calls).to.have.length(3)
   })
 
-  it('are asked for what the first one cannot do at all', async () => {
+  it('are called for a request that the first model cannot serve', async () => {
     const images = Array.from({ length: 12 }, () => ({ image_url: pixel }))
     const response = await ask(edits, { model: 'bytedance/seedream-5-0-pro', images })
     expect(response.status, await response.clone().text()).to.equal(200)
     expect(response.headers.get('x-gateway-model')).to.equal(second)
   })
 
-  it('tell the failure of all when none of them can', async () => {
+  it('report the failure of all models when none answers', async () => {
     vendors.doubles.google.play(down)
     vendors.doubles.bytedance.play({
       status: 500,
@@ -105,7 +105,7 @@ describe('the models to fall back on, for pictures,', () => {
     await expectError(response, { status: 502, code: 'all_providers_failed' })
   })
 
-  it('are not asked to make what the first one refuses as unsafe', async () => {
+  it('are not called when the first model refuses the prompt as unsafe', async () => {
     vendors.doubles.google.play({ body: { promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } } })
     const response = await ask(generations, {})
     await expectError(response, { status: 400, code: 'content_policy_violation' })

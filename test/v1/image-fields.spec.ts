@@ -4,8 +4,8 @@ import { editFields, generationFields } from '../support/openai-image-fields.ts'
 import { pixel } from '../support/pixel.ts'
 
 /**
- * What becomes of a property: it is sent by its name, sent in the vendor's words, done here with
- * what the vendor makes, dropped with a warning, or refused by its name.
+ * How a property is handled: sent by its name, translated to the vendor's format, applied by the
+ * gateway to the vendor's picture, dropped with a warning, or refused by its name.
  */
 type Fate = 'sent' | 'mapped' | 'done here' | 'warned' | 'refused'
 
@@ -69,7 +69,7 @@ const ofEdits: Record<keyof typeof editFields, Row> = {
   mask: refused,
 }
 
-describe("what becomes of each of OpenAI's image properties", () => {
+describe("the handling of each of OpenAI's image properties", () => {
   let vendors: ImageVendors
   before(async () => (vendors = await startImageVendors()))
   after(() => vendors.stop())
@@ -117,7 +117,7 @@ describe("what becomes of each of OpenAI's image properties", () => {
         const fates: Partial<Row> = {}
         const wanted: Partial<Row> = { ...expected[name as keyof typeof expected] }
         for (const vendor of Object.keys(models) as Vendor[]) {
-          // Z.AI's models take no pictures to edit.
+          // Z.AI's models do not edit pictures.
           if (vendor === 'zai' && 'images' in more) delete wanted.zai
           else fates[vendor] = await fateOf(path, vendor, name, { ...more, [name]: value })
         }

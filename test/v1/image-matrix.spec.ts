@@ -12,7 +12,7 @@ const prompt = 'A paper boat on a pond'
 
 type Asked = Record<string, unknown> & { n?: number; size?: string; output_format?: string }
 
-/** Each option in each of its values, alone and in the company of those that it depends on. */
+/** Each option in each of its values, alone and with the options that it depends on. */
 const anywhere: Asked[] = [
   ...['auto', 'low', 'medium', 'high'].map((quality) => ({ quality })),
   ...['auto', 'opaque', 'transparent'].map((background) => ({ background })),
@@ -38,7 +38,7 @@ const edits: Asked[] = [
   ...['low', 'high'].map((input_fidelity) => ({ input_fidelity })),
 ]
 
-/** The bodies of a model, each with its path. */
+/** The request bodies for a model, each with its path. */
 function bodiesFor({ image, capabilities }: CatalogModel): { path: string; asked: Asked }[] {
   const { reference_images_min: least, reference_images_max: most } = image!
   const inputs = (count: number) => Array.from({ length: count }, () => ({ image_url: pixel }))
@@ -55,7 +55,7 @@ function bodiesFor({ image, capabilities }: CatalogModel): { path: string; asked
   ]
 }
 
-/** Models whose rows say the same are asked in turn, so that together they are asked everything. */
+/** Models with equal rows share the requests, so that together they receive all of them. */
 const alike = Map.groupBy(models, ({ provider, image, capabilities }) =>
   JSON.stringify([provider, image, capabilities]),
 )
@@ -66,13 +66,13 @@ const shares = [...alike.values()].flatMap((group) =>
   })),
 )
 
-/** What changes nothing when it is left out. */
+/** Default values; omitting them changes nothing. */
 const defaults: Asked = { quality: 'auto', background: 'auto', moderation: 'auto', style: 'vivid' }
-/** What the gateway itself does to the pictures that come. */
+/** Options that the gateway itself applies to the pictures it receives. */
 const doneHere = new Set(['size', 'output_format', 'output_compression', 'n', 'images', 'stream'])
 doneHere.add('partial_images').add('background')
 
-describe('every image model is asked for what its vendor takes, and says what was done', () => {
+describe('every image model sends the options that its vendor accepts and reports the result', () => {
   let vendors: ImageVendors
   before(async () => (vendors = await startImageVendors({ limits: { requests_per_minute: 1e6 } })))
   after(() => vendors.stop())
@@ -110,7 +110,7 @@ async function complaintsAbout(
   asked: Asked,
   calls: readonly { body: unknown }[],
 ): Promise<string[]> {
-  const { data, warnings = [], ...told } = answer
+  const { data, warnings = [], ...reported } = answer
   const { format, width, height } = await look(data[0]!.b64_json)
   const sent = JSON.stringify(calls.map(({ body }) => body))
   const warned = new Set(warnings.map(({ param }) => param))
@@ -125,11 +125,14 @@ async function complaintsAbout(
   const { n = 1, size = 'auto', output_format: wanted = format } = asked
   return [
     ...wrong(`${data.length} pictures`, data.length !== n),
-    ...wrong(`says ${told.output_format}, is ${format}`, told.output_format !== format),
-    ...wrong(`says ${told.size}, is ${width}x${height}`, told.size !== `${width}x${height}`),
-    ...wrong(`is ${told.size}`, size !== 'auto' && told.size !== size),
+    ...wrong(`says ${reported.output_format}, is ${format}`, reported.output_format !== format),
+    ...wrong(
+      `says ${reported.size}, is ${width}x${height}`,
+      reported.size !== `${width}x${height}`,
+    ),
+    ...wrong(`is ${reported.size}`, size !== 'auto' && reported.size !== size),
     ...wrong(`is ${format}`, wanted !== format),
-    ...silent.map(([name]) => `${name} is neither sent nor told`),
+    ...silent.map(([name]) => `${name} is neither sent nor reported`),
     ...wrong(
       'warns of what was not asked',
       [...warned].some((name) => !(name in asked)),

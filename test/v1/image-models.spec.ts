@@ -10,9 +10,9 @@ const prompt = 'A paper boat on a pond'
 const messages = [{ role: 'user', content: prompt }]
 const chat = '/v1/chat/completions'
 
-/** Every model of the document, with what a picture costs and what it makes unasked. */
+/** Every model of the product document, with its price per picture and its default output. */
 const models = [
-  // 13 tokens in at $2 a million, 1120 of the picture at $120 and 117 thought at $12.
+  // 13 input tokens at $2 a million, 1120 picture tokens at $120 and 117 reasoning tokens at $12.
   { id: previewModel.id, usd: '0.13583', size: '1024x1024', edits: true },
   ...prices.map(([id, usd]) => ({
     id,
@@ -26,7 +26,7 @@ const ownSizes: Record<string, string> = {
   'zai/glm-image': '1280x1280',
 }
 
-describe('each model of the document, with the vendors in the back,', () => {
+describe('each model of the product document, with test vendors,', () => {
   let vendors: ImageVendors
   before(async () => (vendors = await startImageVendors()))
   beforeEach(() => vendors.reset())
@@ -69,7 +69,7 @@ describe('each model of the document, with the vendors in the back,', () => {
       expect(warnings).to.equal(undefined)
     })
 
-    it(`${edits ? 'edits a picture' : 'says that it edits none'}: ${id}`, async () => {
+    it(`${edits ? 'edits a picture' : 'refuses an edit'}: ${id}`, async () => {
       const images = [{ image_url: pixel }]
       const body = { model: id, images, prompt }
       const inChat = {
@@ -126,7 +126,7 @@ describe('each model of the document, with the vendors in the back,', () => {
     for (const { name, values, accepts, maximum } of rows) {
       const examples = [...(values ?? []), ...(accepts ?? []), maximum] as (string | number)[]
       for (const id of ids) {
-        it(`takes ${name} as the document writes it, in ${examples.join(', ')}: ${id}`, async () => {
+        it(`accepts ${name} as documented, in ${examples.join(', ')}: ${id}`, async () => {
           for (const value of examples.filter((one) => one !== undefined)) {
             const { choices } = await chatWith({ model: id, image_config: { [name]: value } })
             const { images } = choices[0]!.message
@@ -140,7 +140,7 @@ describe('each model of the document, with the vendors in the back,', () => {
     }
   }
 
-  it('takes class and ratio together', async () => {
+  it('accepts a size class and a ratio together', async () => {
     const image_config = { aspect_ratio: '16:9', image_size: '2K' }
     const { choices } = await chatWith({ model: previewModel.id, image_config })
     const { width, height } = await lookAtUrl(choices[0]!.message.images[0]!.image_url.url)

@@ -9,7 +9,7 @@ import { pixel } from '../support/pixel.ts'
 const models = readCatalogRows().filter(
   (row) => row.image !== undefined && statusAt(row, Date.now()) !== 'deactivated',
 )
-/** Small sizes, since they are really painted; each model makes some of them, and adjusts others. */
+/** Small sizes, since each picture is rendered; each model supports some and adjusts others. */
 const paintings = [
   { size: '512x512', output_format: 'jpeg', output_compression: 60 },
   { size: '640x360', output_format: 'webp', quality: 'auto' },
@@ -21,14 +21,14 @@ const edits = [
   { quality: 'high', background: 'opaque', input_fidelity: 'low' },
   { size: '1024x1536', quality: 'auto' },
 ]
-/** One sample a model keeps this quick; together they meet every model and every sample. */
+/** One sample per model is fast; together they cover every model and every sample. */
 const rows = models.map(({ id, image }, index) =>
   image!.reference_images_min > 0
     ? { id, path: '/v1/images/edits', asked: edits[index % edits.length]!, images: [pixel] }
     : { id, path: '/v1/images/generations', asked: paintings[index % paintings.length]! },
 )
 
-describe('the answer of an image model says what was done, and the bytes are so', () => {
+describe('the answer of an image model describes its bytes correctly', () => {
   let gateway: TestGateway
   before(async () => (gateway = await startGateway()))
   after(() => gateway.stop())
@@ -51,30 +51,30 @@ describe('the answer of an image model says what was done, and the bytes are so'
       expect(answer).to.include({ output_format: format, size })
       if ('size' in asked) expect(size).to.equal(asked.size)
       if ('output_format' in asked) expect(format).to.equal(asked.output_format)
-      const told = (answer.warnings ?? []).map(({ param }) => param)
-      expect(response.headers.get('x-gateway-warnings') ?? '0').to.equal(String(told.length))
-      if (told.includes('quality')) expect(answer).to.not.have.property('quality')
-      for (const param of told) expect(Object.keys(asked)).to.include(param)
+      const warned = (answer.warnings ?? []).map(({ param }) => param)
+      expect(response.headers.get('x-gateway-warnings') ?? '0').to.equal(String(warned.length))
+      if (warned.includes('quality')) expect(answer).to.not.have.property('quality')
+      for (const param of warned) expect(Object.keys(asked)).to.include(param)
       const headers = { 'x-gateway-strict': 'true' }
       const strict = await gateway.post(path, body, { headers })
-      if (told.length === 0) expect(strict.status).to.equal(200)
+      if (warned.length === 0) expect(strict.status).to.equal(200)
       else {
         const { param } = await expectError(strict, {
           status: 400,
           code: 'unsupported_parameter',
         })
-        expect(told).to.include(param)
+        expect(warned).to.include(param)
       }
     })
   }
 })
 
-/** Each distinct kind of model once: those of one kind are refused in the same words. */
+/** One model of each kind: models of one kind have the same error messages. */
 const distinct = [
   ...new Map(models.map((row) => [JSON.stringify([row.provider, row.image]), row])).values(),
 ].filter(({ capabilities }) => capabilities.image_generation)
 
-describe('a refusal names values that work', () => {
+describe('a refusal names valid values', () => {
   let gateway: TestGateway
   before(async () => (gateway = await startGateway()))
   after(() => gateway.stop())

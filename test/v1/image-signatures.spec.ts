@@ -25,7 +25,7 @@ function answerWith(bytes: Buffer) {
   return { body: { created: 1, data: [{ b64_json: bytes.toString('base64') }] } }
 }
 
-describe('the signature of a picture', () => {
+describe('the C2PA signature of a picture', () => {
   let vendors: ImageVendors
   let folder: TemporaryFolder
   before(async () => {
@@ -46,7 +46,7 @@ describe('the signature of a picture', () => {
   }
 
   for (const format of formats) {
-    it(`stays when nothing has to change: ${format}`, async () => {
+    it(`is kept when the picture is not changed: ${format}`, async () => {
       const bytes = await picture(format)
       const answer = await made(bytes, { size: `${width}x${height}`, output_format: format })
       expect(answer.bytes.equals(bytes)).to.equal(true)
@@ -59,7 +59,7 @@ describe('the signature of a picture', () => {
       ['output_format', { output_format: other }, other],
       ['size', { size: '800x800' }, '800x800'],
     ] as const) {
-      it(`is told to be lost by another ${param}: ${format}`, async () => {
+      it(`is lost by another ${param}, with a warning: ${format}`, async () => {
         const answer = await made(await picture(format), asked)
         const lost = (answer.warnings ?? []).filter(({ reason }) => reason.includes('C2PA'))
         expect(lost.map((one) => ({ ...one, reason: '' }))).to.deep.equal([
@@ -68,13 +68,13 @@ describe('the signature of a picture', () => {
         await look(answer.data[0]!.b64_json)
       })
 
-      it(`is not missed where there was none: ${format}, ${param}`, async () => {
+      it(`causes no warning when the picture has none: ${format}, ${param}`, async () => {
         const plain = await paint({ width, height, format, number: 4 })
         const { warnings = [] } = await made(plain, asked)
         expect(warnings.filter(({ reason }) => reason.includes('C2PA'))).to.deep.equal([])
       })
 
-      it(`goes, and other metadata stays, with another ${param}: ${format}`, async () => {
+      it(`is removed, and other metadata kept, with another ${param}: ${format}`, async () => {
         const answer = await made(await picture(format), asked)
         const kept = await sharp(answer.bytes).metadata()
         expect(String(kept.xmp)).to.include('trainedAlgorithmicMedia')
@@ -82,7 +82,7 @@ describe('the signature of a picture', () => {
     }
   }
 
-  it('stays in a picture that is fetched by its address', async () => {
+  it('is kept in a picture that is fetched by URL', async () => {
     const bytes = await picture('png')
     vendors.doubles.alibaba.playFetches({ body: bytes })
     const size = '1328x1328'
@@ -90,7 +90,7 @@ describe('the signature of a picture', () => {
     expect(Buffer.from(data[0]!.b64_json, 'base64').equals(bytes), size).to.equal(true)
   })
 
-  it('stays in a preview, inline and saved', async () => {
+  it('is kept in a preview, inline and saved', async () => {
     const bytes = await picture('jpeg')
     const inlineData = { mimeType: 'image/jpeg', data: bytes.toString('base64') }
     const content = { role: 'model', parts: [{ inlineData }] }
@@ -105,7 +105,7 @@ describe('the signature of a picture', () => {
     expect(textOf(answer.result!)).to.not.include('C2PA')
   })
 
-  it('leaves a turned picture as it is, and its size is that which is seen', async () => {
+  it('is kept in a rotated picture, whose reported size is the displayed one', async () => {
     const turned = await sharp(await paint({ width: 40, height: 20, format: 'jpeg', number: 5 }))
       .withMetadata({ orientation: 6 })
       .jpeg()

@@ -13,7 +13,7 @@ const prompt = 'Hats for all of them'
 const edits = '/v1/images/edits'
 const chat = '/v1/chat/completions'
 
-/** So large that it is never parsed. */
+/** Large enough that it is never parsed. */
 const noise = (side: number) =>
   sharp({
     create: {
@@ -67,7 +67,7 @@ describe('large pictures', () => {
       ['an edit', edits, { images, prompt }],
       ['a chat', chat, { messages }],
     ] as const) {
-      it(`of ${face} reach the vendor as they are, with their length: ${model}`, async () => {
+      it(`of ${face} reach the vendor unchanged, with their length: ${model}`, async () => {
         const response = await vendors.post(path, { model, ...body })
         expect(response.status, await response.text()).to.equal(200)
         const [call] = sent()
@@ -78,7 +78,7 @@ describe('large pictures', () => {
     }
   }
 
-  it('are sent again in whole when the vendor stumbles', async () => {
+  it('are sent again in full after a failure of the vendor', async () => {
     vendors.doubles.openai.play({ status: 503, body: {} })
     const response = await vendors.post(edits, { model: 'gpt-image-2', images, prompt })
     expect(response.status, await response.text()).to.equal(200)
@@ -86,7 +86,7 @@ describe('large pictures', () => {
     expect(second!.bytes.equals(first!.bytes)).to.equal(true)
   })
 
-  it('are the same by whichever face and in whichever form they come', async () => {
+  it('reach the vendor unchanged from every API and body format', async () => {
     const { gateway } = vendors
     const form = new FormData()
     for (const bytes of [png, jpeg]) form.append('image[]', new File([new Uint8Array(bytes)], 'a'))
@@ -108,7 +108,7 @@ describe('large pictures', () => {
     expect(other.headers.get('x-gateway-cache')).to.equal('miss')
   })
 
-  it('arrive in whatever pieces the network makes of them', async () => {
+  it('arrive whole, however the network splits them', async () => {
     const body = Buffer.from(JSON.stringify({ model: 'gpt-image-2', images, prompt }))
     const first = body.indexOf('data:image/png')
     const ends = [first - 1, first, first + 3, first + 30, 65_536, body.lastIndexOf('"data:') + 1]
@@ -133,7 +133,7 @@ describe('large pictures', () => {
     expect((sent()[0]!.body as { images: unknown }).images).to.deep.equal(images)
   })
 
-  it('arrive in pieces of one byte', async () => {
+  it('arrive whole in chunks of one byte', async () => {
     const { url, liveKey } = vendors.gateway
     const body = JSON.stringify({ model: 'gpt-image-2', images, prompt })
     const chunks = Array.from(body, (byte) => `1\r\n${byte}\r\n`).join('')
@@ -145,7 +145,7 @@ describe('large pictures', () => {
     expect((sent()[0]!.body as { images: unknown }).images).to.deep.equal(images)
   })
 
-  it('cannot be named by a ticket', async () => {
+  it('cannot be referenced by an internal placeholder', async () => {
     const ticket = 'data:image/png;base64,123e4567-e89b-42d3-a456-426614174000'
     const forged = [images[0], { image_url: ticket }]
     const response = await vendors.post(edits, { model: 'gpt-image-2', images: forged, prompt })
@@ -160,7 +160,7 @@ describe('large pictures', () => {
     expect(sent()[0]!.body).to.include({ prompt: ticket })
   })
 
-  it('are refused by the sandbox, as by a vendor, when their pixels are damaged', async () => {
+  it('are refused by the sandbox, as by a vendor, when their data is damaged', async () => {
     const damaged = Buffer.from(png)
     damaged.fill(0xff, 10_000, 11_000)
     const broken = [{ image_url: dataUrl(damaged, 'image/png') }]
@@ -169,7 +169,7 @@ describe('large pictures', () => {
     expect(message).to.match(/cannot read a picture/)
   })
 
-  it('are not told again by a warning', async () => {
+  it('are not repeated in a warning', async () => {
     const metadata = { url: urls[0]! }
     const body = { model: 'gpt-image-2', messages, metadata }
     const response = await vendors.post(chat, body)
@@ -183,7 +183,7 @@ describe('large pictures of a conversation with a language model', () => {
   before(async () => (own = await startOwnEndpoint()))
   after(() => own.stop())
 
-  it('are passed on as they are, wherever they stand', async () => {
+  it('are passed on unchanged, wherever they are', async () => {
     own.upstream.answer(completion('Hats.'))
     const asked = { messages: [...hello, ...messages], extra: { url: urls[0] } }
     const response = await own.chat(asked)

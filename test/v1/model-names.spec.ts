@@ -10,7 +10,7 @@ import { startUpstream, type ReceivedRequest, type Upstream } from '../support/u
 
 type Schemas = components['schemas']
 
-/** The lists of the vendors, in the words of each. */
+/** The model list of each vendor, in its own format. */
 const lists: Record<string, object> = {
   '/openai/models': {
     object: 'list',
@@ -70,7 +70,7 @@ describe('the name of a model', () => {
     ['openai/gpt-5-mini-2025-08-07', 'gpt-5-mini', 'gpt-5-mini-2025-08-07', 'exact'],
     ['gpt-5.2-2025-12-11', 'gpt-5.2', 'gpt-5.2-2025-12-11', 'estimated'],
   ] as const) {
-    it(`'${name}' is ${id}, asked for as ${asked}`, async () => {
+    it(`'${name}' is ${id}, sent as ${asked}`, async () => {
       const response = await ask(name)
       const { usage } = (await response.json()) as Schemas['ChatCompletion']
       expect(response.headers.get('x-gateway-model')).to.equal(id)
@@ -83,7 +83,7 @@ describe('the name of a model', () => {
     })
   }
 
-  it('may be that of a vendor with a prefix, at the wire of that vendor', async () => {
+  it("may be a vendor's own with a prefix, sent in the format of that vendor", async () => {
     upstream.answer({ status: 400, body: { error: { message: 'Asked.' } } })
     await ask('anthropic/claude-sonnet-4.6')
     await ask('claude-sonnet-4-5-20250929')
@@ -99,7 +99,7 @@ describe('the name of a model', () => {
     expect(models.slice(0, 2)).to.deep.equal(['claude-sonnet-4-6', 'claude-sonnet-4-5-20250929'])
   })
 
-  describe('that only a vendor knows', () => {
+  describe('that only a vendor lists', () => {
     for (const [name, id, path] of [
       ['gpt-4-turbo', 'openai/gpt-4-turbo', '/openai/chat/completions'],
       ['openai/GPT-4-Turbo', 'openai/gpt-4-turbo', '/openai/chat/completions'],
@@ -117,7 +117,7 @@ describe('the name of a model', () => {
       })
     }
 
-    it('is asked of the vendors once, however often it is named', async () => {
+    it('is looked up at the vendors once, however often it is used', async () => {
       now += 2 * 3_600_000
       await Promise.all(['nobody-1', 'nobody-1', 'nobody-2'].map((name) => ask(name)))
       const paths = listed().map(({ path }) => path)
@@ -127,14 +127,14 @@ describe('the name of a model', () => {
       expect(listed()).to.have.length(4)
     })
 
-    it('is not asked for at all where the catalog knows the model', async () => {
+    it('is not looked up when the catalog has the model', async () => {
       now += 2 * 3_600_000
       await ask('gpt-5-mini')
       await ask('openai/gpt-5-mini')
       expect(listed()).to.deep.equal([])
     })
 
-    it('is refused where two vendors have it, with both names', async () => {
+    it('is refused with both full names when two vendors have it', async () => {
       const response = await ask('both')
       const { message: text } = await expectError(response, {
         status: 404,
@@ -143,14 +143,14 @@ describe('the name of a model', () => {
       expect(text).to.contain("'openai/both', 'together/both'")
     })
 
-    it('is described as far as it is known', async () => {
+    it("is described by the vendor's data", async () => {
       const { key } = { key: gateway.liveKey }
       const response = await gateway.fetch('/v1/models/gpt-4-turbo', { key })
       const model = (await response.json()) as Schemas['Model']
       expect(model).to.deep.include({ id: 'openai/gpt-4-turbo', owned_by: 'openai', pricing: {} })
     })
 
-    it('may make pictures', async () => {
+    it('may be an image model', async () => {
       const body = { model: 'dall-e-9', prompt: 'a fox' }
       const response = await gateway.post('/v1/images/generations', body, { key: gateway.liveKey })
       const { usage } = (await response.json()) as Schemas['ImagesResponse']
@@ -158,7 +158,7 @@ describe('the name of a model', () => {
       expect(sent().map(({ path }) => path)).to.deep.equal(['/openai/images/generations'])
     })
 
-    it('is unknown to a test key, whatever live keys have asked for', async () => {
+    it('is unknown to a test key, whatever live keys have used', async () => {
       await ask('gpt-4-turbo')
       upstream.requests.length = 0
       await expectError(await ask('gpt-4-turbo', gateway.testKey), {
@@ -168,7 +168,7 @@ describe('the name of a model', () => {
       expect(upstream.requests).to.deep.equal([])
     })
 
-    it('is unknown while the vendor fails, and known again after it', async () => {
+    it('is unknown while the vendor fails, and found again afterwards', async () => {
       await using fresh = await startGateway({
         clock: () => now,
         variables: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: `${upstream.url}/openai` },
@@ -195,7 +195,7 @@ describe('the name of a model', () => {
       expect((await askFresh()).status).to.equal(200)
     })
 
-    it('is not waited for longer than the setting says', async () => {
+    it('is looked up no longer than the setting allows', async () => {
       await using hurried = await startGateway({
         variables: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: `${upstream.url}/openai` },
         bounds: { modelListTimeoutMs: 50 },
@@ -210,7 +210,7 @@ describe('the name of a model', () => {
       expect(upstream.requests[0]!.aborted).to.equal(true)
     })
 
-    it('is never looked for where the setting says so', async () => {
+    it('is never looked up when the setting disables it', async () => {
       await using quiet = await startGateway({
         variables: { OPENAI_API_KEY: 'sk-x', OPENAI_BASE_URL: `${upstream.url}/openai` },
         file: { limits: { model_list_ttl_seconds: 0 } },
@@ -222,14 +222,14 @@ describe('the name of a model', () => {
     })
   })
 
-  describe('that is nearly right', () => {
+  describe('that is misspelled', () => {
     for (const [name, near] of [
       ['gpt5-mini', 'gpt-5-mini'],
       ['claude-sonet-4-6', 'claude-sonnet-4-6'],
       ['qwen-image-puls', 'qwen-image-plus'],
       ['gemini-3-pro-imgae-preview', 'gemini-3-pro-image-preview'],
     ] as const) {
-      it(`is answered with the right one: ${name} with ${near}`, async () => {
+      it(`is refused with a suggestion: ${name} with ${near}`, async () => {
         const response = await ask(name, gateway.testKey)
         const { message: text } = await expectError(response, {
           status: 404,
@@ -239,7 +239,7 @@ describe('the name of a model', () => {
       })
     }
 
-    it('is answered with nothing where none is near', async () => {
+    it('is refused without a suggestion when no name is similar', async () => {
       const response = await ask('my-own-model', gateway.testKey)
       const { message: text } = await expectError(response, {
         status: 404,
@@ -248,7 +248,7 @@ describe('the name of a model', () => {
       expect(text).not.to.contain('Did you mean')
     })
 
-    it('is not answered with a model that the key may not use', async () => {
+    it('is refused without suggesting a model that the key may not use', async () => {
       const key = await gateway.createKey('test', { models: ['gpt-5.4'] })
       const { message: text } = await expectError(await ask('gpt5-mini', key), {
         status: 404,
@@ -259,7 +259,7 @@ describe('the name of a model', () => {
   })
 
   describe('in the list of a key', () => {
-    it('may be any name of the model, and so may be what is asked for', async () => {
+    it('may be any alias of the model, and so may the name in a request', async () => {
       for (const listed of ['gpt-5-mini', 'openai/GPT-5-mini', 'gpt-5-mini-2025-08-07']) {
         const key = await gateway.createKey('live', { models: [listed] })
         for (const name of ['gpt-5-mini', 'GPT-5-MINI', 'gpt-5-mini-2025-08-07']) {
@@ -276,13 +276,13 @@ describe('the name of a model', () => {
       }
     })
 
-    it('may be one that only the vendor knows', async () => {
+    it('may be one that only the vendor lists', async () => {
       const key = await gateway.createKey('live', { models: ['openai/gpt-4-turbo'] })
       expect((await ask('gpt-4-turbo', key)).status).to.equal(200)
     })
   })
 
-  it('is the same for the tools', async () => {
+  it('applies to the tools as well', async () => {
     const client = await connectClient(gateway, gateway.liveKey)
     const call = (model: string) => callTool(client, 'chat', { model, messages: hello })
     expect(textOf(await call('OpenAI/gpt-5-mini'))).to.contain('gpt-5-mini, ')

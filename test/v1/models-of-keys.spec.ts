@@ -20,7 +20,7 @@ describe('the models of a key', () => {
   })
   after(() => gateway.stop())
 
-  /** Ways that people write a name, some of which are none. */
+  /** Spellings of a model name, some of which are invalid. */
   const spelled = ({ id, owned_by: owner }: Listed) => {
     const last = id.slice(id.indexOf('/') + 1)
     const base = fc.constantFrom(id, last, `${owner}/${last}`, `models/${last}`)
@@ -36,7 +36,7 @@ describe('the models of a key', () => {
     return fc.tuple(base, write).map(([name, how]) => how(name))
   }
   const oneOf = (models: readonly Listed[]) => fc.nat(models.length - 1).map((at) => models[at]!)
-  /** A model that the key may call, another by any name, and a seed for what is asked. */
+  /** A model that the key may call, and the name of any model for the request. */
   const pair = (models: readonly Listed[]) =>
     fc.tuple(oneOf(models), oneOf(models)).chain(([allowed, other]) =>
       fc.record({
@@ -52,7 +52,7 @@ describe('the models of a key', () => {
     if (answer.status === 200) expect(made, text).to.equal(allowed.id)
     else expect(answer.status, text).to.be.oneOf([400, 403, 404])
   }
-  /** What the ledger has of it tells of calls that no answer tells of. */
+  /** The ledger also has the calls that no answer shows. */
   const expectOnly = async (allowed: Listed, keyId: string) => {
     const rows = (await gateway.usage()).filter((row) => row.key_id === keyId)
     for (const { provider, model } of rows) {
@@ -60,7 +60,7 @@ describe('the models of a key', () => {
     }
   }
 
-  it('are all that chats call, by whatever name, and in a list to fall back on', async () => {
+  it('are the only ones that chats call, by any name and as fallbacks', async () => {
     await fc.assert(
       fc.asyncProperty(pair(chats), async ({ allowed, other, name }) => {
         const { id, key } = await keyFor(allowed)
@@ -85,7 +85,7 @@ describe('the models of a key', () => {
     )
   })
 
-  it('are all that pictures are made with, also where no model is named', async () => {
+  it('are the only ones that make pictures, also in a request without a model', async () => {
     await fc.assert(
       fc.asyncProperty(pair(painters), async ({ allowed, name }) => {
         const { id, key } = await keyFor(allowed)
@@ -101,7 +101,7 @@ describe('the models of a key', () => {
     )
   })
 
-  it('are all that its list of models has', async () => {
+  it('are the only ones in its model list', async () => {
     for (const allowed of [chats[0]!, painters[0]!]) {
       const answer = await gateway.fetch('/v1/models', { key: (await keyFor(allowed)).key })
       const { data } = (await answer.json()) as { data: Listed[] }

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts'
 
 const request = { model: 'gpt-5-mini', messages: hello }
 
-describe("OpenAI's client, when things go wrong", () => {
+describe("OpenAI's client on an error", () => {
   let gateway: TestGateway
   let client: OpenAI
   before(async () => {
@@ -30,7 +30,7 @@ describe("OpenAI's client, when things go wrong", () => {
       expected: { status: 400, code: 'invalid_value', param: 'temperature' },
     },
     {
-      name: 'throws AuthenticationError for a key of somewhere else',
+      name: 'throws AuthenticationError for a key of another service',
       type: OpenAI.AuthenticationError,
       call: () => openAiClient(gateway, 'sk-elsewhere').chat.completions.create(request),
       expected: { status: 401, code: 'invalid_api_key', param: null },
@@ -57,7 +57,7 @@ describe("OpenAI's client, when things go wrong", () => {
     })
   }
 
-  it('throws RateLimitError with the time to wait behind the limit', async () => {
+  it('throws RateLimitError with the time to wait once the limit is reached', async () => {
     const calls = Array.from({ length: 6 }, () => thrownBy(client.chat.completions.create(request)))
     const error = (await Promise.all(calls)).find((one) => one instanceof OpenAI.RateLimitError)
     expect(error).to.include({ status: 429, code: 'rate_limit_exceeded', type: 'rate_limit_error' })
@@ -65,7 +65,7 @@ describe("OpenAI's client, when things go wrong", () => {
   })
 })
 
-describe("OpenAI's client on a stream that does not end well", () => {
+describe("OpenAI's client on an interrupted stream", () => {
   let own: OwnEndpoint
   let client: OpenAI
   before(async () => {
@@ -79,7 +79,7 @@ describe("OpenAI's client on a stream that does not end well", () => {
       signal === undefined ? {} : { signal },
     )
 
-  it('throws APIError when the provider breaks off', async () => {
+  it('throws APIError when the provider closes the connection', async () => {
     own.upstream.answer({ pieces: [textChunk('one ')], reset: 'after' })
     const texts: string[] = []
     const error = await thrownBy(
@@ -92,7 +92,7 @@ describe("OpenAI's client on a stream that does not end well", () => {
     expect(error).to.include({ code: 'provider_error', type: 'upstream_error' })
   })
 
-  it('lets go of the provider when it aborts', async () => {
+  it('closes the request to the provider when it aborts', async () => {
     own.upstream.answer({ pieces: [textChunk('one '), textChunk('two ')], hang: true })
     const leaving = new AbortController()
     const stream = await open(leaving.signal)
@@ -107,7 +107,7 @@ describe("OpenAI's client on a stream that does not end well", () => {
     )
   })
 
-  it('lets go of the provider when it leaves the loop', async () => {
+  it('closes the request to the provider when it leaves the loop', async () => {
     own.upstream.answer({ pieces: [textChunk('one '), textChunk('two ')], hang: true })
     const texts: string[] = []
     for await (const { choices } of await open()) {

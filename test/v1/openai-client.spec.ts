@@ -19,7 +19,7 @@ describe("OpenAI's client with a test key", () => {
   })
   after(() => gateway.stop())
 
-  it('gets three different pictures of the asked size for n = 3', async () => {
+  it('gets three different pictures of the requested size for n = 3', async () => {
     const { data = [], size } = await client.images.generate({
       model: 'zai/cogview-4',
       prompt: 'a fox',
@@ -56,7 +56,7 @@ describe("OpenAI's client with a test key", () => {
     expect(cost_status).to.equal('exact')
   })
 
-  it('streams the same text, with the usage in the last chunk', async () => {
+  it('gets the same text as a stream, with the usage in the last chunk', async () => {
     const request = { model: 'gpt-5-mini', messages: fox }
     const whole = await client.chat.completions.create(request)
     const stream = await client.chat.completions.create({
@@ -75,7 +75,7 @@ describe("OpenAI's client with a test key", () => {
     expect(usage).to.deep.equal(whole.usage)
   })
 
-  it('gets a tool call that the tool allows when it demands one', async () => {
+  it('gets a tool call with valid arguments when it requires one', async () => {
     const parameters = {
       type: 'object',
       properties: { city: { type: 'string' }, days: { type: 'integer', minimum: 3 } },
@@ -94,7 +94,7 @@ describe("OpenAI's client with a test key", () => {
     expect(given).to.deep.equal({ city: 'sandbox', days: 3 })
   })
 
-  it('gets JSON of the asked schema', async () => {
+  it('gets JSON of the requested schema', async () => {
     const { choices } = await client.chat.completions.create({
       model: 'gpt-5-mini',
       messages: fox,
@@ -116,7 +116,7 @@ describe("OpenAI's client with a test key", () => {
     const { choices, object } = await client.chat.completions.create({
       model: 'bytedance/seedream-4-0',
       messages: fox,
-      // @ts-expect-error -- the gateway's own
+      // @ts-expect-error -- an extension of the gateway
       image_config: { image_size: '1024x1024' },
     })
     const { images } = choices[0]!.message as unknown as WithImages
@@ -131,7 +131,7 @@ describe("OpenAI's client with a test key", () => {
       messages: fox,
       stream: true,
       stream_options: { include_usage: true },
-      // @ts-expect-error -- the gateway's own
+      // @ts-expect-error -- an extension of the gateway
       image_config: { image_size: '1024x1024' },
     })
     const chunks: OpenAI.ChatCompletionChunk[] = []
@@ -168,7 +168,7 @@ describe("OpenAI's client with a test key", () => {
   })
 })
 
-/** Format and size of the picture in a data URL, whose media type must be true. */
+/** Format and size of the picture in a data URL; its media type must match the bytes. */
 async function pictureIn(url: string): Promise<unknown[]> {
   const [, type, base64 = ''] = /^data:image\/(\w+);base64,(.+)$/.exec(url) ?? []
   const { format, width, height } = await sharp(Buffer.from(base64, 'base64')).metadata()

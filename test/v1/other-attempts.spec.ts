@@ -10,7 +10,7 @@ import { startUpstream, type ScriptedAnswer, type Upstream } from '../support/up
 const usage = { prompt_tokens: 9, completion_tokens: 4 }
 /** 9 tokens at $1 and 4 at $10 a million. */
 const firstNanoUsd = 9 * 1000 + 4 * 10_000
-/** 9 tokens at $2 and 4 at $20 a million, half of that off the peak. */
+/** 9 tokens at $2 and 4 at $20 a million, halved off-peak. */
 const otherNanoUsd = firstNanoUsd
 const pictureNanoUsd = 40_000_000
 
@@ -35,7 +35,7 @@ const file = {
   },
 }
 
-/** An answer that is none, and counts what was used. */
+/** An answer without choices that reports its usage. */
 const spoilt: ScriptedAnswer = { body: { choices: [], usage } }
 const base64 = pixel.slice(pixel.indexOf(',') + 1)
 const picture: ScriptedAnswer = { body: { data: [{ b64_json: base64 }] } }
@@ -50,7 +50,7 @@ type Record = {
   attempts: { outcome: string; cost: { nano_usd: number } | null }[]
 }
 
-describe('an attempt that is counted and not delivered', () => {
+describe('an attempt that is charged but not delivered', () => {
   let first: Upstream
   let second: Upstream
   let gateway: TestGateway
@@ -101,17 +101,17 @@ describe('an attempt that is counted and not delivered', () => {
     return cost.lines
   }
 
-  it('is part of what the answer of another route costs', async () => {
+  it('is added to the cost of the answer of another route', async () => {
     first.answer(spoilt)
     second.answer(completion('Hi.', { usage }))
     const response = await chat()
     expect(response.headers.get('x-gateway-attempts')).to.equal('first=malformed, second=ok')
     expect(response.headers.get('x-gateway-cost-usd')).to.equal('0.000098')
-    const told = (await response.json()) as {
+    const answer = (await response.json()) as {
       usage: { prompt_tokens: number; cost_details: object }
     }
-    expect(told.usage).to.include({ prompt_tokens: 9, cost: 0.000098 })
-    expect(told.usage.cost_details).to.include({ usd_other_attempts: 0.000049 })
+    expect(answer.usage).to.include({ prompt_tokens: 9, cost: 0.000098 })
+    expect(answer.usage.cost_details).to.include({ usd_other_attempts: 0.000049 })
     const lines = await expectBooks(response, [firstNanoUsd, null], firstNanoUsd)
     expect(lines.map(({ what }) => what)).to.deep.equal([
       'input_tokens',
@@ -120,7 +120,7 @@ describe('an attempt that is counted and not delivered', () => {
     ])
   })
 
-  it('is part of what a stream costs', async () => {
+  it('is added to the cost of a stream', async () => {
     first.answer({ pieces: [usageChunk(usage), 'data: {"choices":\n\n'] })
     second.answer(streamed(['Hi.'], { usage }))
     const response = await chat({ stream: true, stream_options: { include_usage: true } })
@@ -129,7 +129,7 @@ describe('an attempt that is counted and not delivered', () => {
     await expectBooks(response, [firstNanoUsd, null], firstNanoUsd)
   })
 
-  it('has the prices of its own model, in hours of their own', async () => {
+  it('is charged at the prices and peak hours of its own model', async () => {
     first.answer(spoilt)
     second.answer((_request, index) => (index === 0 ? spoilt : completion('Hi.', { usage })))
     const response = await chat({ models: ['gpt-4.1'] })
@@ -137,7 +137,7 @@ describe('an attempt that is counted and not delivered', () => {
     await expectBooks(response, [firstNanoUsd, firstNanoUsd, null], otherNanoUsd)
   })
 
-  it('is part of what a call costs that fails at all of its models', async () => {
+  it('is charged for a call that fails at all of its models', async () => {
     first.answer(spoilt)
     second.answer(spoilt)
     const response = await chat({ models: ['gpt-4.1'] })
@@ -145,7 +145,7 @@ describe('an attempt that is counted and not delivered', () => {
     await expectBooks(response, [firstNanoUsd, firstNanoUsd, otherNanoUsd], 0)
   })
 
-  it('is part of what pictures cost that the next model made', async () => {
+  it('is added to the cost of pictures of the fallback model', async () => {
     first.answer((_request, index) => (index === 0 ? picture : { status: 503, delayMs: 50 }))
     second.answer(picture)
     const body = { model: 'zai/cogview-4', models: ['bytedance/seedream-4-0'], prompt: 'a fox' }

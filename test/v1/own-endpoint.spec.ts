@@ -6,7 +6,7 @@ import { expectError } from '../support/expect-error.ts'
 import { openAiClient } from '../support/openai-client.ts'
 import { hello, ownKey, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 
-describe("OpenAI's client with a live key, in front of a server of the operator's own", () => {
+describe("OpenAI's client with a live key and the operator's own server", () => {
   let own: OwnEndpoint
   let client: OpenAI
   before(async () => {
@@ -16,7 +16,7 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
   after(() => own.stop())
   const sent = () => own.upstream.requests[0]!
 
-  it('sends the request on with the name and the key of the server', async () => {
+  it("reaches the server with the server's own model name and key", async () => {
     own.upstream.answer(completion('Hi.'))
     const request = { messages: hello, temperature: 0.2, top_p: 0.9, seed: 7, stop: ['END'] }
     await client.chat.completions.create({ model: 'own/house-1', ...request })
@@ -27,20 +27,20 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
     expect(sent().headers['content-type']).to.equal('application/json')
   })
 
-  it('names models that have slashes of their own', async () => {
+  it('can use model names with slashes', async () => {
     own.upstream.answer(completion('Hi.'))
     await client.chat.completions.create({ model: 'own/meta/llama-4:free', messages: hello })
     expect(sent().body).to.include({ model: 'meta/llama-4:free' })
   })
 
-  it('passes on what it does not know', async () => {
+  it('reaches the server with unknown fields unchanged', async () => {
     own.upstream.answer(completion('Hi.'))
     const extra = { top_k: 40, chat_template_kwargs: { thinking: false }, metadata: { a: 'b' } }
     await client.chat.completions.create({ model: 'own/house-1', messages: hello, ...extra })
     expect(sent().body).to.deep.equal({ model: 'house-1', messages: hello, ...extra })
   })
 
-  it('keeps what is only for the gateway', async () => {
+  it('does not send fields of the gateway to the server', async () => {
     own.upstream.answer(completion('Hi.'))
     const extra = { models: ['own/house-2'] }
     await client.chat.completions.create({ model: 'own/house-1', messages: hello, ...extra })
@@ -49,12 +49,12 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
     expect(names.filter((name) => name.startsWith('x-'))).to.deep.equal([])
   })
 
-  it('keeps the options of image models from a language model, and says so', async () => {
+  it('does not send image options to a language model, and gets a warning', async () => {
     own.upstream.answer(completion('Hi.'))
     const answer = await client.chat.completions.create({
       model: 'gpt-5-mini',
       messages: hello,
-      // @ts-expect-error -- the gateway's own
+      // @ts-expect-error -- an extension of the gateway
       image_config: { image_size: '1K' },
     })
     const { warnings } = answer as unknown as { warnings: { param: string }[] }
@@ -62,7 +62,7 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
     expect(warnings.map(({ param }) => param)).to.deep.equal(['image_config'])
   })
 
-  it('asks for the counts of a stream, also when the caller does not', async () => {
+  it('makes the gateway request token counts of a stream, also without stream_options', async () => {
     own.upstream.answer(streamed(['Hi.']))
     const stream = await client.chat.completions.create({
       model: 'own/house-1',
@@ -76,7 +76,7 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
     expect((await own.gateway.usage()).at(-1)).to.include({ input_tokens: 9, output_tokens: 4 })
   })
 
-  it('passes the answer back, with the counts and the cost', async () => {
+  it('gets the answer with the counts and the cost', async () => {
     const details = { prompt_tokens_details: { cached_tokens: 3 } }
     const counts = { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13, ...details }
     own.upstream.answer(completion('Bonjour.', { finish: 'length', usage: counts }))
@@ -89,7 +89,7 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
     expect(answer.usage).to.deep.include({ ...counts, cost: null, cost_status: 'unknown' })
   })
 
-  it('passes tool calls back as they are', async () => {
+  it('gets tool calls unchanged', async () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'f', arguments: '{"a":1}' } }
     const message = { role: 'assistant', content: null, refusal: null, tool_calls: [call] }
     const choices = [{ index: 0, message, logprobs: null, finish_reason: 'tool_calls' }]
@@ -100,7 +100,7 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
     expect(answer.choices).to.deep.equal(choices)
   })
 
-  it('makes pictures over the same protocol', async () => {
+  it('gets pictures over the same protocol', async () => {
     const pixels = { width: 64, height: 48, channels: 3, background: '#c33' } as const
     const bytes = await sharp({ create: pixels }).png().toBuffer()
     own.upstream.answer({ body: { created: 1, data: [{ b64_json: bytes.toString('base64') }] } })
@@ -119,7 +119,7 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
     expect(data).to.deep.equal([{ b64_json: bytes.toString('base64') }])
   })
 
-  it('uses the keys of a server in turn', async () => {
+  it('uses the keys of the server in turn', async () => {
     await using two = await startOwnEndpoint({ variables: { OWN_API_KEY: 'key-a, key-b' } })
     two.upstream.answer(completion('Hi.'))
     for (const content of ['one', 'two', 'three']) {
@@ -129,7 +129,7 @@ describe("OpenAI's client with a live key, in front of a server of the operator'
     expect(keys).to.deep.equal(['Bearer key-a', 'Bearer key-b', 'Bearer key-a'])
   })
 
-  it('names the setting that would enable a model of a vendor', async () => {
+  it('gets the name of the setting that enables the model of a vendor', async () => {
     own.upstream.answer(refusal(500))
     const response = await own.chat({ model: 'claude-opus-5' })
     const { message } = await expectError(response, { status: 503, code: 'no_provider_configured' })

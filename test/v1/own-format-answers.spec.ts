@@ -15,7 +15,7 @@ const claude = 'claude-sonnet-4-6'
 type Candidate = Record<string, unknown>
 const sse = (...events: unknown[]) => events.map((one) => `data: ${JSON.stringify(one)}\n\n`)
 const say = (text: string) => ({ role: 'model', parts: [{ text }] })
-/** What Gemini answers with one candidate, whole and streamed. */
+/** A Gemini answer with one candidate, whole and streamed. */
 const gives = (candidate: Candidate, stream: boolean, ...before: Candidate[]): ScriptedAnswer =>
   stream
     ? { pieces: sse(...[...before, candidate].map((one) => ({ candidates: [one] }))) }
@@ -28,7 +28,7 @@ const begun = { type: 'message_start', message: { usage: { input_tokens: 3, outp
 const hi = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'Hi' } }
 const opened = { type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }
 
-describe('answers in formats of their own', () => {
+describe("answers in a vendor's own format", () => {
   let house: VendorGateway
   let client: OpenAI
   before(async () => {
@@ -53,7 +53,7 @@ describe('answers in formats of their own', () => {
 
     const unanswered = ['OTHER', 'LANGUAGE', 'NO_IMAGE', 'MALFORMED_FUNCTION_CALL', 'NEWS']
     for (const finishReason of unanswered) {
-      it(`${how}: ${finishReason} without content is the vendor's failure, and another answers`, async () => {
+      it(`${how}: ${finishReason} without content is the vendor's failure, and the next route answers`, async () => {
         house.upstreams.google.answer(gives({ finishReason }, stream))
         await expectError(await ask(gemini, { stream }), { status: 502, code: 'provider_error' })
         expect(await lastRow()).to.include({ outcome: 'failed', provider: null })
@@ -82,7 +82,7 @@ describe('answers in formats of their own', () => {
 
     const filtered = ['SAFETY', 'PROHIBITED_CONTENT', 'RECITATION', 'IMAGE_SAFETY', 'MODEL_ARMOR']
     for (const finishReason of filtered) {
-      it(`${how}: ${finishReason} without content says that it was filtered, and why`, async () => {
+      it(`${how}: ${finishReason} without content is reported as filtered, with the reason`, async () => {
         house.upstreams.google.answer(gives({ finishReason, finishMessage: 'Too wild.' }, stream))
         const { message, finish_reason: reason } = await choiceOf(gemini)
         expect(reason).to.equal('content_filter')
@@ -91,7 +91,7 @@ describe('answers in formats of their own', () => {
       })
     }
 
-    it(`${how}: a refusal of Anthropic says why`, async () => {
+    it(`${how}: a refusal of Anthropic has its reason`, async () => {
       const details = { type: 'refusal', category: 'bio', explanation: 'Not this.' }
       const end = { stop_reason: 'refusal', stop_details: details }
       house.upstreams.anthropic.answer(
@@ -116,7 +116,7 @@ describe('answers in formats of their own', () => {
       expect(message.content ?? '').to.equal('')
     })
 
-    it(`${how}: calls without ids and names of the answer get them, each its own`, async () => {
+    it(`${how}: calls and answers without ids get unique ones`, async () => {
       const functionCall = { name: 'look', args: {} }
       const parts = [{ functionCall }, { functionCall }]
       house.upstreams.google.answer(gives({ content: { parts }, finishReason: 'STOP' }, stream))
@@ -138,7 +138,7 @@ describe('answers in formats of their own', () => {
     })
   }
 
-  it('a prompt that is blocked is the error of content', async () => {
+  it('a blocked prompt is a content policy error', async () => {
     for (const blockReason of ['PROHIBITED_CONTENT', 'MODEL_ARMOR', 'JAILBREAK']) {
       const feedback = { promptFeedback: { blockReason } }
       for (const answer of [{ body: feedback }, { pieces: sse(feedback) }]) {
@@ -149,7 +149,7 @@ describe('answers in formats of their own', () => {
     }
   })
 
-  it('thoughts alone, before the vendor gives up, are no answer', async () => {
+  it('reasoning alone, before the vendor fails, is no answer', async () => {
     const thought = { content: { parts: [{ text: 'Hm.', thought: true }] } }
     house.upstreams.google.answer(gives({ finishReason: 'OTHER' }, true, thought))
     const events = readEvents(await (await ask(gemini, { stream: true })).text())
@@ -194,7 +194,7 @@ describe('answers in formats of their own', () => {
     ],
   ]
   for (const [model, id, body] of tooLong) {
-    it(`a conversation that is too long for ${model} is told by OpenAI's code`, async () => {
+    it(`a conversation that is too long for ${model} is reported with OpenAI's code`, async () => {
       house.upstreams[id].answer({ status: 400, body })
       const { message } = await expectError(await ask(model), {
         status: 400,
@@ -208,7 +208,7 @@ describe('answers in formats of their own', () => {
     [claude, 'anthropic'],
     [gemini, 'google'],
   ] as const) {
-    it(`whatever ${id} sends as an error is an error of this contract`, () =>
+    it(`any error of ${id} becomes an error of the contract`, () =>
       fc.assert(
         fc.asyncProperty(
           fc.oneof(
@@ -245,7 +245,7 @@ describe('answers in formats of their own', () => {
         { numRuns: 60 },
       ))
 
-    it(`whatever ${id} sends within a stream ends it by an error that is recorded`, () =>
+    it(`any invalid event of ${id} ends the stream with an error that is recorded`, () =>
       fc.assert(
         fc.asyncProperty(fc.jsonValue(), async (error) => {
           const event = { type: 'error', error }

@@ -29,13 +29,13 @@ describe("the helpers of OpenAI's own client", () => {
   for (const { id, model, double } of chatVendors) {
     describe(`with ${id}`, () => {
       for (const stream of [false, true]) {
-        it(`run tools side by side to the end${stream ? ', streamed' : ''}`, async () => {
+        it(`run concurrent tools to the end${stream ? ', streamed' : ''}`, async () => {
           const asked: string[] = []
           const weather = ({ town }: { town: string }) => {
             asked.push(town)
             return `${town}: 21`
           }
-          // The double refuses results without their calls.
+          // The test vendor refuses results without their calls.
           const say = (body: object): Spoken =>
             JSON.stringify(body).includes('Oslo: 21')
               ? { text: ['Both ', 'are warm.'], reasoning: ['Hm.'] }
@@ -62,7 +62,7 @@ describe("the helpers of OpenAI's own client", () => {
         })
       }
 
-      it('parse a structured answer, and tell one that was filtered', async () => {
+      it('parse a structured answer, and detect a filtered one', async () => {
         const format = {
           type: 'json_schema' as const,
           json_schema: { name: 'it', schema, strict: true },

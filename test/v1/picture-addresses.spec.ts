@@ -13,7 +13,7 @@ const addressSent = ({ upstream }: OwnEndpoint) => {
   return messages[0]!.content[0]!.image_url.url
 }
 
-/** What leads inside by what it says. */
+/** URLs that name an internal address. */
 const inside = [
   'https://127.0.0.1:8080/a.png',
   'https://127.1/a.png',
@@ -54,7 +54,7 @@ const inside = [
   'https://vllm.default.svc.cluster.local./a.png',
 ]
 
-describe('the address of a picture, for a server that fetches it by itself', () => {
+describe('the URL of a picture, for a server that fetches it', () => {
   let own: OwnEndpoint
   before(async () => {
     own = await startOwnEndpoint({ own: { fetches_images: true } })
@@ -63,7 +63,7 @@ describe('the address of a picture, for a server that fetches it by itself', () 
   after(() => own.stop())
 
   for (const url of inside) {
-    it(`is refused and not handed on: ${JSON.stringify(url)}`, async () => {
+    it(`is refused and not passed on: ${JSON.stringify(url)}`, async () => {
       const before = own.upstream.requests.length
       const error = await expectError(await own.chat({ messages: pictured(url) }), {
         status: 400,
@@ -92,13 +92,13 @@ describe('the address of a picture, for a server that fetches it by itself', () 
     ['https://example.com/a.png?x=1&y=%2F#z', 'https://example.com/a.png?x=1&y=%2F#z'],
     ['https://8.8.8.8:8443/a.gif', 'https://8.8.8.8:8443/a.gif'],
     ['https://[2606:4700::1111]/a.png', 'https://[2606:4700::1111]/a.png'],
-    // Other programs read the host behind the @.
+    // Other programs read the text after the @ as the host.
     ['https://example.com\\@127.0.0.1/a.png', 'https://example.com/@127.0.0.1/a.png'],
     ['https://exam\tple.com/a.png', 'https://example.com/a.png'],
     ['https://①.1.1.1/a.png', 'https://1.1.1.1/a.png'],
   ] as const
   for (const [url, sent] of outside) {
-    it(`is handed on as it was checked: ${JSON.stringify(url)}`, async () => {
+    it(`is passed on as it was checked: ${JSON.stringify(url)}`, async () => {
       const response = await own.chat({ messages: pictured(url) })
       expect(response.status).to.equal(200)
       expect(addressSent(own)).to.equal(sent)
@@ -112,7 +112,7 @@ describe('the address of a picture, for a server that fetches it by itself', () 
     { file_id: 'gs://bucket/a.pdf', file_data: 'data:application/pdf;base64,AAAA' },
   ]
   for (const file of documents) {
-    it(`is not taken of a document: ${JSON.stringify(file)}`, async () => {
+    it(`is refused for a document: ${JSON.stringify(file)}`, async () => {
       const before = own.upstream.requests.length
       const messages = [{ role: 'user', content: [{ type: 'file', file }] }]
       const { message } = await expectError(await own.chat({ messages }), {
@@ -125,7 +125,7 @@ describe('the address of a picture, for a server that fetches it by itself', () 
   }
 })
 
-describe('the address of a picture, for a server of which nothing is said', () => {
+describe('the URL of a picture, for a server without a setting', () => {
   let own: OwnEndpoint
   let host: PublicHost
   before(async () => {
@@ -145,7 +145,7 @@ describe('the address of a picture, for a server of which nothing is said', () =
     expect(addressSent(own)).to.equal(pixel)
   })
 
-  it('is refused where a name leads inside', async () => {
+  it('is refused when its host resolves to an internal address', async () => {
     host.resolve('trick.public.example', ['127.0.0.1'])
     const before = own.upstream.requests.length
     const url = host.address('/a.png', 'trick.public.example')

@@ -12,7 +12,7 @@ const announced = [
 ]
 
 for (const one of announced)
-  describe(`the price that is announced of ${one.model}`, () => {
+  describe(`the announced price of ${one.model}`, () => {
     const { model, before: first, promised } = one
     let gateway: TestGateway
     let now = 0
@@ -31,14 +31,14 @@ for (const one of announced)
     ]) {
       const when = new Date(at).toISOString()
 
-      it(`is what a call costs from its day on: $${usd} a million at ${when}`, async () => {
+      it(`applies to calls from its date on: $${usd} a million at ${when}`, async () => {
         now = at
         const response = await gateway.post('/v1/chat/completions', { model, messages: hello })
         const { usage } = (await response.json()) as Schemas['ChatCompletion']
         expect(usage.cost_details).to.include({ usd_per_million_input_tokens: usd })
       })
 
-      it(`is listed before, and as the price of the day afterwards, at ${when}`, async () => {
+      it(`is listed as upcoming before its date and as current afterwards, at ${when}`, async () => {
         now = at
         const one = (await (await gateway.fetch(`/v1/models/${model}`)).json()) as Schemas['Model']
         const list = (await (await gateway.fetch('/v1/models')).json()) as Schemas['ModelList']

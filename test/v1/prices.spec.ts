@@ -33,9 +33,9 @@ describe('the price of a call before it is made', () => {
     expect(response.status, text).to.equal(200)
     return JSON.parse(text) as Quote
   }
-  /** Makes the call, and compares what it cost with what was told. */
+  /** Makes the call and compares its cost with the quote. */
   const expectCharged = async (operation: Priced, request: object) => {
-    const told = (await quoteOf(operation, request)).routes[0]!
+    const quote = (await quoteOf(operation, request)).routes[0]!
     const headers = { 'cache-control': 'no-store' }
     const response = await gateway.post(paths[operation], request, { headers })
     expect(response.status, await response.clone().text()).to.equal(200)
@@ -43,34 +43,34 @@ describe('the price of a call before it is made', () => {
     const path = `/api/requests/${response.headers.get('x-request-id')}`
     const row = await gateway.fetch(path, { key: gateway.adminKey })
     const { cost } = (await row.json()) as { cost: Schemas['RequestCost'] }
-    const what = `${JSON.stringify(request).slice(0, 200)}: ${JSON.stringify({ told, cost })}`
-    if (told.kind === 'exact') {
+    const what = `${JSON.stringify(request).slice(0, 200)}: ${JSON.stringify({ quote, cost })}`
+    if (quote.kind === 'exact') {
       expect(cost.status, what).to.equal('exact')
-      expect(told.amount, what).to.deep.equal(cost.amount)
-      expect(told.lines, what).to.deep.equal(cost.lines)
-      expect(told.exact_usd, what).to.equal(cost.exact_usd)
-    } else if (told.kind === 'at_most') {
-      expect(told.amount!.nano_usd, what).to.be.at.least(cost.amount!.nano_usd)
+      expect(quote.amount, what).to.deep.equal(cost.amount)
+      expect(quote.lines, what).to.deep.equal(cost.lines)
+      expect(quote.exact_usd, what).to.equal(cost.exact_usd)
+    } else if (quote.kind === 'at_most') {
+      expect(quote.amount!.nano_usd, what).to.be.at.least(cost.amount!.nano_usd)
     } else expect(cost.amount, what).to.equal(null)
-    return told.kind
+    return quote.kind
   }
   const imageModels = () => models.filter(({ capabilities }) => capabilities!['image_generation'])
 
-  it('is what the ledger charges, for each image model, size, quality and count', async () => {
+  it('is the charge in the ledger, for each image model, size, quality and count', async () => {
     const kinds: Record<string, number> = {}
     for (const { id, image } of imageModels()) {
       if ((image?.reference_images_min ?? 0) > 0) continue
       const size = '1024x1024'
       const qualities = (image?.qualities ?? []).map((quality) => ({ size, quality }))
       const asked = [{}, { size, n: 2 }, { size: '1280x768' }, ...qualities]
-      const told = asked.map((one) => expectCharged('createImage', { model: id, prompt, ...one }))
-      for (const kind of await Promise.all(told)) kinds[kind] = (kinds[kind] ?? 0) + 1
+      const calls = asked.map((one) => expectCharged('createImage', { model: id, prompt, ...one }))
+      for (const kind of await Promise.all(calls)) kinds[kind] = (kinds[kind] ?? 0) + 1
     }
     expect(kinds['exact']).to.be.greaterThan(20)
     expect(kinds['at_most']).to.be.greaterThan(10)
   })
 
-  it('is what the ledger charges for edits, by the number of pictures', async () => {
+  it('is the charge in the ledger for edits, by the number of pictures', async () => {
     const editing = models.filter(({ capabilities }) => capabilities!['image_edit'])
     for (const { id, image } of editing) {
       const images = [{ image_url: pixel }]
@@ -81,7 +81,7 @@ describe('the price of a call before it is made', () => {
     }
   })
 
-  it('is an upper bound of a conversation, and exact for pictures in one', async () => {
+  it('is an upper bound for a conversation, and exact for pictures in a conversation', async () => {
     for (const model of ['gpt-5-mini', 'claude-haiku-4-5', 'deepseek-chat']) {
       if (!models.some(({ id, aliases }) => id === model || aliases?.includes(model))) continue
       const kind = await expectCharged('createChatCompletion', { model, messages })
@@ -96,7 +96,7 @@ describe('the price of a call before it is made', () => {
     }
   })
 
-  it('tells each route in the order of the tries, and whether it is charged', async () => {
+  it('lists each route in the order of the tries, and whether it is charged', async () => {
     const request = { model: 'alibaba/qwen-image-plus', prompt, n: 2 }
     const test = await quoteOf('createImage', request)
     expect(test).to.include({ object: 'price_quote', is_charged: false })
@@ -110,7 +110,7 @@ describe('the price of a call before it is made', () => {
     expect(both.routes.at(-1)!.model).to.equal('zai/cogview-4')
   })
 
-  it('is refused as the call itself, and asks nobody', async () => {
+  it('is refused like the call itself, without a request to a provider', async () => {
     const calls: [Priced, object][] = [
       ['createImage', { prompt, model: 'no-such-model' }],
       ['createImage', { prompt, model: 'alibaba/qwen-image-plus', size: '9000x9000' }],
@@ -140,7 +140,7 @@ describe('the price of a call before it is made', () => {
     expect(await gateway.usage()).to.have.length(before)
   })
 
-  it('takes no other operation, and no request that is no object', async () => {
+  it('is refused for another operation and for a request that is not an object', async () => {
     const post = (body: object) => gateway.post('/v1/prices', body)
     const refused = { status: 400, code: 'invalid_value' }
     const other = { operation: 'listModels', request: {} }

@@ -25,21 +25,21 @@ const listed = 9 * 1250 + 4 * 2500
 
 const rows: Reported[] = [
   {
-    name: 'is what OpenRouter charges, though nobody knows the price of its models',
+    name: 'is the charge that OpenRouter reports, though its models have no listed price',
     model: router,
     usage: { cost: 0.000_123_456_789, is_byok: false, cost_details: {} },
     nanoUsd: 123_457,
     status: 'reported',
   },
   {
-    name: 'may be nothing',
+    name: 'may be zero',
     model: router,
     usage: { cost: 0, is_byok: false },
     nanoUsd: 0,
     status: 'reported',
   },
   {
-    name: 'adds what another vendor bills to a key of your own',
+    name: "adds the upstream charge for the operator's own key",
     model: router,
     usage: { cost: 0.95, is_byok: true, cost_details: { upstream_inference_cost: 19 } },
     nanoUsd: 19_950_000_000,
@@ -47,14 +47,14 @@ const rows: Reported[] = [
     details: { mode: 'live', usd_upstream: 19 },
   },
   {
-    name: 'is not the fee alone when nobody tells what the other vendor bills',
+    name: 'is unknown when only the fee is reported, not the upstream charge',
     model: router,
     usage: { cost: 0.95, is_byok: true, cost_details: { upstream_inference_cost: null } },
     nanoUsd: null,
     status: 'unknown',
   },
   {
-    name: 'is that of xAI in ticks, of which ten are a nano-dollar',
+    name: 'is converted from ticks of xAI, ten to a nano-dollar',
     model: grok,
     usage: { cost_in_usd_ticks: 37_756_000 },
     nanoUsd: 3_775_600,
@@ -68,14 +68,14 @@ const rows: Reported[] = [
     status: 'reported',
   },
   ...[-1, 1e300, '37756000', null, [], {}, true].map((ticks) => ({
-    name: `of ${JSON.stringify(ticks)} ticks is nonsense, and the list price counts`,
+    name: `of ${JSON.stringify(ticks)} ticks is ignored, and the list price applies`,
     model: grok,
     usage: { cost_in_usd_ticks: ticks },
     nanoUsd: listed,
     status: 'exact',
   })),
   {
-    name: 'is not believed of a vendor who does not tell it',
+    name: 'is ignored from a vendor that does not document it',
     model: 'gpt-5.4',
     usage: { cost: 0, cost_in_usd_ticks: 0 },
     nanoUsd: 9 * 2500 + 4 * 15_000,
@@ -104,8 +104,8 @@ describe('the cost that a vendor reports', () => {
   const ask = (body: object, path = '/v1/chat/completions') =>
     gateway.post(path, body, { key: gateway.liveKey })
 
-  for (const { name, model, usage: told, nanoUsd, status, details } of rows) {
-    const counts = { ...usage, ...told }
+  for (const { name, model, usage: reported, nanoUsd, status, details } of rows) {
+    const counts = { ...usage, ...reported }
 
     it(name, async () => {
       upstream.answer(completion('Hi.', { usage: counts }))
@@ -134,7 +134,7 @@ describe('the cost that a vendor reports', () => {
     })
   }
 
-  it('is an estimate once a stream breaks off', async () => {
+  it('is an estimate when a stream ends early', async () => {
     const counts = usageChunk({ ...usage, cost_in_usd_ticks: 70 })
     upstream.answer({ pieces: [textChunk('Hi '), counts, textChunk('there')], reset: 'after' })
     await (await ask({ model: grok, messages: hello, stream: true })).text()
@@ -148,9 +148,9 @@ describe('the cost that a vendor reports', () => {
   const paint = { model: 'xai/grok-imagine-image-2.0', prompt: 'a fox', n: 2 }
   const picture = { b64_json: pixel.split(',')[1] }
 
-  it('is that of the pictures too', async () => {
-    const told = { cost_in_usd_ticks: 400_000_000 }
-    upstream.answer({ body: { created: 1, data: [picture, picture], usage: told } })
+  it('applies to pictures too', async () => {
+    const reported = { cost_in_usd_ticks: 400_000_000 }
+    upstream.answer({ body: { created: 1, data: [picture, picture], usage: reported } })
     const response = await ask(paint, '/v1/images/generations')
     const answer = (await response.json()) as Answer
     expect(answer.usage).to.include({ cost: 0.04, cost_status: 'reported' })
@@ -158,10 +158,10 @@ describe('the cost that a vendor reports', () => {
   })
 
   it('is added up over the calls of one request', async () => {
-    const told = { cost_in_usd_ticks: 200_000_000 }
+    const reported = { cost_in_usd_ticks: 200_000_000 }
     upstream.answer(({ body }) => {
       const { n = 1 } = body as { n?: number }
-      const cost = { cost_in_usd_ticks: told.cost_in_usd_ticks * n }
+      const cost = { cost_in_usd_ticks: reported.cost_in_usd_ticks * n }
       return { body: { created: 1, data: Array.from({ length: n }, () => picture), usage: cost } }
     })
     const response = await ask({ ...paint, n: 4 }, '/v1/images/generations')
@@ -169,7 +169,7 @@ describe('the cost that a vendor reports', () => {
     expect(answer.usage).to.include({ cost: 0.08, cost_status: 'reported' })
   })
 
-  it('is read to the last digit, whatever the number', () => {
+  it('is read exactly to the last digit', () => {
     const digits = fc.nat({ max: 999_999_999 })
     fc.assert(
       fc.property(fc.nat({ max: 999 }), digits, (whole, fraction) => {

@@ -27,7 +27,7 @@ describe('the headers of an answer', () => {
   const chat = (body: object = {}, init: CallOptions = {}) =>
     gateway.post('/v1/chat/completions', { model: 'gpt-5-mini', messages: hello, ...body }, init)
 
-  it('tell how the call was handled', async () => {
+  it('say how the call was handled', async () => {
     const { headers } = await chat()
     const [row] = (await gateway.usage()).slice(-1)
     expect(headers.get('x-gateway-model')).to.equal('gpt-5-mini')
@@ -40,7 +40,7 @@ describe('the headers of an answer', () => {
     expect(row!.id).to.equal(headers.get('x-request-id'))
   })
 
-  it('come with a stream, as far as they are known', async () => {
+  it('come with a stream as far as they are available at its start', async () => {
     const response = await chat({ stream: true })
     await response.text()
     expect(response.headers.get('x-gateway-model')).to.equal('gpt-5-mini')
@@ -49,7 +49,7 @@ describe('the headers of an answer', () => {
     expect(response.headers.get('x-gateway-cost-usd')).to.equal(null)
   })
 
-  it("tell the state of the limit, in OpenAI's words and in those of the IETF", async () => {
+  it("have the state of the rate limit in OpenAI's and in the IETF's format", async () => {
     const first = (await chat()).headers
     const second = (await chat()).headers
     const [before, left] = [first, second].map((headers) =>
@@ -63,7 +63,7 @@ describe('the headers of an answer', () => {
     expect(second.get('ratelimit-policy')).to.equal('"requests-per-account";q=100;w=60')
   })
 
-  it('count what was adjusted, and the body tells each', async () => {
+  it('count the adjustments that the body lists', async () => {
     const response = await gateway.post(path, { ...adjusted, style: 'natural' })
     const { warnings = [] } = (await response.json()) as Warned
     expect(response.status).to.equal(200)
@@ -72,31 +72,31 @@ describe('the headers of an answer', () => {
     expect(warnings[1]).to.include({ requested: 'natural', applied: null })
   })
 
-  it('say nothing of warnings when there are none', async () => {
+  it('have no count of warnings without warnings', async () => {
     const response = await gateway.post(path, fox)
     expect(response.headers.get('x-gateway-warnings')).to.equal(null)
     expect(await response.json()).not.to.have.property('warnings')
   })
 
-  it('turn an adjustment into a refusal in strict mode', async () => {
+  it('of a strict request turn an adjustment into a refusal', async () => {
     const before = (await gateway.usage()).length
     const expected = { status: 400, code: 'unsupported_parameter', param: 'size' }
     await expectError(await gateway.post(path, adjusted, strict), expected)
     expect(await gateway.usage()).to.have.length(before)
   })
 
-  it('do so for what is in the cache as well', async () => {
+  it('of a strict request refuse an adjusted answer of the cache as well', async () => {
     await using remembering = await startGateway()
     expect((await remembering.post(path, adjusted)).status).to.equal(200)
     const response = await remembering.post(path, adjusted, strict)
     await expectError(response, { status: 400, code: 'unsupported_parameter', param: 'size' })
   })
 
-  it('do not mind strict mode when nothing is adjusted', async () => {
+  it('of a strict request change nothing without adjustments', async () => {
     expect((await gateway.post(path, fox, strict)).status).to.equal(200)
   })
 
-  it('announce the end of a model', async () => {
+  it('announce the shutdown of a model', async () => {
     const retiring = (await chat({ model: 'claude-sonnet-4-5' })).headers
     expect(retiring.get('sunset')).to.equal('Mon, 30 Nov 2026 00:00:00 GMT')
     const deprecated = await gateway.post(path, {
@@ -111,7 +111,7 @@ describe('the headers of an answer', () => {
     expect([active.get('sunset'), active.get('deprecation')]).to.deep.equal([null, null])
   })
 
-  it('give way to 410 when that end has come', async () => {
+  it('are replaced by 410 after the shutdown', async () => {
     now = Date.parse('2026-11-30T00:00:00Z')
     const response = await chat({ model: 'claude-sonnet-4-5' })
     await expectError(response, { status: 410, code: 'model_deactivated', param: 'model' })

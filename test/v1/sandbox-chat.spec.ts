@@ -31,9 +31,9 @@ describe('a conversation with the sandbox', () => {
     return { ...body, choice, message: choice.message as Message }
   }
 
-  describe('as the model that it plays', () => {
-    it('has its context window: the messages and what may be written', async () => {
-      // gpt-4o-mini reads 128000 tokens; a row's own limit of output does not matter here.
+  describe('as the model that it simulates', () => {
+    it('has its context window for the messages and the output limit', async () => {
+      // gpt-4o-mini has a context of 128000 tokens; its output limit does not matter here.
       const long = 'word '.repeat(127_990)
       const { usage } = await ask(long)
       expect(usage!.prompt_tokens).to.be.within(127_990, 128_000)
@@ -64,7 +64,7 @@ describe('a conversation with the sandbox', () => {
       expect(await reasoned('high')).to.be.greaterThan(await reasoned('medium'))
     })
 
-    it('shows how it reasoned where the vendor does', async () => {
+    it('shows its reasoning when the vendor does', async () => {
       const shown = await ask('hello', { model: 'deepseek/deepseek-v4-pro' })
       expect(shown.message.reasoning_content).to.be.a('string').that.is.not.empty
       const model = 'claude-sonnet-4-6'
@@ -74,7 +74,7 @@ describe('a conversation with the sandbox', () => {
       expect(asked.message.reasoning_content).to.be.a('string').that.is.not.empty
     })
 
-    it('tells how likely its tokens were, where the model does', async () => {
+    it('returns logprobs when the model does', async () => {
       const { choice, message } = await ask('hello', { logprobs: true, top_logprobs: 3 })
       const odds = choice.logprobs!.content!
       expect(odds.map(({ token }) => token).join('')).to.equal(message.content)
@@ -92,13 +92,13 @@ describe('a conversation with the sandbox', () => {
       expect(other.warnings!.map(({ param }) => param)).to.deep.equal(['logprobs'])
     })
 
-    it('takes top_logprobs with logprobs alone', async () => {
+    it('accepts top_logprobs only with logprobs', async () => {
       const param = 'top_logprobs'
       const code = 'invalid_value'
       await expectError(await post('hello', { top_logprobs: 2 }), { status: 400, code, param })
     })
 
-    it('counts what it sees', async () => {
+    it('counts the tokens of pictures', async () => {
       const seen = async (detail: string) => {
         const { usage } = await ask([{ type: 'image_url', image_url: { url: pixel, detail } }])
         return usage!.prompt_tokens
@@ -107,14 +107,14 @@ describe('a conversation with the sandbox', () => {
       expect(await seen('high')).to.equal(85 + 170)
     })
 
-    it('dates and names its answers', async () => {
+    it('gives its answers a date and an id', async () => {
       const one = await ask('hello')
       expect(one.created).to.equal(now / 1000)
       expect(one.id).to.match(/^chatcmpl-[0-9a-f]{24}$/)
       expect(one.id).to.not.equal((await ask('hello there')).id)
     })
 
-    it('says the same to the same question', async () => {
+    it('gives the same answer to the same question', async () => {
       const headers = { 'cache-control': 'no-store' }
       const text = async () =>
         (
@@ -130,7 +130,7 @@ describe('a conversation with the sandbox', () => {
     })
   })
 
-  describe('asked for an ending', () => {
+  describe('with a scenario for the end', () => {
     for (const [word, reason] of [
       ['length', 'length'],
       ['content-filter', 'content_filter'],
@@ -143,7 +143,7 @@ describe('a conversation with the sandbox', () => {
           model: 'gpt-4o-mini',
           messages: [{ role: 'user', content: `sandbox:${word}` }],
         })
-        // The client's helper throws at some endings, as it does for OpenAI's own.
+        // The client's helper throws at some finish reasons, as with OpenAI's API.
         for await (const _ of runner) continue
         const [streamed] = runner.currentChatCompletionSnapshot?.choices ?? []
         expect(choice.finish_reason).to.equal(reason)
@@ -160,7 +160,7 @@ describe('a conversation with the sandbox', () => {
       expect(performance.now() - startedAt).to.be.at.least(75)
     })
 
-    it('sandbox:context-length refuses as too long', async () => {
+    it('sandbox:context-length refuses the conversation as too long', async () => {
       const code = 'context_length_exceeded'
       await expectError(await post('sandbox:context-length'), { status: 400, code })
     })

@@ -26,7 +26,7 @@ describe('a picture of the sandbox', function () {
   const bytesOf = (answer: { data?: { b64_json?: string }[] }) =>
     Buffer.from(answer.data![0]!.b64_json!, 'base64')
 
-  it('has the asked size and format whatever the prompt', () =>
+  it('has the requested size and format whatever the prompt', () =>
     fc.assert(
       fc.asyncProperty(
         prompt,
@@ -48,7 +48,7 @@ describe('a picture of the sandbox', function () {
       { numRuns: 12 },
     ))
 
-  it('differs among those of one request', async () => {
+  it('differs from the others of its request', async () => {
     const { data = [] } = await openAiClient(gateway).images.generate({
       model: 'qwen-image-plus',
       prompt: 'a house',
@@ -58,7 +58,7 @@ describe('a picture of the sandbox', function () {
     expect(new Set(data.map((picture) => picture.b64_json)).size).to.equal(3)
   })
 
-  it('is, after an edit, the one that was given with what the prompt adds', async () => {
+  it('is, after an edit, the given picture with additions for the prompt', async () => {
     const source = await sharp({
       create: { width: 512, height: 512, channels: 3, background: '#20c040' },
     })

@@ -35,7 +35,7 @@ const rows: Row[] = [
   },
 ]
 
-describe('what the sandbox does when the prompt asks for it', () => {
+describe('the scenarios of the sandbox', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway({
@@ -68,20 +68,20 @@ describe('what the sandbox does when the prompt asks for it', () => {
         const isUnknown = prompt === 'sandbox:reset' && face === 'a picture'
         const row = await lastAttempt()
         expect(row).to.include({ attempt, outcome: isUnknown ? 'unknown' : 'failed' })
-        // A refusal costs nothing; of other ends the sandbox does not say what they cost.
+        // A refusal costs nothing; the cost of other outcomes is not defined.
         expect(row.cost_nano_usd).to.equal(row.cost_status === 'unknown' ? null : 0)
       })
     }
   }
 
-  it('sandbox:delay waits so long', async () => {
+  it('sandbox:delay waits for the given time', async () => {
     const startedAt = performance.now()
     const response = await chat('sandbox:delay=300')
     expect(response.status).to.equal(200)
     expect(performance.now() - startedAt).to.be.within(290, 5000)
   })
 
-  it('sandbox:delay does not hold up a caller who leaves, and the call ends', async () => {
+  it('sandbox:delay ends when the caller disconnects', async () => {
     const before = (await gateway.usage()).length
     const signal = AbortSignal.timeout(500)
     const error = await chat('sandbox:delay=1500', {}, { signal }).catch((e: unknown) => e)
@@ -99,7 +99,7 @@ describe('what the sandbox does when the prompt asks for it', () => {
     expect(await lastAttempt()).to.include({ outcome: 'failed', cost_status: 'estimated' })
   })
 
-  it('sandbox:cut-stream breaks a whole answer off too', async () => {
+  it('sandbox:cut-stream also breaks off a whole answer', async () => {
     await expectError(await chat('sandbox:cut-stream'), failed)
     await expectError(await paint('sandbox:cut-stream'), failed)
   })
@@ -112,13 +112,13 @@ describe('what the sandbox does when the prompt asks for it', () => {
     expect(usage.cost).to.be.greaterThan(0)
   })
 
-  it('sandbox:first-route-fails fails over where a model has two routes', async () => {
+  it('sandbox:first-route-fails fails over when a model has two routes', async () => {
     const response = await chat('sandbox:first-route-fails', { model: 'gpt-5' })
     expect(response.status).to.equal(200)
     expect(response.headers.get('x-gateway-attempts')).to.equal('sandbox=overloaded, sandbox-2=ok')
   })
 
-  it('sandbox:first-route-fails fails over to a second route where a model has one', async () => {
+  it('sandbox:first-route-fails simulates a second route when a model has one', async () => {
     for (const ask of [
       chat('sandbox:first-route-fails'),
       chat('sandbox:first-route-fails', { stream: true }),
@@ -134,17 +134,17 @@ describe('what the sandbox does when the prompt asks for it', () => {
     }
   })
 
-  it('sandbox:first-route-fails fails for a caller who wants no other route', async () => {
+  it('sandbox:first-route-fails fails for a caller who disables failover', async () => {
     const headers = { 'x-gateway-no-fallback': 'true' }
     await expectError(await chat('sandbox:first-route-fails', {}, { headers }), failed)
   })
 
-  it('another failure is not helped by a second route', async () => {
+  it('another failure scenario applies to the second route too', async () => {
     await expectError(await chat('sandbox:status=500'), failed)
     expect((await lastAttempt()).attempts).to.not.include('sandbox-2')
   })
 
-  it('sandbox:rate-limit says when to come back, as far as the gateway lets a caller wait', async () => {
+  it('sandbox:rate-limit has a Retry-After up to the maximum of the gateway', async () => {
     for (const [prompt, seconds] of [
       ['sandbox:rate-limit=20', '20'],
       ['sandbox:rate-limit=3600', '60'],
@@ -155,19 +155,19 @@ describe('what the sandbox does when the prompt asks for it', () => {
     }
   })
 
-  for (const { prompt, told } of [
-    { prompt: 'sandbox:statsu=429', told: "Did you mean 'sandbox:status'?" },
-    { prompt: 'please sandbox:nonsense', told: 'Scenarios: status, ' },
-    { prompt: 'sandbox:status', told: 'a whole number from 400 to 599' },
-    { prompt: 'sandbox:status=200', told: 'a whole number from 400 to 599' },
-    { prompt: 'sandbox:delay=abc', told: "Not 'sandbox:delay=abc'" },
-    { prompt: 'sandbox:delay=60001', told: 'a whole number from 0 to 60000' },
-    { prompt: 'sandbox:delay=', told: 'a whole number from 0 to 60000' },
-    { prompt: 'sandbox:malformed=1', told: 'takes no value' },
-    { prompt: 'sandbox:status=500 sandbox:status=400', told: 'given twice' },
-    { prompt: `sandbox:${'x'.repeat(100_000)}`, told: 'Scenarios: ' },
+  for (const { prompt, reason } of [
+    { prompt: 'sandbox:statsu=429', reason: "Did you mean 'sandbox:status'?" },
+    { prompt: 'please sandbox:nonsense', reason: 'Scenarios: status, ' },
+    { prompt: 'sandbox:status', reason: 'a whole number from 400 to 599' },
+    { prompt: 'sandbox:status=200', reason: 'a whole number from 400 to 599' },
+    { prompt: 'sandbox:delay=abc', reason: "Not 'sandbox:delay=abc'" },
+    { prompt: 'sandbox:delay=60001', reason: 'a whole number from 0 to 60000' },
+    { prompt: 'sandbox:delay=', reason: 'a whole number from 0 to 60000' },
+    { prompt: 'sandbox:malformed=1', reason: 'takes no value' },
+    { prompt: 'sandbox:status=500 sandbox:status=400', reason: 'given twice' },
+    { prompt: `sandbox:${'x'.repeat(100_000)}`, reason: 'Scenarios: ' },
   ]) {
-    it(`tells what is wrong with ${prompt.slice(0, 40)}`, async () => {
+    it(`an invalid scenario is refused with the reason: ${prompt.slice(0, 40)}`, async () => {
       for (const [ask, param] of [
         [chat(prompt), 'messages'],
         [chat(prompt, { stream: true }), 'messages'],
@@ -179,13 +179,13 @@ describe('what the sandbox does when the prompt asks for it', () => {
           code: 'invalid_value',
           param,
         })
-        expect(message).to.include(told)
+        expect(message).to.include(reason)
         expect(message.length).to.be.below(500)
       }
     })
   }
 
-  it('does not take a scenario of conversations for a picture', async () => {
+  it('a scenario for conversations is refused for a picture', async () => {
     const { message } = await expectError(await paint('sandbox:tool-call'), {
       status: 400,
       code: 'invalid_value',
@@ -194,14 +194,14 @@ describe('what the sandbox does when the prompt asks for it', () => {
     expect(message).to.include('Scenarios: status').and.to.not.include('slow-stream')
   })
 
-  it('reads the words in any case, and before a full stop', async () => {
+  it('a scenario is read in any case, and before a full stop', async () => {
     await expectError(await chat('Sandbox:Status=413.'), {
       status: 413,
       code: 'request_too_large',
     })
   })
 
-  it('is documented in the contract, row by row', () => {
+  it('each scenario is documented in the contract', () => {
     const { description } = (contract as unknown as { info: { description: string } }).info
     const rows = [...description.matchAll(/^\| `(sandbox:[^`]+)` \| (.+) \|$/gm)]
     expect(rows.map(([, example, does]) => ({ example, does }))).to.deep.equal(

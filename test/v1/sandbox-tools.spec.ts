@@ -21,7 +21,7 @@ const parameters = {
 const weather = { type: 'function' as const, function: { name: 'get_weather', parameters } }
 const clock = { type: 'function' as const, function: { name: 'get_time', parameters: {} } }
 
-describe('the tools of the sandbox', () => {
+describe('the sandbox with tools', () => {
   let gateway: TestGateway
   let client: OpenAI
   before(async () => {
@@ -43,7 +43,7 @@ describe('the tools of the sandbox', () => {
     return { choice, message: choice.message }
   }
 
-  it('calls the named tool, then answers with its result, so that a loop ends', async () => {
+  it('calls the named tool, then answers with its result, so that a tool loop ends', async () => {
     const seen: unknown[] = []
     const run = (args: unknown) => {
       seen.push(args)
@@ -59,7 +59,7 @@ describe('the tools of the sandbox', () => {
         stream,
         messages: [{ role: 'user', content: 'sandbox:tool-call=get_weather in Lisbon?' }],
         tools,
-        // The overloads of the client are apart for streams.
+        // The client has separate overloads for streams.
       } as Parameters<typeof client.chat.completions.runTools>[0])
       const answer = await runner.finalContent()
       expect(answer).to.include('The tool get_weather answered: “sunny, 24 degrees”')
@@ -83,7 +83,7 @@ describe('the tools of the sandbox', () => {
     expect(deltas.at(-1)).to.deep.include({ finish_reason: 'tool_calls' })
   })
 
-  it('calls several at once, unless one at a time is asked for', async () => {
+  it('calls several at once, unless parallel calls are disabled', async () => {
     const prompt = 'sandbox:tool-call=get_time sandbox:tool-call=get_weather'
     const tools = [weather, clock]
     const names = ({ tool_calls: calls = [] }: Message) =>
@@ -95,7 +95,7 @@ describe('the tools of the sandbox', () => {
     expect(names(one.message)).to.deep.equal(['get_time'])
   })
 
-  it('answers in a schema that the client parses', async () => {
+  it('answers in the requested schema, which the client parses', async () => {
     const { choices } = await client.chat.completions.parse({
       model: 'gpt-4o-mini',
       messages: [{ role: 'user', content: 'Where, and how long?' }],
@@ -109,13 +109,13 @@ describe('the tools of the sandbox', () => {
     )
   })
 
-  it('talks when a tool may be called but need not be', async () => {
+  it('answers with text when a tool call is optional', async () => {
     const { choice, message } = await ask('hello', { tools: [weather], tool_choice: 'auto' })
     expect(choice.finish_reason).to.equal('stop')
     expect(message.content).to.include('“hello”')
   })
 
-  it('cuts the arguments of a call off at the limit', async () => {
+  it('truncates the arguments of a call at the token limit', async () => {
     const { choice } = await ask('sandbox:tool-call', { tools: [weather], max_tokens: 3 })
     expect(choice.finish_reason).to.equal('length')
   })
@@ -153,7 +153,7 @@ describe('the tools of the sandbox', () => {
     }
   })
 
-  it('calls an old function as the vendor would', async () => {
+  it('calls a function of the deprecated API as the vendor would', async () => {
     const functions = [weather.function]
     const { choice, message } = await ask('hello', {
       functions,
@@ -175,15 +175,15 @@ describe('the tools of the sandbox', () => {
     expect(after.choices[0]!.message.content).to.include('“sunny”')
   })
 
-  for (const [reason, more, told] of [
+  for (const [reason, more, expected] of [
     ['there is none', {}, "needs 'tools'"],
     ['it is another', { tools: [clock] }, 'It offers: get_time.'],
     ['none may be called', { tools: [weather], tool_choice: 'none' }, "tool_choice is 'none'"],
   ] as const) {
-    it(`tells that it cannot call a tool when ${reason}`, async () => {
+    it(`reports that it cannot call a tool when ${reason}`, async () => {
       const response = await post('sandbox:tool-call=get_weather', more)
       const { message } = await expectError(response, { status: 400, code: 'invalid_value' })
-      expect(message).to.include(told)
+      expect(message).to.include(expected)
     })
   }
 })

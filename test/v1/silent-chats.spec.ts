@@ -4,9 +4,9 @@ import { expectError } from '../support/expect-error.ts'
 const user = (content: unknown) => ({ role: 'user', content })
 const rows = [
   { name: 'an empty text', messages: [user('')], at: 0 },
-  { name: 'a part of spaces', messages: [user([{ type: 'text', text: ' \n' }])], at: 0 },
+  { name: 'a blank part', messages: [user([{ type: 'text', text: ' \n' }])], at: 0 },
   {
-    name: 'nothing in any message',
+    name: 'no content in any message',
     messages: [
       { role: 'system', content: ' ' },
       user('\t'),
@@ -16,13 +16,13 @@ const rows = [
   },
 ]
 
-describe('a chat that says nothing', () => {
+describe('a chat without content', () => {
   let house: VendorGateway
   before(async () => (house = await startVendorGateway()))
   after(() => house.stop())
 
   for (const { name, messages, at } of rows) {
-    it(`is refused before anybody is asked: ${name}`, async () => {
+    it(`is refused before any provider is called: ${name}`, async () => {
       for (const { id, model } of chatVendors) {
         house.upstreams[id].answer(() => {
           throw new Error(`${id} was asked.`)

@@ -18,7 +18,7 @@ for (const [when, bounds] of [
     })
     after(() => own.stop())
 
-    it('slows the provider down, and loses nothing', async () => {
+    it('slows the provider down and gets every byte', async () => {
       own.upstream.answer({ pieces: [...Array(eventsInAll).fill(event), finishChunk(), doneEvent] })
       const { socket, bytesRead } = await ask()
       socket.pause()
@@ -26,7 +26,7 @@ for (const [when, bounds] of [
       const [request] = own.upstream.requests
       let sent = -1
       let unchanged = 0
-      // What the kernels of both sides hold is a few megabytes of the 64.
+      // The socket buffers of both sides hold a few of the 64 megabytes.
       await until('nothing is sent any more', () => {
         unchanged = sent === request!.bytesSent ? unchanged + 1 : 0
         sent = request!.bytesSent
@@ -40,7 +40,7 @@ for (const [when, bounds] of [
       expect(bytesRead()).to.be.greaterThan(eventsInAll * event.length)
     })
 
-    it('frees the provider when they leave while it waits', async () => {
+    it('closes the request to the provider by disconnecting', async () => {
       own.upstream.answer({ pieces: Array(eventsInAll).fill(event) })
       const { socket } = await ask()
       socket.pause()
@@ -56,7 +56,7 @@ for (const [when, bounds] of [
       })
     })
 
-    it('leaves no stack on the console when their connection breaks', async () => {
+    it('causes no stack trace on the console when the connection breaks', async () => {
       const before = (await own.gateway.usage()).length
       const printed: unknown[] = []
       const print = console.error

@@ -23,7 +23,7 @@ const blocked = {
 const refused = (code: string) => ({ error: { code, type: 'invalid_request_error' } })
 const hidden = refused('OutputImageSensitiveContentDetected')
 const asked = { ...tokens, output_tokens: 0 }
-/** Answers of status 200 that are none, and count what was used. */
+/** Invalid answers of status 200 that report usage. */
 const spoilt: [name: string, model: string, body: object, counts: object][] = [
   ['has no choices', 'gpt-4.1', { choices: [], usage: openai }, tokens],
   ['has no message', 'gpt-4.1', { choices: [null], usage: openai }, tokens],
@@ -45,7 +45,7 @@ const sse = { 'content-type': 'text/event-stream' }
 const filtered = { ...refused('content_filter'), usage: openai }
 const started = event({ type: 'message_start', message: { usage: anthropic } })
 const failedEvent = event({ type: 'error', error: { type: 'overloaded_error', message: 'no' } })
-/** Streams without a chunk for the caller, which count what was used. */
+/** Streams without a chunk for the caller that report usage. */
 const spoiltStreams: [string, string, ScriptedAnswer, counts: object][] = [
   ['refuses', 'gpt-4.1', { pieces: [event(filtered)] }, tokens],
   ['fails after its counts', 'gpt-4.1', { pieces: [usageChunk(openai), event(filtered)] }, tokens],
@@ -56,7 +56,7 @@ const spoiltStreams: [string, string, ScriptedAnswer, counts: object][] = [
   ['ends', 'gemini-3-flash-preview', { pieces: [event({ usageMetadata: gemini })] }, tokens],
 ]
 
-describe('what a vendor counts in a spoilt answer', () => {
+describe('the usage that a vendor reports in an invalid answer', () => {
   let house: EveryVendor
   before(async () => {
     house = await startEveryVendor()
@@ -64,7 +64,7 @@ describe('what a vendor counts in a spoilt answer', () => {
   after(() => house.stop())
 
   for (const [name, model, body, counts] of spoilt) {
-    it(`is what a call costs where an answer of ${model} ${name}`, async () => {
+    it(`is charged when an answer of ${model} ${name}`, async () => {
       house.upstream.answer({ body })
       const { gateway, ask } = house
       const known = (await gateway.usage()).length
@@ -80,37 +80,37 @@ describe('what a vendor counts in a spoilt answer', () => {
   }
 
   for (const [name, model, answer, counts] of spoiltStreams) {
-    it(`is what a call costs where a stream of ${model} ${name} before its first chunk`, async () => {
+    it(`is charged when a stream of ${model} ${name} before its first chunk`, async () => {
       house.upstream.answer({ headers: sse, ...answer })
       const { gateway, ask } = house
       const known = (await gateway.usage()).length
-      const told = await ask(model, true)
-      expect(told.status, await told.text()).to.be.at.least(400)
+      const refused = await ask(model, true)
+      expect(refused.status, await refused.text()).to.be.at.least(400)
       const [row] = (await gateway.usage()).slice(known)
       expect(row).to.include({ outcome: 'failed', cost_status: 'exact', ...counts })
       expect(row!.cost_nano_usd).to.be.greaterThan(0)
     })
   }
 
-  it('is an estimate where a stream is cut off before its first chunk', async () => {
+  it('is estimated when a stream ends before its first chunk', async () => {
     house.upstream.answer({ headers: sse, pieces: [started], reset: 'after' })
     const { gateway, ask } = house
     const known = (await gateway.usage()).length
-    const told = await ask('claude-sonnet-4-6', true)
-    expect(told.status, await told.text()).to.equal(502)
+    const refused = await ask('claude-sonnet-4-6', true)
+    expect(refused.status, await refused.text()).to.equal(502)
     const [row] = (await gateway.usage()).slice(known)
     expect(row).to.include({ outcome: 'failed', cost_status: 'estimated', ...tokens })
   })
 
-  it('is what a call costs that is streamed though nobody asked, and refused', async () => {
+  it('is charged for a refused call that was streamed unrequested', async () => {
     house.upstream.answer({
       headers: sse,
       pieces: [textChunk('Fine.'), usageChunk(openai), event(filtered)],
     })
     const { gateway, ask } = house
     const known = (await gateway.usage()).length
-    const told = await ask('gpt-4.1', false)
-    expect(told.status, await told.text()).to.equal(400)
+    const refused = await ask('gpt-4.1', false)
+    expect(refused.status, await refused.text()).to.equal(400)
     const [row] = (await gateway.usage()).slice(known)
     expect(row).to.include({ outcome: 'failed', cost_status: 'exact', ...tokens })
   })

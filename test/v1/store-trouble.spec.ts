@@ -12,10 +12,10 @@ import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoi
 import { until } from '../support/until.ts'
 
 const overloaded = { status: 503, code: 'overloaded', type: 'overloaded_error' } as const
-/** Short, so that no test waits. */
+/** Short, so that the tests do not wait. */
 const quick = { storeBusyTimeoutMs: 20, storeCheckIntervalMs: 20, ledgerRetryMaxMs: 40 }
 
-describe('a store that takes no rows', () => {
+describe('a store that accepts no rows', () => {
   let folder: TemporaryFolder
   let own: OwnEndpoint
   /** Another process that holds the store. */
@@ -52,7 +52,7 @@ describe('a store that takes no rows', () => {
     return asked.promise
   }
 
-  it('has room in its journal for calls under way, and refuses others before a vendor is asked', async () => {
+  it('keeps running calls in its journal, and refuses new ones before a provider is called', async () => {
     await start({})
     void heldMeanwhile(completion('hi'))
     const under = await own.chat()
@@ -68,14 +68,14 @@ describe('a store that takes no rows', () => {
     const rows = await own.gateway.usage()
     expect(rows.map(({ id }) => id)).to.deep.equal([under.headers.get('x-request-id')])
     const lines = own.gateway.logText().split('\n')
-    const told = lines.filter((line) => line.includes('store cannot be written'))
-    expect(told, 'why is told once').to.have.length(1)
+    const logged = lines.filter((line) => line.includes('store cannot be written'))
+    expect(logged, 'the reason is logged once').to.have.length(1)
     const refusals = lines.filter((line) => line.includes('"code":"overloaded"'))
     expect(refusals, 'one line for one cause').to.have.length(1)
     expect(refusals.filter((line) => line.includes('stack'))).to.deep.equal([])
   })
 
-  it('fails a whole answer whose row nothing keeps, and the same call works once it is free', async () => {
+  it('fails an answer whose row cannot be recorded; the same call succeeds once the store is free', async () => {
     await start({ ledgerJournalBytesMax: 0 })
     void heldMeanwhile(completion('hi'))
     const failed = await own.chat()
@@ -88,7 +88,7 @@ describe('a store that takes no rows', () => {
     expect(await own.gateway.usage()).to.have.length(1)
   })
 
-  it('fails all who wait for such an answer', async () => {
+  it('fails all requests that wait for such an answer', async () => {
     await start({ ledgerJournalBytesMax: 0 })
     const gate = Promise.withResolvers<void>()
     own.upstream.answer(() => ({ ...completion('hi'), after: gate.promise }))
@@ -101,7 +101,7 @@ describe('a store that takes no rows', () => {
     expect(own.upstream.requests).to.have.length(1)
   })
 
-  it('ends a stream whose row nothing keeps with an error that the official client throws', async () => {
+  it('ends a stream whose row cannot be recorded with an error that the official client throws', async () => {
     await start({ ledgerJournalBytesMax: 0 })
     void heldMeanwhile(streamed(['one', 'two']))
     const client = openAiClient(own.gateway, own.gateway.liveKey)
@@ -122,7 +122,7 @@ describe('a store that takes no rows', () => {
     expect(thrown).to.include({ code: 'overloaded', type: 'overloaded_error' })
   })
 
-  it('is told by the tool server as a failure of the tool', async () => {
+  it('is reported by the tool server as a failure of the tool', async () => {
     await start({ ledgerJournalBytesMax: 0 })
     const client = await connectClient(own.gateway, own.gateway.liveKey)
     void heldMeanwhile(completion('hi'))
@@ -136,7 +136,7 @@ describe('a store that takes no rows', () => {
     await client.close()
   })
 
-  it('does not let others wait while it waits for a lock', async () => {
+  it('does not delay other requests while it waits for a lock', async () => {
     await start({ storeBusyTimeoutMs: 1000 })
     own.upstream.answer(() => completion('hi'))
     await own.chat()

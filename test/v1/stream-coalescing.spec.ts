@@ -15,14 +15,14 @@ const events = words.map((word) => textChunk(word))
 const counted = { stream: true, stream_options: { include_usage: true } }
 const fresh = { headers: { 'cache-control': 'no-store' } }
 
-/** The first event, and the others when it is time. */
+/** The first event at once, the others after a signal. */
 async function* inTwo(all: readonly string[], time: Promise<void>) {
   yield all[0]!
   await time
   yield* all.slice(1)
 }
 
-/** Asks for a stream, and keeps what comes as it comes. */
+/** Requests a stream and collects its raw bytes. */
 async function listen({ gateway }: OwnEndpoint) {
   const messages = [{ role: 'user', content: 'hello' }]
   const body = JSON.stringify({ model: 'own/house-1', messages, ...counted })
@@ -35,7 +35,7 @@ async function listen({ gateway }: OwnEndpoint) {
   return { socket, frames: () => framesOf(text), said }
 }
 
-/** The pieces of a chunked answer as they were sent (RFC 9112 section 7.1). */
+/** The chunks of a chunked body as sent (RFC 9112 section 7.1). */
 function framesOf(answer: string): string[] {
   const frames: string[] = []
   for (let at = answer.indexOf('\r\n\r\n') + 4; at > 3;) {
@@ -48,13 +48,13 @@ function framesOf(answer: string): string[] {
   return frames
 }
 
-describe('streams whose parts wait for each other', () => {
+describe('streams whose events are sent together', () => {
   const startWaiting = (bounds: Bounds = {}) =>
     startOwnEndpoint({
       bounds: { streamCoalescingMs: waitMs, streamCoalescingStreamsMin: 1, ...bounds },
     })
 
-  /** Asks for the words, of which the first goes out alone, and the others once it is there. */
+  /** Requests the words: the first is sent alone, the others after it has arrived. */
   const hearFirst = async (own: OwnEndpoint, ending: Partial<ScriptedAnswer>) => {
     const first = Promise.withResolvers<void>()
     own.upstream.answer({ pieces: inTwo(events, first.promise), ...ending })
@@ -64,7 +64,7 @@ describe('streams whose parts wait for each other', () => {
     return caller
   }
 
-  it('begin at once, and lose nothing of what waits when the provider breaks off', async () => {
+  it('start at once, and lose no waiting event when the provider closes the connection', async () => {
     await using own = await startWaiting()
     const { socket, frames, said } = await hearFirst(own, { reset: 'after' })
     await until('the stream is over', () => socket.closed)
@@ -78,7 +78,7 @@ describe('streams whose parts wait for each other', () => {
     expect((await own.gateway.usage()).at(-1)).to.include({ outcome: 'failed' })
   })
 
-  it('wait for no more bytes than are allowed', async () => {
+  it('hold back no more bytes than the limit', async () => {
     const bytesMax = events[3]!.length + events[4]!.length - 1
     await using own = await startWaiting({ streamCoalescingBytesMax: bytesMax })
     const { socket, frames, said } = await hearFirst(own, { hang: true })
@@ -91,7 +91,7 @@ describe('streams whose parts wait for each other', () => {
     socket.destroy()
   })
 
-  it('are cancelled by a caller who leaves', async () => {
+  it('are cancelled when the caller disconnects', async () => {
     await using own = await startWaiting()
     const { socket } = await hearFirst(own, { hang: true })
     const [request] = own.upstream.requests
@@ -104,7 +104,7 @@ describe('streams whose parts wait for each other', () => {
     })
   })
 
-  it('do not wait when there are few of them', async () => {
+  it('are not held back when few streams are open', async () => {
     await using own = await startWaiting({ streamCoalescingStreamsMin: 2 })
     own.upstream.answer(streamed(words))
     const text = await (await own.chat(counted, fresh)).text()
@@ -112,7 +112,7 @@ describe('streams whose parts wait for each other', () => {
     expect(text.endsWith(doneEvent)).to.equal(true)
   })
 
-  it('come whole, with their counts, when there are many', async () => {
+  it('are complete, with their counts, when many streams are open', async () => {
     await using own = await startOwnEndpoint()
     const all = Promise.withResolvers<void>()
     own.upstream.answer((_request, index) => {

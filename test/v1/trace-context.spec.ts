@@ -10,12 +10,12 @@ const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
 const other = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00'
 const traced = { traceparent, tracestate: 'rojo=1, congo=t61' }
 
-function toldTo({ headers }: Pick<ReceivedRequest, 'headers'>): object {
+function traceOf({ headers }: Pick<ReceivedRequest, 'headers'>): object {
   const { traceparent, tracestate } = headers
   return { traceparent, tracestate }
 }
 
-describe('the trace of a caller', () => {
+describe('the trace context of a caller', () => {
   describe('at every vendor', () => {
     let every: EveryVendor
     before(async () => (every = await startEveryVendor()))
@@ -44,7 +44,7 @@ describe('the trace of a caller', () => {
           : { model, messages: hello, ...more }
         const { gateway } = every
         await gateway.post(path, body, { key: gateway.liveKey, headers: traced })
-        expect(every.upstream.requests.map(toldTo)).to.deep.include({
+        expect(every.upstream.requests.map(traceOf)).to.deep.include({
           traceparent,
           tracestate: 'rojo=1,congo=t61',
         })
@@ -52,7 +52,7 @@ describe('the trace of a caller', () => {
     }
   })
 
-  describe('at a server of the operator', () => {
+  describe("at the operator's own server", () => {
     let own: OwnEndpoint
     before(async () => (own = await startOwnEndpoint({ limits: { route_tries_max: 2 } })))
     beforeEach(() => {
@@ -60,30 +60,30 @@ describe('the trace of a caller', () => {
       own.upstream.answer(completion('Hello.'))
     })
     after(() => own.stop())
-    const told = () => own.upstream.requests.map(toldTo)
+    const sent = () => own.upstream.requests.map(traceOf)
     const nothing = { traceparent: undefined, tracestate: undefined }
 
-    it('is told with each try', async () => {
+    it('is sent with each try', async () => {
       own.upstream.answer((_request, index) => (index === 0 ? refusal(503) : completion('Hello.')))
       await own.chat({ seed: 1 }, { headers: { traceparent } })
       const passedOn = { traceparent, tracestate: undefined }
-      expect(told()).to.deep.equal([passedOn, passedOn])
+      expect(sent()).to.deep.equal([passedOn, passedOn])
     })
 
-    it('is none that a caller wrote otherwise', async () => {
+    it('is not passed on when it is malformed', async () => {
       for (const given of [`${traceparent}x`, traceparent.slice(1), 'sk-secret', '']) {
         await own.chat({ seed: given.length }, { headers: { ...traced, traceparent: given } })
       }
-      expect(told()).to.deep.equal([nothing, nothing, nothing, nothing])
+      expect(sent()).to.deep.equal([nothing, nothing, nothing, nothing])
     })
 
-    it('is none without one, and a state alone is not passed on', async () => {
+    it('is not invented, and tracestate alone is not passed on', async () => {
       await own.chat({ seed: 2 }, { headers: { tracestate: 'a=1', baggage: 'user=alice' } })
-      expect(told()).to.deep.equal([nothing])
+      expect(sent()).to.deep.equal([nothing])
       expect(own.upstream.requests[0]!.headers).to.not.have.property('baggage')
     })
 
-    it('is that of a tool call, else that of its request', async () => {
+    it('is taken from the tool call, or else from its HTTP request', async () => {
       const call = (seed: string, meta?: object) => {
         const messages = [{ role: 'user', content: `Hello ${seed}` }]
         const args = { model: 'own/house-1', messages }
@@ -102,11 +102,11 @@ describe('the trace of a caller', () => {
         undefined,
         undefined,
       ])
-      const names = told().map((one) => (one as typeof nothing).traceparent)
+      const names = sent().map((one) => (one as typeof nothing).traceparent)
       expect(names).to.have.members([other, traceparent, traceparent])
     })
 
-    it('is not told to who keeps a picture, though it is the same server', async () => {
+    it('is not sent when a picture is downloaded, even from the same server', async () => {
       const picture = Buffer.from(await pixelFile.arrayBuffer())
       own.upstream.answer(({ method }) =>
         method === 'GET'
@@ -119,12 +119,12 @@ describe('the trace of a caller', () => {
       expect(response.status).to.equal(200)
       const [made, fetched] = own.upstream.requests
       expect(made!.headers).to.include({ traceparent })
-      expect(toldTo(fetched!)).to.deep.equal(nothing)
+      expect(traceOf(fetched!)).to.deep.equal(nothing)
     })
   })
 
   for (const TRACE_CONTEXT of ['taken', 'ignored']) {
-    it(`is kept from vendors where it is to be ${TRACE_CONTEXT} alone`, async () => {
+    it(`is not sent to vendors with TRACE_CONTEXT=${TRACE_CONTEXT}`, async () => {
       await using own = await startOwnEndpoint({ variables: { TRACE_CONTEXT } })
       own.upstream.answer(streamed(['Hello.']))
       await (await own.chat({ stream: true }, { headers: traced })).text()

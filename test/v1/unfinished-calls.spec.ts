@@ -60,7 +60,7 @@ const picture: ScriptedAnswer = { body: { created: 1, data: [{ b64_json: base64 
 const chatNanoUsd = 9 * 1000 + 4 * 10_000
 const pictureNanoUsd = 40_000_000
 
-describe('a call that does not end well', () => {
+describe('a call that ends early or fails', () => {
   let own: OwnEndpoint
   let key: string
   beforeEach(async () => {
@@ -87,7 +87,7 @@ describe('a call that does not end well', () => {
     await until(`${count} rows`, async () => (await own.gateway.usage()).length >= count)
     return own.gateway.usage()
   }
-  /** Answers when the returned function is called. */
+  /** Makes the vendor answer when the returned function is called. */
   const answerLater = (answer: ScriptedAnswer) => {
     const gate = Promise.withResolvers<void>()
     own.upstream.answer({ ...answer, after: gate.promise })
@@ -101,7 +101,7 @@ describe('a call that does not end well', () => {
     ...pictures.map((one) => [one, picture, pictureNanoUsd] as [Subject, ScriptedAnswer, number]),
   ]
   for (const [subject, answer, nanoUsd] of left) {
-    it(`as a ${subject} that is left goes to its end, is paid once and kept`, async () => {
+    it(`as a ${subject} runs to its end after its caller disconnects, is charged once and cached`, async () => {
       const counted = await countLeft(own.gateway)
       const release = answerLater(answer)
       const leaving = new AbortController()
@@ -127,7 +127,7 @@ describe('a call that does not end well', () => {
     })
   }
 
-  it('makes all pictures of a request that is left', async () => {
+  it('makes all pictures of a request whose caller disconnects', async () => {
     const counted = await countLeft(own.gateway)
     const release = answerLater(picture)
     const leaving = new AbortController()
@@ -142,7 +142,7 @@ describe('a call that does not end well', () => {
     expect(own.upstream.requests).to.have.length(6)
   })
 
-  it('as a stream that is left is stopped, and what came is counted', async () => {
+  it('as a stream stops when its caller disconnects, and the received part is charged', async () => {
     own.upstream.answer({ pieces: [textChunk('four'), textChunk('more')], hang: true })
     const leaving = new AbortController()
     const answer = await send('stream', leaving)
@@ -163,7 +163,7 @@ describe('a call that does not end well', () => {
       ['chat', completion('Hi, you.', { usage })],
       ['stream', streamed(['Hi, ', 'you.'], { usage })],
     ] as const) {
-      it(`as a ${subject} is estimated when its vendor counts ${prompt} and no output beside a text`, async () => {
+      it(`as a ${subject} is estimated when its vendor counts ${prompt} input tokens and no output for a text`, async () => {
         own.upstream.answer(answer)
         await (await send(subject)).text()
         const [row] = await rowsUntil(1)
@@ -196,14 +196,14 @@ describe('a call that does not end well', () => {
     nanoUsd: number | null,
     more?: { body?: object; calls?: number },
   ]
-  /** What a provider answers, and what the call then costs. */
+  /** A provider's answer and the resulting cost of the call. */
   const rows: Row[] = [
     ['a refusal', all, refusal, 'exact', 0],
     ['a broken answer', all, { body: '{"data":' }, 'unknown', null],
     ['an answer that is cut off', all, cutOff, 'unknown', null],
     ['a cut connection', faces, { reset: 'before' }, 'unknown', null],
-    ['a time-out of its provider', faces, { status: 504 }, 'unknown', null],
-    ['a time-out in front of its provider', faces, { status: 524 }, 'unknown', null],
+    ['a timeout of its provider', faces, { status: 504 }, 'unknown', null],
+    ['a timeout of a proxy before its provider', faces, { status: 524 }, 'unknown', null],
     [
       'a part of a stream',
       ['stream'],
@@ -248,7 +248,7 @@ describe('a call that does not end well', () => {
       0,
     ],
     [
-      'every second of its parts refused',
+      'every second picture refused',
       ['picture'],
       everyOther,
       'exact',
@@ -258,7 +258,7 @@ describe('a call that does not end well', () => {
   ]
   for (const [name, subjects, answer, status, nanoUsd, { body = {}, calls = 1 } = {}] of rows)
     for (const subject of subjects) {
-      it(`as a ${subject} with ${name} costs what its provider may charge`, async () => {
+      it(`as a ${subject} with ${name} costs as much as its provider may charge`, async () => {
         own.upstream.answer((_request, index) =>
           typeof answer === 'function' ? answer(index) : answer,
         )
@@ -274,7 +274,7 @@ describe('a call that does not end well', () => {
       })
     }
 
-  it('is ended at its provider and charged as it was held beyond so many of its key', async () => {
+  it('is aborted and charged at its reservation when its key has too many abandoned calls', async () => {
     const counted = await countLeft(own.gateway)
     const release = answerLater(completion('Hi.'))
     const leaving = new AbortController()

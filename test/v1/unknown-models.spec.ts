@@ -7,7 +7,7 @@ import { startUpstream, type Upstream } from '../support/upstream.ts'
 
 const flood = 200
 
-describe('names that no catalog knows', () => {
+describe('model names that no catalog has', () => {
   let upstream: Upstream
   let gateway: TestGateway
   beforeEach(async () => {
@@ -30,7 +30,7 @@ describe('names that no catalog knows', () => {
     gateway.post('/v1/chat/completions', { messages: hello, ...body }, { key })
   const listsRead = () => upstream.requests.filter(({ path }) => path.endsWith('/models')).length
 
-  it('have each vendor asked once, however many names there are', async () => {
+  it('cause one request to each vendor, however many names are used', async () => {
     const asked = Array.from({ length: flood }, (_, index) => [
       ask({ model: `unheard-of-${index}` }),
       gateway.fetch(`/v1/models/unheard-of-${index}`, { key: gateway.liveKey }),
@@ -41,7 +41,7 @@ describe('names that no catalog knows', () => {
     expect(listsRead()).to.equal(3)
   })
 
-  it('have each vendor asked once in a while too where none answers', async () => {
+  it('cause one request to each vendor per interval while the vendors fail', async () => {
     upstream.answer({ status: 500 })
     for (let index = 0; index < 20; index++) {
       const response = await ask({ model: `unheard-of-${index}` })
@@ -50,7 +50,7 @@ describe('names that no catalog knows', () => {
     expect(listsRead()).to.equal(3)
   })
 
-  it('tell a key no provider that it may not use', async () => {
+  it('reveal to a key no provider that it may not use', async () => {
     const messageFor = async (models: string[] | undefined, body: object, param = 'model') => {
       const key = await gateway.createKey('live', models === undefined ? {} : { models })
       const expected = { status: 404, code: 'model_not_found', param }
@@ -69,7 +69,7 @@ describe('names that no catalog knows', () => {
     const none = await messageFor(['gpt-4.1'], body)
     expect(none).to.not.match(/mistral|openai|groq/)
     const fallback = { model: 'gpt-4.1', models: ['both-have-it'] }
-    const behind = await messageFor(['gpt-4.1'], fallback, 'models[0]')
-    expect(behind).to.not.match(/mistral|openai|groq/)
+    const fallen = await messageFor(['gpt-4.1'], fallback, 'models[0]')
+    expect(fallen).to.not.match(/mistral|openai|groq/)
   })
 })

@@ -10,7 +10,7 @@ type Row = {
   status: number
   code: string
   type: string
-  /** What the ledger and the log call it. */
+  /** The outcome in the ledger and in the log. */
   kind: string
   retryAfter?: string
 }
@@ -27,9 +27,9 @@ const whole = JSON.stringify(completion('Hi.').body)
 
 const rows: Row[] = [
   { name: 'never answers', answer: { hang: true }, ...late, kind: 'timeout' },
-  { name: 'breaks the connection', answer: { reset: 'before' }, ...failed, kind: 'unreachable' },
+  { name: 'closes the connection', answer: { reset: 'before' }, ...failed, kind: 'unreachable' },
   {
-    name: 'breaks its answer off',
+    name: 'ends its answer early',
     answer: { body: whole.slice(0, 40), headers: { 'content-length': '500' }, reset: 'after' },
     ...failed,
     kind: 'unreachable',
@@ -52,7 +52,7 @@ const rows: Row[] = [
   },
   { name: 'answers 204', answer: { status: 204 }, ...failed, kind: 'malformed' },
   {
-    name: 'sends us elsewhere',
+    name: 'redirects',
     answer: { status: 307, headers: { location: 'http://169.254.169.254/' } },
     ...failed,
     kind: 'malformed',
@@ -161,7 +161,7 @@ describe('a provider that fails', () => {
 
   for (const { name, answer, retryAfter, kind, ...expected } of rows) {
     for (const stream of [false, true]) {
-      it(`is told as ${expected.status} when it ${name}${stream ? ', in a stream' : ''}`, async () => {
+      it(`is reported as ${expected.status} when it ${name}${stream ? ', in a stream' : ''}`, async () => {
         own.upstream.answer(answer)
         const startedAt = performance.now()
         const response = await own.chat({ stream })
@@ -171,7 +171,7 @@ describe('a provider that fails', () => {
         expect(error.message).not.to.match(/\n|<html|\/srv|127\.0\.0\.1|169\.254/)
         expect(own.upstream.requests).to.have.length(1)
         const row = (await own.gateway.usage()).at(-1)!
-        // Where the provider did not say that it has done nothing, it may charge for it.
+        // A provider that did not say that it did nothing may charge for the call.
         const { status = name === 'answers an error with 200' ? 500 : 200 } = answer
         const cost = status < 300 || status === 504 ? null : 0
         expect(row).to.include({
@@ -185,29 +185,29 @@ describe('a provider that fails', () => {
     }
   }
 
-  it('may say what is wrong with the request, and where', async () => {
+  it('may report what is wrong with the request, and in which parameter', async () => {
     const error = { message: 'top_p is too small.', type: 'x', param: 'top_p', code: null }
     own.upstream.answer({ status: 400, body: { error } })
-    const told = await expectError(await own.chat(), { status: 400, code: 'invalid_value' })
-    expect(told).to.include({ message: 'top_p is too small.', param: 'top_p' })
+    const passedOn = await expectError(await own.chat(), { status: 400, code: 'invalid_value' })
+    expect(passedOn).to.include({ message: 'top_p is too small.', param: 'top_p' })
   })
 
-  it('never passes our key on, though it repeats it', async () => {
+  it('never reveals our key to the caller by repeating it', async () => {
     const message = `Incorrect API key provided: ${ownKey}. Header: Bearer ${ownKey}`
     own.upstream.answer({ status: 400, body: { error: { message } } })
-    const { message: told } = await expectError(await own.chat(), {
+    const { message: passedOn } = await expectError(await own.chat(), {
       status: 400,
       code: 'invalid_value',
     })
-    expect(told).to.contain('[removed]').and.not.contain(ownKey)
+    expect(passedOn).to.contain('[removed]').and.not.contain(ownKey)
   })
 
-  it('may not answer more than the limit', async () => {
+  it('may not send more bytes than the limit', async () => {
     own.upstream.answer(completion('x'.repeat(30_000)))
     await expectError(await own.chat(), failed)
   })
 
-  it('leaves a healthy gateway and a log without secrets, stacks and folders', async () => {
+  it('leaves the gateway healthy and the log free of secrets, stacks and folders', async () => {
     own.upstream.answer(completion('Hi.'))
     expect((await own.chat()).status).to.equal(200)
     const { gateway } = own
@@ -225,10 +225,10 @@ describe('a provider that fails', () => {
 
 describe('a provider that cannot be reached', () => {
   for (const [name, url] of [
-    ['nobody listens', 'http://127.0.0.1:9'],
+    ['no server listens', 'http://127.0.0.1:9'],
     ['its name is unknown', 'http://nowhere.invalid'],
   ] as const) {
-    it(`is told as 502 when ${name}`, async () => {
+    it(`is reported as 502 when ${name}`, async () => {
       const provider = { id: 'own', kind: 'openai-compatible', base_url: url, models: '*' }
       await using own = await startOwnEndpoint({ file: { providers: [provider] } })
       const startedAt = performance.now()

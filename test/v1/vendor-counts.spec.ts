@@ -5,7 +5,7 @@ import { startEveryVendor, type EveryVendor } from '../support/every-vendor.ts'
 import { pixel } from '../support/pixel.ts'
 import type { ReceivedRequest, ScriptedAnswer } from '../support/upstream.ts'
 
-/** Models with a price, of each wire and of each vendor that counts in a way of its own. */
+/** Priced models of each wire format and of each vendor with its own way of counting. */
 const models = [
   'gemini-3.5-flash',
   'claude-sonnet-4-6',
@@ -19,7 +19,7 @@ const models = [
 ]
 const painters = ['gemini-3.1-flash-image', 'gpt-image-1.5', 'bytedance/seedream-4-5']
 
-/** The members of a usage that are read, of all vendors, and lists of them. */
+/** The members of `usage` that are read, for all vendors, and the lists among them. */
 const names = [
   'prompt_tokens',
   'completion_tokens',
@@ -87,7 +87,7 @@ const usages = fc
   }))
 const merged = (members: readonly object[]): object => Object.assign({}, ...members)
 
-/** What the dearest call of these models costs at most, in dollars. */
+/** Upper bound of the cost of one call of these models, in dollars. */
 const usdMax = 1000
 type Usage = Record<string, number> & {
   prompt_tokens_details?: Record<string, number>
@@ -110,7 +110,7 @@ function expectPossible(usage: Usage, how: string): void {
   if (cost !== null) expect(cost, how).to.be.within(0, usdMax)
 }
 
-describe('what a vendor counts', () => {
+describe('the token counts of a vendor', () => {
   let house: EveryVendor
   before(async () => {
     house = await startEveryVendor({ limits: { requests_per_minute: 1_000_000 } })
@@ -118,7 +118,7 @@ describe('what a vendor counts', () => {
   after(() => house.stop())
 
   for (const model of models) {
-    it(`is what can be, of ${model}`, async () => {
+    it(`are limited to possible values, with ${model}`, async () => {
       await fc.assert(
         fc.asyncProperty(usages, fc.boolean(), async (usage, stream) => {
           house.upstream.answer((request) => answerWith(usage, stream, request))
@@ -151,7 +151,7 @@ describe('what a vendor counts', () => {
   }
 
   for (const model of painters) {
-    it(`is what can be, of pictures of ${model}`, async () => {
+    it(`are limited to possible values, with pictures of ${model}`, async () => {
       await fc.assert(
         fc.asyncProperty(usages, async (usage) => {
           const inlineData = { mimeType: 'image/png', data: picture }
@@ -177,7 +177,7 @@ describe('what a vendor counts', () => {
     })
   }
 
-  it('is an estimate where it cannot be, and else as it is told', async () => {
+  it('are estimated when they are impossible, and used unchanged otherwise', async () => {
     const told = (counts: object) => ({ prompt_tokens: 10, completion_tokens: 4, ...counts })
     const rows: [object, number, number, string][] = [
       [told({}), 10, 4, 'exact'],
@@ -202,7 +202,7 @@ describe('what a vendor counts', () => {
   })
 })
 
-/** An answer with these counts, in the words of the vendor that is asked. */
+/** An answer with these counts in the vendor's format. */
 function answerWith(usage: object, stream: boolean, { path }: ReceivedRequest): ScriptedAnswer {
   const data = (event: object) => `data: ${json(event)}\n\n`
   if (/generateContent/i.test(path)) {
@@ -228,7 +228,7 @@ function answerWith(usage: object, stream: boolean, { path }: ReceivedRequest): 
   return { pieces: [textChunk('Fine.'), finishChunk(), counts, doneEvent] }
 }
 
-/** JSON in which a number may be out of range. */
+/** JSON that may contain numbers out of range. */
 function json(value: object): string {
   return JSON.stringify(value).replaceAll(`"${huge}"`, huge)
 }

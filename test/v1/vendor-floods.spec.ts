@@ -16,11 +16,11 @@ const bounds = {
   upstreamEndTimeoutMs: 100,
 }
 
-/** The same piece again and again, for as long as somebody reads. */
+/** Repeats the piece for as long as the gateway reads. */
 function* forever(piece: string | Buffer): Generator<string | Buffer> {
   for (;;) yield piece
 }
-function* behind(pieces: Iterable<string | Buffer>, first: readonly string[]) {
+function* withStart(pieces: Iterable<string | Buffer>, first: readonly string[]) {
   yield* first
   yield* pieces
 }
@@ -32,18 +32,18 @@ async function* drip(piece: string): AsyncGenerator<string> {
 }
 const repeated = (text: string, times = 65_536) => Buffer.from(text.repeat(times / text.length))
 
-/** What never ends, or is more than an answer is. */
+/** Streams that never end. */
 const floods: Record<string, () => Iterable<string | Buffer>> = {
   'a line': () => forever(repeated('x')),
-  'a line of data': () => behind(forever(repeated('x')), ['data: ']),
+  'a line of data': () => withStart(forever(repeated('x')), ['data: ']),
   'an event of lines': () => forever(repeated('data: x\n')),
   'line ends': () => forever(repeated('\r')),
   comments: () => forever(repeated(': ping\n\n')),
   'named events': () => forever(repeated('event: other\ndata: {}\n\n')),
-  'spaces in an event': () => behind(forever(repeated(' ')), ['data: {"a":']),
+  'spaces in an event': () => withStart(forever(repeated(' ')), ['data: {"a":']),
 }
 
-/** What ends a stream by itself. */
+/** Single events that are too large for a stream. */
 const chunks: Record<string, string> = {
   'a hundred thousand choices': chunk({
     choices: Array.from({ length: 100_000 }, (_, index) => ({ index })),
@@ -75,7 +75,7 @@ const beginnings: Record<string, string[]> = {
   ],
 }
 
-describe('a vendor that floods', () => {
+describe('a vendor that sends too much', () => {
   let house: EveryVendor
   before(async () => {
     house = await startEveryVendor({ limits, bounds })
@@ -88,11 +88,11 @@ describe('a vendor that floods', () => {
     for (const [name, flood] of Object.entries({ ...floods, ...chunks })) {
       if (id !== 'own' && name.endsWith('calls')) continue
       for (const begun of [false, true]) {
-        it(`is cut off, with ${name} of ${id} ${begun ? 'in a stream' : 'at once'}`, async () => {
+        it(`is disconnected for ${name} of ${id} ${begun ? 'in a stream' : 'at once'}`, async () => {
           const known = (await rows()).length
           const first = begun ? beginnings[id]! : []
           const pieces = typeof flood === 'string' ? [flood] : flood()
-          house.upstream.answer({ pieces: behind(pieces, first), hang: true })
+          house.upstream.answer({ pieces: withStart(pieces, first), hang: true })
           const response = await house.ask(model, true)
           const text = await response.text()
           expect(response.status).to.equal(begun ? 200 : 502)
@@ -106,12 +106,12 @@ describe('a vendor that floods', () => {
     }
   }
 
-  it('is cut off with an answer that goes on behind its end', async () => {
+  it('is disconnected when it sends more after the end of the answer', async () => {
     const said = textChunk('and ').repeat(200)
-    house.upstream.answer({ pieces: behind(forever(said), [textChunk('Fine.'), finishChunk()]) })
+    house.upstream.answer({ pieces: withStart(forever(said), [textChunk('Fine.'), finishChunk()]) })
     const text = await (await house.ask('own/house-1', true)).text()
     expect(text).to.contain('event: error')
-    house.upstream.answer({ pieces: behind(forever(said), [textChunk('Fine.'), doneEvent]) })
+    house.upstream.answer({ pieces: withStart(forever(said), [textChunk('Fine.'), doneEvent]) })
     const ended = await (await house.ask('own/house-1', true)).text()
     expect(ended)
       .to.contain('Fine.')
@@ -119,7 +119,7 @@ describe('a vendor that floods', () => {
     expect(ended).to.not.contain('and ')
   })
 
-  it('is cut off with a whole answer', async () => {
+  it('is disconnected for a whole answer that is too large', async () => {
     const headers = { 'content-type': 'application/json' }
     const bodies: ScriptedAnswer[] = [
       { body: 'x'.repeat(2 * megabyte), headers },
@@ -144,7 +144,7 @@ describe('a vendor that floods', () => {
     }
   })
 
-  it('is cut off with an error that does not end', async () => {
+  it('is disconnected for an error that does not end', async () => {
     const said = (rest: Iterable<string | Buffer> | AsyncIterable<string>): ScriptedAnswer => ({
       status: 400,
       pieces: rest,
@@ -181,7 +181,7 @@ describe('a vendor that floods', () => {
       return { status, pieces, headers: { ...headers, 'content-type': type } }
     }
 
-    it(`is unpacked where it is packed with ${encoding}, whole, as a stream and as an error`, async () => {
+    it(`may compress with ${encoding} an answer, a stream and an error`, async () => {
       const ended = { content: { parts: [{ text: 'Packed.' }] }, finishReason: 'STOP' }
       const streams = {
         [models.own]: [textChunk('Packed.'), finishChunk(), doneEvent].join(''),
@@ -204,7 +204,7 @@ describe('a vendor that floods', () => {
       }
     })
 
-    it(`is cut off where what is packed with ${encoding} has too many bytes, or is none`, async () => {
+    it(`is disconnected when ${encoding} content unpacks to too many bytes or is invalid`, async () => {
       const zeros = Buffer.alloc(64 * megabyte)
       for (const stream of [false, true]) {
         for (const status of [200, 400]) {
@@ -219,7 +219,7 @@ describe('a vendor that floods', () => {
     })
   }
 
-  it('has no holes in the list of its calls', async () => {
+  it('may skip indexes of tool calls: the list has no holes', async () => {
     const call = (index: unknown, id: string) => ({ index, id, function: { name: 'f' } })
     for (const index of [1_000_000_000, -1, 0.5, '7', null, 2 ** 53]) {
       const calls = [call(index, 'call_1')]
@@ -233,7 +233,7 @@ describe('a vendor that floods', () => {
     }
   })
 
-  it('has no choice that nobody asked for', async () => {
+  it('may send extra choices: only requested ones are passed on', async () => {
     for (const index of [1_000_000_000, -1, 0.5, '__proto__']) {
       const delta = { role: 'assistant', content: 'Fine.' }
       house.upstream.answer({
@@ -248,7 +248,7 @@ describe('a vendor that floods', () => {
     expect([]).to.not.have.property('begun')
   })
 
-  it('is understood in the smallest of pieces', async () => {
+  it('may send its stream byte by byte', async () => {
     const events = `data: {"choices":[],"a":"${'x'.repeat(20_000)}"}\r\n\r\n${textChunk('Fine.')}`
     const pieces = cut(Buffer.from(events + finishChunk() + doneEvent), [1, 7])
     for (const model of ['own/house-1', 'gpt-4.1']) {
@@ -260,7 +260,7 @@ describe('a vendor that floods', () => {
     }
   })
 
-  it('costs no more than the length of an event', () => {
+  it('uses no more memory than the length of an event', () => {
     const piece = repeated('data: x\n')
     const { push } = wholeEvents(16 * megabyte, () => undefined)
     const ms = cpuMs(() => {

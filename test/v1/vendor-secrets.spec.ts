@@ -3,7 +3,7 @@ import { chunk, completion, doneEvent, finishChunk, textChunk } from '../support
 import { startEveryVendor, type EveryVendor } from '../support/every-vendor.ts'
 import type { ReceivedRequest, ScriptedAnswer } from '../support/upstream.ts'
 
-/** A model of each vendor, and one of a server of the operator's own. */
+/** A model of each vendor, and one of the operator's own server. */
 const models: Readonly<Record<string, string>> = {
   google: 'gemini-3.5-flash',
   anthropic: 'claude-sonnet-4-6',
@@ -21,7 +21,7 @@ const models: Readonly<Record<string, string>> = {
   cerebras: 'cerebras/gpt-oss-120b',
   own: 'own/house-1',
 }
-/** Models that make pictures, by their vendors. */
+/** Image models by vendor. */
 const painters: Readonly<Record<string, string>> = {
   google: 'gemini-3.1-flash-image',
   alibaba: 'alibaba/qwen-image-2.0',
@@ -33,7 +33,7 @@ const painters: Readonly<Record<string, string>> = {
   own: 'own/painter',
 }
 
-/** Such that no pattern of a vendor's keys finds it: it is found since it is known. */
+/** Matches no pattern of vendor keys: it is only removed because the gateway has it in its configuration. */
 const keyOf = (id: string) => `${id}7Q.x9Z3mN5p+R2tV8w/${id.split('').toReversed().join('')}4c`
 const each = (text: string, write: (code: number) => string) =>
   Array.from(text, (letter) => write(letter.codePointAt(0)!)).join('')
@@ -41,7 +41,7 @@ const hex = (code: number) => code.toString(16)
 const hexOf = (text: string) => Buffer.from(text).toString('hex')
 const basicOf = (key: string) => Buffer.from(`user:${key}`).toString('base64')
 
-/** What a vendor may say that nobody is to read, in texts that are short enough to be told whole. */
+/** Secrets that a vendor may repeat, in texts short enough to be passed on whole. */
 function secretsOf(id: string): string[] {
   const key = keyOf(id)
   return [
@@ -69,8 +69,8 @@ function secretsOf(id: string): string[] {
   ]
 }
 
-/** What is left of a secret where it is told. */
-function tellTales(id: string): RegExp {
+/** Matches the remains of a secret in a text. */
+function leakPattern(id: string): RegExp {
   const key = keyOf(id)
   const core = basicOf(key).slice(8, -4)
   const ends = [key.slice(0, 12), key.slice(-12)]
@@ -79,7 +79,7 @@ function tellTales(id: string): RegExp {
   return new RegExp([...texts, 'hidden'].map(RegExp.escape).concat(masked).join('|'), 'i')
 }
 
-/** Errors that have a secret in every member, in all of the forms. */
+/** Errors in every form, with a secret in every member. */
 function errorsOf(said: string): Record<string, object | string> {
   const every = {
     message: `Refused: ${said}`,
@@ -105,21 +105,21 @@ function errorsOf(said: string): Record<string, object | string> {
   }
 }
 
-describe('what a vendor tells of its keys, its network and its folders', () => {
+describe("a vendor's text about its keys, its network and its folders", () => {
   let house: EveryVendor
   before(async () => {
     house = await startEveryVendor({ keyOf, limits: { requests_per_minute: 1_000_000 } })
   })
   after(() => house.stop())
 
-  /** All that a caller gets of an answer. */
-  const toldOf = async (asked: Promise<Response>): Promise<string> => {
+  /** The headers and the body that a caller receives. */
+  const textOf = async (asked: Promise<Response>): Promise<string> => {
     const response = await asked
     const headers = [...response.headers].map((header) => header.join(': '))
     return [...headers, await response.text()].join('\n')
   }
-  const expectNothing = (told: string, id: string, how: string) => {
-    expect(told, how).to.not.match(tellTales(id))
+  const expectNothing = (received: string, id: string, how: string) => {
+    expect(received, how).to.not.match(leakPattern(id))
   }
   const draw = (model: string) => {
     const { gateway } = house
@@ -129,7 +129,7 @@ describe('what a vendor tells of its keys, its network and its folders', () => {
   }
 
   for (const [id, model] of Object.entries(models)) {
-    it(`reaches no caller by an error of ${id}`, async () => {
+    it(`reaches no caller through an error of ${id}`, async () => {
       for (const said of secretsOf(id)) {
         for (const [form, body] of Object.entries(errorsOf(said))) {
           const isFirst = form === 'nested' && said === keyOf(id)
@@ -138,40 +138,40 @@ describe('what a vendor tells of its keys, its network and its folders', () => {
             house.upstream.answer({ status, headers, body })
             for (const stream of [false, true]) {
               const how = `${form} ${status} ${stream ? 'stream' : 'whole'}: ${said}`
-              expectNothing(await toldOf(house.ask(model, stream)), id, how)
+              expectNothing(await textOf(house.ask(model, stream)), id, how)
             }
           }
         }
       }
     })
 
-    it(`reaches no caller by an error in a stream of ${id}`, async () => {
+    it(`reaches no caller through an error in a stream of ${id}`, async () => {
       for (const said of secretsOf(id)) {
         for (const [form, body] of Object.entries(errorsOf(said))) {
           for (const begun of [false, true]) {
             house.upstream.answer((request) => ({
               pieces: [...(begun ? beginnings(request) : []), errorEvent(body), doneEvent],
             }))
-            expectNothing(await toldOf(house.ask(model, true)), id, `${form} ${begun}: ${said}`)
+            expectNothing(await textOf(house.ask(model, true)), id, `${form} ${begun}: ${said}`)
           }
         }
       }
     })
 
-    it(`reaches no caller by odd places of an answer of ${id}`, async () => {
+    it(`reaches no caller through odd places of an answer of ${id}`, async () => {
       for (const said of secretsOf(id)) {
         house.upstream.answer((request) => oddAnswer(request, said))
         for (const stream of [false, true]) {
-          const told = await toldOf(house.ask(model, stream))
-          expectNothing(told, id, `${stream ? 'stream' : 'whole'}: ${said}`)
-          expect(told, told).to.contain('Fine.')
+          const received = await textOf(house.ask(model, stream))
+          expectNothing(received, id, `${stream ? 'stream' : 'whole'}: ${said}`)
+          expect(received, received).to.contain('Fine.')
         }
       }
     })
   }
 
   for (const [id, model] of Object.entries(painters)) {
-    it(`reaches no caller by a picture of ${id} that fails`, async () => {
+    it(`reaches no caller through a picture of ${id} that fails`, async () => {
       for (const said of secretsOf(id)) {
         const { nested, flat, bare, text, page } = errorsOf(said)
         const inBand = {
@@ -189,23 +189,23 @@ describe('what a vendor tells of its keys, its network and its folders', () => {
               path.startsWith('/pictures') ? { status: 403, body: nested! } : { status, body },
             )
             const how = `${status} ${JSON.stringify(body)}`
-            expectNothing(await toldOf(draw(model)), id, how)
+            expectNothing(await textOf(draw(model)), id, how)
           }
         }
       }
     })
   }
 
-  it('reaches no caller by a name in a list of models', async () => {
+  it('reaches no caller through a name in a list of models', async () => {
     house.upstream.answer(({ path }) => {
       if (!path.includes('/models')) return { status: 404 }
       const data = secretsOf('xai').map((id) => ({ id, name: `models/${id}` }))
       return { body: { data, models: data } }
     })
     for (const model of [...secretsOf('xai'), 'unheard-of']) {
-      const told = await toldOf(house.ask(model, false))
-      if (model === 'unheard-of') expectNothing(told, 'xai', model)
-      else expect(told).to.not.contain('Several providers')
+      const received = await textOf(house.ask(model, false))
+      if (model === 'unheard-of') expectNothing(received, 'xai', model)
+      else expect(received).to.not.contain('Several providers')
     }
   })
 
@@ -224,7 +224,7 @@ function errorEvent(body: object | string): string {
   return `event: error\ndata: ${typeof body === 'string' ? body : JSON.stringify(body)}\n\n`
 }
 
-/** The first events of a stream, in the words of the vendor that is asked. */
+/** The first events of a stream in the vendor's format. */
 function beginnings({ path }: ReceivedRequest): string[] {
   if (/generateContent/i.test(path)) return [data({ candidates: [{ content: parts('Fine.') }] })]
   if (!path.includes('/messages')) return [textChunk('Fine.'), textChunk('Fine.')]
@@ -234,7 +234,7 @@ function beginnings({ path }: ReceivedRequest): string[] {
   ]
 }
 
-/** An answer that says "Fine.", whole or streamed, with a secret wherever there is room for it. */
+/** The answer "Fine.", whole or streamed, with a secret in every free member. */
 function oddAnswer(request: ReceivedRequest, said: string): ScriptedAnswer {
   const { path, body } = request
   const odd = { [said]: said, debug: { upstream: said, list: [said, { [said]: [said] }] } }
@@ -282,7 +282,8 @@ function oddAnswer(request: ReceivedRequest, said: string): ScriptedAnswer {
   const choice = { index: 0, finish_reason: null, native_finish_reason: said, ...odd }
   const spoken = { role: said, content: 'Fine.', ...odd }
   if ((body as { stream?: boolean }).stream === true) {
-    const delta = (told: object) => chunk({ choices: [{ ...choice, delta: told }], ...more })
+    const delta = (received: object) =>
+      chunk({ choices: [{ ...choice, delta: received }], ...more })
     const first = delta({ ...spoken, tool_calls: calls })
     return { pieces: [first, delta(spoken), delta(spoken), finishChunk(said, more), doneEvent] }
   }

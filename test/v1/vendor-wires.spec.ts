@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { hello, ownKey, ownProvider, quickLimits } from '../support/own-endpoint.ts'
 
-/** What a vendor sends, byte by byte, as HTTP that no library writes. */
+/** Raw bytes of HTTP responses that no library would write. */
 type Script = (socket: Socket) => void
 
 const head = (status: number, ...lines: string[]) =>
@@ -78,7 +78,7 @@ const scripts: Record<string, { script: Script; status: number; code: string }> 
   },
 }
 
-describe('a vendor that speaks HTTP in an odd way', () => {
+describe('a vendor with an unusual HTTP response', () => {
   let gateway: TestGateway
   let script: Script
   const server = createServer((socket) => {
@@ -105,7 +105,7 @@ describe('a vendor that speaks HTTP in an odd way', () => {
 
   for (const [name, { script: played, status, code }] of Object.entries(scripts)) {
     for (const stream of [false, true]) {
-      it(`is told as ${code}, with ${name}, ${stream ? 'streamed' : 'whole'}`, async () => {
+      it(`is reported as ${code}: ${name}, ${stream ? 'streamed' : 'whole'}`, async () => {
         script = played
         const known = (await gateway.usage()).length
         const body = { model: 'own/house-1', messages: hello, stream }
@@ -120,7 +120,7 @@ describe('a vendor that speaks HTTP in an odd way', () => {
     }
   }
 
-  it('ends a stream that drips when its time is over, and says so', async () => {
+  it('ends a slowly dripping stream with an error at the deadline', async () => {
     const said = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: 'a' } }] })}\n\n`
     script = drip(events + said, ':\n\n')
     const body = { model: 'own/house-1', messages: hello, stream: true }
