@@ -17,7 +17,7 @@ import { createPixelQueue } from '../pictures/finish.ts'
 import { createGuardedFetch, type GuardedFetch } from '../pictures/guarded-fetch.ts'
 import { createCountsInMemory, type Counts } from '../policy/counts.ts'
 import { createCountsExchange, createCountsInRedis } from '../policy/counts-in-redis.ts'
-import type { FarCache } from '../policy/far-cache/far-cache.ts'
+import type { SharedCache } from '../policy/redis-cache/redis-cache.ts'
 import { createIdempotency, type Idempotency } from '../policy/idempotency.ts'
 import { createRateLimit, type RateLimit } from '../policy/rate-limit.ts'
 import { createResponseCache, type ResponseCache } from '../policy/response-cache.ts'
@@ -28,9 +28,9 @@ import type { Events } from '../telemetry/events.ts'
 import type { Environment, Peers, StoreParts } from './store.ts'
 
 /** Pause after a failure of the shared cache. */
-const farCachePauseMs = 500
+const sharedCachePauseMs = 500
 /** Timeout of the shared cache, which a call asks before the vendor; shorter than a vendor's answer. */
-const farCacheTimeoutStandardMs = 150
+const sharedCacheTimeoutStandardMs = 150
 /** Hosts of pictures redirect to their storage, once or twice. */
 const pictureRedirectsMax = 3
 
@@ -75,10 +75,10 @@ export async function assembleCalls(
   const { limits: first, uploadDir } = config
   const { redis } = peers
   const remembering = { secret, limits, events, monotonic }
-  const farCache = redis && (await loadFarCache(redis, remembering))
+  const sharedCache = redis && (await loadSharedCache(redis, remembering))
   const bytesMax = Math.floor(first.cacheBytesMax / workerCount(config))
-  const cache = createResponseCache({ bytesMax, limits, far: farCache?.far, monotonic })
-  const claim = cache.recallShared && farCache?.claimsWith(cache.recallShared)
+  const cache = createResponseCache({ bytesMax, limits, shared: sharedCache?.shared, monotonic })
+  const claim = cache.recallShared && sharedCache?.claimsWith(cache.recallShared)
   const fingerprintKey = secret.keyFor('fingerprints', fingerprintKeyBytes)
   const guarded = createGuardedFetch({
     redirectsMax: pictureRedirectsMax,
@@ -137,56 +137,56 @@ function countsOf({ peers: { redis }, events, monotonic }: Needed, limits: Limit
   })
 }
 
-type FarCacheParts = {
+type SharedCacheParts = {
   secret: GatewaySecret
   limits: LimitsNow
-  events: Pick<Events, 'farCacheAsked'>
+  events: Pick<Events, 'sharedCacheUsed'>
   monotonic: () => number
 }
 type Remembering = {
-  far: FarCache
+  shared: SharedCache
   /** Joins identical calls of all processes; `recallShared` reads the shared cache. */
   claimsWith: (recallShared: RecallShared) => (key: string) => Claim<CachedAnswer>
 }
 type RecallShared = (key: string) => Promise<CachedAnswer | undefined>
 
 /** The cache that processes share in Redis; Keyv is loaded only when Redis is configured. */
-async function loadFarCache(redis: Redis, parts: FarCacheParts): Promise<Remembering> {
+async function loadSharedCache(redis: Redis, parts: SharedCacheParts): Promise<Remembering> {
   const [
-    { createFarCache },
+    { createSharedCache },
     { createSeal, sealForm, sealKeyBytes },
     { createAskRedis },
     { createRedisBytes },
     { createRedisClaims },
   ] = await Promise.all([
-    import('../policy/far-cache/far-cache.ts'),
-    import('../policy/far-cache/seal.ts'),
-    import('../policy/far-cache/redis-operations.ts'),
-    import('../policy/far-cache/redis-bytes.ts'),
-    import('../policy/far-cache/redis-claims.ts'),
+    import('../policy/redis-cache/redis-cache.ts'),
+    import('../policy/redis-cache/seal.ts'),
+    import('../policy/redis-cache/redis-operations.ts'),
+    import('../policy/redis-cache/redis-bytes.ts'),
+    import('../policy/redis-cache/redis-claims.ts'),
   ])
   const { secret, limits, events, monotonic } = parts
-  const timeoutMs = () => limits().farCacheTimeoutMs ?? farCacheTimeoutStandardMs
+  const timeoutMs = () => limits().sharedCacheTimeoutMs ?? sharedCacheTimeoutStandardMs
   const ask = createAskRedis(redis, timeoutMs)
   const circuit = createCircuit({
     failuresMax: () => 1,
-    pauseMs: farCachePauseMs,
-    pauseMaxMs: farCachePauseMs,
+    pauseMs: sharedCachePauseMs,
+    pauseMaxMs: sharedCachePauseMs,
     monotonic,
   })
   // Other gateways and other versions may use the same Redis.
   const names = `${secret.keyFor('names in Redis', 9).toString('base64url')}:${sealForm}`
-  const far = createFarCache({
+  const shared = createSharedCache({
     bytes: createRedisBytes({ redis, ask, timeoutMs }),
     seal: createSeal(secret.keyFor('seals of answers', sealKeyBytes)),
     circuit,
     namespace: `${names}:answers`,
-    onOutcome: events.farCacheAsked,
+    onOutcome: events.sharedCacheUsed,
   })
   const isOn = () => limits().cacheTtlSeconds > 0
   const namespace = `${names}:claims`
   return {
-    far,
+    shared,
     claimsWith: (recallShared) =>
       createRedisClaims({ ask, circuit, namespace, isOn, recallShared }),
   }

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { cacheEntryBytesMax, type CachedAnswer } from '../core/recall/cached-answer.ts'
-import type { FarCache } from './far-cache/far-cache.ts'
+import type { SharedCache } from './redis-cache/redis-cache.ts'
 
 export type ResponseCache = {
   /** Reads the cache of this process. */
@@ -21,7 +21,7 @@ export type ResponseCache = {
 type Options = {
   bytesMax: number
   limits: () => { cacheTtlSeconds: number }
-  far?: FarCache | undefined
+  shared?: SharedCache | undefined
   /** A monotonic clock, for the lifetime in this process. */
   monotonic: () => number
 }
@@ -34,13 +34,13 @@ const bookkeepingBytes = 1024
  * here because it awaits several times for each look-up (docs/performance.md#response-cache).
  */
 export function createResponseCache(options: Options): ResponseCache {
-  const { bytesMax, limits, far, monotonic } = options
+  const { bytesMax, limits, shared, monotonic } = options
   const standardTtlMs = () => limits().cacheTtlSeconds * 1000
   const entries = new LRUCache<string, Entry>({
     maxSize: Math.max(1, bytesMax),
     sizeCalculation: ({ answer }) => answer.bytes + bookkeepingBytes,
   })
-  const recallFrom = (cache: FarCache) => async (key: string) => {
+  const recallFrom = (cache: SharedCache) => async (key: string) => {
     const entry = await cache.get(key)
     if (entry === undefined || entry.leftMs <= 0) return undefined
     // The process that wrote it may have other settings: the lifetime set here is the upper limit.
@@ -55,12 +55,12 @@ export function createResponseCache(options: Options): ResponseCache {
       entries.delete(key)
       return undefined
     },
-    ...(far === undefined ? {} : { recallShared: recallFrom(far) }),
+    ...(shared === undefined ? {} : { recallShared: recallFrom(shared) }),
     remember: (key, answer, ttlOverrideMs) => {
       const ttlMs = ttlOverrideMs ?? standardTtlMs()
       if (ttlMs <= 0 || answer.bytes > cacheEntryBytesMax) return undefined
       entries.set(key, { answer, endsAt: monotonic() + ttlMs })
-      return far?.set(key, answer, ttlMs)
+      return shared?.set(key, answer, ttlMs)
     },
   }
 }

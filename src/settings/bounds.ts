@@ -12,7 +12,7 @@ type BoundName =
   | 'connectionsMax'
   | 'eventStreamsMax'
   | 'eventStreamsPerSessionMax'
-  | 'farCacheTimeoutMs'
+  | 'sharedCacheTimeoutMs'
   | 'idempotencyAnswerBytesMax'
   | 'idempotencyBytesMax'
   | 'imageCallsConcurrentMax'

@@ -130,8 +130,8 @@ function serverEvents(now: () => Log, metrics: Metrics) {
     ...exportEvents(now),
     ...redisEvents(now, metrics),
     /** The shared cache was read or written. */
-    farCacheAsked(outcome: string): void {
-      metrics.farCacheAsked(outcome)
+    sharedCacheUsed(outcome: string): void {
+      metrics.sharedCacheUsed(outcome)
     },
     ...limitEvents(now, metrics),
     stopping(signal: string): void {

@@ -122,7 +122,7 @@ function createPeerMetrics(registers: Registry[]) {
       aggregator: 'min',
       registers,
     }),
-    farCacheAsked: lateCounter({
+    sharedCacheUsed: lateCounter({
       name: 'gateway_far_cache_total',
       help: 'Reads and writes of the shared cache, by outcome.',
       labelNames: ['outcome'],

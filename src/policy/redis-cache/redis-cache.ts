@@ -4,29 +4,29 @@ import { cacheEntryBytesMax, type CachedAnswer } from '../../core/recall/cached-
 import type { Seal } from './seal.ts'
 
 /** A cache outside of the process, which several processes share. */
-export type FarCache = {
+export type SharedCache = {
   /** Never rejects. An error or a timeout counts as a miss. */
-  get(key: string): Promise<FarEntry | undefined>
+  get(key: string): Promise<SharedCacheEntry | undefined>
   /** Resolves with whether the answer was stored; never rejects. Undefined if no write was tried. */
   set(key: string, answer: CachedAnswer, ttlMs: number): Promise<boolean> | undefined
 }
-type FarEntry = {
+type SharedCacheEntry = {
   answer: CachedAnswer
   /** The remaining lifetime by the clock of the cache: clocks of the processes may differ. */
   leftMs: number
 }
 
 /** The store of the bytes. It must limit its own size. */
-export type FarBytes = {
+export type SharedCacheBytes = {
   /** Undefined if the entry is missing. Rejects on an error or a timeout. */
-  read(name: string, bytesMax: number): Promise<FarRead>
+  read(name: string, bytesMax: number): Promise<SharedCacheRead>
   write(name: string, bytes: Buffer, ttlMs: number): Promise<void>
 }
 /** The content of an entry. `unusable`: the value is not a string, or is longer than `bytesMax`. */
-type FarRead = { bytes: Buffer; leftMs: number } | 'unusable' | undefined
+type SharedCacheRead = { bytes: Buffer; leftMs: number } | 'unusable' | undefined
 
 /** The outcome of a read or of a write. */
-type FarOutcome =
+type SharedCacheOutcome =
   | 'hit'
   | 'miss'
   /** The read timed out or failed. */
@@ -39,7 +39,7 @@ type FarOutcome =
   | 'not_kept'
 
 type Options = {
-  bytes: FarBytes
+  bytes: SharedCacheBytes
   seal: Seal
   circuit: Circuit
   /** Prefix of each key; each gateway in the same store has its own. */
@@ -49,7 +49,7 @@ type Options = {
   /** Pending writes; further ones are skipped. */
   writesMax?: number
   writtenBytesMax?: number
-  onOutcome: (outcome: FarOutcome) => void
+  onOutcome: (outcome: SharedCacheOutcome) => void
 }
 
 /** Pending writes take memory; beyond this limit an answer is kept only in this process. */
@@ -62,11 +62,11 @@ const headBytesMax = 524_288
  * A shared cache through Keyv, which treats the values as opaque. If it is slow or fails, the result is a
  * miss and never an error for the client; the circuit breaker avoids a timeout for each call.
  */
-export function createFarCache(options: Options): FarCache {
+export function createSharedCache(options: Options): SharedCache {
   const { namespace, circuit, onOutcome } = options
   const { writesMax = writesStandardMax } = options
   const { writtenBytesMax = writtenBytesStandardMax } = options
-  const keyv = new Keyv<FarEntry>({
+  const keyv = new Keyv<SharedCacheEntry>({
     store: new KeyvBridgeAdapter(createBridge(options), { namespace }),
     serialization: false,
     checkExpired: false,
@@ -109,16 +109,16 @@ export function createFarCache(options: Options): FarCache {
 /** The storage adapter of Keyv, which emits the errors that it throws. */
 function createBridge(options: Options): KeyvBridgeStore {
   const { bytes, seal, circuit, entryBytesMax = cacheEntryBytesMax, onOutcome } = options
-  const unused = () => Promise.reject(new Error('The far cache forgets by itself.'))
+  const unused = () => Promise.reject(new Error('The shared cache expires entries by itself.'))
   const sizeMax = entryBytesMax + headBytesMax
-  const openRead = (name: string, read: FarRead): FarEntry | undefined => {
+  const openRead = (name: string, read: SharedCacheRead): SharedCacheEntry | undefined => {
     if (read === undefined || read === 'unusable') return undefined
     const answer = seal.open(name, inMemoryOfItsOwn(read.bytes))
     return answer && { answer, leftMs: read.leftMs }
   }
   return {
     get: async (name) => {
-      let read: FarRead
+      let read: SharedCacheRead
       try {
         read = await bytes.read(name, sizeMax)
       } catch (error) {
@@ -130,7 +130,7 @@ function createBridge(options: Options): KeyvBridgeStore {
       onOutcome(outcomeOf(read, entry))
       return entry && { value: entry }
     },
-    set: async (name, { value }: { value: FarEntry }) => {
+    set: async (name, { value }: { value: SharedCacheEntry }) => {
       const sealed = seal.close(name, value.answer)
       if (sealed.length > sizeMax) return false
       // A full or read-only Redis can still be read.
@@ -144,7 +144,7 @@ function createBridge(options: Options): KeyvBridgeStore {
   }
 }
 
-function outcomeOf(read: FarRead, entry: FarEntry | undefined): FarOutcome {
+function outcomeOf(read: SharedCacheRead, entry: SharedCacheEntry | undefined): SharedCacheOutcome {
   if (entry !== undefined) return 'hit'
   return read === undefined ? 'miss' : 'broken'
 }

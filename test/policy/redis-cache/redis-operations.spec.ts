@@ -5,13 +5,13 @@ import {
   smallBytesMax,
   unusable,
   type RedisOperation,
-} from '../../../src/policy/far-cache/redis-operations.ts'
-import { togetherInRedis, type Together } from '../../support/far-caches.ts'
+} from '../../../src/policy/redis-cache/redis-operations.ts'
+import { togetherInRedis, type Together } from '../../support/redis-caches.ts'
 import { programPath } from '../../support/program-path.ts'
 
 const ms = 5000
 
-describe('what the far cache asks of Redis', () => {
+describe('what the shared cache asks of Redis', () => {
   let together: Together
   before(function () {
     programPath('redis-server', this)

@@ -18,7 +18,7 @@ describe('two gateways of one store that remember in Redis', () => {
   const settings = () => ({
     variables: { OWN_API_KEY: 'sk-own' },
     file: { providers: [ownProvider('own', upstream)], limits: quickLimits },
-    bounds: { farCacheTimeoutMs: 5000 },
+    bounds: { sharedCacheTimeoutMs: 5000 },
   })
   before(async function () {
     programPath('redis-server', this)

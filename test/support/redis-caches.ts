@@ -3,11 +3,14 @@ import type { Claim } from '../../src/core/recall/in-flight.ts'
 import type { CachedAnswer } from '../../src/core/recall/cached-answer.ts'
 import { openRedis, type Redis } from '../../src/peers/redis.ts'
 import { createCircuit } from '../../src/core/resilience/circuit.ts'
-import { createFarCache, type FarBytes } from '../../src/policy/far-cache/far-cache.ts'
-import { createRedisBytes } from '../../src/policy/far-cache/redis-bytes.ts'
-import { createAskRedis } from '../../src/policy/far-cache/redis-operations.ts'
-import { createRedisClaims } from '../../src/policy/far-cache/redis-claims.ts'
-import { createSeal, sealKeyBytes } from '../../src/policy/far-cache/seal.ts'
+import {
+  createSharedCache,
+  type SharedCacheBytes,
+} from '../../src/policy/redis-cache/redis-cache.ts'
+import { createRedisBytes } from '../../src/policy/redis-cache/redis-bytes.ts'
+import { createAskRedis } from '../../src/policy/redis-cache/redis-operations.ts'
+import { createRedisClaims } from '../../src/policy/redis-cache/redis-claims.ts'
+import { createSeal, sealKeyBytes } from '../../src/policy/redis-cache/seal.ts'
 import { createResponseCache, type ResponseCache } from '../../src/policy/response-cache.ts'
 import { startRedis, type TestRedis } from './servers/redis.ts'
 
@@ -47,7 +50,7 @@ const standardTimeoutMs = 2000
 const monotonic = () => performance.now()
 
 type Shared = {
-  bytes: FarBytes
+  bytes: SharedCacheBytes
   claims: (
     parts: Pick<TestProcess, 'recallShared'> & { circuit: ReturnType<typeof createCircuit> },
   ) => TestProcess['claim']
@@ -64,7 +67,7 @@ function processOf({ bytes, claims }: Shared, options: Options = {}): TestProces
     pauseMaxMs: 200,
     monotonic,
   })
-  const far = createFarCache({
+  const shared = createSharedCache({
     bytes,
     seal: createSeal(key),
     circuit,
@@ -73,7 +76,7 @@ function processOf({ bytes, claims }: Shared, options: Options = {}): TestProces
     writtenBytesMax,
     onOutcome: (outcome) => void outcomes.push(outcome),
   })
-  const cache = createResponseCache({ bytesMax: 16_000_000, limits: () => all, far, monotonic })
+  const cache = createResponseCache({ bytesMax: 16_000_000, limits: () => all, shared, monotonic })
   const recallShared = cache.recallShared!
   return { ...cache, recallShared, outcomes, claim: claims({ recallShared, circuit }) }
 }
@@ -87,7 +90,7 @@ const noClaims = () => () => ({
 /** Processes that share a map in memory. */
 export async function togetherInMemory(options: Options = {}): Promise<Together> {
   const kept = new Map<string, { bytes: Buffer; endsAt: number }>()
-  const bytes: FarBytes = {
+  const bytes: SharedCacheBytes = {
     read: async (name) => {
       const found = kept.get(name)
       return found && { bytes: found.bytes, leftMs: found.endsAt - monotonic() }

@@ -1,6 +1,6 @@
 import { RESP_TYPES } from '@redis/client'
 import type { Redis } from '../../peers/redis.ts'
-import type { FarBytes } from './far-cache.ts'
+import type { SharedCacheBytes } from './redis-cache.ts'
 import { lateAnswerMs, smallBytesMax, unusable, type AskRedis } from './redis-operations.ts'
 
 type Options = {
@@ -14,7 +14,7 @@ type Commands = Parameters<Parameters<Redis['run']>[0]>[0]
 const asBuffers = { [RESP_TYPES.BLOB_STRING]: Buffer } as const
 
 /** Bytes in Redis, which removes them when they expire, or earlier when its memory is full. */
-export function createRedisBytes({ redis, ask, timeoutMs }: Options): FarBytes {
+export function createRedisBytes({ redis, ask, timeoutMs }: Options): SharedCacheBytes {
   /** The entry may have changed meanwhile: at most `bytesMax` + 1 bytes are read. */
   const readLarge = async (name: string, bytesMax: number) => {
     const both = (commands: Commands) => {

@@ -3,7 +3,7 @@ import { expect } from 'chai'
 import { joinPieces } from '../../../src/bytes/pieces.ts'
 import type { ImageResult } from '../../../src/core/image/image.ts'
 import type { CachedAnswer } from '../../../src/core/recall/cached-answer.ts'
-import { togetherInMemory, togetherInRedis, type Together } from '../../support/far-caches.ts'
+import { togetherInMemory, togetherInRedis, type Together } from '../../support/redis-caches.ts'
 import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
 
@@ -18,7 +18,7 @@ const answer = (result: unknown = Buffer.from('{"a":":base64:é"}'), bytes = 100
 /** The bytes that it takes elsewhere are others. */
 const withoutBytes = (one: CachedAnswer) => ({ ...one, bytes: 0 })
 
-/** Whatever holds it, the far cache is the same. */
+/** Whatever holds it, the shared cache is the same. */
 const places: Record<
   string,
   (options?: Parameters<typeof togetherInRedis>[0]) => Promise<Together>
@@ -28,7 +28,7 @@ const places: Record<
 }
 
 for (const [place, gather] of Object.entries(places)) {
-  describe(`the far cache ${place}`, () => {
+  describe(`the shared cache ${place}`, () => {
     const ended: Together[] = []
     before(function () {
       if (gather === togetherInRedis) programPath('redis-server', this)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import type { CachedAnswer } from '../../../src/core/recall/cached-answer.ts'
-import { togetherInRedis, type TestProcess, type Together } from '../../support/far-caches.ts'
+import { togetherInRedis, type TestProcess, type Together } from '../../support/redis-caches.ts'
 import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
 
@@ -21,7 +21,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from
 }
 
-describe('the far cache in a Redis in trouble', () => {
+describe('the shared cache in a Redis in trouble', () => {
   let together: Together
   let one: TestProcess
   let other: TestProcess
