@@ -21,9 +21,9 @@ describe('a careless request', () => {
     it(`passes that check after following the remedy. ${request.about}: ${request.name}`, async () => {
       const { param, says } = request.answer
       const answer = await ask(gateway, again)
-      // Examples lead to no real place.
+      // The address in an example does not exist.
       if (answer.code === undefined || answer.code === 'image_fetch_failed') return
-      // Something else may be wrong as well, but not the same.
+      // Another error may follow, but not the same one.
       expect(answer.says, again.text).to.not.equal(says)
       expect(answer.param ?? '', answer.says).to.not.equal(param ?? 'none')
     })

@@ -1,4 +1,4 @@
-/** Prints what careless requests are answered with, to be read by a person: `npm run careless`. */
+/** `npm run careless`: prints the answers to careless requests, for review by a person. */
 import { startGateway } from '../support/gateway.ts'
 import { ask, readRequests, type CarelessAnswer } from './requests.ts'
 
@@ -24,7 +24,7 @@ function codes({ status, code, param }: CarelessAnswer): string {
 }
 
 function sentence({ says, warns }: CarelessAnswer): string {
-  return says ?? (warns === undefined ? 'taken' : `taken; ${warns.join(' ')}`)
+  return says ?? (warns === undefined ? 'accepted' : `accepted; ${warns.join(' ')}`)
 }
 
 function cell(value: unknown): string {

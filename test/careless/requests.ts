@@ -4,7 +4,7 @@ import { parse } from 'yaml'
 import type { TestGateway } from '../support/gateway.ts'
 import { pixel } from '../support/pixel.ts'
 
-/** What a careless request is answered with; members that an answer does not have are absent. */
+/** The expected answer to a careless request; members that the answer lacks are absent. */
 export type CarelessAnswer = {
   status: number
   code?: string | number
@@ -15,16 +15,16 @@ export type CarelessAnswer = {
 }
 type Row = {
   name: string
-  /** Replaces members of the group's body; null takes one out. */
+  /** Replaces members of the group's body. */
   change?: Record<string, unknown>
   body?: unknown
-  /** The body as it is sent, in the place of JSON. */
+  /** The text of the body, instead of JSON. */
   raw?: string
   encoding?: BufferEncoding
   headers?: Record<string, string>
   path?: string
   method?: string
-  /** Without the key that every other request has. */
+  /** Sends no key. */
   key?: false
   answer: CarelessAnswer
 }
@@ -36,7 +36,7 @@ export type CarelessRequest = Row & {
   text: string | undefined
 }
 
-/** The careless requests of the files beside this one: `KEY` is a good key, `PIXEL` a picture. */
+/** Reads the careless requests of this folder's YAML files. `KEY` is replaced by a valid key, `PIXEL` by an image. */
 export function readRequests(): CarelessRequest[] {
   const files = globSync('*.yaml', { cwd: import.meta.dirname }).sort()
   const groups = files.flatMap(
@@ -58,7 +58,7 @@ function bodyText({ body: base }: Pick<Group, 'body'>, { body, change = {} }: Ro
   return base === undefined ? undefined : JSON.stringify({ ...base, ...change })
 }
 
-/** Sends a careless request and reads what a caller is told. */
+/** Sends a careless request and reads its answer. */
 export async function ask(
   gateway: TestGateway,
   { method, path, headers = {}, key, text, encoding = 'utf8' }: CarelessRequest,
@@ -75,18 +75,18 @@ export async function ask(
     },
     ...(hasBody ? { body: new Uint8Array(Buffer.from(fill(text), encoding)) } : {}),
   })
-  return told(response.status, await response.text())
+  return answerOf(response.status, await response.text())
 }
 
-type Told = {
+type AnswerBody = {
   error?: { message: string; code: string | number | null; param?: string | null }
   result?: { isError?: boolean; content?: { text: string }[] }
   warnings?: { reason: string }[]
 }
 
-function told(status: number, text: string): CarelessAnswer {
+function answerOf(status: number, text: string): CarelessAnswer {
   if (!text.startsWith('{')) return { status }
-  const { error, result, warnings } = JSON.parse(text) as Told
+  const { error, result, warnings } = JSON.parse(text) as AnswerBody
   if (result?.isError === true) return { status, code: 'isError', says: result.content![0]!.text }
   if (error === undefined) {
     return warnings === undefined
@@ -97,8 +97,8 @@ function told(status: number, text: string): CarelessAnswer {
   return { status, code: code!, ...(param == null ? {} : { param }), says }
 }
 
-/** What a sentence tells to send in the place of the parameter; undefined if it tells no value. */
-function toldValue({ says = '' }: CarelessAnswer): unknown {
+/** The value that an error suggests for the parameter; undefined if it suggests none. */
+function suggestedValue({ says = '' }: CarelessAnswer): unknown {
   const json =
     /Send (\S+) without quotes\.$/.exec(says) ??
     /Send (".+"), in quotes\.$/.exec(says) ??
@@ -110,10 +110,10 @@ function toldValue({ says = '' }: CarelessAnswer): unknown {
   return meant?.[1]
 }
 
-/** The request as its answer tells to send it; undefined if the answer gives no value. */
+/** The request with the value that its error suggests; undefined if it suggests none. */
 export function remedied(request: CarelessRequest): CarelessRequest | undefined {
   const { answer, text, raw } = request
-  const value = toldValue(answer)
+  const value = suggestedValue(answer)
   if (value === undefined || raw !== undefined || text === undefined) return undefined
   const body = JSON.parse(text) as { params?: { arguments?: object } }
   const root = body.params?.arguments ?? body

@@ -13,7 +13,7 @@ import { ask, codeOf, expectPromised, pathOf } from './promised.ts'
 
 const administrative = operations.filter(({ path }) => path.startsWith('/api/'))
 
-describe('what administrators are told', () => {
+describe('the administration API', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway()
@@ -32,7 +32,7 @@ describe('what administrators are told', () => {
   for (const row of operations) {
     const { operationId: id, path, security = contract.security } = row
     if (!security.some((one) => 'bearer' in one)) continue
-    it(`${id}: not a key that may not be used from here`, async () => {
+    it(`refuses ${id} to a key whose networks exclude the caller`, async () => {
       const networks = ['192.0.2.0/24']
       const key = await gateway.createKey('test', { scopes: ['inference', 'admin'], networks })
       const answer = await ask(gateway, row, {}, { key })
@@ -40,7 +40,7 @@ describe('what administrators are told', () => {
       if (path !== '/mcp') expect(codeOf(answer)).to.equal('ip_not_allowed')
     })
     if (path.startsWith('/api/')) continue
-    it(`${id}: not a key that may call no models`, async () => {
+    it(`refuses ${id} to a key without the scope inference`, async () => {
       const key = await gateway.createKey('test', { scopes: ['usage:read', 'keys:write'] })
       const answer = await ask(gateway, row, {}, { key })
       expectPromised(row, answer, 403)
@@ -49,13 +49,13 @@ describe('what administrators are told', () => {
   }
 
   for (const row of administrative.filter(({ path }) => path.includes('{'))) {
-    it(`answers 404 to ${row.operationId} for what is not there`, async () => {
+    it(`answers 404 to ${row.operationId} for an object that does not exist`, async () => {
       const prepared = await prepare(gateway, row)
       expectPromised(row, await ask(gateway, row, {}, { prepared: { ...prepared, path: {} } }), 404)
     })
   }
 
-  it('answers 409 for a key that has ended', async () => {
+  it('answers 409 for an ended key', async () => {
     const revoke = operation('revokeKey')
     const { path = {} } = await prepare(gateway, revoke)
     expectAllowed(revoke, await ask(gateway, revoke, {}, { prepared: { path } }))
@@ -64,7 +64,7 @@ describe('what administrators are told', () => {
     }
   })
 
-  it('answers 409 for a member who is invited, and for the last owner', async () => {
+  it('answers 409 to an invitation of a member, and to the removal of the last owner', async () => {
     const accountId = await gateway.createAccount()
     const { personId: id, email, headers } = await gateway.people.signIn({ accountId })
     const query = `?account_id=${accountId}`
@@ -80,7 +80,7 @@ describe('what administrators are told', () => {
     expectRefused(leave, await ask(gateway, leave, {}, { prepared }), 409, 'last_owner')
   })
 
-  it('answers 401 and 409 to newcomers who are known', async () => {
+  it('answers 409 to a sign-up and 401 or 409 to an invitation of a registered person', async () => {
     const email = 'known@example.com'
     const person = { email, name: 'Ada', password: 'correct horse battery' }
     const { people } = gateway

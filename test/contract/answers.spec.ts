@@ -100,7 +100,7 @@ const rows: Row[] = [
   model('qwen-image-plus'),
 ]
 
-/** What every answer of a model carries (docs/behaviour.md#headers). */
+/** Headers of each answer of a model (docs/behaviour.md#headers). */
 const always = [
   'x-request-id',
   'x-gateway-model',
@@ -113,7 +113,7 @@ const always = [
   'ratelimit-policy',
 ]
 
-describe('a good answer is one that the contract promises', () => {
+describe('a successful answer complies with the contract', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway()
@@ -129,7 +129,7 @@ describe('a good answer is one that the contract promises', () => {
     })
   }
 
-  it('for an edit that comes as a form', async () => {
+  it('for an edit sent as a form', async () => {
     const form = new FormData()
     for (const name of ['image', 'image[]']) form.append(name, pixelFile)
     form.append('prompt', prompt)
@@ -141,7 +141,7 @@ describe('a good answer is one that the contract promises', () => {
     expect(answerComplaints('createImageEdit', answer)).to.deep.equal([])
   })
 
-  it('with the cost, except where no price is known', async () => {
+  it('with the cost, unless the price is unknown', async () => {
     const priced = await ask('/v1/images/generations', { prompt })
     expect(priced.headers.get('x-gateway-cost-usd')).to.match(/^\d+(\.\d+)?$/)
     const body = { prompt, model: 'alibaba/qwen-image-2.1-pro' }
@@ -157,12 +157,12 @@ describe('a good answer is one that the contract promises', () => {
     expect(headers.get('x-gateway-warnings')).to.equal('2')
   })
 
-  it('with the dates of a model that is going away', async () => {
+  it('with the dates of a deprecated model', async () => {
     const { headers } = await ask('/v1/images/generations', { prompt, model: 'qwen-image-plus' })
     expect(headers.get('deprecation')).to.equal(`@${Date.parse('2026-09-02') / 1000}`)
   })
 
-  it('with an error at the end of a stream that breaks off, and no end mark', async () => {
+  it('with an error at the end of an interrupted stream, without [DONE]', async () => {
     const broken = [{ role: 'user', content: 'sandbox:cut-stream' }]
     const body = { model: 'gpt-5-mini', messages: broken, stream: true }
     const answer = await ask('/v1/chat/completions', body)

@@ -23,12 +23,12 @@ const words: Words = {
   url: pixel,
   family: 'claude',
   tool_call_id: toolCall.id,
-  // Of a function that is called, and of a tool that is chosen.
+  // The names of a called function and a chosen tool.
   name: 'paint',
 }
 const messages = [{ role: 'user', content: 'Paint a fox' }]
 
-/** A request that each of these models answers, and what they together can do with its members. */
+/** A valid request for these models, which together accept every member of the schema. */
 type Subject = { id: string; base: Record<string, unknown>; models: string[] }
 const subjects: Subject[] = [
   {
@@ -79,7 +79,7 @@ describe('the bounds of the contract', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway({
-      // For a model that the catalog does not describe: it gets everything.
+      // A model outside the catalog receives every member unchanged.
       variables: { OPENROUTER_API_KEY: 'sk-or-0123456789abcdef' },
       file: { limits: { requests_per_minute: 1_000_000 } },
     })
@@ -93,7 +93,7 @@ describe('the bounds of the contract', () => {
       const schema = bodySchema(operation(id))!
       for (const [name, probes] of byMember(schema, whole, models)) {
         const send: Send = (value, model) => {
-          // What a probe says about the model itself stands.
+          // A probe may set the model itself.
           const chosen = model === undefined || name === 'model' ? {} : { model }
           const body = { ...(value as object), ...chosen }
           return gateway.post(
@@ -104,7 +104,7 @@ describe('the bounds of the contract', () => {
         it(`hold for ${name}`, () => expectHeld(probes, send, models))
       }
 
-      it('hold for a body that is no object', async () => {
+      it('hold for a body that is not an object', async () => {
         for (const body of [[], 'a fox', 42, true, null]) {
           const { status, error } = await read(await gateway.post(path, body))
           expect({ status, ...error }).to.include({
@@ -117,7 +117,7 @@ describe('the bounds of the contract', () => {
 
       for (const parameter of parameters.map((one) => resolve(one))) {
         it(`hold for the header ${parameter.name}`, async () => {
-          // Another account: an idempotency key is that of one operation.
+          // A separate account, because an idempotency key belongs to one operation.
           const key = await gateway.createKey('test', { accountId: await gateway.createAccount() })
           const init = (one: string) => ({ key, headers: { [parameter.name]: one } })
           await expectTextHeld(parameter, (one) => gateway.post(path, whole, init(one)))
@@ -157,7 +157,7 @@ describe('the bounds of the contract', () => {
       })
     }
 
-    /** A field of one value may come several times. */
+    /** A form may repeat a field, so each field is an array. */
     function listOf(name: string): Schema {
       return alternatives(properties[name]!).find(({ type }) => type === 'array')!
     }
@@ -195,14 +195,14 @@ describe('the bounds of the contract', () => {
       it(`hold for ${name}`, () =>
         expectTextHeld(parameter, (value) => gateway.fetch(`${path}?${query(value)}`)))
 
-      it(`do not let ${name} be given twice`, async () => {
+      it(`refuse a repeated ${name}`, async () => {
         const one = query(String(sample(parameter.schema, words, name)))
         const { status, error } = await read(await gateway.fetch(`${path}?${one}&${one}`))
         expect({ status, ...error }).to.include({ status: 400, param: name, code: 'invalid_value' })
       })
     }
 
-    it('refuse a parameter that is nearly there, with the name that is meant', async () => {
+    it('refuse a misspelt parameter, and suggest the right name', async () => {
       const { status, error } = await read(await gateway.fetch(`${path}?limt=2`))
       const code = 'unknown_parameter'
       expect({ status, ...error }).to.include({ status: 400, param: 'limt', code })
@@ -220,7 +220,7 @@ describe('the bounds of the contract', () => {
   }
 })
 
-/** The probes of an object by the member that they are about; those of the whole under `the whole`. */
+/** The probes of an object by member; probes of the object itself are under `the whole`. */
 function byMember(schema: Schema, base: object, [model]: string[]): [string, Probe[]][] {
   const groups = Map.groupBy(
     memberProbes(schema, base, { ...words, model, models: model }),
@@ -237,7 +237,7 @@ async function expectHeld(probes: Probe[], send: Send, models: string[]): Promis
   expect(found.filter((complaint) => complaint !== null).join('\n')).to.equal('')
 }
 
-/** A value that no model takes has no business in the contract, so one of them must answer. */
+/** Each allowed value must be accepted by at least one model. */
 async function complaintIfRefused({ value }: Probe, send: Send, models: string[]) {
   const answers: string[] = []
   for (const model of models) {
@@ -250,18 +250,18 @@ async function complaintIfRefused({ value }: Probe, send: Send, models: string[]
 
 async function complaintIfAllowed({ value, at, code }: Probe, send: Send) {
   const { status, error, text } = await read(await send(value, undefined))
-  const told = code === undefined ? errors[400]!.codes.includes(error.code!) : error.code === code
-  if (status === 400 && (error.param ?? '') === at.slice(1) && told) return null
+  const isCode = code === undefined ? errors[400]!.codes.includes(error.code!) : error.code === code
+  if (status === 400 && (error.param ?? '') === at.slice(1) && isCode) return null
   return `${shown(value)} wants ${code ?? 'a complaint'} about ${at.slice(1)}, but: ${status} ${text}`
 }
 
-/** The same for what is sent as text, where a number is known by its digits alone. */
+/** Probes a query or header parameter, whose values are all sent as text. */
 async function expectTextHeld(
   { name, schema }: Pick<Parameter, 'name' | 'schema'>,
   send: (value: string) => Promise<Response>,
 ): Promise<void> {
   const probes = probesOf(schema, words, name)
-  // Whatever is sent is a text.
+  // Any value is a valid text.
   const isText = resolve(schema).type === 'string' && resolve(schema).enum === undefined
   const passing = new Set(probes.filter(({ allowed }) => allowed).map(({ value }) => String(value)))
   for (const value of passing) {
@@ -283,7 +283,7 @@ async function expectTextHeld(
 
 type ErrorBody = { message?: string; type?: string; param?: string | null; code?: string | null }
 
-/** An answer, with its error when it is one, whose shape is checked here for all of them. */
+/** Reads an answer and its error, and checks the shape of the error. */
 async function read(response: Response) {
   const { status, headers } = response
   const text = await response.text()

@@ -122,10 +122,10 @@ describe('the contract against the product document', () => {
     expect(contract.security).to.deep.equal([{ bearer: ['inference'] }, { apiKey: ['inference'] }])
     const { enum: scopes } = contract.components.schemas['Scope']!
     for (const { path, security } of ownOperations) {
-      // What the document describes is called by every key that may call models.
+      // Every inference key may call the operations of the document.
       if (!path.startsWith('/api/')) expect(security).to.equal(undefined)
       for (const named of security ?? []) {
-        // Credentials are not needed.
+        // No credentials are required.
         if (Object.keys(named).length === 0) continue
         const [[scheme, needed] = ['', []], ...more] = Object.entries(named)
         expect(more).to.deep.equal([])
@@ -137,7 +137,7 @@ describe('the contract against the product document', () => {
 })
 
 describe('the tools against the product document', () => {
-  it('are the five that it lists', () => {
+  it('are the five tools of the document', () => {
     expect(tools.map(({ name }) => name)).to.have.members(Object.keys(toolArguments))
   })
 
@@ -225,7 +225,7 @@ function expectFields(schema: Schema, fields: Field[]): void {
     expect(alternatives(found)[0]?.type, path).to.equal(type)
     expect(found.enum, path).to.deep.equal(constant === undefined ? undefined : [constant])
     expect((owner.required ?? []).includes(name), path).to.equal(always)
-    // A client may compute with it at once.
+    // Clients calculate with this number.
     if (type === 'integer') expect(allowsNull(found), path).to.equal(false)
   }
 }

@@ -1,6 +1,5 @@
 /**
- * The tables of the product document, and those of docs/behaviour.md that complete it, typed in by
- * hand: derived from the contract they would prove nothing about it.
+ * The tables of the product document and of docs/behaviour.md, written by hand to test the contract.
  */
 
 export type Row = {
@@ -8,9 +7,9 @@ export type Row = {
   type: string
   required?: true
   default?: unknown
-  /** Exactly these. */
+  /** The only allowed values. */
   values?: unknown[]
-  /** At least these. */
+  /** Values that must be allowed, perhaps among others. */
   accepts?: unknown[]
   minimum?: number
   maximum?: number
@@ -31,7 +30,7 @@ export const bodies: Record<string, Row[]> = {
   createImageEdit: [
     { name: 'images', type: 'array', required: true },
     { name: 'prompt', type: 'string', required: true },
-    // The document names no default; docs/behaviour.md#images does.
+    // The default is in docs/behaviour.md#images, not in the document.
     { name: 'model', type: 'string', default: 'auto' },
     { name: 'background', type: 'string', values: ['transparent', 'opaque', 'auto'] },
     { name: 'input_fidelity', type: 'string', values: ['high', 'low'] },
@@ -75,7 +74,7 @@ export const toolArguments: Record<string, Row[]> = {
   'list-image-models': [],
 }
 
-/** What the tools take beyond the document; nothing of it is required. */
+/** Optional arguments of tools that are not in the document. */
 export const furtherArguments: Record<string, string[]> = {
   chat: ['fresh'],
   'generate-image': ['images', 'aspect_ratio', 'quality', 'seed', 'output_format', 'fresh'],
@@ -181,7 +180,7 @@ export const limits: { limit: string; at: string[]; accepts: unknown[]; refuses:
 export const previewModel = { id: 'gemini-3-pro-image-preview', upstream: 'gemini-3-pro-image' }
 export const toolModel = { id: 'alibaba/qwen-image-plus', alias: 'qwen-image-plus' }
 
-/** Model, dollars an image, and what the document says of it. */
+/** Model, dollars per image, and its description in the document. */
 export const prices: [id: string, usd: string, note: string][] = [
   ['alibaba/qwen-image', '0.035', 'Standard quality'],
   ['alibaba/qwen-image-plus', '0.03', 'Balance of quality and cost'],
@@ -192,7 +191,7 @@ export const prices: [id: string, usd: string, note: string][] = [
   ['bytedance/seedream-4-5', '0.045', 'Better quality and prompt adherence'],
 ]
 
-/** The sizes that the document gives as examples for the models of a provider. */
+/** The document's example sizes by provider. */
 export const exampleSizes: Record<string, string[]> = {
   alibaba: ['1024x1024', '1024x1536', '1536x1024'],
   zai: ['1024x1024', '2048x1024', '1024x2048'],

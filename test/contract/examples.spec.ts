@@ -22,7 +22,7 @@ type Shown = { where: string; schema: Schema; value: unknown }
 type Place = { where: string; media: MediaType }
 type Told = { type?: string; code?: string | number }
 
-/** As `schemas/Name`. */
+/** Names of components, such as `schemas/Name`. */
 const componentNames = Object.entries(contract.components).flatMap(([kind, components]) =>
   Object.keys(components).map((name) => `${kind}/${name}`),
 )
@@ -46,12 +46,12 @@ describe('openapi.yaml', () => {
     expect(bare.map(({ where }) => where)).to.deep.equal([])
   })
 
-  it('gives an example of each refusal that its status has', () => {
+  it('gives an example of each error code of a status', () => {
     for (const { operationId, responses } of ownOperations) {
       for (const [status, response] of Object.entries(responses)) {
         if (Number(status) < 400) continue
         const { example } = resolve<ResponseObject>(response).content!['application/json']!
-        // Each refusal has an example, as the test above knows.
+        // The test above checks that each error has an example.
         const { error } = example as { error: Told & { data?: Told } }
         const { type, code } = typeof error.code === 'number' ? (error.data ?? {}) : error
         if (code === undefined) continue
@@ -66,7 +66,7 @@ describe('openapi.yaml', () => {
     }
   })
 
-  it('names, tags and sums up every operation', () => {
+  it('has an id, a tag and a summary for each operation', () => {
     const tags = contract.tags.map(({ name }) => name)
     for (const { operationId, summary, tags: own = [], path } of operations) {
       expect(operationId, path).to.match(/^[a-z][A-Za-z0-9]+$/)
@@ -83,7 +83,7 @@ describe('openapi.yaml', () => {
     expect(componentNames.filter((name) => !used.has(name))).to.deep.equal([])
   })
 
-  it('has schemas that JSON Schema itself allows', () => {
+  it('has schemas that comply with JSON Schema', () => {
     const ajv = new Ajv2020({ strict: false, formats: { binary: true } })
     for (const [name, schema] of Object.entries(contract.components.schemas)) {
       expect(ajv.validateSchema(schema), name).to.equal(true)
@@ -101,19 +101,19 @@ describe('GET /openapi.json', () => {
   })
   after(() => gateway.stop())
 
-  it('serves what openapi.yaml says', () => {
+  it('serves the content of openapi.yaml', () => {
     expect(served).to.deep.equal(contract)
   })
 
-  it('serves a document whose every reference leads somewhere', () => {
+  it('serves a document whose references all resolve', () => {
     for (const reference of referencesIn(served)) {
       const [kind, name] = reference.split('/').slice(2)
       expect(served.components[kind!], reference).to.have.property(name!)
     }
   })
 
-  it('serves examples that work as they are', async () => {
-    // The document's example address is nobody's picture, and this test leaves the network alone.
+  it('serves examples that work unchanged', async () => {
+    // Replaces the example address of an image: it does not exist, and tests do not use the network.
     for (const { method, path, operationId, requestBody } of operations) {
       const shown = Object.values(requestBody?.content['application/json']?.examples ?? {})
       for (const { value } of operationId === 'createImageEdit' ? [] : shown) {
@@ -162,16 +162,16 @@ function examplesOf({ where, media }: Place): Shown[] {
   return example === undefined ? named : [...named, { where, schema, value: example }]
 }
 
-/** What the schema has against a value; of an event stream, against the data of its events. */
+/** Violations of the schema by a value, or by the data of each event of a stream. */
 function complaintsAbout(schema: Schema, value: unknown): string[] {
   const { contentSchema } = schema
   if (contentSchema === undefined) return strictComplaints(schema, value)
-  const told = readEvents(String(value)).filter(({ data }) => data !== '[DONE]')
-  if (told.length === 0) return ['There is no event.']
-  return told.flatMap(({ data }) => strictComplaints(contentSchema, JSON.parse(data!)))
+  const events = readEvents(String(value)).filter(({ data }) => data !== '[DONE]')
+  if (events.length === 0) return ['The stream has no event.']
+  return events.flatMap(({ data }) => strictComplaints(contentSchema, JSON.parse(data!)))
 }
 
-/** Every component that the paths lead to, as `schemas/Name`. */
+/** All components that the paths refer to, directly or not, such as `schemas/Name`. */
 function componentsUsedBy({ paths, security, components }: ContractDocument): Set<string> {
   const own = operations.flatMap((operation) => operation.security ?? [])
   const schemes = [...security, ...own].flatMap(Object.keys)

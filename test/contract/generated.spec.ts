@@ -4,15 +4,13 @@ import { generate } from '../../scripts/generate.ts'
 
 const root = new URL('../../', import.meta.url)
 
-describe('what is generated', function () {
-  // It makes twenty files, some of them by compiling two hundred schemas.
-
-  it('is what the contract, the tools and the settings say today', async () => {
+describe('the folder generated/', function () {
+  it('is up to date with the contract, the tools and the settings', async () => {
     const files = await generate()
     const folder = new URL('generated/', root)
     expect(readdirSync(folder)).to.have.members(Object.keys(files))
     for (const [name, text] of Object.entries(files)) {
-      // Compared as a truth: a difference of thousands of lines would only be in the way.
+      // Compares a boolean, because a diff of thousands of lines would not help.
       const fresh = readFileSync(new URL(name, folder), 'utf8') === text
       expect(fresh, `${name} is stale: npm run generate`).to.equal(true)
     }

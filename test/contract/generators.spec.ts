@@ -21,7 +21,7 @@ const bodies = ownOperations.flatMap(({ operationId, requestBody, responses }) =
   })),
 ])
 
-/** Each of these made the code of some generator wrong (docs/clients.md#what-the-contract-does-for-them). */
+/** Each rule prevents wrong code of a client generator (docs/clients.md#what-the-contract-does-for-them). */
 describe('the form of the contract', () => {
   it('has no two components of one name, and none with the name of a global', () => {
     const names = Object.values(contract.components).flatMap(Object.keys)
@@ -51,7 +51,7 @@ describe('the form of the contract', () => {
     expect(wrong).to.deep.equal([])
   })
 
-  it('takes headers as texts', () => {
+  it('has headers of type string', () => {
     const headers = operations
       .flatMap(({ parameters = [] }) => parameters.map((one) => resolve<Parameter>(one)))
       .filter((parameter) => parameter.in === 'header')
@@ -71,7 +71,7 @@ describe('the form of the contract', () => {
     expect(wrong.map(({ operationId }) => operationId)).to.deep.equal([])
   })
 
-  it('has event streams as texts, and says what their events hold', () => {
+  it('has event streams of type string, with the schema of their events', () => {
     const streams = bodies
       .map(({ content }): MediaType | undefined => content?.['text/event-stream'])
       .filter((media) => media !== undefined)
@@ -82,7 +82,7 @@ describe('the form of the contract', () => {
     }
   })
 
-  it('lists no code of an error that nothing throws', () => {
+  it('lists no error code that is never thrown', () => {
     const root = join(import.meta.dirname, '../../src')
     const source = globSync('**/*.ts', { cwd: root })
       .filter((name) => name !== 'core/error.ts')

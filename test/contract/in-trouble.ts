@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 import { accessOf, hasBody, prepare, type Prepared } from './prepared.ts'
 import { ask, expectPromised, pathOf, saying } from './promised.ts'
 
-/** What is asked of for credentials, in the order in which they can go. */
+/** Tables with credentials, in an order in which they can be dropped. */
 const tables = [
   'sessions',
   'members',
@@ -26,21 +26,21 @@ const creating = operations.filter(
   ({ operationId: id, path }) => id.startsWith('create') && path.startsWith('/v1/'),
 )
 
-/** What somebody may guess. */
+/** Operations whose password or token could be guessed. */
 const guessed = operations.filter(
   (row) =>
-    // What is only read takes no guess.
+    // Read-only operations check no password or token.
     (row.method !== 'get' && ['public', 'anyone'].includes(accessOf(row))) ||
     row.operationId === 'changePassword',
 )
-/** What is said otherwise, and is wrong; who signs up is counted whatever they say. */
+/** The member to change in each attempt; for signUp any change counts as an attempt. */
 const guessedIn: Record<string, string> = {
   createSession: 'password',
   changePassword: 'current_password',
   signUp: 'name',
 }
 
-describe('every operation of a gateway in trouble', () => {
+describe('every operation under a fault or a limit', () => {
   let gateway: TestGateway | undefined
   afterEach(async () => {
     await gateway?.stop()
@@ -54,7 +54,7 @@ describe('every operation of a gateway in trouble', () => {
       bounds: { keyCacheMs: 0 },
     })
     const database = new DatabaseSync(join(path, 'gateway.db'))
-    // One after the other: a new set-up link ends the one before it.
+    // In sequence, because a new set-up link revokes the previous one.
     const prepared: Prepared[] = []
     for (const row of operations) prepared.push(await prepare(gateway, row))
     for (const table of tables) database.exec(`DROP TABLE ${table}`)
@@ -66,12 +66,12 @@ describe('every operation of a gateway in trouble', () => {
   })
 
   it('answers 503 as promised when it is busy', async () => {
-    // The call that is left goes on, and would keep the gateway from stopping.
+    // The abandoned call continues and would delay the stop of the gateway.
     const limits = { concurrent_requests_max: 1, drain_timeout_ms: 100 }
     gateway = await startGateway({ file: { limits } })
     const leaving = new AbortController()
     const { signal } = leaving
-    // Whichever comes first is let in: it may be the question whether it is busy.
+    // Only the first request is admitted, which may be this probe.
     const hold = async (): Promise<void> => {
       const row = operation('createChatCompletion')
       const { status } = await ask(gateway!, row, saying(row, 'sandbox:delay=60000'), { signal })
@@ -93,7 +93,7 @@ describe('every operation of a gateway in trouble', () => {
     }
   })
 
-  it('answers 409 as promised when the key of the request is in use, or was used', async () => {
+  it('answers 409 as promised when the idempotency key is in use, or was used for another request', async () => {
     gateway = await startGateway()
     const headers = { 'idempotency-key': 'a-key' }
     const used = await ask(gateway, operation('createImage'), {}, { headers })
@@ -123,7 +123,7 @@ describe('every operation of a gateway in trouble', () => {
     }
   })
 
-  it('answers 429 as promised when the account asks too often', async () => {
+  it('answers 429 as promised when the account exceeds its rate limit', async () => {
     gateway = await startGateway({ file: { limits: { requests_per_minute: 1 } } })
     await ask(gateway, creating[0]!)
     for (const row of creating) {
@@ -165,7 +165,7 @@ describe('every operation of a gateway in trouble', () => {
     leaving.abort()
   })
 
-  it('answers 408 and 431 as promised to what does not arrive, or is too much', async () => {
+  it('answers 408 as promised to an incomplete request, and 431 to too many headers', async () => {
     gateway = await startGateway({ file: { limits: { request_timeout_ms: 100 } } })
     for (const row of operations) {
       const head = `${row.method.toUpperCase()} ${pathOf(row)} HTTP/1.1\r\nhost: gateway\r\n`

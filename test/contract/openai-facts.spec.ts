@@ -30,7 +30,7 @@ const without = (value: object, name: string) =>
   Object.fromEntries(Object.entries(value).filter(([key]) => key !== name))
 const calling = (call: object) => ({ ...message, content: null, tool_calls: [call] })
 
-describe("what every answer of the suite is held against, in OpenAI's words", () => {
+describe("the check of answers against OpenAI's documentation", () => {
   const fine = [
     { path: chat, answer: json(whole) },
     { path: chat, answer: stream(begin, piece({ content: 'Hi' }), end, done) },
@@ -43,7 +43,7 @@ describe("what every answer of the suite is held against, in OpenAI's words", ()
     { path: '/v1/models', answer: json({ object: 'list', data: [] }) },
   ]
   for (const { path, answer } of fine) {
-    it(`finds nothing in ${answer.text}`, () => {
+    it(`accepts ${answer.text}`, () => {
       expect(openAiComplaints(path, answer)).to.deep.equal([])
     })
   }
@@ -76,7 +76,7 @@ describe("what every answer of the suite is held against, in OpenAI's words", ()
     stream(begin, 'event: error\ndata: {"message":"No."}\n\n'),
   ]
   for (const answer of wrong) {
-    it(`finds something in ${answer.text}`, () => {
+    it(`rejects ${answer.text}`, () => {
       expect(openAiComplaints(chat, answer)).to.not.be.empty
     })
   }

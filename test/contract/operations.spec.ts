@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { ownOperations } from '../support/contract.ts'
 import { answered } from './promised.ts'
-// In one process, since what they saw is looked at below.
+// Imported into one process, because the last test reads the statuses that these tests saw.
 import './operations.ts'
 import './administration.ts'
 import './in-trouble.ts'
@@ -9,7 +9,7 @@ import './permissions.ts'
 import './other-origins.ts'
 
 describe('every status that the contract lists', () => {
-  it('has been answered above', () => {
+  it('occurs in a test', () => {
     const listed = ownOperations.flatMap(({ operationId, responses }) =>
       Object.keys(responses).map((status) => `${operationId} ${status}`),
     )

@@ -12,7 +12,7 @@ import { sendRaw } from '../support/raw-connection.ts'
 import { accessOf, hasBody, prepare } from './prepared.ts'
 import { ask, codeOf, expectPromised, saying } from './promised.ts'
 
-/** What the sandbox does, and what becomes of it. */
+/** Prompts that make the sandbox fail, with the gateway's status and error code. */
 const scenarios: [words: string, status: number, code: string][] = [
   ['sandbox:status=400', 400, 'invalid_value'],
   ['sandbox:content-policy', 400, 'content_policy_violation'],
@@ -54,7 +54,7 @@ describe('every operation of the contract', () => {
     })
 
     if (accessOf(row) === 'caller' || accessOf(row) === 'person')
-      it(`refuses ${id} without good credentials`, () => expectRefused(row))
+      it(`refuses ${id} without valid credentials`, () => expectRefused(row))
 
     if (accessOf(row) !== 'caller' && row.method !== 'get')
       it(`refuses ${id} to a page of another origin`, async () => {
@@ -70,7 +70,7 @@ describe('every operation of the contract', () => {
     })
 
     if (!hasBody(row)) continue
-    it(`refuses ${id} with a body that it cannot read`, async () => {
+    it(`refuses ${id} with an unreadable body`, async () => {
       expectPromised(row, await ask(gateway, row, {}, { body: '{"fox":' }), 400)
       const headers = { 'content-type': 'text/html' }
       expectPromised(row, await ask(gateway, row, {}, { headers }), 415)
@@ -111,7 +111,7 @@ describe('every operation of the contract', () => {
       expectPromised(row, await ask(gateway, row, {}, { key }), 403)
     })
 
-    it(`answers 404 to ${id} for a model that is not there`, async () => {
+    it(`answers 404 to ${id} for an unknown model`, async () => {
       expectPromised(row, await ask(gateway, row, { model: 'no-such-model' }), 404)
     })
 
@@ -124,7 +124,7 @@ describe('every operation of the contract', () => {
     })
   }
 
-  it('describes no model that is not there, and none that was deactivated', async () => {
+  it('describes neither unknown nor deactivated models', async () => {
     const row = operation('retrieveModel')
     for (const [model, status] of [
       ['no-such-model', 404],
@@ -134,7 +134,7 @@ describe('every operation of the contract', () => {
     }
   })
 
-  it('quotes no price of a model that is not there, and none of one that was deactivated', async () => {
+  it('quotes prices neither of unknown nor of deactivated models', async () => {
     const row = operation('quotePrice')
     for (const [model, status] of [
       ['no-such-model', 404],
@@ -145,7 +145,7 @@ describe('every operation of the contract', () => {
     }
   })
 
-  it('refuses what is wrong with a request that has no body', async () => {
+  it('refuses invalid parameters of a request without a body', async () => {
     const list = operation('listModels')
     expectPromised(list, await ask(gateway, list, {}, { query: '?limit=0' }), 400)
     const nameless = 'GET /v1/models/gpt-5-mini HTTP/1.1\r\nhost: gateway\r\n: x\r\n\r\n'
@@ -160,7 +160,7 @@ describe('every operation of the contract', () => {
     }
   })
 
-  it('answers 202 to a message that wants no answer, and 403 to a page of elsewhere', async () => {
+  it('answers 202 to a notification, and 403 to a page of another origin', async () => {
     const post = operation('postMcp')
     const body = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })
     expectPromised(post, await ask(gateway, post, {}, { body }), 202)
@@ -170,7 +170,7 @@ describe('every operation of the contract', () => {
     }
   })
 
-  it('answers 404 to a session of the tool server that nobody was given', async () => {
+  it('answers 404 to an unknown session of the tool server', async () => {
     const headers = { 'mcp-session-id': 'invented', accept: 'text/event-stream' }
     for (const row of operations.filter(({ path }) => path === '/mcp')) {
       expectPromised(row, await ask(gateway, row, {}, { headers }), 404)

@@ -12,19 +12,19 @@ const ofPeople = unsafe.filter((row) => ['caller', 'person', 'anyone'].includes(
 const ofStrangers = unsafe.filter((row) => ['public', 'anyone'].includes(accessOf(row)))
 
 const attacker = 'https://attacker.example'
-/** What a browser says of a request of a page that is not the gateway's. */
-const fromElsewhere: Readonly<Record<string, Record<string, string>>> = {
+/** Headers that a browser sends for a page of another origin. */
+const crossOriginHeaders: Readonly<Record<string, Record<string, string>>> = {
   'of another site': { origin: attacker, 'sec-fetch-site': 'cross-site' },
   'of another origin of the same site': {
     origin: 'http://127.0.0.1:1',
     'sec-fetch-site': 'same-site',
   },
-  'of another origin, in a browser that does not tell more': { origin: attacker },
+  'of another origin, in a browser without Sec-Fetch-Site': { origin: attacker },
   'without an origin, as a sandboxed frame': { origin: 'null' },
   'that claims our origin, with a site that is not': { 'sec-fetch-site': 'cross-site' },
 }
 
-describe('requests that change something, with the cookie of a person', () => {
+describe('state-changing requests with a session cookie', () => {
   let gateway: TestGateway
   let owner: SignedInPerson
   before(async () => {
@@ -33,11 +33,11 @@ describe('requests that change something, with the cookie of a person', () => {
   })
   after(() => gateway.stop())
 
-  /** What there is to be changed, apart from what preparing a request makes. */
+  /** The number of changes, from the audit log. */
   const changes = async () =>
     (await gateway.db.selectFrom('audit_events').select('id').execute()).length
 
-  /** Refused before anything was done. */
+  /** Expects a refusal, and no change. */
   const expectForged = async (
     row: OperationRow,
     headers: Record<string, string>,
@@ -53,7 +53,7 @@ describe('requests that change something, with the cookie of a person', () => {
   }
 
   for (const row of ofPeople) {
-    it(`${row.operationId}: need the token of that very session`, async () => {
+    it(`to ${row.operationId} need the CSRF token of the same session`, async () => {
       const { cookie } = owner.headers
       const again = await gateway.people.signInAgain(owner)
       const other = await gateway.people.signIn()
@@ -64,14 +64,14 @@ describe('requests that change something, with the cookie of a person', () => {
       }
     })
 
-    it(`${row.operationId}: are refused from pages of elsewhere, even with the token`, async () => {
+    it(`to ${row.operationId} are refused from pages of other origins, even with the token`, async () => {
       const { cookie, 'x-csrf-token': token } = owner.headers
-      for (const told of Object.values(fromElsewhere)) {
-        await expectForged(row, { ...told, 'x-csrf-token': token }, { cookie })
+      for (const sent of Object.values(crossOriginHeaders)) {
+        await expectForged(row, { ...sent, 'x-csrf-token': token }, { cookie })
       }
     })
 
-    it(`${row.operationId}: are taken from the gateway's own pages`, async () => {
+    it(`to ${row.operationId} are accepted from the gateway's own pages`, async () => {
       const own = { origin: gateway.url, 'sec-fetch-site': 'same-origin' }
       const headers = accessOf(row) === 'caller' ? { ...own, ...owner.headers } : own
       const answer = await ask(gateway, row, {}, { key: null, headers })
@@ -80,8 +80,8 @@ describe('requests that change something, with the cookie of a person', () => {
   }
 
   for (const row of ofStrangers) {
-    it(`${row.operationId}: let nobody be signed in by a page of elsewhere`, async () => {
-      for (const told of Object.values(fromElsewhere)) await expectForged(row, told)
+    it(`to ${row.operationId} are refused from pages of other origins, which cannot sign a person in`, async () => {
+      for (const sent of Object.values(crossOriginHeaders)) await expectForged(row, sent)
     })
   }
 })

@@ -7,25 +7,25 @@ import { startGateway, type TestGateway } from '../support/gateway.ts'
 import type { SignedInPerson } from '../support/people.ts'
 import { prepare } from './prepared.ts'
 import { ask, codeOf, expectPromised } from './promised.ts'
-import { scopesByHand, whoMay, type Who } from './who-may.ts'
+import { expectedScopes, requiredAccess, type RequiredAccess } from './permission-table.ts'
 
 const rows = ownOperations.filter(({ path }) => path.startsWith('/api/'))
 
-/** Keys of the account that the table is about. */
+/** The scopes of each tested key, by title. */
 const keyScopes: Readonly<Record<string, readonly Scope[]>> = {
   'an inference key': ['inference'],
   'a usage key': ['usage:read'],
-  // It also has what the keys have that it makes.
+  // A key may create only keys whose scopes it has itself, so it needs `inference` too.
   'a key that writes keys': ['inference', 'keys:write'],
   'an admin key': ['admin'],
 }
-const roles = Object.keys(scopesByHand) as Role[]
+const roles = Object.keys(expectedScopes) as Role[]
 
 const namesOf = ({ parameters = [] }: OperationRow) =>
   new Set(parameters.map((one) => resolve<{ name: string }>(one).name))
 
-/** What an operation declares of who may use it, in the words of the table. */
-function declared({ operationId: id, security = contract.security }: OperationRow): Who {
+/** The access that the contract declares for an operation, in the terms of the table. */
+function declared({ operationId: id, security = contract.security }: OperationRow): RequiredAccess {
   const schemes = security.flatMap((one) => Object.keys(one))
   if (security.length === 0 || security.some((one) => Object.keys(one).length === 0)) {
     return 'everybody'
@@ -36,27 +36,29 @@ function declared({ operationId: id, security = contract.security }: OperationRo
   return scope === undefined ? 'any key' : (scope as Scope)
 }
 
-function holds(who: Who, scopes: readonly Scope[]): boolean {
+function holds(who: RequiredAccess, scopes: readonly Scope[]): boolean {
   if (who === 'any key') return true
   return scopes.includes('admin') ? who !== 'operators' : scopes.includes(who as Scope)
 }
 
-describe('who may use the operations below /api', () => {
-  it('is in the table, and in the contract as it is there', () => {
-    const missing = rows.filter(({ operationId: id }) => !(id in whoMay))
+describe('permissions of the operations below /api', () => {
+  it('are declared in the contract as in the table', () => {
+    const missing = rows.filter(({ operationId: id }) => !(id in requiredAccess))
     expect(
       missing.map(({ operationId: id }) => id),
-      'New operations. Add each to whoMay in test/contract/who-may.ts; give it `security` with the scope in ' +
-        'openapi.yaml, and `x-operators-only: true` where administrators of other accounts may not use it; ' +
-        'say in test/contract/prepared.ts what a good request needs.',
+      'New operations. Add each to requiredAccess in test/contract/permission-table.ts; give it `security` with the scope in ' +
+        'openapi.yaml, and `x-operators-only: true` if administrators of other accounts may not use it; ' +
+        'add what a valid request needs to test/contract/prepared.ts.',
     ).to.deep.equal([])
     const said = Object.fromEntries(rows.map((row) => [row.operationId, declared(row)]))
-    expect(said).to.deep.equal(whoMay)
+    expect(said).to.deep.equal(requiredAccess)
     for (const { operationId: id, security = contract.security } of rows) {
       const scopes = security.flatMap((one) => Object.values(one)).map((one) => one.join())
-      expect(new Set(scopes).size, `${id} asks the same of all schemes`).to.be.at.most(1)
+      expect(new Set(scopes).size, `${id} requires the same scopes for all schemes`).to.be.at.most(
+        1,
+      )
     }
-    expect(scopesByRole).to.deep.equal(scopesByHand)
+    expect(scopesByRole).to.deep.equal(expectedScopes)
   })
 
   let gateway: TestGateway
@@ -77,7 +79,7 @@ describe('who may use the operations below /api', () => {
   after(() => gateway.stop())
 
   type Credentials = { key?: string | null; person?: SignedInPerson; query?: string }
-  /** Asks about something of an account, ours if no other is named. */
+  /** Sends a request about an object of the account of `admin`, by default ours. */
   const askAs = async (
     row: OperationRow,
     { key = null, person, query = '' }: Credentials,
@@ -104,20 +106,20 @@ describe('who may use the operations below /api', () => {
     const takesAccount = namesOf(row).has('account_id')
 
     if (who === 'everybody') {
-      it(`${id}: everybody may`, async () => {
+      it(`${id} accepts requests without credentials`, async () => {
         expectAllowed(row, await ask(gateway, row, {}, { key: null }))
       })
       continue
     }
 
-    it(`${id}: nobody without credentials`, async () => {
+    it(`${id} refuses requests without credentials`, async () => {
       const code = who === 'signed in' ? 'invalid_session' : 'missing_api_key'
       expectRefused(row, await askAs(row, {}), 401, code)
     })
 
     for (const [name, scopes] of Object.entries(keyScopes)) {
       const may = who !== 'signed in' && holds(who, scopes)
-      it(`${id}: ${name} ${may ? 'may' : 'may not'}`, async () => {
+      it(`${id} ${may ? 'accepts' : 'refuses'} ${name}`, async () => {
         const answer = await askAs(row, { key: ours.keys.get(name)! })
         if (may) expectAllowed(row, answer)
         else if (who === 'signed in') expectRefused(row, answer, 401, 'invalid_session')
@@ -126,13 +128,13 @@ describe('who may use the operations below /api', () => {
     }
 
     if (who === 'signed in') {
-      it(`${id}: who is signed in may`, async () => {
+      it(`${id} accepts a signed-in person`, async () => {
         expectAllowed(row, await ask(gateway, row))
       })
     } else {
       for (const role of roles) {
-        const may = who !== 'any key' && holds(who, scopesByHand[role])
-        it(`${id}: the ${role} ${may ? 'may' : 'may not'}`, async () => {
+        const may = who !== 'any key' && holds(who, expectedScopes[role])
+        it(`${id} ${may ? 'accepts' : 'refuses'} a person with the role ${role}`, async () => {
           const answer = await askAs(row, { person: await signIn(ours.id, role) })
           if (may) expectAllowed(row, answer)
           else if (who === 'any key') expectRefused(row, answer, 401, 'missing_api_key')
@@ -142,7 +144,7 @@ describe('who may use the operations below /api', () => {
     }
 
     if (isOfPath) {
-      it(`${id}: not the owner of another account, nor its key`, async () => {
+      it(`${id} refuses the owner and the admin key of another account`, async () => {
         const { people } = gateway
         const owner =
           who === 'signed in' ? await people.signIn() : await signIn(elsewhere.id, 'owner')
@@ -157,7 +159,7 @@ describe('who may use the operations below /api', () => {
     }
 
     if (takesAccount) {
-      it(`${id}: not who names our account from another, or makes one up`, async () => {
+      it(`${id} refuses an account_id of another account, and an unknown one`, async () => {
         const owner = await signIn(elsewhere.id, 'owner')
         for (const account of [ours.id, 'acc_none']) {
           const query = `?account_id=${account}`
@@ -170,15 +172,15 @@ describe('who may use the operations below /api', () => {
     }
 
     if (who === 'signed in' || who === 'any key') continue
-    it(`${id}: an operator may, by key and by session`, async () => {
+    it(`${id} accepts an operator, by key and by session`, async () => {
       const query = takesAccount ? `?account_id=${ours.id}` : ''
-      // Without that parameter they act for the first account, save for accounts themselves.
+      // Without account_id, operators act on the first account, except below /api/accounts/.
       const isOurs = takesAccount || row.path.startsWith('/api/accounts/')
       const admin = isOurs ? ours.admin : gateway.adminKey
       expectAllowed(row, await askAs(row, { key: gateway.adminKey, query }, admin))
       const person = await gateway.people.signIn()
       expectAllowed(row, await askAs(row, { person, query }, admin))
-      // A member of the first account does not run the gateway.
+      // Members of the first account are not operators.
       const member = await gateway.people.signIn({ role: 'member' })
       if (!takesAccount) return
       expectRefused(row, await askAs(row, { person: member, query }), 404, 'not_found')

@@ -5,9 +5,9 @@ import type { OperationRow } from '../support/contract.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { pixel } from '../support/pixel.ts'
 
-/** What a request that is answered well needs. */
+/** Parts of a valid request, besides credentials. */
 export type Prepared = {
-  /** What stands in the place of the path's parameters. */
+  /** Values of path parameters, by name. */
   path?: Record<string, string>
   body?: object
   headers?: Record<string, string>
@@ -19,7 +19,7 @@ const person = { name: 'Ada Lovelace', password: 'correct horse battery' }
 let made = 0
 const newEmail = () => `new-${++made}@example.com`
 
-/** By operation, what it needs besides credentials; each time anew, since some things happen once. */
+/** Prepares a valid request by operation; each call makes new objects, because some can be used only once. */
 const preparations: Record<string, (gateway: TestGateway, adminKey: string) => Promise<Prepared>> =
   {
     createAccount: async () => ({ body: { ...named, budget: { usd: '2.5', period: 'month' } } }),
@@ -117,7 +117,7 @@ async function accountOf({ db }: TestGateway, key: string): Promise<string> {
 }
 
 async function madeKey(gateway: TestGateway, key: string): Promise<string> {
-  return (await told(gateway.post('/api/keys', newKey, { key }))).id ?? 'key_none'
+  return (await created(gateway.post('/api/keys', newKey, { key }))).id ?? 'key_none'
 }
 
 async function memberOf(gateway: TestGateway, key: string): Promise<string> {
@@ -125,15 +125,15 @@ async function memberOf(gateway: TestGateway, key: string): Promise<string> {
   return (await gateway.people.signIn({ accountId, role: 'member' })).personId
 }
 
-type Told = { id?: string }
+type Created = { id?: string }
 
-async function told(asked: Promise<Response>): Promise<Told> {
-  return (await (await asked).json()) as Told
+async function created(asked: Promise<Response>): Promise<Created> {
+  return (await (await asked).json()) as Created
 }
 
 const recorded = new Map<string, string>()
 
-/** The id of a call that a key has made; that of none when the gateway takes no calls. */
+/** The request id of a call with this key; `req_none` if the gateway refuses calls. */
 async function recordedCall(gateway: TestGateway, key: string): Promise<string> {
   const known = recorded.get(key)
   if (known !== undefined) return known
@@ -145,7 +145,7 @@ async function recordedCall(gateway: TestGateway, key: string): Promise<string> 
   return id
 }
 
-/** Who may ask for an operation. */
+/** The credentials that an operation requires. */
 export function accessOf({ operationId }: OperationRow): Access {
   return generated.find(({ id }) => id === operationId)!.access
 }
@@ -156,8 +156,8 @@ export function hasBody({ requestBody }: OperationRow): boolean {
 }
 
 /**
- * Makes what a good request of an operation needs, without its HTTP; what its path names is in the
- * account of an administrator.
+ * Makes the objects that a valid request of an operation needs, in the account of an admin key; returns the
+ * parts of the request.
  */
 export async function prepare(
   gateway: TestGateway,

@@ -5,16 +5,16 @@ import type { CallOptions, TestGateway } from '../support/gateway.ts'
 import { errors } from './document.ts'
 import { accessOf, hasBody, prepare, type Prepared } from './prepared.ts'
 
-/** Each status that `expectPromised` has seen of an operation, as `createImage 200`. */
+/** Operations and statuses that `expectPromised` has checked, such as `createImage 200`. */
 export const answered = new Set<string>()
 
 type Asking = CallOptions & {
   query?: string
-  /** What was made for the request before; otherwise it is made now. */
+  /** The result of `prepare`; by default a new one. */
   prepared?: Prepared
 }
 
-/** Asks for an operation, changed as a test wants it. */
+/** Sends a valid request of an operation, with changes. */
 export async function ask(
   gateway: TestGateway,
   row: OperationRow,
@@ -33,7 +33,7 @@ export async function ask(
   )
 }
 
-/** The key that a good request has; none where a key says nothing. */
+/** The key of a valid request; none for operations without keys. */
 function credentialsOf(gateway: TestGateway, row: OperationRow): CallOptions {
   if (accessOf(row) !== 'caller') return { key: null }
   return row.path.startsWith('/api/') ? { key: gateway.adminKey } : {}
@@ -44,18 +44,18 @@ export function pathOf({ path }: OperationRow, values: Record<string, string> = 
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? `no_such_${name}`)
 }
 
-/** Other words for the same request, which the sandbox obeys. */
+/** Changes the prompt, which controls the sandbox. */
 export function saying({ operationId: id }: OperationRow, words: string): object {
   if (id !== 'createChatCompletion') return { prompt: words }
   return { messages: [{ role: 'user', content: words }] }
 }
 
-/** An answer with this status, of which the contract promises all that it holds. */
+/** Expects an answer of this status that complies with the contract. */
 export function expectPromised(row: OperationRow, answer: Answer, status: number): void {
   expect(answer.status, answer.text).to.equal(status)
   expect(answerComplaints(row.operationId, answer)).to.deep.equal([])
   answered.add(`${row.operationId} ${status}`)
-  // The tool server's errors are those of JSON-RPC.
+  // The tool server returns JSON-RPC errors.
   if (status < 400 || row.path === '/mcp' || !(status in errors)) return
   const { error } = JSON.parse(answer.text) as { error: { type: string } }
   expect(error.type).to.equal(errors[status]!.type)

@@ -6,7 +6,7 @@ import { startGateway, type TestGateway } from '../support/gateway.ts'
 
 const modules = join(import.meta.dirname, '../../node_modules')
 
-/** `npm run sdk-matrix` tries further ones in the same way. */
+/** `npm run sdk-matrix` tests further generators in the same way. */
 for (const client of ownClients) {
   describe(`a client that ${client.name} generates from openapi.yaml`, () => {
     let gateway: TestGateway

@@ -10,8 +10,8 @@ const paints = [
 ]
 
 /**
- * A result makes sense only behind the call that it answers, a choice beside its tools, and an answer
- * before a question.
+ * Completes a chat body: a tool result needs a preceding call, a tool choice needs tools, and an assistant
+ * message needs a following question.
  */
 export function inContext(body: Record<string, unknown>): object {
   const { messages: list, tool_choice: choice, function_call: called } = body
@@ -24,6 +24,6 @@ export function inContext(body: Record<string, unknown>): object {
       : role === 'function'
         ? [{ role: 'assistant', function_call: toolCall.function }]
         : []
-  const behind = role === 'assistant' ? [{ role: 'user', content: 'Paint a fox' }] : []
-  return { ...tools, ...given, ...body, messages: [...before, ...(list as object[]), ...behind] }
+  const following = role === 'assistant' ? [{ role: 'user', content: 'Paint a fox' }] : []
+  return { ...tools, ...given, ...body, messages: [...before, ...(list as object[]), ...following] }
 }

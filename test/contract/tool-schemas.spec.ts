@@ -1,15 +1,15 @@
 import { expect } from 'chai'
-import { tools as told } from '../../generated/tools.ts'
+import { tools as listed } from '../../generated/tools.ts'
 import { tools as written, type Schema } from '../support/contract.ts'
 
-/** A schema at any depth, with the path to it. */
+/** A nested schema and its path. */
 type Place = { path: string; schema: Schema & Record<string, unknown> }
 
 const everywhere = ['type', 'description', 'enum', 'properties', 'required', 'items', 'anyOf']
 
 /**
- * What vendors of models take in the schema of a tool, by their own pages of November 2026; another
- * keyword makes them refuse the whole request.
+ * Keywords that model vendors accept in the schema of a tool, as documented in November 2026; another keyword
+ * makes a vendor refuse the whole request.
  */
 const vendors: Record<
   string,
@@ -48,10 +48,10 @@ const vendors: Record<
   },
 }
 
-describe('the schemas that tools/list tells', () => {
+describe('the schemas in tools/list', () => {
   for (const [vendor, { keywords, refuses }] of Object.entries(vendors)) {
-    it(`are taken by ${vendor}`, () => {
-      const wrong = told.flatMap(({ name, inputSchema }) =>
+    it(`are accepted by ${vendor}`, () => {
+      const wrong = listed.flatMap(({ name, inputSchema }) =>
         placesIn(inputSchema as unknown as Place['schema']).flatMap((place) => [
           ...Object.keys(place.schema)
             .filter((keyword) => !keywords.includes(keyword))
@@ -63,8 +63,9 @@ describe('the schemas that tools/list tells', () => {
     })
   }
 
-  it('describe the pictures to edit by one object, since LangChain keeps one of several', () => {
-    const { properties } = told.find(({ name }) => name === 'generate-image')!.inputSchema as Schema
+  it('describe the images to edit by one object, because LangChain keeps only one alternative', () => {
+    const { properties } = listed.find(({ name }) => name === 'generate-image')!
+      .inputSchema as Schema
     const [address, part, ...others] = properties!['images']!.items!.anyOf!
     expect([address!.type, others]).to.deep.equal(['string', []])
     expect(part!.properties!['type']!.enum).to.deep.equal(['image_url', 'image'])
@@ -77,8 +78,8 @@ describe('the schemas that tools/list tells', () => {
     expect(part!.required).to.deep.equal(['type'])
   })
 
-  it('have as few optional members and alternatives as Anthropic takes', () => {
-    const all = told.flatMap(({ inputSchema }) =>
+  it('have no more optional members and alternatives than Anthropic accepts', () => {
+    const all = listed.flatMap(({ inputSchema }) =>
       placesIn(inputSchema as unknown as Place['schema']),
     )
     const optional = all.reduce(
@@ -90,11 +91,11 @@ describe('the schemas that tools/list tells', () => {
     expect(all.filter(({ schema }) => schema.anyOf !== undefined)).to.have.length.at.most(16)
   })
 
-  it('tell in words each bound and default that has no keyword there', () => {
+  it('describe each bound and default in words', () => {
     const silent = written.flatMap(({ name, inputSchema }) => {
       const words = new Map(
         placesIn(
-          told.find((one) => one.name === name)!.inputSchema as unknown as Place['schema'],
+          listed.find((one) => one.name === name)!.inputSchema as unknown as Place['schema'],
         ).map(({ path, schema }) => [path, String(schema['description'])]),
       )
       return placesIn(inputSchema).flatMap(({ path, schema }) =>
@@ -107,8 +108,9 @@ describe('the schemas that tools/list tells', () => {
     expect(silent).to.deep.equal([])
   })
 
-  it('say that a number is whole where it has to be', () => {
-    const { properties } = told.find(({ name }) => name === 'generate-image')!.inputSchema as Schema
+  it('describe integers as whole numbers', () => {
+    const { properties } = listed.find(({ name }) => name === 'generate-image')!
+      .inputSchema as Schema
     expect(properties!['n']).to.include({
       type: 'number',
       description:
@@ -116,18 +118,19 @@ describe('the schemas that tools/list tells', () => {
     })
   })
 
-  it('are one byte a character, since others make the whole list slow to send', () => {
-    expect(JSON.stringify(told)).to.match(/^[\x20-\x7e]+$/)
+  it('contain only ASCII, because other characters make the list slow to send', () => {
+    expect(JSON.stringify(listed)).to.match(/^[\x20-\x7e]+$/)
   })
 
   it('have the enums of the contract', () => {
-    const { properties } = told.find(({ name }) => name === 'generate-image')!.inputSchema as Schema
+    const { properties } = listed.find(({ name }) => name === 'generate-image')!
+      .inputSchema as Schema
     expect(properties!['output_format']!.enum).to.deep.equal(['png', 'jpeg', 'webp'])
     expect(properties!['quality']!.enum).to.include.members(['auto', 'low', 'hd'])
   })
 })
 
-/** Choices of which one is several again count as one list. */
+/** The alternatives of a schema, with nested ones flattened. */
 function choicesOf({ anyOf, oneOf }: Pick<Schema, 'anyOf' | 'oneOf'>): Schema[] {
   return (anyOf ?? oneOf ?? []).flatMap((one) => one.anyOf ?? one.oneOf ?? [one])
 }

@@ -1,17 +1,17 @@
 import type { Role, Scope } from '../../src/core/caller.ts'
 
 /**
- * `everybody` needs no credentials; `signed in` a session, in any role; `any key` an API key, of any
- * scope; `operators` are administrators of the first account; otherwise the scope that a key needs, or
- * the role of a person has.
+ * The access that an operation requires: `everybody` needs no credentials, `signed in` a session of any role,
+ * `any key` an API key of any scope, `operators` an administrator of the first account; otherwise the scope
+ * that a key or the role of a person must have.
  */
-export type Who = 'everybody' | 'signed in' | 'any key' | 'operators' | Scope
+export type RequiredAccess = 'everybody' | 'signed in' | 'any key' | 'operators' | Scope
 
 /**
- * Who may use each operation below `/api`, typed in by hand: read from the contract it would prove
- * nothing about it. `security` and `x-operators-only` in openapi.yaml must say the same.
+ * The required access of each operation below `/api`. Written by hand, to test `security` and
+ * `x-operators-only` in openapi.yaml.
  */
-export const whoMay: Readonly<Record<string, Who>> = {
+export const requiredAccess: Readonly<Record<string, RequiredAccess>> = {
   listAccounts: 'admin',
   createAccount: 'operators',
   retrieveAccount: 'admin',
@@ -66,8 +66,8 @@ export const whoMay: Readonly<Record<string, Who>> = {
   reloadSettings: 'operators',
 }
 
-/** What people of a role may do, by hand too. */
-export const scopesByHand: Readonly<Record<Role, readonly Scope[]>> = {
+/** The expected scopes of each role, also written by hand. */
+export const expectedScopes: Readonly<Record<Role, readonly Scope[]>> = {
   member: ['inference', 'usage:read'],
   admin: ['inference', 'usage:read', 'keys:write', 'admin'],
   owner: ['inference', 'usage:read', 'keys:write', 'admin'],
