@@ -64,10 +64,10 @@ describe('doctor', () => {
     })
     expect(code).to.equal(0)
     expect(stdout + stderr).to.not.include('secret')
-    const told = JSON.parse(stdout) as { healthy: boolean; providers: object[]; config: object }
-    expect(told.healthy).to.equal(true)
-    expect(told.providers[0]).to.include({ id: 'openai', healthy: true })
-    expect(told.config).to.have.property('limits').that.includes({ requestsPerMinute: 6000 })
+    const report = JSON.parse(stdout) as { healthy: boolean; providers: object[]; config: object }
+    expect(report.healthy).to.equal(true)
+    expect(report.providers[0]).to.include({ id: 'openai', healthy: true })
+    expect(report.config).to.have.property('limits').that.includes({ requestsPerMinute: 6000 })
     const { code: wrong } = await run('doctor --xml')
     expect(wrong).to.equal(2)
   })
@@ -124,10 +124,10 @@ describe('doctor --connect', () => {
         PORT: 'none',
       })
       expect(code, stdout).to.equal(0)
-      const told = JSON.parse(stdout) as { healthy: boolean; faults: object[]; works: object[] }
-      expect(told).to.include({ healthy: true })
-      expect(told.faults).to.deep.equal([])
-      expect(told.works.length).to.be.greaterThan(5)
+      const report = JSON.parse(stdout) as { healthy: boolean; faults: object[]; works: object[] }
+      expect(report).to.include({ healthy: true })
+      expect(report.faults).to.deep.equal([])
+      expect(report.works.length).to.be.greaterThan(5)
     } finally {
       await double.stop()
     }

@@ -11,7 +11,7 @@ describe('the commands for accounts and keys', () => {
   after(() => folder.remove())
 
   const run = (words: string) => runCommand(words.split(' '), { DATA_DIR: folder.path })
-  const told = async <T>(words: string) => {
+  const runJson = async <T>(words: string) => {
     const { code, stdout, stderr } = await run(`${words} --json`)
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' })
     return JSON.parse(stdout) as T
@@ -20,7 +20,7 @@ describe('the commands for accounts and keys', () => {
   it('create, list, rotate and revoke as /api does', async () => {
     const limited = '--requests-per-minute 5 --tokens-per-minute 6 --images-per-minute 7'
     const spending = '--concurrency 0 --budget-usd 2.50 --budget-period month'
-    const account = await told<Schemas['Account']>(
+    const account = await runJson<Schemas['Account']>(
       `accounts create --name harbour ${limited} ${spending}`,
     )
     const limits = {
@@ -33,7 +33,7 @@ describe('the commands for accounts and keys', () => {
     expect(account).to.deep.include({ object: 'account', name: 'harbour', limits })
     expect(account.budget).to.deep.include(budget)
     expect(account.is_operator).to.equal(false)
-    const accounts = await told<Schemas['Account'][]>('accounts list')
+    const accounts = await runJson<Schemas['Account'][]>('accounts list')
     expect(accounts.map(({ name, is_operator: runs }) => [name, runs])).to.have.deep.members([
       ['default', true],
       ['harbour', false],
@@ -41,7 +41,7 @@ describe('the commands for accounts and keys', () => {
 
     const options = `--account ${account.id} --mode live --name build --scopes inference,usage:read`
     const bounds = '--models GPT-5-mini --allow-ip 10.0.0.0/8 --allow-ip ::1 --expires-in-days 30'
-    const made = await told<Schemas['CreatedApiKey']>(
+    const made = await runJson<Schemas['CreatedApiKey']>(
       `keys create ${options} ${bounds} ${limited} ${spending}`,
     )
     expect(made).to.deep.include({
@@ -57,17 +57,17 @@ describe('the commands for accounts and keys', () => {
     const days = (Date.parse(made.expires_at!) - Date.parse(made.created_at)) / 86_400_000
     expect(days).to.be.closeTo(30, 0.01)
 
-    const fresh = await told<Schemas['CreatedApiKey']>(
+    const fresh = await runJson<Schemas['CreatedApiKey']>(
       `keys rotate ${made.id} --overlap-minutes 60`,
     )
     expect(fresh).to.deep.include({ limits, budget: made.budget, scopes: made.scopes })
-    const listed = await told<Schemas['ApiKey'][]>(`keys list --account ${account.id}`)
+    const listed = await runJson<Schemas['ApiKey'][]>(`keys list --account ${account.id}`)
     expect(listed.map(({ id, replaced_by: next }) => [id, next])).to.deep.equal([
       [made.id, fresh.id],
       [fresh.id, null],
     ])
     expect(JSON.stringify(listed)).to.not.include(made.key).and.to.not.include(fresh.key)
-    const ended = await told<Schemas['ApiKey']>(`keys revoke ${fresh.id}`)
+    const ended = await runJson<Schemas['ApiKey']>(`keys revoke ${fresh.id}`)
     expect(ended).to.include({ id: fresh.id, state: 'revoked' })
     expect((await run(`keys revoke ${fresh.id}`)).stdout).to.equal(
       `${fresh.id} was already revoked.\n`,
@@ -76,7 +76,7 @@ describe('the commands for accounts and keys', () => {
 
   it('create a client and print its id and secret once, as lines or as JSON', async () => {
     const client = 'keys create --kind client --mode test --name service'
-    const made = await told<Schemas['CreatedApiKey']>(client)
+    const made = await runJson<Schemas['CreatedApiKey']>(client)
     expect(made).to.include({ kind: 'client', name: 'service', client_secret: made.key })
     expect(made.client_id).to.match(/^client_/)
     const { code, stdout } = await run(client)

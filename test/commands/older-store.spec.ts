@@ -98,7 +98,7 @@ forEachStore('a store of another version', (kind) => {
   })
 })
 
-// Imported when it is needed: what starts no PostgreSQL starts no program (scripts/test.ts).
+// A dynamic import, so that scripts/test.ts counts this spec among those that start no program.
 async function emptyDatabase(): Promise<string> {
   const { sharedPostgres } = await import('../support/servers/postgres.ts')
   return (await sharedPostgres()).createDatabase()

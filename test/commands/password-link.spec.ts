@@ -43,9 +43,9 @@ describe('the command people password-link', () => {
   })
 
   it('reports wrong arguments', async () => {
-    const nobody = await run(['nobody@example.com'])
-    expect(nobody.code).to.equal(2)
-    expect(nobody.stderr).to.contain('No person has this e-mail.')
+    const unknown = await run(['nobody@example.com'])
+    expect(unknown.code).to.equal(2)
+    expect(unknown.stderr).to.contain('No person has this e-mail.')
     expect((await run([])).stderr).to.contain('The e-mail address is missing')
   })
 })

@@ -8,7 +8,7 @@ import { startCaddy, type TestCaddy } from '../support/servers/caddy.ts'
 import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
-describe('Caddy before gateways that come and go', function () {
+describe('Caddy in front of restarting gateways', function () {
   let gateways: GatewayDouble[]
   let caddy: TestCaddy
   before(async function () {
@@ -30,7 +30,7 @@ describe('Caddy before gateways that come and go', function () {
   const setReady = (isReady: boolean) => {
     for (const gateway of gateways) gateway.isReady = isReady
   }
-  /** When Caddy asks once more it has read the answer before. */
+  /** Waits until Caddy has read a health answer: it sends the next probe only after that. */
   const probed = async () => {
     const before = gateways.map(({ probes }) => probes)
     await until('Caddy asks', () => gateways.every(({ probes }, at) => probes > before[at]! + 1))
@@ -39,7 +39,7 @@ describe('Caddy before gateways that come and go', function () {
     for (const gateway of gateways) gateway.losesNext = true
   }
 
-  it('has a POST wait while none of them is ready, and sends it once', async () => {
+  it('holds a POST while no gateway is ready, and sends it once', async () => {
     setReady(false)
     await probed()
     const asking = ask('POST', 'hello')
@@ -53,8 +53,8 @@ describe('Caddy before gateways that come and go', function () {
     expect(received()).to.deep.equal(['POST hello'])
   })
 
-  it('never sends a POST again that was sent, and sends a GET again', async () => {
-    // One without a body could be sent again.
+  it('repeats a lost GET, but never a POST', async () => {
+    // Includes a POST without a body, which Caddy could repeat.
     for (const body of ['hello', null]) {
       loseNext()
       expect((await ask('POST', body)).status).to.equal(502)
@@ -68,7 +68,7 @@ describe('Caddy before gateways that come and go', function () {
 
 type GatewayDouble = Awaited<ReturnType<typeof startDouble>>
 
-/** What a proxy sees of a gateway. */
+/** A test double of a gateway, with readiness and one answer. */
 async function startDouble() {
   const received: string[] = []
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -89,7 +89,7 @@ async function startDouble() {
   const double = {
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     isReady: true,
-    /** How often it was asked whether it is ready. */
+    /** The number of requests to /ready. */
     probes: 0,
     losesNext: false,
     received,

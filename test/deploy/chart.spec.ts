@@ -31,10 +31,10 @@ type Manifest = {
 }
 type Model = new (data: object) => { validate(): void }
 
-/** Helm's own library of templates, as Debian has it; Helm is not in a registry that tests can reach. */
+/** Helm's template libraries as Debian packages; Debian does not package Helm itself. */
 const library = '/usr/share/gocode'
 
-describe('the chart', () => {
+describe('the Helm chart', () => {
   it('has the version of the gateway', () => {
     const { version } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
       version: string
@@ -42,7 +42,7 @@ describe('the chart', () => {
     expect(chart.appVersion).to.equal(version)
   })
 
-  it('has values that its schema takes, and a schema that refuses others', () => {
+  it('has default values that its schema accepts, and a schema that refuses invalid ones', () => {
     expect(check(defaults), JSON.stringify(check.errors)).to.equal(true)
     for (const wrong of [
       { replicas: 0 },
@@ -91,12 +91,12 @@ describe('the chart', () => {
       ],
     ]
     for (const [name, values, kinds] of cases) {
-      it(`renders what Kubernetes takes, ${name}`, async () => {
+      it(`renders valid manifests, ${name}`, async () => {
         expect(check({ ...defaults, ...values })).to.equal(true)
         const manifests = render(values)
         expect(manifests.map(({ kind }) => kind).toSorted()).to.deep.equal(kinds)
         for (const manifest of manifests) {
-          // A custom resource, of which Kubernetes itself knows nothing.
+          // ServiceMonitor is a custom resource, which the models of Kubernetes do not include.
           if (manifest.kind !== 'ServiceMonitor') (await modelOf(manifest)).validate()
         }
       })
@@ -104,7 +104,7 @@ describe('the chart', () => {
 
     const persistence = { enabled: true, size: '1Gi' }
 
-    it('refuses what would lose the ledger, and a time to end that is too short', () => {
+    it('refuses values that would lose the ledger', () => {
       for (const empty of [{}, { secrets: { DATABASE_URL: '' } }, { persistence }])
         expect(() => render(empty)).to.throw('More than one replica needs one store')
       for (const alone of [{}, { secrets: { OPENAI_API_KEY: 'k' } }])
@@ -115,7 +115,7 @@ describe('the chart', () => {
       )
     })
 
-    it('gives a pod the time to end that limits.drain_timeout_ms takes', () => {
+    it('requires a termination grace period of at least limits.drain_timeout_ms', () => {
       const { drainTimeoutMs } = loadConfig({}).config.limits
       const least = 5 + drainTimeoutMs / 1000 + 15
       const ending = (seconds: number, config: object = {}) =>
@@ -127,7 +127,7 @@ describe('the chart', () => {
       expect(ending(141, config)).to.not.deep.equal([])
     })
 
-    it('starts no pod where a Secret of others lacks the store of all', () => {
+    it('requires DATABASE_URL in an existing Secret, unless a single pod has a volume', () => {
       const reference = { name: 'DATABASE_URL', from: { name: 'gateway', key: 'DATABASE_URL' } }
       const found = (values: object) =>
         containersOf(render({ existingSecret: 'gateway', ...values })).map(({ env }) => {
@@ -139,7 +139,7 @@ describe('the chart', () => {
       expect(found({ replicas: 1, persistence })).to.deep.equal([undefined, undefined])
     })
 
-    it('migrates in a container that no probe ends, before the gateway starts', () => {
+    it('migrates in an init container, which has no probe, before the gateway starts', () => {
       const [migrate, gateway] = containersOf(render(spread))
       expect(migrate).to.deep.include({ args: ['src/command-line.ts', 'migrate'] })
       for (const same of ['image', 'env', 'envFrom', 'volumeMounts'] as const)
@@ -148,7 +148,7 @@ describe('the chart', () => {
   })
 })
 
-/** What runs in a pod, in that order. */
+/** The containers of a pod in the order in which they start. */
 function containersOf(manifests: Manifest[]): Container[] {
   const { spec } = manifests.find(({ spec: found }) => found?.template !== undefined)!
   const { initContainers, containers } = spec!.template!.spec
@@ -171,7 +171,7 @@ function render(values: object): Manifest[] {
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest)
 }
 
-/** The model of a manifest, whose schema is Kubernetes' own. */
+/** The class of a manifest, which validates it against the schema of Kubernetes. */
 async function modelOf(manifest: Manifest): Promise<InstanceType<Model>> {
   const models = (await import(`kubernetes-models/${manifest.apiVersion}`)) as Record<string, Model>
   return new models[manifest.kind]!(manifest)

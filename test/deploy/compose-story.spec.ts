@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 const bodyBytesMax = 50_331_648
 
-describe('what compose.yaml starts', function () {
+describe('the deployment of compose.yaml', function () {
   let folder: TemporaryFolder
   let composed: Composed
   before(async function () {
@@ -45,7 +45,7 @@ describe('what compose.yaml starts', function () {
           body,
         })
 
-      it('is ready, and answers chats and pictures', async () => {
+      it('is ready, and answers chats and images', async () => {
         for (const path of ['/health', '/ready', '/docs'])
           expect((await fetch(url + path)).status, path).to.equal(200)
         const { choices } = await client.chat.completions.create({
@@ -61,7 +61,7 @@ describe('what compose.yaml starts', function () {
         expect((await look(data![1]!.b64_json!)).format).to.equal('png')
       })
 
-      it('streams an answer as it comes', async () => {
+      it('streams an answer without buffering it', async () => {
         const stream = await client.chat.completions.create({
           model: 'gpt-5-mini',
           messages: [{ role: 'user', content: 'sandbox:slow-stream=150 hello' }],
@@ -72,12 +72,12 @@ describe('what compose.yaml starts', function () {
           arrivals.push(performance.now())
           if (arrivals.length === 6) break
         }
-        // A proxy that collects has all of them at once.
+        // From a proxy that buffers, all events would arrive at once.
         const gaps = arrivals.slice(1).filter((at, index) => at - arrivals[index]! > 75)
         expect(gaps.length).to.be.greaterThan(2)
       })
 
-      it('takes the largest body, and refuses a larger one as the gateway does', async () => {
+      it('accepts the largest body, and refuses a larger one with the error of the gateway', async () => {
         const messages = [{ role: 'user', content: `large ${proxy}` }]
         const json = JSON.stringify({ model: 'gpt-5-mini', messages })
         expect((await chat(Buffer.from(json.padEnd(bodyBytesMax)))).status).to.equal(200)
@@ -86,7 +86,7 @@ describe('what compose.yaml starts', function () {
         await expectError(refused, 'request_too_large')
       })
 
-      it('takes headers as large as the gateway does', async () => {
+      it('accepts headers as large as the gateway does', async () => {
         const text = JSON.stringify({
           model: 'gpt-5-mini',
           messages: [{ role: 'user', content: `headers ${proxy}` }],
@@ -94,7 +94,7 @@ describe('what compose.yaml starts', function () {
         expect((await chat(text, { 'x-large': 'x'.repeat(12_000) })).status).to.equal(200)
       })
 
-      it('tells the gateways who calls, and not what a caller says of it', async () => {
+      it('forwards the address of the caller, and ignores a forged X-Forwarded-For', async () => {
         const statusFrom = (localAddress: string, claimed?: string) =>
           statusOf(url, { key: composed.nearKey, localAddress, claimed })
         expect(await statusFrom('127.0.0.2')).to.equal(200)
@@ -102,14 +102,14 @@ describe('what compose.yaml starts', function () {
         expect(await statusFrom('127.0.0.3', '127.0.0.2')).to.equal(403)
       })
 
-      it('loses no request when one gateway is restarted after the other', async () => {
+      it('loses no request while the gateways restart one after the other', async () => {
         const load = startCallers(url, composed.key)
         const { outcomes } = load
         const answered = () => outcomes.get('200') ?? 0
         await until('there is load', () => answered() > 200)
         for (const name of composed.gateways) {
           const { code } = await composed.restart(name)
-          // Null where it took longer than stop_grace_period.
+          // The code is null if the stop exceeded stop_grace_period.
           expect(code, name).to.equal(0)
           const before = answered()
           await until('there is load again', () => answered() > before + 200)
@@ -120,14 +120,14 @@ describe('what compose.yaml starts', function () {
     })
   }
 
-  describe('without a gateway', () => {
+  describe('without a running gateway', () => {
     before(async () => {
       for (const name of composed.gateways) composed.gateway(name).kill('SIGKILL')
       await Promise.all(composed.gateways.map((name) => composed.gateway(name).ended))
     })
 
     for (const proxy of ['nginx', 'caddy'] as const) {
-      it(`says so through ${proxy}, as the gateway would`, async () => {
+      it(`answers an error of the gateway's format through ${proxy}`, async () => {
         const answer = await fetch(`${composed.urls[proxy]}/v1/models`)
         expect(answer.status).to.equal(502)
         await expectError(answer, 'internal_error')

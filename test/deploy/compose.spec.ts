@@ -20,24 +20,24 @@ const networksOf = (name: string) => {
 }
 
 describe('compose.yaml', () => {
-  it('is what the specification of Compose takes', () => {
+  it('complies with the Compose specification', () => {
     const ajv = new Ajv({ strict: false, allErrors: true })
     addFormats.default(ajv)
-    // Not that of JSON Schema.
+    // Compose defines its own durations, unlike JSON Schema.
     ajv.addFormat('duration', /^(?:\d+(?:us|ms|s|m|h))+$/)
-    // Names of an older draft of JSON Schema, which nothing refers to.
+    // Ajv does not know this older draft; no reference needs the ids.
     const text = JSON.stringify(schema, (name, value: unknown) =>
       name === 'id' || name === '$schema' ? undefined : value,
     )
     const check = ajv.compile(JSON.parse(text) as object)
-    // Which is older than the name of a project.
+    // This version of the schema does not have the top-level name yet.
     const { name, ...rest } = file
     expect(name).to.equal('model-access-gateway')
     check(rest)
     expect(check.errors ?? []).to.deep.equal([])
   })
 
-  it('has two gateways, two stores and a proxy, each with its health, bounds and restart', () => {
+  it('has two gateways, two stores and a proxy, each with a health check, resource limits and restart', () => {
     expect(names.toSorted()).to.deep.equal(['gateway-1', 'gateway-2', 'nginx', 'postgres', 'redis'])
     for (const name of names) {
       const { healthcheck, restart, deploy, pids_limit: pids } = services[name]!
@@ -48,7 +48,7 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('starts each behind what it needs, once that is healthy', () => {
+  it('starts each service after its dependencies are healthy', () => {
     const order = startOrder(file)
     for (const name of names) {
       for (const [other, { condition }] of Object.entries(services[name]!.depends_on ?? {})) {
@@ -60,7 +60,7 @@ describe('compose.yaml', () => {
     expect(order.at(-1)).to.equal('nginx')
   })
 
-  it('opens the proxy alone to the outside, and the stores to the gateways alone', () => {
+  it('exposes only the proxy, and the stores only to the gateways', () => {
     expect(names.filter((name) => services[name]!.ports !== undefined)).to.deep.equal(['nginx'])
     expect(file.networks['stores']!.internal).to.equal(true)
     const inside = names.filter((name) => networksOf(name).includes('stores'))
@@ -68,7 +68,7 @@ describe('compose.yaml', () => {
     for (const store of ['postgres', 'redis']) expect(networksOf(store)).to.deep.equal(['stores'])
   })
 
-  it('gives each gateway a name and a volume that outlive it, and time to end', () => {
+  it('gives each gateway a fixed host name, its own volume and time to drain', () => {
     const volumes = gateways.map((name) =>
       services[name]!.volumes!.find((v) => v.endsWith(':/data')),
     )
@@ -82,7 +82,7 @@ describe('compose.yaml', () => {
     }
   })
 
-  it('holds no secret, and has examples whose passwords fit', () => {
+  it('contains no secret, and its example files have matching passwords', () => {
     expect(JSON.stringify(file)).not.to.match(/password|_KEY"|:\/\/[^/"]*@/i)
     const database = readExample('postgres.env')
     const example = readExample('gateway.env')

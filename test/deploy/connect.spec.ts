@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 type TestProxy = { url: string; stop(): Promise<unknown> }
 
-/** A directive that breaks clients, in the place of one that does not. */
+/** Replaces a working directive of nginx by one that breaks clients. */
 type Broken = {
   wrong: string
   from: string
@@ -27,7 +27,7 @@ const nginxFaults: readonly Broken[] = [
     wrong: 'buffers answers',
     from: 'proxy_buffering off;',
     to: 'proxy_buffering on;',
-    // As nginx speaks to servers unless told otherwise: with 1.1 it passes chunks also then.
+    // With HTTP/1.1 nginx would forward chunks even when it buffers.
     also: ['proxy_http_version 1.1;', 'proxy_http_version 1.0;'],
     codes: ['stream_buffered'],
   },
@@ -94,7 +94,7 @@ const nginxFaults: readonly Broken[] = [
   },
 ]
 
-describe('what would break clients behind a proxy', () => {
+describe('doctor --connect through a proxy', () => {
   let double: GatewayDouble
   before(async () => {
     double = await startGatewayDouble()
@@ -116,7 +116,7 @@ describe('what would break clients behind a proxy', () => {
   const addresses = () =>
     ['gateway-1:8080', 'gateway-2:8080'].map((name) => [name, double.url.slice(7)] as const)
 
-  /** The gateway itself behind a proxy, whose address it has to know from its start on. */
+  /** Starts the gateway after its proxy, because it must know the proxy's address at start. */
   const examineGateway = async (
     startProxy: (addresses: readonly (readonly [string, string])[]) => Promise<TestProxy>,
   ) => {
@@ -156,7 +156,7 @@ describe('what would break clients behind a proxy', () => {
     }
   }
 
-  it('is nothing behind deploy/proxies/Caddyfile', async function () {
+  it('finds no fault with deploy/proxies/Caddyfile', async function () {
     programPath('caddy', this)
     const { faults } = await examineGateway((all) =>
       startCaddy(({ port }) => caddyConfiguration(port, all)),
@@ -164,7 +164,7 @@ describe('what would break clients behind a proxy', () => {
     expect(faults).to.deep.equal([])
   })
 
-  it('is nothing behind deploy/proxies/nginx.conf', async function () {
+  it('finds no fault with deploy/proxies/nginx.conf', async function () {
     programPath('nginx', this)
     const { faults } = await examineGateway((all) =>
       startNginx(({ port, folder }) => nginxConfiguration(port, folder, all)),
@@ -180,7 +180,7 @@ describe('what would break clients behind a proxy', () => {
     codes,
     pingMs = 20,
   } of nginxFaults) {
-    it(`is named where nginx ${wrong}`, async function () {
+    it(`names the fault when nginx ${wrong}`, async function () {
       programPath('nginx', this)
       double.pingMs = pingMs
       const nginx = await startNginx(({ port, folder }) => {

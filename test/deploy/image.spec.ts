@@ -14,19 +14,18 @@ import {
 import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
 import { look } from '../support/pictures.ts'
 
-// gcr.io/distroless/cc-debian12: what Debian calls the installed sizes of its packages, the C and C++
-// libraries above all.
+// The size of gcr.io/distroless/cc-debian12, from the installed sizes of its Debian packages.
 const baseBytes = 26_000_000
 const bytesMax = 250_000_000
 const replayTimeoutMs = 300_000
 
-describe('the image', () => {
+describe('the container image', () => {
   let folder: TemporaryFolder
   let image: ReplayedImage
   before(function () {
     this.timeout(replayTimeoutMs)
     folder = makeFolder()
-    // Another user has to come through to it.
+    // The user of the image must be able to enter the folder.
     chmodSync(folder.path, 0o755)
     image = replayImage(folder.path)
   })
@@ -36,7 +35,7 @@ describe('the image', () => {
     folder.remove()
   })
 
-  /** Starts a command of the image as its user, where this one may. */
+  /** Starts a command of the image; as the image's user if this process is root. */
   const start = ([program = '', ...words]: string[], port: number) => {
     const variables = Object.entries({ ...image.variables, HOST: '127.0.0.1', PORT: String(port) })
     const child = spawn(
@@ -55,7 +54,7 @@ describe('the image', () => {
     return { child, ended: once(child, 'close'), errors: () => errors }
   }
 
-  it('is written as its linter likes it', () => {
+  it('has a Dockerfile without linter errors', () => {
     const text = readFileSync(join(projectFolder, 'deploy/Dockerfile'), 'utf8')
     const strict = ValidationSeverity.ERROR
     const complaints = validate(text, {
@@ -77,15 +76,15 @@ describe('the image', () => {
     const text = `its files ${megabytes(files)} MB, its base ${megabytes(baseBytes)} MB`
     process.stdout.write(`      ${text}\n`)
     expect(files + baseBytes, text).to.be.below(bytesMax)
-    // The Node that npm brings is there for machines without one.
+    // The npm package of Node is optional, and not needed in the image.
     expect(bytesIn(join(image.root, 'gateway'))).to.be.below(70_000_000)
   })
 
-  it('runs as a user of its own, who may write to its volumes alone', async function () {
+  it('runs as its own user, who can write only to its volumes', async function () {
     expect(image.user.uid).to.be.greaterThan(999)
     expect(image.volumes).to.deep.equal(['/data'])
     expect(image.variables).to.include({ HOST: '0.0.0.0', DATA_DIR: '/data' })
-    // Files can be given to that user by root alone.
+    // Only root can change the owner of files.
     if (process.getuid?.() !== 0) this.skip()
     const script = `
       const mayWrite = (folder) => {
@@ -98,7 +97,7 @@ describe('the image', () => {
     expect(JSON.parse(printed)).to.deep.equal([true, true, false, false, false])
   })
 
-  it('answers calls, tells its health, and stops on its signal', async () => {
+  it('answers calls, reports its health, and stops on its signal', async () => {
     const port = await freePort()
     const gateway = start(image.command, port)
     const [printed] = (await Promise.race([

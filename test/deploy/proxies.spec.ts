@@ -12,8 +12,8 @@ const settings = settingsTable()
 const defaultOf = (name: string) =>
   Number(new RegExp(`\`limits\\.${name}\` \\| \`(\\d+)\``).exec(settings)![1])
 
-describe('the proxies', () => {
-  it('have an nginx configuration that nginx takes, with TLS too', function () {
+describe('the proxy configurations', () => {
+  it('are accepted by nginx, also with TLS', function () {
     const nginx = programPath('nginx', this)
     const folder = makeFolder()
     try {
@@ -32,7 +32,7 @@ describe('the proxies', () => {
     }
   })
 
-  it('have a Caddyfile that Caddy takes, in its own format', function () {
+  it('are accepted by Caddy, and formatted by caddy fmt', function () {
     const caddy = programPath('caddy', this)
     const file = join(projectFolder, 'deploy/proxies/Caddyfile')
     const words = ['adapt', '--config', file, '--adapter', 'caddyfile', '--validate']
@@ -42,7 +42,7 @@ describe('the proxies', () => {
     )
   })
 
-  it('have the bounds of the gateway', () => {
+  it('have limits that match those of the gateway', () => {
     const nginx = read('nginx.conf')
     const caddy = read('Caddyfile')
     const numberIn = (text: string, pattern: RegExp) => Number(pattern.exec(text)![1])
@@ -52,11 +52,11 @@ describe('the proxies', () => {
     const largest = defaultOf('request_bytes_max')
     expect(numberIn(nginx, /client_max_body_size (\d+);/)).to.equal(largest)
     expect(numberIn(caddy, /max_size (\d+)/)).to.equal(largest)
-    // An idle connection is closed by the proxy, which knows whether it is writing into it.
+    // The proxy must close idle connections first: the gateway could close one as a request arrives.
     const quiet = defaultOf('drain_quiet_ms')
     expect(numberIn(nginx, /keepalive_timeout (\d+)ms;/)).to.be.below(quiet)
     expect(numberIn(caddy, /keepalive (\d+)ms/)).to.be.below(quiet)
-    // A gateway that ends says so before it closes its port, to whom asks by then.
+    // A stopping gateway reports that it is not ready before it closes its port: the proxy must probe by then.
     const asked = defaultOf('drain_notice_ms') / numberIn(caddy, /health_interval (\d+)ms/)
     expect(asked).to.be.at.least(4)
     expect(nginx.match(/^ *proxy_next_upstream (.*);$/m)![1]).to.equal('error timeout')

@@ -20,7 +20,7 @@ const allocatorOf = (text: string) =>
     [...text.matchAll(/\b(MALLOC_\w+)=(\d+)/g)].map(([, name, value]) => [name, value]),
   )
 
-describe('how production starts the gateway', () => {
+describe('the start of the gateway in production', () => {
   const command = /^CMD (.+)$/m.exec(dockerfile)![1]!
   const execStart = /^ExecStart=((?:.*\\\n)*.*)$/m.exec(unit)![1]!
 
@@ -34,27 +34,27 @@ describe('how production starts the gateway', () => {
     }).to.deep.equal({ page: flags, dockerfile: flags, unit: flags })
   })
 
-  it('has the variables that docs/deployment.md gives', () => {
+  it('sets the variables of docs/deployment.md', () => {
     const variables = allocatorOf(page)
     expect(variables).to.include(allocatorOf(scripts.start))
     expect(allocatorOf(dockerfile)).to.deep.equal(variables)
     expect(allocatorOf(unit)).to.deep.equal(variables)
   })
 
-  it('gives the gateway the time that it may take to end', () => {
+  it('gives the gateway enough time to drain', () => {
     const [, drainMs] = /`limits\.drain_timeout_ms` \| `(\d+)`/.exec(settingsTable())!
     const [, seconds] = /^TimeoutStopSec=(\d+)$/m.exec(unit)!
     expect(Number(seconds)).to.be.at.least(Number(drainMs) / 1000 + 15)
   })
 })
 
-describe('the unit of systemd', () => {
-  it('is what systemd takes, and gives the gateway few rights', function () {
+describe('the systemd unit', () => {
+  it('is valid, and gives the gateway few rights', function () {
     programPath('systemd-analyze', this)
     const folder = makeFolder()
     try {
       const copy = join(folder.path, 'model-access-gateway.service')
-      // A program and a user that this machine has.
+      // Replaces program and user by ones that exist on this machine.
       const here = unit
         .replace('/usr/bin/node', process.execPath)
         .replace(/^User=.*/m, `User=${userInfo().username}`)
@@ -66,7 +66,7 @@ describe('the unit of systemd', () => {
         status: 0,
         text: '',
       })
-      // The exposure, of 100; without the hardening it is above 90.
+      // The maximal exposure level, of 100; without hardening it is above 90.
       const words = ['security', '--offline=yes', '--threshold=20', '--no-pager', copy]
       expect(() => execFileSync('systemd-analyze', words, { stdio: 'pipe' })).not.to.throw()
     } finally {

@@ -29,20 +29,20 @@ describe('the finding of doctor about Redis', () => {
     )
   })
 
-  const policies: [policy: string, told: RegExp | undefined][] = [
+  const policies: [policy: string, warning: RegExp | undefined][] = [
     ['noeviction', /refuses writes when its memory is full/],
     ['volatile-ttl', /may evict counters of limits/],
     ['allkeys-random', /may evict counters of limits/],
     ['allkeys-lru', undefined],
     ['volatile-lfu', undefined],
   ]
-  for (const [policy, told] of policies) {
-    it(`is ${told === undefined ? 'nothing more' : 'a warning'} with ${policy}`, async () => {
+  for (const [policy, warning] of policies) {
+    it(`is ${warning === undefined ? 'nothing more' : 'a warning'} with ${policy}`, async () => {
       const url = await start('--maxmemory', '10mb', '--maxmemory-policy', policy)
       const { finding, healthy } = await examine(url)
       expect(healthy).to.equal(true)
-      if (told === undefined) expect(finding).to.match(/all processes$/)
-      else expect(finding).to.match(told).and.include(policy)
+      if (warning === undefined) expect(finding).to.match(/all processes$/)
+      else expect(finding).to.match(warning).and.include(policy)
     })
   }
 

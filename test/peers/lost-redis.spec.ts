@@ -9,7 +9,7 @@ import { startTwo, type TwoProcesses } from '../support/two-processes.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
-/** What is promised of a key that is revoked, with the settings as they are. */
+/** The documented limit for ending a revoked key, with default settings. */
 const promisedMs = 2000
 
 describe('two processes that have lost their Redis', () => {

@@ -25,23 +25,23 @@ const slowScript = `
   return 'done'
 `
 
-type Told = { what: string; reason?: string; remedy?: string }
+type Notice = { what: string; reason?: string; remedy?: string }
 
 /** Opens the connection, and collects events for the operator. */
 async function open(url: string, keyPrefix = 'gateway:') {
-  const told: Told[] = []
+  const notices: Notice[] = []
   const redis = await openRedis({
     url,
     keyPrefix,
     limits,
     events: {
-      redisLost: (_, { reason, remedy }) => told.push({ what: 'lost', reason, remedy }),
-      redisBack: () => told.push({ what: 'back' }),
-      redisRefused: (_, { reason, remedy }) => told.push({ what: 'refused', reason, remedy }),
+      redisLost: (_, { reason, remedy }) => notices.push({ what: 'lost', reason, remedy }),
+      redisBack: () => notices.push({ what: 'back' }),
+      redisRefused: (_, { reason, remedy }) => notices.push({ what: 'refused', reason, remedy }),
     },
   })
   opened.push(redis)
-  return { redis, told }
+  return { redis, notices }
 }
 
 const opened: Redis[] = []
@@ -71,12 +71,12 @@ describe('the connection to Redis', () => {
 
   it('runs commands with its key prefix', async () => {
     const { url } = await start()
-    const { redis, told } = await open(url)
+    const { redis, notices } = await open(url)
     await redis.run((commands) => commands.set('a', '1'))
     expect(redis.isUp()).to.equal(true)
     const { redis: bare } = await open(url, 'gateway')
     expect(await bare.run((commands) => commands.get(':a'))).to.equal('1')
-    expect(told).to.deep.equal([])
+    expect(notices).to.deep.equal([])
   })
 
   it('delivers messages only within the same prefix and database', async () => {
@@ -100,7 +100,7 @@ describe('the connection to Redis', () => {
 
   it('reconnects with its subscriptions soon after a killed server restarts', async () => {
     const server = await start()
-    const { redis, told } = await open(server.url)
+    const { redis, notices } = await open(server.url)
     const seen: string[] = []
     const heard: string[] = []
     redis.listen({ onDown: () => seen.push('down'), onUp: () => seen.push('up') })
@@ -117,12 +117,12 @@ describe('the connection to Redis', () => {
     await redis.publish('news', 'hello')
     await until('it is heard', () => heard.includes('hello'))
     expect(seen).to.deep.equal(['down', 'up'])
-    expect(told.map(({ what }) => what)).to.deep.equal(['lost', 'back'])
+    expect(notices.map(({ what }) => what)).to.deep.equal(['lost', 'back'])
   })
 
   it('notices a frozen server, and rejects commands in time', async () => {
     const server = await start()
-    const { redis, told } = await open(server.url)
+    const { redis, notices } = await open(server.url)
     server.kill('SIGSTOP')
     const { ms, end } = await timed(redis.run((commands) => commands.get('a')))
     expect(end).to.equal('RedisDown')
@@ -131,7 +131,7 @@ describe('the connection to Redis', () => {
     server.kill('SIGCONT')
     await until('it is back', () => redis.isUp(), 2000)
     expect(await redis.run((commands) => commands.ping())).to.equal('PONG')
-    expect(told.map(({ what, reason }) => [what, reason])).to.deep.equal([
+    expect(notices.map(({ what, reason }) => [what, reason])).to.deep.equal([
       ['lost', 'It does not answer in time'],
       ['back', undefined],
     ])
@@ -152,11 +152,11 @@ describe('the connection to Redis', () => {
 
   it('starts without a server, and connects when one starts', async () => {
     const port = await freePort()
-    const { redis, told } = await open(`redis://127.0.0.1:${port}`)
+    const { redis, notices } = await open(`redis://127.0.0.1:${port}`)
     expect(redis.isUp()).to.equal(false)
     await start(['--port', String(port)])
     await until('it is there', () => redis.isUp(), 2000)
-    expect(told.map(({ what, reason }) => [what, reason])).to.deep.equal([
+    expect(notices.map(({ what, reason }) => [what, reason])).to.deep.equal([
       ['lost', 'nothing listens there'],
       ['back', undefined],
     ])
@@ -195,31 +195,31 @@ describe('the connection to Redis', () => {
 
   it('starts if only one side uses TLS, and reports the remedy', async () => {
     const server = await start()
-    const { redis, told } = await open(server.url.replace('redis://', 'rediss://'))
+    const { redis, notices } = await open(server.url.replace('redis://', 'rediss://'))
     expect(redis.isUp()).to.equal(false)
-    expect(told[0]?.remedy).to.include('TLS')
+    expect(notices[0]?.remedy).to.include('TLS')
   })
 
   it('reports a password that changed later', async () => {
     const server = await start()
-    const { redis, told } = await open(server.url)
+    const { redis, notices } = await open(server.url)
     const { redis: other } = await open(server.url)
     await other.run((commands) => commands.configSet('requirepass', 'sesame'))
     await other
       .run((commands) => commands.sendCommand(['CLIENT', 'KILL', 'TYPE', 'normal']))
       .catch(() => undefined)
-    await until('it is told', () =>
-      told.some(({ reason }) => /requires a password/.test(reason ?? '')),
+    await until('the refusal is reported', () =>
+      notices.some(({ reason }) => /requires a password/.test(reason ?? '')),
     )
     expect(redis.isUp()).to.equal(false)
   })
 
   it('reports a full server, and continues', async () => {
     const { url } = await start(['--maxmemory', '1mb', '--maxmemory-policy', 'noeviction'])
-    const { redis, told } = await open(url)
+    const { redis, notices } = await open(url)
     const fill = () => redis.run((commands) => commands.set('a', 'x'.repeat(2_000_000)))
     for (let time = 0; time < 3; time++) await timed(fill())
-    expect(told.map(({ what, reason }) => [what, reason])).to.deep.equal([
+    expect(notices.map(({ what, reason }) => [what, reason])).to.deep.equal([
       ['refused', 'its memory is full and it evicts nothing'],
     ])
     expect(redis.isUp()).to.equal(true)
@@ -227,12 +227,12 @@ describe('the connection to Redis', () => {
 
   it('continues if a server evicts keys', async () => {
     const { url } = await start(['--maxmemory', '3mb', '--maxmemory-policy', 'allkeys-lru'])
-    const { redis, told } = await open(url)
+    const { redis, notices } = await open(url)
     for (let index = 0; index < 40; index++) {
       await redis.run((commands) => commands.set(`a${index}`, 'x'.repeat(200_000)))
     }
     expect(await redis.run((commands) => commands.get('a0'))).to.equal(null)
-    expect(told).to.deep.equal([])
+    expect(notices).to.deep.equal([])
   })
 
   it('uses TLS, only with a valid certificate', async () => {

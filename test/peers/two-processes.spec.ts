@@ -12,7 +12,7 @@ import { startTwo, type TwoProcesses } from '../support/two-processes.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
-/** What is promised of a key that is revoked, on all processes. */
+/** The documented limit for ending a revoked key on all processes. */
 const promisedMs = 2000
 /** Disables periodic checks, so that only announcements count. */
 const never = { keyCacheMs: 600_000, keyRecheckMs: 600_000 }
@@ -156,21 +156,21 @@ describe('two processes with one Redis', () => {
   })
 
   it('apply new settings after a reload at the other process, and notify tool clients', async () => {
-    // Replicas have files of their own, workers have the same.
+    // Replicas read their own files; workers share one file.
     const reader = b
     const client = await connectClient(b)
     const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js')
-    let told = 0
+    let notifications = 0
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
-      told++
+      notifications++
     })
     const auditBefore = await reloadsIn(a)
     let reloads = 0
     // The subscription needs a moment.
-    await until('it is told', async () => {
+    await until('the client is notified', async () => {
       reader.rewrite(settings({ aliases: { house: `own/house-${++reloads}` } }))
       expect((await a.reload()).status).to.equal(200)
-      return told > 0
+      return notifications > 0
     })
     await until('the last is read', () => b.logText().split('"reloaded"').length > reloads)
     upstream.answer({ body: { choices: [] }, status: 400 })

@@ -8,7 +8,7 @@ import { programPath } from '../support/program-path.ts'
 import { startNginx, type TestNginx } from '../support/servers/nginx.ts'
 
 const tokens = 1000
-/** What a call costs nearly all of: output at $2 a million. */
+/** Nearly the whole cost of a call: output at $2 per million tokens. */
 const usage = { prompt_tokens: 9, completion_tokens: tokens, total_tokens: tokens + 9 }
 
 describe('two gateways behind nginx, on one PostgreSQL and one Redis', function () {
@@ -60,7 +60,7 @@ describe('two gateways behind nginx, on one PostgreSQL and one Redis', function 
     )
   }
 
-  it('let exactly as many calls in as a limit says', async () => {
+  it('accept exactly as many calls as a limit allows', async () => {
     const key = await fleet.createKey(['--requests-per-minute', '500'])
     expect(await statusesOf(800, key)).to.deep.equal({ 200: 500, 429: 300 })
   })
@@ -73,7 +73,7 @@ describe('two gateways behind nginx, on one PostgreSQL and one Redis', function 
     expect(fleet.upstream.requests).to.have.lengthOf(10)
   })
 
-  it('fail no request while they are restarted one after the other', async () => {
+  it('fail no request while they restart one after the other', async () => {
     const key = await fleet.createKey([])
     const statuses: number[] = []
     const load = { isOver: false }
@@ -95,7 +95,7 @@ describe('two gateways behind nginx, on one PostgreSQL and one Redis', function 
     expect(new Set(statuses)).to.deep.equal(new Set([200]))
   })
 
-  it('end the streams of a revoked key within two seconds, wherever it was revoked', async () => {
+  it('end the streams of a revoked key within two seconds, at whichever gateway it was revoked', async () => {
     const key = await fleet.createKey([])
     const admin = await fleet.createKey(['--scopes', 'admin'])
     const event =
@@ -105,7 +105,7 @@ describe('two gateways behind nginx, on one PostgreSQL and one Redis', function 
       pieces: [event],
       hang: true,
     })
-    // By turns they go to both.
+    // nginx sends requests to both in turn.
     const streams = await Promise.all([1, 2, 3, 4].map(() => ask(key, { stream: true })))
     const api = `${nginx.url}/api/keys`
     const headers = { authorization: `Bearer ${admin}` }

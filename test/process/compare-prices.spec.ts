@@ -48,7 +48,7 @@ const geminiPro = {
   context_over_200k: { input: 4, output: 18, cache_read: 0.4 },
 }
 
-describe('the comparison of the catalog with a list of prices', () => {
+describe('npm run compare-prices', () => {
   let folder: TemporaryFolder
   beforeEach(() => {
     folder = makeFolder()
@@ -63,7 +63,7 @@ describe('the comparison of the catalog with a list of prices', () => {
     return compare(path)
   }
 
-  it('ends with 0 where every price is the same', async () => {
+  it('exits with 0 if all prices are equal', async () => {
     const { code, stdout, stderr } = await compareWith({
       alibaba: provider('alibaba', { 'qwen-plus': qwenPlus, 'qwen-flash': undefined }),
       google: provider('google', { 'gemini-3.1-pro-preview': geminiPro }),
@@ -74,7 +74,7 @@ describe('the comparison of the catalog with a list of prices', () => {
     expect(code).to.equal(0)
   })
 
-  it('prints a line for each row that differs, cached prices and tiers included, and ends with 1', async () => {
+  it('prints a line for each row that differs, cached prices and tiers included, and exits with 1', async () => {
     const { tiers: _tiers, ...flat } = qwenPlus
     const { code, stdout } = await compareWith({
       alibaba: provider('alibaba', {
@@ -110,7 +110,7 @@ describe('the comparison of the catalog with a list of prices', () => {
     { name: 'a list', list: [], says: "is not models.dev's api.json" },
     { name: 'an object of no providers', list: { a: 1 }, says: "is not models.dev's api.json" },
     {
-      name: 'a price that is no number',
+      name: 'a price that is not a number',
       list: { alibaba: provider('alibaba', { 'qwen-plus': { ...qwenPlus, input: '0.4' } }) },
       says: 'alibaba/qwen-plus has a price that is not a number: input',
     },
@@ -123,7 +123,7 @@ describe('the comparison of the catalog with a list of prices', () => {
     })
   }
 
-  it('refuses a missing file, and none', async () => {
+  it('refuses a missing file and a missing argument', async () => {
     const missing = await compare('none.json')
     expect(missing).to.include({ code: 2 })
     expect(missing.stderr).to.match(/none\.json cannot be read: .+https:\/\/models\.dev\/api\.json/)

@@ -51,7 +51,7 @@ describe('the commands that copy a store', () => {
       body: '{"model":"gpt-5-mini","messages":[{"role":"user","content":"hello"}]}',
     })
 
-  it('copy all that was answered before, under load; keys work in the copies', async () => {
+  it('copy all calls answered before, under load; keys work in the copies', async () => {
     const first = await start()
     const key = printedKey(first)!
     let answered = 0
@@ -63,9 +63,9 @@ describe('the commands that copy a store', () => {
     const backup = await run('backup copy.db --json')
     expect(backup.stderr).to.equal('')
     const during = load.acknowledged.length
-    const told = JSON.parse(backup.stdout) as { file: string; accounts: number; calls: number }
-    expect(told).to.include({ file: at('copy.db'), accounts: 1 })
-    expect(told.calls).to.be.at.least(before.length)
+    const report = JSON.parse(backup.stdout) as { file: string; accounts: number; calls: number }
+    expect(report).to.include({ file: at('copy.db'), accounts: 1 })
+    expect(report.calls).to.be.at.least(before.length)
     const exported = await run('export rows.jsonl')
     expect(exported.stdout).to.match(/^Exported \d+ rows to .*The export was verified\.\n/)
     await until('calls go on', () => load.acknowledged.length > during + 20)
@@ -128,7 +128,7 @@ describe('the commands that copy a store', () => {
     })
   }
 
-  it('say what they want, and what they cannot do on PostgreSQL', async () => {
+  it('name missing arguments, and the tools to use with PostgreSQL', async () => {
     for (const name of ['backup', 'restore', 'export', 'import']) {
       const { code, stderr } = await runCommand([name], { DATA_DIR: at('data') })
       expect({ code, stderr }).to.deep.equal({

@@ -14,7 +14,7 @@ const slow = {
   chat: { ...chat, messages: [{ role: 'user', content: slowly }] },
 }
 
-describe('a server that is stopped or killed, and what it promised for idempotency keys', () => {
+describe('a server that is stopped or killed, with idempotency keys,', () => {
   let folder: TemporaryFolder
   let dataDir: string
   let server: ServerProcess
@@ -80,7 +80,7 @@ describe('a server that is stopped or killed, and what it promised for idempoten
     })
   }
 
-  it('does not repeat a picture call that it was killed in, and reports that', async () => {
+  it('does not repeat an image call that was interrupted, and reports that', async () => {
     const cut = ask('/v1/images/generations', slow.picture, 'cut-picture').catch(() => 'cut')
     await inWork()
     await restart('SIGKILL')
@@ -98,7 +98,7 @@ describe('a server that is stopped or killed, and what it promised for idempoten
     await inWork()
   })
 
-  it('repeats a chat call that it was killed in', async () => {
+  it('repeats a chat call that was interrupted', async () => {
     void ask('/v1/chat/completions', slow.chat, 'cut-chat').catch(() => undefined)
     await inWork()
     await restart('SIGKILL')
@@ -107,9 +107,9 @@ describe('a server that is stopped or killed, and what it promised for idempoten
   })
 
   const seen = new Set<unknown>()
-  /** Resolves when a further request is being answered. */
+  /** Resolves when the store has another request in progress. */
   const inWork = () =>
-    until('it is in work', () => {
+    until('a request is in progress', () => {
       const database = new DatabaseSync(join(dataDir, 'gateway.db'), { readOnly: true })
       const select = "SELECT id FROM idempotent_answers WHERE state = 'in_progress'"
       const ids = database.prepare(select).all()

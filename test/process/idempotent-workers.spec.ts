@@ -40,11 +40,11 @@ describe('idempotency keys at several workers', () => {
       },
       body: JSON.stringify(body),
     })
-  /** With so many requests both workers are used, except in one of 32,000 runs. */
+  /** Sends so many requests that both workers are used, except in one of 32,000 runs. */
   const askBoth = (body: object, name: string) =>
     Promise.all(Array.from({ length: 16 }, () => ask(body, name)))
 
-  /** Of two at once one works; the other is told so, and the first is still at work then. */
+  /** Sends a request twice at once: one is refused with 409 while the other is in progress, which is returned. */
   const startOne = async (body: object, name: string) => {
     const both = [ask(body, name), ask(body, name)]
     for (const one of both) one.catch(() => undefined)
@@ -55,7 +55,7 @@ describe('idempotency keys at several workers', () => {
     return { answer: both[1 - index]! }
   }
 
-  it('are in use at both workers while one works, and then give the same answer at both', async () => {
+  it('are in use at both workers during a call, and replay the same answer at both afterwards', async () => {
     const { answer } = await startOne(slowly(3000), 'slow')
     for (const response of await askBoth(slowly(3000), 'slow')) {
       expect(response.status).to.equal(409)
@@ -77,7 +77,7 @@ describe('idempotency keys at several workers', () => {
     expect(statuses).to.have.members([200, ...Array<number>(11).fill(409)])
   })
 
-  it('of a killed worker make the others report that a picture may have been charged', async () => {
+  it('of a killed worker make the others report that an image may have been charged', async () => {
     const { answer } = await startOne(slowly(20_000), 'cut')
     let isCut = false
     answer.catch(() => (isCut = true))

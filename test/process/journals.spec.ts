@@ -95,7 +95,7 @@ describe('rows in the journals of workers', () => {
       const calls = Array.from({ length: 8 }, ask)
       await until('they are at the provider', () => upstream.requests.length === 8)
       postgres.kill('SIGKILL')
-      // Processes of connections outlive it for a moment.
+      // The server's connection processes end a moment later.
       const failed = () => loggedLines(server!).filter(({ msg }) => msg.startsWith('store '))
       await until('both know it', () => new Set(failed().map(({ worker }) => worker)).size === 2)
       gate.resolve()
@@ -119,7 +119,7 @@ describe('rows in the journals of workers', () => {
         loggedLines(server!)
           .filter(({ msg }) => msg.startsWith('store can be written again'))
           .reduce((sum, { rows: moved }) => sum + Number(moved), 0)
-      await until('it is told', () => recovered() === 8)
+      await until('the recovery is logged', () => recovered() === 8)
     })
   }
 })

@@ -12,7 +12,7 @@ import { startServer } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
-/** More of them take minutes: `BUDGET_ROUNDS=50 npx mocha --no-config test/process/killed-budgets.spec.ts`. */
+/** For more rounds, which take minutes: `BUDGET_ROUNDS=50 npx mocha --no-config test/process/killed-budgets.spec.ts`. */
 const rounds = Number(process.env['BUDGET_ROUNDS'] ?? 1)
 const seed = Number(process.env['BUDGET_SEED'] ?? 20_261_122)
 const calls = 200

@@ -33,7 +33,7 @@ describe('the library of the authorization server', () => {
     expect(await read('/mcp', { method: 'POST' })).to.equal(401)
     expect(server.stderr()).to.not.contain('it is loaded')
     expect(await read('/oauth/jwks')).to.equal(200)
-    await until('it is told', () => server.stderr().includes('it is loaded'))
+    await until('the load is printed', () => server.stderr().includes('it is loaded'))
     server.kill('SIGTERM')
     await server.ended
   })

@@ -79,7 +79,7 @@ for (const [program, start] of proxies) {
       folder?.remove()
     })
 
-    it("is connected to by the SDK's client, which calls and renews its token", () => {
+    it("accepts the SDK's client, which connects, calls and renews its token", () => {
       const { asked, tools, chat, isRenewed } = facts.connected
       expect(asked).to.deep.equal({ origin: url, resource: `${url}/mcp`, issuer: url })
       expect(tools).to.be.greaterThan(4)
@@ -98,7 +98,7 @@ for (const [program, start] of proxies) {
       )
     })
 
-    it('answers the same, for any Host and X-Forwarded-Proto', () => {
+    it('answers with the same addresses for any Host and X-Forwarded-Proto', () => {
       const { honest, forged } = facts.answers
       expect(forged).to.deep.equal(honest)
       const { metadata, refusal, authorization } = honest

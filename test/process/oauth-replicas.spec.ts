@@ -12,9 +12,9 @@ type ApiKey = components['schemas']['ApiKey']
 type Door = { url: string }
 type Tokens = { access_token: string; refresh_token: string }
 
-/** What is promised of a connection that is ended, in all processes. */
+/** The documented limit for ending a revoked connection in all processes. */
 const promisedMs = 2000
-/** Each request may come to another worker. */
+/** Opens a new connection per request, so that requests reach different workers. */
 const anew = { connection: 'close' }
 
 const setups = [
@@ -22,7 +22,7 @@ const setups = [
   { name: 'two workers on one SQLite', start: startWorkers, areReplicas: false },
 ]
 for (const { name, start, areReplicas } of setups) {
-  describe(`a connection by the one address of ${name}`, function () {
+  describe(`an OAuth connection through the common address of ${name}`, function () {
     let all: OneAddress
     let a: Door
     let b: Door
@@ -37,7 +37,7 @@ for (const { name, start, areReplicas } of setups) {
     })
     after(() => all?.stop())
 
-    /** A sign-in under way, which can go on at another door. */
+    /** Begins a sign-in, which can continue at another address. */
     const beginAt = async (first: Door) => {
       const door = { url: first.url }
       const visitor = createVisitor(door, { origin: all.origin, always: anew })
@@ -64,7 +64,7 @@ for (const { name, start, areReplicas } of setups) {
       const location = back.headers.get('location') ?? expect.fail(await back.text())
       return new URL(location).searchParams.get('code') ?? expect.fail(location)
     }
-    /** Says yes at the door, and gives what the code is exchanged with. */
+    /** Approves the request at an address; returns the fields for the exchange of the code. */
     const decide = async ({ door, visitor, verifier }: SignIn, at: Door) => {
       door.url = at.url
       await visitor.press('allow')
@@ -106,7 +106,7 @@ for (const { name, start, areReplicas } of setups) {
       return answer.status
     }
 
-    it('is made by sign-ins that begin at both at once, and go on at the other', async () => {
+    it('can be made by concurrent sign-ins that begin at one process and continue at the other', async () => {
       const both = await Promise.all([a, b].map(beginAt))
       const fields = await Promise.all(
         both.map(async (signIn, index) => {
@@ -125,7 +125,7 @@ for (const { name, start, areReplicas } of setups) {
       }
     })
 
-    it('gives its tokens once where four exchange the code at both at once', async () => {
+    it('issues its tokens once when four requests exchange the code at the same time', async () => {
       for (let round = 0; round < 5; round++) {
         const fields = await codeFor(a, b)
         const answers = await Promise.all([a, b, a, b].map((at) => ask(at, fields)))
@@ -137,7 +137,7 @@ for (const { name, start, areReplicas } of setups) {
       }
     })
 
-    it('is renewed at both at once', async () => {
+    it('can be renewed at both processes at the same time', async () => {
       const { refresh_token: token } = await tokensOf(a, await codeFor(a, b))
       const answers = await Promise.all([a, b, a, b].map((at) => tokensOf(at, renewal(token))))
       for (const { access_token: key, refresh_token: next } of answers) {
@@ -177,7 +177,7 @@ for (const { name, start, areReplicas } of setups) {
           (await postForm(a, '/oauth/revoke', { client_id: clientId, token }, anew)).status,
       ],
     ]
-    // Over SQLite a command tells nobody: who has a connection open looks once in a while.
+    // With SQLite a command cannot notify the processes, which only check periodically.
     if (areReplicas)
       endings.push([
         'a command',
@@ -187,7 +187,7 @@ for (const { name, start, areReplicas } of setups) {
         },
       ])
     for (const [by, end] of endings) {
-      it(`ends its streams at the other within two seconds when ${by} ends it`, async () => {
+      it(`ends its streams at the other process within two seconds when ${by} revokes it`, async () => {
         const { access_token: key, refresh_token: token } = await tokensOf(a, await codeFor(a, b))
         const streams = await Promise.all(
           [chat, events, chat, events].map((init) =>
@@ -198,14 +198,16 @@ for (const { name, start, areReplicas } of setups) {
         )
         expect(streams.map(({ response }) => response.status)).to.deep.equal([200, 200, 200, 200])
         const chats = [streams[0]!, streams[2]!]
-        await until('they run', () => chats.every((stream) => stream.text().includes('data: ')))
+        await until('both chats stream', () =>
+          chats.every((stream) => stream.text().includes('data: ')),
+        )
         expect(await end(key)).to.equal(200)
         const from = performance.now()
         await Promise.all(streams.map(({ ended }) => ended))
         for (const stream of chats)
           expect(stream.messages().at(-1)).to.have.nested.property('error.code', 'invalid_token')
         for (const at of [a, b, a, b])
-          await until('it is refused', async () => (await statusOf(at, key)) === 401)
+          await until('its token is refused', async () => (await statusOf(at, key)) === 401)
         expect(performance.now() - from).to.be.below(promisedMs)
         expect((await ask(b, renewal(token))).body.error).to.equal('invalid_grant')
         const mcp = await call(b, '/mcp', key, events)
@@ -215,7 +217,7 @@ for (const { name, start, areReplicas } of setups) {
     }
 
     if (!areReplicas) {
-      it('is made by a sign-in that was under way when the keys were rotated', async () => {
+      it('can be made by a sign-in that began before the signing keys were rotated', async () => {
         const underWay = [await beginAt(a), await beginAt(b)]
         await all.run('oauth', 'rotate-keys')
         const [first, second] = underWay
@@ -227,7 +229,7 @@ for (const { name, start, areReplicas } of setups) {
       })
       return
     }
-    it('lasts while they are restarted in turn, also one that is being made', async () => {
+    it('survives restarts of each process in turn, even while it is being made', async () => {
       const front = { url: all.origin }
       let { access_token: key, refresh_token: token } = await tokensOf(a, await codeFor(a, b))
       const load = { isOver: false, rounds: 0 }
@@ -246,7 +248,7 @@ for (const { name, start, areReplicas } of setups) {
           }
         })(),
       ]
-      // Begun with the keys of before; each goes on where the keys were just read, and the other way round.
+      // Begins with the old keys and continues at the process that has the new keys, and vice versa.
       const open = [await beginAt(a), await beginAt(b)]
       await all.run('oauth', 'rotate-keys')
       await all.restart!(1)

@@ -4,7 +4,7 @@ import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { runProgram } from '../support/program.ts'
 import { startServer, type ServerProcess } from '../support/server-process.ts'
 
-describe('two gateways of one folder', () => {
+describe('two gateways with the same folder', () => {
   let folder: TemporaryFolder
   const servers: ServerProcess[] = []
   before(() => (folder = makeFolder()))

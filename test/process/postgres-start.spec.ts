@@ -9,7 +9,7 @@ import { startProgram } from '../support/program.ts'
 import { sharedPostgres } from '../support/servers/postgres.ts'
 import { until } from '../support/until.ts'
 
-/** What PostgreSQL sends while it recovers (protocol-message-formats.html, ErrorResponse). */
+/** The error that PostgreSQL sends while it recovers (protocol-message-formats.html, ErrorResponse). */
 const recovering = Buffer.from(
   'SFATAL\0VFATAL\0C57P03\0Mthe database system is in recovery mode\0\0',
 )
@@ -38,9 +38,9 @@ describe('a start whose PostgreSQL is in trouble', function () {
     folder.remove()
   })
 
-  /** Stands before PostgreSQL; `at` says what becomes of each connection, by its number. */
-  async function startDoor(at: (count: number) => 'pass' | 'recovers' | 'silent') {
-    const behind = Number(new URL(url).port)
+  /** Starts a proxy in front of PostgreSQL; `at` decides how it treats each connection, by number. */
+  async function startProxy(at: (count: number) => 'pass' | 'recovers' | 'silent') {
+    const databasePort = Number(new URL(url).port)
     const sockets = new Set<Socket>()
     const open = (socket: Socket) => {
       sockets.add(socket.on('error', () => undefined))
@@ -54,7 +54,7 @@ describe('a start whose PostgreSQL is in trouble', function () {
       open(socket)
       if (what === 'recovers') socket.once('data', () => socket.end(refusal))
       if (what !== 'pass') return
-      const further = open(connect(behind, '127.0.0.1'))
+      const further = open(connect(databasePort, '127.0.0.1'))
       socket.pipe(further).pipe(socket)
       socket.on('close', () => further.destroy())
       further.on('close', () => socket.destroy())
@@ -84,9 +84,9 @@ describe('a start whose PostgreSQL is in trouble', function () {
   }
 
   for (const first of [1, 2, 3, 4]) {
-    it(`waits for a server that recovers from its connection ${first} on`, async () => {
+    it(`waits for a server that begins recovery at connection ${first}`, async () => {
       let recoveredAt = Infinity
-      const door = await startDoor((count) => {
+      const door = await startProxy((count) => {
         if (count < first || performance.now() > recoveredAt) return 'pass'
         if (recoveredAt === Infinity) recoveredAt = performance.now() + 1500
         return 'recovers'
@@ -99,8 +99,8 @@ describe('a start whose PostgreSQL is in trouble', function () {
     })
   }
 
-  it('exits and names the server if that lasts too long', async () => {
-    const door = await startDoor((count) => (count < 3 ? 'pass' : 'recovers'))
+  it('exits and names the server if recovery takes too long', async () => {
+    const door = await startProxy((count) => (count < 3 ? 'pass' : 'recovers'))
     const file = join(folder.path, 'gateway.yaml')
     writeFileSync(file, 'limits: { database_start_wait_ms: 1000 }')
     const { code, stderr } = await start(door.variables, { CONFIG_FILE: file }).ended
@@ -112,11 +112,11 @@ describe('a start whose PostgreSQL is in trouble', function () {
   })
 
   it('reports within two seconds that it waits for a silent server', async () => {
-    const door = await startDoor(() => 'silent')
+    const door = await startProxy(() => 'silent')
     const program = start(door.variables)
     await until('it connects', () => door.connections() > 0, 30_000)
     const from = performance.now()
-    await until('it says so', () =>
+    await until('the notice is printed', () =>
       program.stderr().includes('Waiting up to 30 s for the database'),
     )
     expect(performance.now() - from).to.be.below(2000)

@@ -69,7 +69,7 @@ describe('the gateway with DATABASE_URL', () => {
     expect(stderr).to.not.contain('hidden')
   })
 
-  it('calculates its ledger again', async () => {
+  it('is checked by npm run recompute', async () => {
     useDatabase(folder.path, url)
     const store = await openTestStore(folder.path)
     const rows = Array.from({ length: 2500 }, (_, at) => ({

@@ -9,7 +9,7 @@ import { usageRow } from '../support/usage-row.ts'
 
 type Report = { rows: number; not_explained: number; differences: number; differing: object[] }
 
-describe('the ledger calculated again', () => {
+describe('npm run recompute', () => {
   let folder: TemporaryFolder
   beforeEach(() => {
     folder = makeFolder()
@@ -35,7 +35,7 @@ describe('the ledger calculated again', () => {
     return { ...ended, report: () => JSON.parse(ended.stdout) as Report }
   }
 
-  it('has no differences, and reports rows of older versions without pricing', async () => {
+  it('finds no differences, and counts rows of older versions without pricing', async () => {
     await keep()
     for (const path of [folder.path, storePath(folder.path)]) {
       const { code, stderr, report } = await recompute(path, '--json')
@@ -45,7 +45,7 @@ describe('the ledger calculated again', () => {
     }
   })
 
-  it('names each changed row, and fails', async () => {
+  it('names each changed row, and exits with 1', async () => {
     await keep()
     const database = new DatabaseSync(storePath(folder.path))
     database.exec(`update usage set cost_nano_usd = 7751 where id = 'req_0'`)
@@ -67,7 +67,7 @@ describe('the ledger calculated again', () => {
     expect(stdout).to.include('\n2 differences\n')
   })
 
-  it('reports what it cannot read', async () => {
+  it('names a ledger that it cannot read', async () => {
     for (const args of [[], ['none.db'], [folder.path]]) {
       const { code, stderr } = await recompute(...args)
       expect(code).to.equal(2)

@@ -11,7 +11,7 @@ import { sharedPostgres } from '../support/servers/postgres.ts'
 import { startRedis, type TestRedis } from '../support/servers/redis.ts'
 import { until } from '../support/until.ts'
 
-/** What is promised of a key that is revoked, on all replicas. */
+/** The documented limit for ending a revoked key on all replicas. */
 const promisedMs = 2000
 
 describe('two replicas on one PostgreSQL and one Redis', () => {

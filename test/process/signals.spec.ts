@@ -24,12 +24,12 @@ describe('a server', () => {
     const socket = await openConnection(server.url)
     const length = { 'content-length': '10' }
     socket.write(postHead('/v1/chat/completions', printedKey(server)!, length))
-    // Whatever was sent before this has been read when it is answered.
+    // After this answer the server has read everything sent before.
     expect(await health()).to.equal(200)
     return socket
   }
 
-  it('goes on at signals that are not to stop it, and says so', async () => {
+  it('continues at signals that do not stop it, and logs them', async () => {
     server = await startServer({ folder: folder.path })
     for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
       server.kill(signal)
@@ -40,7 +40,7 @@ describe('a server', () => {
     expect(server.stderr()).to.not.contain('Debugger')
   })
 
-  it('reads gateway.yaml and .env again at SIGHUP, and goes on with the old ones when they are wrong', async () => {
+  it('reloads gateway.yaml and .env at SIGHUP, and keeps the old settings if the new ones are invalid', async () => {
     const file = join(folder.path, 'gateway.yaml')
     const variables = { CONFIG_FILE: file, LOG_LEVEL: 'info' }
     writeFileSync(file, 'limits: { route_tries_max: 3 }\n')
@@ -138,7 +138,7 @@ describe('a server', () => {
       )
     await until('a caller is answered among them', models)
     for (const socket of sockets) socket.destroy()
-    await until('callers are answered behind them', models)
+    await until('other callers are answered', models)
     server.kill('SIGTERM')
     expect((await server.ended).code).to.equal(0)
   })

@@ -18,7 +18,7 @@ import { workersOf, workerVariables } from '../support/worker-processes.ts'
 
 const rounds = 8
 
-describe('two clients of one key that count from 0', () => {
+describe('two tool clients with one key and the same request ids', () => {
   let folder: TemporaryFolder
   let upstream: Upstream
   let redis: TestRedis | undefined
@@ -55,7 +55,7 @@ describe('two clients of one key that count from 0', () => {
     expect(code, stderr).to.equal(0)
     return /mag_live_[\w-]+/.exec(stdout)![0]
   }
-  /** Each message arrives over a connection of its own, in turn at each of the servers. */
+  /** Sends each message on a new connection, to the servers in turn. */
   const connect = (key: string) => {
     let sent = 0
     return connectSession(servers[0]!, key, {
@@ -78,14 +78,14 @@ describe('two clients of one key that count from 0', () => {
     for (const { client } of sessions) await client.close()
   }
 
-  it('cancel their own calls alone over two workers', async function () {
+  it('cancel only their own calls over two workers', async function () {
     programPath('redis-server', this)
     const server = await start('a', await workerVariables())
     await until('both workers answer', () => workersOf(server).length === 2)
     await cancelOften()
   })
 
-  it('cancel their own calls alone over two replicas', async function () {
+  it('cancel only their own calls over two replicas', async function () {
     programPath('redis-server', this)
     programPath('postgres', this)
     redis = await startRedis()

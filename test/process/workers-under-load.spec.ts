@@ -113,9 +113,9 @@ describe('two workers under load', () => {
     expect(new Set(statuses)).to.deep.equal(new Set([200, 402]))
     expect(upstream.requests).to.have.length(10)
     expect(one('select reserved_nano_usd from budget_windows')).to.equal(0)
-    await until('both tell what they answered', () => {
-      const told = loggedLines(server).filter(({ msg }) => msg.startsWith('request'))
-      return new Set(told.map(({ worker }) => worker)).size === 2
+    await until('both have logged requests', () => {
+      const lines = loggedLines(server).filter(({ msg }) => msg.startsWith('request'))
+      return new Set(lines.map(({ worker }) => worker)).size === 2
     })
   })
 
@@ -160,7 +160,7 @@ describe('two workers under load', () => {
       for (;;) {
         const answer = await ask().catch((error: unknown) => error as Error)
         if (answer instanceof Error) {
-          // The port is closed, or closes while the connection waits to be taken.
+          // The port is closed, or closes before the connection is accepted.
           const { message = '' } = (answer.cause ?? {}) as Partial<Error>
           expect(message).to.match(/ECONNREFUSED|ECONNRESET|other side closed/)
           return
@@ -188,14 +188,14 @@ describe('two workers under load', () => {
     expect(await reloaded.json()).to.deep.include({ changed: ['aliases'] })
     const find = async (alias: string) =>
       (await fetch(`${server.url}/v1/models/${alias}`, { headers })).status
-    const told = () => loggedLines(server).filter(({ msg }) => msg === 'reloaded').length
-    await until('both are reloaded', () => told() === 2)
+    const reloads = () => loggedLines(server).filter(({ msg }) => msg === 'reloaded').length
+    await until('both are reloaded', () => reloads() === 2)
     for (let count = 0; count < 8; count++) expect(await find('swift')).to.equal(200)
     expect(one(`select count(*) from audit_events where action = 'settings.reload'`)).to.equal(1)
-    // By a signal to the primary; workers started later have the settings too.
+    // Reloads by a signal to the primary; workers started later have the settings too.
     writeSettings({ aliases: { rapid: 'gpt-5-mini' } })
     server.kill('SIGHUP')
-    await until('both are reloaded again', () => told() === 4)
+    await until('both are reloaded again', () => reloads() === 4)
     const [first] = workersOf(server)
     process.kill(first!.pid, 'SIGKILL')
     await until(

@@ -98,22 +98,22 @@ describe('several workers', () => {
     await start()
     const [first, second] = workersOf(server)
     process.kill(first!.pid, 'SIGKILL')
-    // Connections that wait for it until then are reset.
-    await until('it has ended', () => !isThere(first!.pid))
+    // Connections queued at the killed worker are reset until the system has removed it.
+    await until('it has ended', () => !isRunning(first!.pid))
     for (let count = 0; count < 20; count++) expect(await health()).to.equal(200)
     const now = () => workersOf(server).map(({ pid }) => pid)
-    // The end of the first is logged once the primary has heard of it.
-    await until('another one answers', () => now().length === 2 && !now().includes(first!.pid))
+    // The primary logs the end of a worker when it is notified.
+    await until('a new worker has started', () => now().length === 2 && !now().includes(first!.pid))
     expect(now()).to.include(second!.pid)
-    const told = loggedLines(server).find(({ msg }) => msg.startsWith('worker ended'))
-    expect(told).to.include({ worker: first!.worker, pid: first!.pid, how: 'SIGKILL' })
+    const line = loggedLines(server).find(({ msg }) => msg.startsWith('worker ended'))
+    expect(line).to.include({ worker: first!.worker, pid: first!.pid, how: 'SIGKILL' })
   })
 
   it('exit when the primary is killed, and free its port', async () => {
     await start()
     const pids = workersOf(server).map(({ pid }) => pid)
     server.kill('SIGKILL')
-    await until('they have ended', () => pids.every((pid) => !isThere(pid)))
+    await until('they have ended', () => pids.every((pid) => !isRunning(pid)))
     expect(await health().catch(() => 'refused')).to.equal('refused')
     expect(loggedLines(server).filter(({ msg }) => msg.startsWith('primary ended'))).to.have.length(
       2,
@@ -132,14 +132,14 @@ describe('several workers', () => {
     const answered = 'gateway_request_duration_seconds_count{method="GET",status="200"}'
     const seen = answered.replaceAll(/[{}]/g, '\\$&')
     expect(await read(seen)).to.equal(10)
-    // By any worker.
+    // Any worker returns the sums of all workers.
     expect([await read(seen), await read(seen)]).to.deep.equal([11, 12])
     expect(await read('gateway_workers')).to.equal(2)
     expect(await read('process_resident_memory_bytes')).to.be.above(200e6)
     const [first] = workersOf(server)
     process.kill(first!.pid, 'SIGKILL')
-    await until('it has ended', () => !isThere(first!.pid))
-    await until('the other is alone', async () => (await read('gateway_workers_ended_total')) === 1)
+    await until('it has ended', () => !isRunning(first!.pid))
+    await until('its end is counted', async () => (await read('gateway_workers_ended_total')) === 1)
     expect(await read(seen)).to.be.at.least(15)
   })
 
@@ -148,7 +148,7 @@ describe('several workers', () => {
     const [first] = workersOf(server)
     const unread = async () => {
       const options = { headers: { connection: 'close' }, signal: AbortSignal.timeout(3000) }
-      // The one that hangs is given a connection as well.
+      // The system may give the blocked worker a connection too.
       const page = await fetch(`${server.url}/metrics`, options).catch(() => undefined)
       return /^gateway_workers_unread (\d)$/m.exec((await page?.text()) ?? '')?.[1]
     }
@@ -189,13 +189,13 @@ describe('several workers', () => {
     await until('a worker has it', () => isAnotherConnected(server.url))
     const askedAt = performance.now()
     server.kill('SIGTERM')
-    await until('it is told', () =>
+    await until('the signal is logged', () =>
       loggedLines(server).some(({ msg }) => msg.startsWith('draining')),
     )
     server.kill('SIGTERM')
     expect((await server.ended).code).to.equal(143)
     expect(await call).to.equal('cut')
-    await until('all have ended', () => pids.every((pid) => !isThere(pid)))
+    await until('all have ended', () => pids.every((pid) => !isRunning(pid)))
     expect(performance.now() - askedAt).to.be.below(5000)
   })
 
@@ -209,7 +209,7 @@ describe('several workers', () => {
     expect(wrong.code).to.equal(1)
     expect(wrong.stderr.trim().split('\n')).to.have.length(1)
     expect(wrong.stderr).to.match(/^The gateway cannot start: It cannot listen on 192\.0\.2\.1/)
-    // Workers of another gateway would share a port with them.
+    // Workers share their port, so another gateway's workers could use it too.
     await start({ DATA_DIR: join(folder.path, 'other') })
     const taken = await run({ PORT: new URL(server.url).port })
     expect(taken.code).to.equal(1)
@@ -224,7 +224,7 @@ describe('several workers', () => {
   })
 })
 
-function isThere(pid: number): boolean {
+function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
     return true
@@ -233,7 +233,7 @@ function isThere(pid: number): boolean {
   }
 }
 
-/** Whether anyone but who asks is connected. */
+/** Whether another connection than the one of this request is open. */
 async function isAnotherConnected(url: string): Promise<boolean> {
   const page = await fetch(`${url}/metrics`, { headers: { connection: 'close' } })
   return Number(/^gateway_connections (\d+)$/m.exec(await page.text())?.[1]) > 1

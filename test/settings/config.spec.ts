@@ -79,8 +79,8 @@ describe('settings', () => {
       limits: { cache_ttl_seconds: -1, no_such_limit: 1 },
       providers: [{ ...keyless, api_key_env: 'OWN_KEY' }],
     }
-    const told = complaints(variables, file)
-    expect(told.map((line) => line.split(/[ :]/, 1)[0])).to.have.members([
+    const messages = complaints(variables, file)
+    expect(messages.map((line) => line.split(/[ :]/, 1)[0])).to.have.members([
       'BASE_URL',
       'DATABASE_URL',
       'DURABILITY',
@@ -94,7 +94,7 @@ describe('settings', () => {
       'limits',
       'limits.cache_ttl_seconds',
     ])
-    expect(told.join('\n')).to.include("'colour'").and.to.include("'no_such_limit'")
+    expect(messages.join('\n')).to.include("'colour'").and.to.include("'no_such_limit'")
   })
 
   const single: { name: string; variables?: Variables; file?: object | string; says: RegExp }[] = [
@@ -188,10 +188,10 @@ describe('settings', () => {
   ]
   for (const { name, variables = {}, file, says } of single) {
     it(`refuse ${name} in one sentence`, () => {
-      const told = complaints(variables, file)
-      expect(told).to.have.length(1)
-      expect(told[0]).to.match(says)
-      expect(told[0]).to.not.include('secret')
+      const messages = complaints(variables, file)
+      expect(messages).to.have.length(1)
+      expect(messages[0]).to.match(says)
+      expect(messages[0]).to.not.include('secret')
     })
   }
 

@@ -11,8 +11,8 @@ describe('the lock of a folder', () => {
   beforeEach(() => (folder = makeFolder()))
   afterEach(() => folder.remove())
 
-  const serve = (waitMs = 0, told: string[] = []) =>
-    serveFolder({ dataDir: folder.path, waitMs, onWait: (text) => told.push(text) })
+  const serve = (waitMs = 0, notices: string[] = []) =>
+    serveFolder({ dataDir: folder.path, waitMs, onWait: (text) => notices.push(text) })
   const refusal = async (attempt: Promise<unknown>) => {
     const error = await attempt.then(
       () => undefined,
@@ -26,14 +26,14 @@ describe('the lock of a folder', () => {
     const users = [await useFolder(folder.path), await useFolder(folder.path)]
     const serving = await serve()
     users.push(await useFolder(folder.path))
-    const told: string[] = []
-    const message = await refusal(serve(0, told))
+    const notices: string[] = []
+    const message = await refusal(serve(0, notices))
     expect(message).to.match(
       new RegExp(
         `^DATA_DIR: ${folder.path} is in use: a running gateway uses it \\(process ${process.pid} on .+, since 20.+\\)\\. Stop that gateway, or set DATA_DIR to another folder\\. .*WORKERS`,
       ),
     )
-    expect(told).to.have.length(1)
+    expect(notices).to.have.length(1)
     serving.release()
     const next = await serve()
     for (const lock of [...users, next]) lock.release()
@@ -42,10 +42,10 @@ describe('the lock of a folder', () => {
   it('waits for a gateway that stops in time, and prints one notice', async () => {
     const serving = await serve()
     setTimeout(serving.release, 120)
-    const told: string[] = []
-    const next = await serve(10_000, told)
-    expect(told).to.have.length(1)
-    expect(told[0]).to.include(`process ${process.pid} on `)
+    const notices: string[] = []
+    const next = await serve(10_000, notices)
+    expect(notices).to.have.length(1)
+    expect(notices[0]).to.include(`process ${process.pid} on `)
     // A late call of the first holder does not affect the second.
     serving.release()
     await refusal(serve())

@@ -33,10 +33,10 @@ describe('a store on PostgreSQL', () => {
   })
   afterEach(() => folder.remove())
 
-  type Opening = { at?: string; limits?: Partial<typeof quick>; told?: string[] }
-  const open = ({ at = url, limits, told }: Opening = {}) => {
+  type Opening = { at?: string; limits?: Partial<typeof quick>; notices?: string[] }
+  const open = ({ at = url, limits, notices }: Opening = {}) => {
     useDatabase(folder.path, at)
-    return openTestStore(folder.path, 'normal', limits, told)
+    return openTestStore(folder.path, 'normal', limits, notices)
   }
 
   describe('that cannot be opened', () => {
@@ -70,7 +70,7 @@ describe('a store on PostgreSQL', () => {
         /nothing listens on 127\.0\.0\.1, port 1\. Start PostgreSQL there/,
       ],
       [
-        'a host that nobody knows',
+        'an unknown host',
         () => changed((one) => (one.hostname = 'nowhere.invalid')),
         /the host name nowhere\.invalid cannot be resolved\. Correct DATABASE_URL\.$/,
       ],
@@ -138,22 +138,24 @@ describe('a store on PostgreSQL', () => {
 
   it('waits for a server that starts later, and prints one notice', async () => {
     server.kill('SIGKILL')
-    const told: string[] = []
-    const opened = open({ limits: { databaseStartWaitMs: 20_000 }, told })
-    await until('it says that it waits', () => told.length > 0)
+    const notices: string[] = []
+    const opened = open({ limits: { databaseStartWaitMs: 20_000 }, notices })
+    await until('the notice is printed', () => notices.length > 0)
     await server.restart()
     await (await opened).close()
-    expect(told).to.have.length(1)
-    expect(told[0]).to.match(/^Waiting up to 20 s for the database test_\w+ on 127\.0\.0\.1:\d+: /)
+    expect(notices).to.have.length(1)
+    expect(notices[0]).to.match(
+      /^Waiting up to 20 s for the database test_\w+ on 127\.0\.0\.1:\d+: /,
+    )
   })
 
   describe('that is guarded', () => {
     let store: GuardedStore
-    const told: string[] = []
+    const notices: string[] = []
     let made = 0
     beforeEach(async () => {
-      told.length = 0
-      store = await openGuardedStore(folder.path, { limits: quick, notices: told })
+      notices.length = 0
+      store = await openGuardedStore(folder.path, { limits: quick, notices })
     })
     afterEach(() => store.close())
 
@@ -199,7 +201,7 @@ describe('a store on PostgreSQL', () => {
       await until('rows are taken again', isWell)
       await keepNext()
       expect(await kept()).to.deep.equal(ids)
-      expect(told.at(-1)).to.match(/^recovered [1-9]/)
+      expect(notices.at(-1)).to.match(/^recovered [1-9]/)
     })
 
     it('keeps rows while the server hangs, counts none twice, and recovers', async () => {
@@ -242,7 +244,7 @@ describe('a store on PostgreSQL', () => {
       await runIn(url, cutAll)
       await keep('req_1')
       expect(isWell()).to.equal(false)
-      expect(told.at(-1)).to.equal('PostgreSQL is read-only')
+      expect(notices.at(-1)).to.equal('PostgreSQL is read-only')
       await runIn(
         url,
         `set transaction_read_only = off; alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = off`,
@@ -258,7 +260,7 @@ describe('a store on PostgreSQL', () => {
         await Promise.all([runIn(url, cutAll), keep(`req_cut_${round}`)])
         expect(await kept()).to.include(`req_cut_${round}`)
       }
-      expect(told).to.deep.equal([])
+      expect(notices).to.deep.equal([])
     })
 
     it('refuses an invalid row, and replaces characters that PostgreSQL cannot store', async () => {

@@ -48,12 +48,12 @@ describe("the store's thread", () => {
     const transaction = store.db.transaction().execute(async (inside) => {
       await inside.insertInto('accounts').values(accountRow('before')).execute()
       await slow.execute(inside).catch(() => undefined)
-      let told = 'nothing'
+      let reason = 'nothing'
       await until('another one is there', async () => {
-        told = await failure(inside.insertInto('accounts').values(accountRow('after')).execute())
-        return !told.includes('does not answer')
+        reason = await failure(inside.insertInto('accounts').values(accountRow('after')).execute())
+        return !reason.includes('does not answer')
       })
-      expect(told).to.equal('The thread of the store ended.')
+      expect(reason).to.equal('The thread of the store ended.')
     })
     expect(await failure(transaction)).to.equal('The thread of the store ended.')
     await until('it answers', async () => (await failure(accounts())) === 'it worked')

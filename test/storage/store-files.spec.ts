@@ -152,9 +152,9 @@ describe('the files of a store', () => {
     await store.look()
     await store.check()
     for (const each of [store, other]) {
-      const told = await failureOf(each.look())
-      expect(told?.reason).to.match(/^The store is damaged \(.*; copied to .*\)$/)
-      expect(told?.remedy).to.contain('restore a backup')
+      const damage = await failureOf(each.look())
+      expect(damage?.reason).to.match(/^The store is damaged \(.*; copied to .*\)$/)
+      expect(damage?.remedy).to.contain('restore a backup')
     }
     await store.check()
     const copies = readdirSync(folder.path).filter((name) => name.startsWith('damaged-'))

@@ -21,14 +21,14 @@ describe('a store in trouble', () => {
   let store: GuardedStore
   /** A second connection, which may lock the store. */
   let other: DatabaseSync | undefined
-  const told: string[] = []
+  const notices: string[] = []
   const open = async (limits: Partial<typeof quick> & { ledgerJournalBytesMax?: number } = {}) => {
-    store = await openGuardedStore(folder.path, { limits: { ...quick, ...limits }, notices: told })
+    store = await openGuardedStore(folder.path, { limits: { ...quick, ...limits }, notices })
     other = new DatabaseSync(join(folder.path, 'gateway.db'))
   }
   beforeEach(() => {
     folder = makeFolder()
-    told.length = 0
+    notices.length = 0
   })
   afterEach(async () => {
     if (other?.isOpen) other.close()
@@ -66,7 +66,7 @@ describe('a store in trouble', () => {
     await until('it takes rows again', () => !troubled())
     await keep('e')
     expect(ids().sort()).to.deep.equal(['a', 'b', 'c', 'd', 'e'])
-    expect(told).to.deep.equal(['another program has locked it', 'recovered 3'])
+    expect(notices).to.deep.equal(['another program has locked it', 'recovered 3'])
   })
 
   it('inserts the rows of the journal at the next start, each once', async () => {
@@ -85,7 +85,7 @@ describe('a store in trouble', () => {
       .run(id, ...Object.values(rest))
     await open()
     expect(ids().sort()).to.deep.equal(['a', 'b'])
-    expect(told).to.deep.equal(['another program has locked it', 'recovered 2'])
+    expect(notices).to.deep.equal(['another program has locked it', 'recovered 2'])
   })
 
   it('takes over the journals of ended processes one by one, and none of running ones', async () => {
@@ -107,12 +107,12 @@ describe('a store in trouble', () => {
     for (const owner of all) renameSync(join(folder.path, owner), at(owner))
     const old = new Date(Date.now() - 61_000)
     utimesSync(at('elsewhere-7'), old, old)
-    told.length = 0
+    notices.length = 0
     await open()
     await until('all that was left is there', () => ids().length === 3)
-    await until('it was told', () => told.length === 3)
+    await until('all are recovered', () => notices.length === 3)
     expect(ids()).to.have.members(left.map((owner) => `row of ${owner}`))
-    expect(told).to.deep.equal(Array(3).fill('recovered 1'))
+    expect(notices).to.deep.equal(Array(3).fill('recovered 1'))
     const there = readdirSync(folder.path).filter((name) => name.includes('journal'))
     expect(there.map((name) => join(folder.path, name)))
       .to.include.members(used.map(at))
@@ -158,7 +158,7 @@ describe('a store in trouble', () => {
       renameSync(`${path}.away`, path)
       await until('it takes rows again', () => !troubled())
       expect(ids()).to.deep.equal(['a'])
-      expect(told[0]).to.contain(`gateway.db${suffix} was moved, deleted or replaced`)
+      expect(notices[0]).to.contain(`gateway.db${suffix} was moved, deleted or replaced`)
     })
 
     it(`notices that gateway.db${suffix} was replaced by another file`, async () => {
@@ -203,7 +203,7 @@ describe('a store in trouble', () => {
   for (const durability of ['normal', 'full'] as const) {
     it(`continues with a new thread, with durability ${durability}`, async () => {
       const limits = { ...quick, storeAnswerTimeoutMs: 600 }
-      store = await openGuardedStore(folder.path, { limits, notices: told, durability })
+      store = await openGuardedStore(folder.path, { limits, notices, durability })
       const slow = sql`
         WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n LIMIT 12000000)
         SELECT count(*) FROM n`

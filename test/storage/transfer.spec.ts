@@ -173,7 +173,7 @@ describe('an export', () => {
         (text) => cut(text, 0.5),
         /line \d+: it is not JSON: the file was cut/,
       ],
-      'is cut off behind a line': [
+      'is cut off after a line': [
         (text) => text.replace(/\n[^\n]*\n$/, '\n'),
         /it ends before its last line: the file was cut off\.$/,
       ],
