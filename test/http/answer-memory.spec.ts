@@ -15,7 +15,7 @@ const kibibyte = 1024
 const mebibyte = 1024 * kibibyte
 const path = '/v1/chat/completions'
 
-/** An answer of `bytes` without an announced length, as most vendors send it. */
+/** An answer of `bytes`; without a content length, like most vendors', unless announced. */
 const longAnswer = (bytes: number, isAnnounced: boolean): ScriptedAnswer => {
   const { body } = completion('x'.repeat(bytes))
   const whole = Buffer.from(JSON.stringify(body))
@@ -25,7 +25,7 @@ const longAnswer = (bytes: number, isAnnounced: boolean): ScriptedAnswer => {
   return { body: whole, headers: { 'content-type': 'application/json', ...length } }
 }
 
-/** Asks, and reads nothing of the answer. */
+/** Sends a request and does not read the answer. */
 async function askUnread(own: OwnEndpoint, members: object): Promise<Socket> {
   const socket = await openConnection(own.gateway.url)
   socket.pause()
@@ -35,13 +35,13 @@ async function askUnread(own: OwnEndpoint, members: object): Promise<Socket> {
   return socket
 }
 
-describe('answers that nobody reads', () => {
+describe('answers that no client reads', () => {
   for (const [what, members, answer] of [
     ['in one piece', {}, longAnswer(9 * mebibyte, true)],
     ['of an unknown length', {}, longAnswer(9 * mebibyte, false)],
     ['streamed', { stream: true }, { pieces: Array(200).fill(textChunk('x'.repeat(64_000))) }],
   ] as const) {
-    it(`keep within the memory that there is, and are cut for who reads: ${what}`, async () => {
+    it(`stay within the memory limit, and are aborted in favor of clients that read: ${what}`, async () => {
       const most = 60 * mebibyte
       await using own = await startOwnEndpoint({
         limits: { buffered_bytes_max: most },
@@ -65,7 +65,7 @@ describe('answers that nobody reads', () => {
     })
   }
 
-  it('cut a stream like one whose caller left, when others need the room', async () => {
+  it('abort a stream, as when its caller disconnects, when others need the memory', async () => {
     await using own = await startOwnEndpoint({
       limits: { buffered_bytes_max: mebibyte },
       bounds: { slowPeerGraceMs: 50 },
@@ -87,7 +87,7 @@ describe('answers that nobody reads', () => {
 })
 
 describe('answers of a provider', () => {
-  it('wait for each other, and all of them arrive', async () => {
+  it('wait for memory, and all of them arrive', async () => {
     await using own = await startOwnEndpoint({ limits: { buffered_bytes_max: 4 * mebibyte } })
     for (const isAnnounced of [true, false]) {
       own.upstream.answer(longAnswer(700 * kibibyte, isAnnounced))
@@ -104,11 +104,11 @@ describe('answers of a provider', () => {
   })
 
   for (const [how, members, isAnnounced] of [
-    ['as it announces', {}, true],
-    ['as it turns out', {}, false],
-    ['though it was to be streamed', { stream: true }, false],
+    ['with a content length', {}, true],
+    ['without a content length', {}, false],
+    ['in answer to a stream', { stream: true }, false],
   ] as const) {
-    it(`are 503 when they need more than there is, ${how}; nobody is blamed or asked again`, async () => {
+    it(`are 503 without a retry or a failed route when they exceed the memory, ${how}`, async () => {
       await using own = await startOwnEndpoint({
         limits: { buffered_bytes_max: mebibyte, route_tries_max: 2 },
         bounds: { circuitFailuresMax: 1 },
@@ -130,7 +130,7 @@ describe('answers of a provider', () => {
     })
   }
 
-  it('are not held any more when their try has failed', async () => {
+  it('free their memory when their try has failed', async () => {
     await using own = await startOwnEndpoint({ limits: { buffered_bytes_max: 4 * mebibyte } })
     own.upstream.answer({ ...longAnswer(300 * kibibyte, false), reset: 'after' })
     expect((await own.chat()).status).to.equal(502)
@@ -185,7 +185,7 @@ const endings = {
 }
 const names = Object.keys(endings) as (keyof typeof endings)[]
 
-/** What the provider does. */
+/** The behaviour of the provider. */
 const scripts: readonly ScriptedAnswer[] = [
   longAnswer(80 * kibibyte, true),
   longAnswer(80 * kibibyte, false),
@@ -198,8 +198,8 @@ const scripts: readonly ScriptedAnswer[] = [
   { body: 'x'.repeat(100_000) },
 ]
 
-describe('after any mix of endings', () => {
-  it('nothing is held', async () => {
+describe('after any mix of outcomes', () => {
+  it('no memory is held', async () => {
     await using own = await startOwnEndpoint({
       limits: { buffered_bytes_max: mebibyte },
       bounds: {

@@ -19,15 +19,15 @@ describe('authentication', () => {
   const ask = (headers: Record<string, string>) =>
     gateway.post('/v1/chat/completions', body, { key: null, headers })
 
-  it('takes a key as a bearer token', async () => {
+  it('accepts a key as a bearer token', async () => {
     expect((await ask({ authorization: `Bearer ${gateway.testKey}` })).status).to.equal(200)
   })
 
-  it('takes a key as x-api-key', async () => {
+  it('accepts a key as x-api-key', async () => {
     expect((await ask({ 'x-api-key': gateway.testKey })).status).to.equal(200)
   })
 
-  it('takes `bearer` in any case, with spaces around the key', async () => {
+  it('accepts `bearer` in any case, with spaces around the key', async () => {
     expect((await ask({ authorization: `bEARER   ${gateway.testKey}  ` })).status).to.equal(200)
   })
 
@@ -54,7 +54,7 @@ describe('authentication', () => {
       status: 200,
     },
     {
-      name: 'two keys that work',
+      name: 'two valid keys',
       headers: (key, other) => [bearer, `Bearer ${key}`, apiKey, other],
       status: 400,
     },
@@ -69,12 +69,12 @@ describe('authentication', () => {
       status: 400,
     },
     {
-      name: 'a key beside one of somewhere else',
+      name: 'a key followed by one of another service',
       headers: (key) => [bearer, `Bearer ${key}`, apiKey, elsewhere],
       status: 400,
     },
     {
-      name: 'one of somewhere else before a key',
+      name: 'a key of another service followed by a key',
       headers: (key) => [bearer, `Bearer ${elsewhere}`, apiKey, key],
       status: 400,
     },
@@ -115,7 +115,7 @@ describe('authentication', () => {
       code: 'invalid_api_key',
     },
     {
-      name: 'a key of somewhere else',
+      name: 'a key of another service',
       headers: () => ({ authorization: `Bearer ${elsewhere}` }),
       code: 'invalid_api_key',
     },
@@ -158,18 +158,18 @@ describe('authentication', () => {
   }
 
   for (const path of ['/v1/models', '/v1/models/gpt-5-mini', '/mcp']) {
-    it(`wants a key for ${path}`, async () => {
+    it(`requires a key for ${path}`, async () => {
       expect((await gateway.fetch(path, { key: null })).status).to.equal(401)
     })
   }
 
-  it('looks at the key before it looks at the request', async () => {
+  it('checks the key before the request', async () => {
     const init = { key: null, headers: { 'x-gateway-strict': 'perhaps' } }
     const response = await gateway.post('/v1/chat/completions?what=this', { n: 'many' }, init)
     await expectError(response, { status: 401, code: 'missing_api_key' })
   })
 
-  it('refuses a key from its last moment on', async () => {
+  it('refuses a key from its expiry on', async () => {
     const key = await gateway.createKey('test', { expiresAt: now + 1000 })
     now += 999
     expect((await ask({ 'x-api-key': key })).status).to.equal(200)
@@ -236,7 +236,7 @@ describe('authentication', () => {
   })
 })
 
-/** A request whose headers are sent as they stand, also those that are there twice. */
+/** Sends the headers verbatim, including repeated ones. */
 function rawRequest(url: string, path: string, headers: string[]) {
   return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
     const { host } = new URL(url)

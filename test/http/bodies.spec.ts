@@ -109,12 +109,12 @@ describe('request bodies', () => {
     })
   }
 
-  it('reads JSON without a content type', async () => {
+  it('are read as JSON without a content type', async () => {
     const response = await own.gateway.fetch(path, { method: 'POST', body: Buffer.from(good) })
     expect(response.status).to.equal(200)
   })
 
-  it('reads JSON behind a byte order mark', async () => {
+  it('reads JSON after a byte order mark', async () => {
     expect((await post(`\uFEFF${good}`)).status).to.equal(200)
   })
 
@@ -134,7 +134,7 @@ describe('request bodies', () => {
     })
   }
 
-  it('reads a content type that is there twice', async () => {
+  it('reads a repeated content type', async () => {
     const lines = 'content-type: application/json\r\n'
     const head = postHead(path, own.gateway.testKey, { 'content-length': String(good.length) })
     const twice = head.replace(lines, lines + lines)
@@ -148,11 +148,11 @@ describe('request bodies', () => {
       body: '--x--\r\n',
       headers: { 'content-type': `${type}, ${type}` },
     })
-    // The form is read, and says too little.
+    // The form is valid but lacks required fields.
     expect(response.status).to.equal(400)
   })
 
-  it('passes a key called __proto__ on as a key', async () => {
+  it('passes on a member called __proto__ as an ordinary member', async () => {
     const body = good.replace('gpt-5-mini', 'own/x').replace('{', '{"__proto__":{"polluted":1},')
     const response = await post(body, { key: own.gateway.liveKey })
     expect(response.status).to.equal(200)
@@ -160,7 +160,7 @@ describe('request bodies', () => {
     expect(({} as { polluted?: number }).polluted).to.equal(undefined)
   })
 
-  it('makes few pieces of many, however small they arrive', async () => {
+  it('merges many small chunks into few', async () => {
     const server = createServer((request, response) => {
       const limits = {
         requestBytesMax: mebibyte,
@@ -213,13 +213,13 @@ describe('request bodies', () => {
     expect(grown).to.be.lessThan(30 * mebibyte)
   })
 
-  it('asks for the key before it reads any of the body', async () => {
+  it('checks the key before it reads the body', async () => {
     const head = postHead(path, 'mag_test_wrong', { 'content-length': '1000000' })
     const answer = await sendRaw(own.gateway.url, head)
     expect(answer).to.match(/^HTTP\/1\.1 401 /)
   })
 
-  it('takes the rest of an upload that it has refused, so that its answer is not lost', async () => {
+  it('reads the rest of a refused upload, so that the client receives the answer', async () => {
     await using patient = await startOwnEndpoint()
     const size = 8 * mebibyte
     const socket = await openConnection(patient.gateway.url)
@@ -238,14 +238,14 @@ describe('request bodies', () => {
     expect(performance.now() - startedAt).to.be.lessThan(1500)
   })
 
-  it('forgets a caller who leaves in the middle of an upload', async () => {
+  it('releases an upload whose caller disconnects', async () => {
     const socket = await openConnection(own.gateway.url)
     socket.write(postHead(path, own.gateway.testKey, { 'content-length': '1000' }))
     socket.write(good.slice(0, 20))
-    // The gateway has begun to read when it has answered a later request.
+    // The answer to a later request shows that the gateway has begun to read.
     expect((await own.gateway.fetch('/health')).status).to.equal(200)
     socket.destroy()
-    await until('the log tells of it', () => own.gateway.logText().includes('"left":true'))
+    await until('the log has the request', () => own.gateway.logText().includes('"left":true'))
     const line = own.gateway
       .logText()
       .split('\n')
@@ -253,7 +253,7 @@ describe('request bodies', () => {
     expect(JSON.parse(line)).to.include({ level: 'info', path, status: 499, msg: 'request' })
   })
 
-  it('forgets those who leave while their keys are looked up', async () => {
+  it('releases requests whose callers disconnect during the key lookup', async () => {
     await using slow = await startOwnEndpoint({ bounds: { keyCacheMs: 0 } })
     const head = postHead(path, slow.gateway.testKey, { 'content-length': '1000' })
     const leaving = Array.from({ length: 20 }, async () => {
@@ -261,12 +261,12 @@ describe('request bodies', () => {
       socket.write(head + good.slice(0, 20), () => socket.destroy())
     })
     await Promise.all(leaving)
-    await until('the log tells of all', () => {
+    await until('the log has all requests', () => {
       return slow.gateway.logText().split('"status":499').length === 21
     })
   })
 
-  it('answers 408 to a body that never comes', async () => {
+  it('answers 408 to a body that never arrives', async () => {
     await using impatient = await startOwnEndpoint({ limits: { request_timeout_ms: 100 } })
     const head = postHead(path, impatient.gateway.testKey, { 'content-length': '1000' })
     const answer = await sendRaw(impatient.gateway.url, head)
@@ -274,7 +274,7 @@ describe('request bodies', () => {
     expect(answer).to.contain('"timeout_error"')
   })
 
-  it('answers a good request after all of that', async () => {
+  it('answers a valid request after all invalid ones', async () => {
     expect((await post(good)).status).to.equal(200)
   })
 })

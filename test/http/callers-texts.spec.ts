@@ -15,7 +15,7 @@ import { stringPlaces, type StringPlace } from '../support/string-places.ts'
 import { inContext, toolCall as calledTool } from '../contract/tool-context.ts'
 
 const long = 'x'.repeat(20_000)
-/** What headers, lines and names of files cannot carry, or what hides in them. */
+/** Characters that headers, log lines and file names cannot contain, and invisible ones. */
 const odd = 'a"\r\nset-cookie: b\u0000\u001b[31m\u202e\u{1f98a}\ud800 %c'
 
 const words = {
@@ -26,24 +26,24 @@ const words = {
   name: 'paint',
 }
 
-/** What is bounded, each far above what a plain call has and far below what was sent. */
+/** Upper bounds: far above the lengths of a normal call, far below the length of the sent text. */
 const headersLengthMax = 8000
 const errorLengthMax = 4500
-/** Of a page, which is longer by itself than the text of an error. */
+/** An HTML page is longer than the text of an error. */
 const pageLengthMax = 10_000
 const columnLengthMax = 400
-/** Of columns that hold a list. */
+/** For columns that contain a list. */
 const listLengthMax = 2000
 const lineLengthMax = 4000
 
-/** Models that dismiss much of a request, and one that takes whatever comes. */
+/** Models that ignore many fields, and one that accepts any field. */
 const models: Record<string, readonly string[]> = {
   createChatCompletion: ['own/house-1', 'claude-sonnet-4-5'],
   createImage: ['zai/cogview-4'],
   createImageEdit: ['gpt-image-1.5'],
 }
 
-describe('a text of a caller, wherever it stands', () => {
+describe('the length of a text of a caller', () => {
   let own: OwnEndpoint
   before(async () => {
     own = await startOwnEndpoint({
@@ -53,7 +53,7 @@ describe('a text of a caller, wherever it stands', () => {
   })
   after(() => own.stop())
 
-  /** Sends both texts, and looks at the answers. */
+  /** Sends both texts and checks the answers. */
   const sendBoth = async (send: (text: string) => Promise<Response>, at: string) => {
     for (const text of [long, odd]) {
       const response = await send(text)
@@ -65,7 +65,7 @@ describe('a text of a caller, wherever it stands', () => {
       expect(headers.length, `${at}: headers`).to.be.lessThan(headersLengthMax)
       const answer = await response.text()
       const isPage = response.headers.get('content-type')?.startsWith('text/html') === true
-      if (response.status === 200) expect(told(answer), at).to.be.lessThan(20_000)
+      if (response.status === 200) expect(warningsLength(answer), at).to.be.lessThan(20_000)
       else {
         const lengthMax = isPage ? pageLengthMax : errorLengthMax
         expect(answer.length, `${at}: ${answer.slice(0, 200)}`).to.be.lessThan(lengthMax)
@@ -77,7 +77,7 @@ describe('a text of a caller, wherever it stands', () => {
     const { path } = operation(id)
     const schema = bodySchema(operation(id))!
     for (const model of models[id]!) {
-      it(`is bounded in ${id} of ${model}`, async () => {
+      it(`is limited in answers of ${id} with ${model}`, async () => {
         const key = model.startsWith('own/') ? own.gateway.liveKey : own.gateway.testKey
         const sent = placesOf(schema).map(({ at, put }) =>
           sendBoth((text) => {
@@ -93,7 +93,7 @@ describe('a text of a caller, wherever it stands', () => {
   }
 
   for (const { name, inputSchema } of tools) {
-    it(`is bounded in the tool ${name}`, async () => {
+    it(`is limited in answers of the tool ${name}`, async () => {
       for (const { at, put } of stringPlaces(inputSchema, words)) {
         await sendBoth((text) => {
           const args = put(at === '.model' ? `own/${text}` : text) as object
@@ -103,7 +103,7 @@ describe('a text of a caller, wherever it stands', () => {
     })
   }
 
-  it('is bounded in a message of the tool protocol', async () => {
+  it('is limited in answers to any MCP message', async () => {
     const messages: ((text: string) => unknown)[] = [
       (text) => request(text),
       (text) => request('tools/call', { name: text }),
@@ -129,8 +129,8 @@ describe('a text of a caller, wherever it stands', () => {
     }
   })
 
-  it('is bounded in a path, a query and the name of a method', async () => {
-    // Node takes no longer head.
+  it('is limited in answers to any path, query and method', async () => {
+    // Node accepts no longer request head.
     const longest = 'x'.repeat(15_000)
     const encoded = encodeURIComponent(odd.toWellFormed())
     for (const text of [longest, encoded]) {
@@ -147,7 +147,7 @@ describe('a text of a caller, wherever it stands', () => {
     }
   })
 
-  it('is told as it is in a header where a header can carry it, else percent-encoded', async () => {
+  it('does not change it in a header, except that other characters are percent-encoded', async () => {
     const headerOf = async (name: string) => {
       const { headers } = await own.chat({ model: `own/${name}` })
       return headers.get('x-gateway-model')
@@ -159,7 +159,7 @@ describe('a text of a caller, wherever it stands', () => {
     expect(await headerOf('a\u202eb\ud800')).to.equal('own/a%E2%80%AEb%EF%BF%BD')
   })
 
-  it('has made no row, no series and no line that is longer for it', async () => {
+  it('is limited in rows, metrics and log lines', async () => {
     for (const row of await own.gateway.usage()) {
       for (const [name, value] of Object.entries(row)) {
         const isList = name === 'attempts' || name === 'warnings'
@@ -178,14 +178,14 @@ describe('a text of a caller, wherever it stands', () => {
   })
 })
 
-/** How much of an answer is about the request: its warnings. */
-function told(answer: string): number {
+/** Length of the part of an answer that may quote the request: its warnings. */
+function warningsLength(answer: string): number {
   if (!answer.startsWith('{')) return 0
   const { warnings = [] } = JSON.parse(answer) as { warnings?: unknown[] }
   return JSON.stringify(warnings).length
 }
 
-/** The places of a body, in an otherwise whole request. */
+/** Every place for a text in a body, in an otherwise valid request. */
 function placesOf(schema: Schema): StringPlace[] {
   const base = { messages: hello, prompt: 'a fox', images: [{ image_url: pixel }] }
   const has = (name: string) => schema.properties?.[name] !== undefined

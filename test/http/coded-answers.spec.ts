@@ -17,7 +17,7 @@ describe('long answers', () => {
     })
 
   for (const path of ['/api/models', '/v1/models']) {
-    it(`are compressed for clients that take it, and are the same for all: ${path}`, async () => {
+    it(`are compressed for clients that accept it, with the same content for all: ${path}`, async () => {
       const plain = await ask(path, 'identity')
       expect(plain.headers.get('content-encoding')).to.equal(null)
       expect(plain.headers.get('vary')).to.equal('accept-encoding')
@@ -35,13 +35,13 @@ describe('long answers', () => {
     })
   }
 
-  it('that are short are sent as they are', async () => {
+  it('are not compressed when they are short', async () => {
     const short = await ask('/api/requests', 'gzip')
     expect(short.headers.get('content-encoding')).to.equal(null)
     await short.text()
   })
 
-  it('that may hold a secret are never compressed, whatever their length', async () => {
+  it('are never compressed when they may contain a secret', async () => {
     const body = { name: 'n'.repeat(60), mode: 'test' }
     const headers = { 'accept-encoding': 'gzip, br' }
     const made = await gateway.post('/api/keys', body, { key: gateway.adminKey, headers })

@@ -12,13 +12,13 @@ import { until } from '../support/until.ts'
 const getHealth = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'
 const getLarge = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'
 
-/** Connections are counted from time to time. */
+/** Node checks connections at this interval. */
 const untilClosedFor = (gateway: TestGateway, reason: string): Promise<void> =>
   until(`one is closed as ${reason}`, async () => {
     return (await metric(gateway, `gateway_connections_closed_total{reason="${reason}"}`)) > 0
   })
 
-/** Whether the other side has closed a connection: what is sent then comes back as a reset. */
+/** Whether the peer has closed a connection: data sent then is answered by a reset. */
 async function untilCut(socket: Socket): Promise<void> {
   await until('the connection is cut', () => {
     if (!socket.destroyed) socket.write('x')
@@ -26,8 +26,8 @@ async function untilCut(socket: Socket): Promise<void> {
   })
 }
 
-describe('an answer that nobody takes', () => {
-  it('is cut, also when its client keeps sending', async () => {
+describe('an answer that its client does not read', () => {
+  it('is aborted, also when its client keeps sending', async () => {
     await using gateway = await startGateway({ bounds: { answerTimeoutMs: 200 } })
     const socket = await openConnection(gateway.url)
     socket.pause()
@@ -37,9 +37,9 @@ describe('an answer that nobody takes', () => {
     expect(gateway.logText()).to.match(/"untaken":1,"msg":"connections closed"/)
   })
 
-  it('arrives whole when its client takes it slowly', async () => {
+  it('arrives whole when its client reads it slowly', async () => {
     let bytes = 0
-    // A millisecond for each KiB that the client has read: 12 seconds for the answer.
+    // The client needs 1 ms per KiB: 12 seconds for the whole answer.
     await using own = await startOwnEndpoint({
       bounds: { answerTimeoutMs: 3000, lingerTimeoutMs: 40 },
       monotonic: () => bytes / 1024,
@@ -58,7 +58,7 @@ describe('an answer that nobody takes', () => {
     expect(bytes).to.be.greaterThan(text.length)
   })
 
-  it('is cut in the middle of a stream, and its call is ended', async () => {
+  it('is aborted in the middle of a stream, and its call is ended', async () => {
     await using own = await startOwnEndpoint({ bounds: { answerTimeoutMs: 200 } })
     const pieces = Array.from({ length: 4000 }, () => textChunk('x'.repeat(16_000)))
     own.upstream.answer({ pieces })
@@ -73,7 +73,7 @@ describe('an answer that nobody takes', () => {
     socket.destroy()
   })
 
-  it('counts as a request in work until it is cut', async () => {
+  it('counts as a running request until it is aborted', async () => {
     const file = { limits: { concurrent_requests_max: 1 } }
     await using gateway = await startGateway({ file, bounds: { answerTimeoutMs: 1000 } })
     const socket = await openConnection(gateway.url)
@@ -86,7 +86,7 @@ describe('an answer that nobody takes', () => {
     await untilClosedFor(gateway, 'untaken')
   })
 
-  it('is not what an event stream without news is', async () => {
+  it('does not include an event stream without events', async () => {
     await using gateway = await startGateway({ bounds: { answerTimeoutMs: 100 } })
     const headers = { accept: 'text/event-stream' }
     const stream = await gateway.fetch('/mcp', { headers })
@@ -102,8 +102,8 @@ describe('an answer that nobody takes', () => {
   })
 })
 
-describe('requests on one connection at once', () => {
-  it('are worked on one after the other', async () => {
+describe('pipelined requests', () => {
+  it('are handled one after the other', async () => {
     await using own = await startOwnEndpoint()
     const gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>())
     own.upstream.answer((_request, index) => ({
@@ -121,7 +121,7 @@ describe('requests on one connection at once', () => {
     }
     for (const [index, gate] of gates.entries()) {
       await until('it is asked', () => own.upstream.requests.length === index + 1)
-      // Whatever was sent before this has been read when it is answered.
+      // The answer shows that everything sent before has been read.
       await own.gateway.fetch('/health')
       expect(own.upstream.requests).to.have.length(index + 1)
       gate.resolve()
@@ -130,7 +130,7 @@ describe('requests on one connection at once', () => {
     socket.destroy()
   })
 
-  it('are answered up to a number, and close the connection beyond it', async () => {
+  it('are answered up to a limit, beyond which the connection is closed', async () => {
     await using gateway = await startGateway()
     const socket = await openConnection(gateway.url)
     let text = ''
@@ -144,7 +144,7 @@ describe('requests on one connection at once', () => {
 })
 
 describe('the number of connections', () => {
-  /** A connection with a request whose body is on its way. */
+  /** A connection with a request whose body is incomplete. */
   async function busyConnection(
     { url, testKey }: TestGateway,
     localAddress = '127.0.0.1',
@@ -162,10 +162,10 @@ describe('the number of connections', () => {
     await once(socket, 'close')
     return text
   }
-  // The connection that asks for the metrics is one of them.
+  // Includes the connection that reads the metrics.
   const openOf = (gateway: TestGateway) => metric(gateway, 'gateway_connections')
 
-  it('is bounded: one more is told so, and closed', async () => {
+  it('is limited: one more gets an error and is closed', async () => {
     const bounds = { connectionsMax: 3, lingerTimeoutMs: 50 }
     await using gateway = await startGateway({ bounds })
     const busy = [await busyConnection(gateway), await busyConnection(gateway)]
@@ -181,7 +181,7 @@ describe('the number of connections', () => {
     await untilClosedFor(gateway, 'full')
   })
 
-  it('is made room in by closing the idle ones first', async () => {
+  it('is kept below the limit by closing idle connections first', async () => {
     let aheadMs = 0
     await using gateway = await startGateway({
       bounds: { connectionsMax: 3 },
@@ -202,7 +202,7 @@ describe('the number of connections', () => {
     for (const socket of [busy, fresh]) socket.destroy()
   })
 
-  it('is bounded for each address', async () => {
+  it('is limited for each address', async () => {
     const file = { limits: { connections_per_address_max: 2 } }
     await using gateway = await startGateway({ file, bounds: { lingerTimeoutMs: 50 } })
     const busy = [
@@ -219,7 +219,7 @@ describe('the number of connections', () => {
 })
 
 describe('a client that does not close its connection', () => {
-  it('is let go behind a refusal', async () => {
+  it('is disconnected after a refusal', async () => {
     const file = { limits: { request_timeout_ms: 100 } }
     await using gateway = await startGateway({ file, bounds: { lingerTimeoutMs: 100 } })
     const { port } = new URL(gateway.url)

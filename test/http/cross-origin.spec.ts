@@ -14,7 +14,7 @@ describe('pages of other origins', () => {
   const preflight = (headers: Record<string, string>) =>
     gateway.fetch(path, { method: 'OPTIONS', key: null, headers: { origin, ...headers } })
 
-  it('may ask beforehand, without a key', async () => {
+  it('may send a preflight request without a key', async () => {
     const response = await preflight({
       'access-control-request-method': 'POST',
       'access-control-request-headers': 'authorization, content-type, x-stainless-lang',
@@ -28,7 +28,7 @@ describe('pages of other origins', () => {
     expect(response.headers.get('access-control-allow-credentials')).to.equal(null)
   })
 
-  it('see the headers of an answer', async () => {
+  it('can read the headers of an answer', async () => {
     const body = { model: 'gpt-5-mini', messages: hello }
     const response = await gateway.post(path, body, { headers: { origin } })
     expect(response.status).to.equal(200)
@@ -43,14 +43,14 @@ describe('pages of other origins', () => {
     expect(exposed).to.include.members(['retry-after', 'deprecation', 'sunset'])
   })
 
-  it('see why they were refused', async () => {
+  it('can read why they were refused', async () => {
     const response = await gateway.post(path, {}, { key: null, headers: { origin } })
     expect(response.status).to.equal(401)
     expect(response.headers.get('access-control-allow-origin')).to.equal('*')
     expect(response.headers.get('access-control-expose-headers')).to.contain('x-request-id')
   })
 
-  it('are told nothing outside of /v1', async () => {
+  it('can read nothing outside of /v1', async () => {
     for (const other of ['/health', '/metrics', '/mcp', '/docs']) {
       const response = await gateway.fetch(other, { headers: { origin } })
       expect(response.headers.get('access-control-allow-origin'), other).to.equal(null)

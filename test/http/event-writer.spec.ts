@@ -9,7 +9,7 @@ import { eventWriter } from '../../src/http/event-writer.ts'
 
 type Handle = (response: ServerResponse, path: string) => Promise<void> | void
 
-/** A bare server of Node's, whose answers the test writes. */
+/** A plain Node server whose answers the test writes. */
 async function serve(handle: Handle) {
   const server = createServer((request, response) => void handle(response, request.url ?? ''))
   await once(server.listen(0, '127.0.0.1'), 'listening')
@@ -23,7 +23,7 @@ const piece = fc.oneof(
 )
 
 describe('the writer of events', () => {
-  it('gives the client what was written, whatever its pieces are', async () => {
+  it('sends the client exactly the written bytes', async () => {
     let pieces: Uint8Array[] = []
     const server = await serve(async (response) => {
       const sink = eventWriter(response, uncounted)
@@ -44,7 +44,7 @@ describe('the writer of events', () => {
     server.stop()
   })
 
-  it('frames nothing for a client of HTTP/1.0', async () => {
+  it('uses no chunked encoding for an HTTP/1.0 client', async () => {
     const server = await serve(async (response) => {
       const sink = eventWriter(response, uncounted)
       for (const one of ['one ', 'two ', 'three']) {
@@ -59,7 +59,7 @@ describe('the writer of events', () => {
     server.stop()
   })
 
-  it('keeps to its turn when requests are pipelined', async () => {
+  it('writes in order when requests are pipelined', async () => {
     const first = Promise.withResolvers<void>()
     const server = await serve(async (response, path) => {
       const sink = eventWriter(response, uncounted)
@@ -81,13 +81,13 @@ describe('the writer of events', () => {
     server.stop()
   })
 
-  it('overtakes nothing that Node holds back', async () => {
+  it('writes after the data that Node has buffered', async () => {
     const large = 'x'.repeat(20_000)
     const server = await serve(async (response) => {
       const sink = eventWriter(response, uncounted)
       sink.write(Buffer.from('one '))
       await turn()
-      // As newer Nodes do by themselves until the end of a turn.
+      // Newer Node versions cork by default until the end of the tick.
       response.cork()
       sink.write(Buffer.from(large))
       sink.write(Buffer.from(' two'))
@@ -99,7 +99,7 @@ describe('the writer of events', () => {
     server.stop()
   })
 
-  it('tells when a slow reader has had enough, and when it wants more', async () => {
+  it('reports backpressure of a slow reader, and when it drains', async () => {
     const event = Buffer.alloc(8000, 'a')
     let written = 0
     let drained = 0
@@ -125,7 +125,7 @@ describe('the writer of events', () => {
   })
 })
 
-/** The body of an answer in chunks. */
+/** The decoded body of a chunked answer. */
 function unframed(answer: string): string {
   let rest = answer.slice(answer.indexOf('\r\n\r\n') + 4)
   let body = ''

@@ -6,7 +6,7 @@ import { extractBase64, restoreBase64 } from '../../src/http/read-body.ts'
 import { parseBody } from '../../src/http/parse-json.ts'
 
 const long = (fill: number) => Buffer.alloc(15_000, fill).toString('base64')
-/** Data URLs as clients write them, and much that looks like one. */
+/** Data URLs, and texts that look like one. */
 const url = fc
   .tuple(
     fc.constantFrom('data:image/png;base64,', 'data:image/jpeg;base64,'),
@@ -46,7 +46,7 @@ const json = fc.letrec((tie) => ({
   ),
 })).value
 
-/** As different encoders write it: compact or spaced, and with slashes or everything odd escaped. */
+/** JSON of different encoders: compact or spaced, with escaped slashes or other characters. */
 const written = fc
   .tuple(
     json,
@@ -67,7 +67,7 @@ function cut(whole: Buffer, positions: readonly number[]): Buffer[] {
   return [...ends, whole.length].map((end, index) => whole.subarray(ends[index - 1] ?? 0, end))
 }
 
-/** What a body says, or the error that it is refused with. */
+/** The parsed body, or the error. */
 function outcome(read: () => unknown): unknown {
   try {
     return { value: read() }
@@ -82,8 +82,8 @@ function readLight(pieces: readonly Buffer[]): unknown {
   return restoreBase64(parseBody(joinPieces(light.pieces), whole), light.texts, uncounted)
 }
 
-describe('a JSON body whose pictures are left out', () => {
-  it('says what it says when it is read as a whole', () => {
+describe('a JSON body whose pictures are extracted', () => {
+  it('has the same content as when it is parsed whole', () => {
     fc.assert(
       fc.property(written, cuts, (text, positions) => {
         const whole = Buffer.from(text)
@@ -93,7 +93,7 @@ describe('a JSON body whose pictures are left out', () => {
     )
   })
 
-  it('is refused as when it is read as a whole, whatever is wrong with it', () => {
+  it('is refused with the same error as when it is parsed whole', () => {
     const wrong = fc.constantFrom('"', '\\', '\n', '\u0000', ',', '}', ':', '§', '"data:image/')
     fc.assert(
       fc.property(written, fc.nat(), wrong, cuts, (text, position, inserted, positions) => {
@@ -114,7 +114,7 @@ describe('a JSON body whose pictures are left out', () => {
   const picture = `data:image/png;base64,${long(0)}`
   const leftOut = (text: string) => [...extractBase64([Buffer.from(text)]).texts.values()]
 
-  it('leaves out every large picture, and keeps its bytes where they are', () => {
+  it('omits every large picture without copying its bytes', () => {
     const body = Buffer.from(
       JSON.stringify(
         { images: [{ image_url: picture }, { image_url: { url: picture } }] },
@@ -136,7 +136,7 @@ describe('a JSON body whose pictures are left out', () => {
     ['that is the name of a member', JSON.stringify({ url: { [picture]: 1 } })],
     ['within a text', JSON.stringify({ text: JSON.stringify({ url: picture }) })],
     ['that is small', JSON.stringify({ url: 'data:image/png;base64,AAAA' })],
-    ['of the other alphabet', JSON.stringify({ url: picture.replace('AAAA', 'AA-_') })],
+    ['of the URL-safe alphabet', JSON.stringify({ url: picture.replace('AAAA', 'AA-_') })],
     ['with line breaks', JSON.stringify({ url: picture.replace('AAAA', 'AAAA\n') })],
     ['with escapes', JSON.stringify({ url: picture }).replaceAll('A', '\\u0041')],
     ['without padding', JSON.stringify({ url: `${picture}AA` })],
@@ -147,7 +147,7 @@ describe('a JSON body whose pictures are left out', () => {
     })
   }
 
-  it('has tickets that nobody knew before', () => {
+  it('has unpredictable placeholders', () => {
     const text = JSON.stringify({ url: picture })
     const tickets = [text, text].flatMap((one) => [
       ...extractBase64([Buffer.from(one)]).texts.keys(),
@@ -159,13 +159,13 @@ describe('a JSON body whose pictures are left out', () => {
     expect(readLight([Buffer.from(JSON.stringify(body))])).to.deep.equal(body)
   })
 
-  it('does not keep the gateway busy with what only looks like pictures', () => {
+  it('is parsed in linear time when it only looks like pictures', () => {
     const text = '"url":"data:image/png;base64,A",'.repeat(1_000_000)
     const body = cut(
       Buffer.from(text),
       Array.from({ length: 500 }, (_, index) => index * 65_536),
     )
-    // What looks at the rest again from each of a million places does not end within a test's time.
+    // Quadratic time over a million candidates would exceed the timeout of the test.
     expect(extractBase64(body).texts.size).to.equal(0)
   })
 })

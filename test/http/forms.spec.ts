@@ -10,7 +10,7 @@ const boundary = '----form-0123456789'
 const type = `multipart/form-data; boundary=${boundary}`
 const png = Buffer.from(await pixelFile.arrayBuffer())
 
-/** One part as it is written, with `head` behind the name of the first header. */
+/** The bytes of one part, with `head` after the name of the first header. */
 const part = (head: string, value: string | Buffer = 'a') =>
   Buffer.concat([
     Buffer.from(`--${boundary}\r\nContent-Disposition: form-data; ${head}\r\n\r\n`),
@@ -21,7 +21,7 @@ const end = Buffer.from(`--${boundary}--\r\n`)
 const picture = part('name="image"; filename="a.png"', png)
 const prompt = part('name="prompt"', 'a fox')
 
-/** Reads a form that arrives in these pieces, as the gateway does. */
+/** Reads a form from these chunks as the gateway does. */
 async function readInPieces(pieces: readonly Buffer[]): Promise<FormPart[]> {
   const sink = formPartsSink(type)
   for (const piece of pieces) await sink.take(piece)
@@ -53,7 +53,7 @@ describe('a form', () => {
   })
   const cuts = fc.array(fc.nat(), { maxLength: 12 })
 
-  it('is read as its clients write it, however it arrives', async () => {
+  it('is read exactly, however its bytes are split', async () => {
     const fields = fc.array(field, { minLength: 1, maxLength: 6 })
     await fc.assert(
       fc.asyncProperty(fields, cuts, async (all, positions) => {
@@ -77,7 +77,7 @@ describe('a form', () => {
     )
   })
 
-  it('comes to an end, whatever is wrong with it', async () => {
+  it('is read or refused in bounded time, whatever is wrong with it', async () => {
     const wrong = fc.constantFrom('\r\n', '--', `--${boundary}`, '"', ':', '\r\n\r\n', '\u0000')
     const change = fc.record({ at: fc.nat(), less: fc.nat({ max: 40 }), more: wrong })
     const changes = fc.array(change, { minLength: 1, maxLength: 4 })
@@ -114,13 +114,13 @@ describe('a form', () => {
     const model = part('name="model"', 'gpt-image-2')
     const good: [string, Buffer[]][] = [
       ['a text before its first part', [Buffer.from('hello\r\n'), prompt, model, picture, end]],
-      ['a text behind its last part', [prompt, model, picture, end, Buffer.from('hello')]],
+      ['a text after its last part', [prompt, model, picture, end, Buffer.from('hello')]],
       [
         'names without quotes',
         [part('name=prompt'), model, part('filename=a; name=image', png), end],
       ],
       [
-        'names of files as they come',
+        'unusual file names',
         [prompt, model, part(`name="image"; filename="${'ä\\"語'.repeat(200)}"`, png), end],
       ],
       [
@@ -148,16 +148,16 @@ describe('a form', () => {
     }
 
     const bad: { what: string; parts: Buffer[]; says: string; param?: string }[] = [
-      { what: 'more parts than any has', parts: Array<Buffer>(65).fill(prompt), says: '64 parts' },
+      { what: 'too many parts', parts: Array<Buffer>(65).fill(prompt), says: '64 parts' },
       { what: 'a part without a name', parts: [prompt, part('x="a"')], says: 'no name' },
       {
-        what: 'a part without a head',
+        what: 'a part without headers',
         parts: [Buffer.from(`--${boundary}\r\n\r\na\r\n`)],
         says: 'no name',
       },
       { what: 'a long name', parts: [part(`name="${'a'.repeat(201)}"`)], says: '200 characters' },
       {
-        what: 'a head that is too large',
+        what: 'too large headers',
         parts: [part(`name="a"; b="${'b'.repeat(200_000)}"; name="c"; filename="d"`, png)],
         says: "'a'",
         param: 'a',
@@ -200,7 +200,7 @@ describe('a form', () => {
       })
     }
 
-    it('is refused once, also when the rest of it still comes', async () => {
+    it('is refused once, also while the rest of it arrives', async () => {
       const unhandled: unknown[] = []
       const note = (reason: unknown) => unhandled.push(reason)
       process.on('unhandledRejection', note)

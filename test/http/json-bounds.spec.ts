@@ -8,13 +8,13 @@ const path = '/v1/chat/completions'
 const valuesMax = 250_000
 const messages = [{ role: 'user', content: 'hello' }]
 
-/** Values as parsed: the whole, and each member and item within. */
+/** The number of parsed values: the root and each member and item in it. */
 function valuesOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1
   return Object.values(value).reduce<number>((sum, one) => sum + valuesOf(one), 1)
 }
 
-/** Whether JSON passes the bounds. */
+/** Whether JSON is within the bounds. */
 function passes(text: string, most: number): boolean {
   try {
     checkJsonBounds(Buffer.from(text), most)
@@ -29,7 +29,7 @@ describe('the bounds of a JSON body', () => {
   const odd = fc.constantFrom('"', '\\', '\\"', ',', '[', '{"a":[1,2]}', `${'\\'.repeat(70)}"`)
   const long = fc.array(odd, { maxLength: 60 }).map((parts) => parts.join(''))
 
-  it('count every member and item, and nothing within texts', () => {
+  it('count every member and item, and ignore the content of strings', () => {
     const value = fc.oneof(json, fc.record({ a: long, b: fc.array(fc.tuple(json, long)) }))
     fc.assert(
       fc.property(value, (one) => {
@@ -42,7 +42,7 @@ describe('the bounds of a JSON body', () => {
     )
   })
 
-  it('tell a number that is out of range, and no other', () => {
+  it('detect exactly the numbers that are out of range', () => {
     const number = fc.oneof(
       fc.double().map(String),
       fc.tuple(fc.nat(), fc.integer({ min: -420, max: 420 })).map(([n, e]) => `${n}e${e}`),
@@ -59,7 +59,7 @@ describe('the bounds of a JSON body', () => {
     )
   })
 
-  it('count the different names of members, however often they come', () => {
+  it('count distinct member names once', () => {
     const named = (count: number, value = '0') =>
       Array.from({ length: count }, (_, at) => `"n${at}" : ${value}`).join(',')
     const twice = (count: number) => `[{${named(count)}},{${named(count)}},"a",["b"]]`
@@ -69,7 +69,7 @@ describe('the bounds of a JSON body', () => {
     expect(passes(`{${Array<string>(20_001).fill(long).join(',')}}`, 1e6)).to.equal(false)
   })
 
-  it('end with any bytes, whatever they are', () => {
+  it('terminate for any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
         expect(() => checkJsonBounds(Buffer.from(bytes), 1e6)).not.to.throw()
@@ -105,7 +105,7 @@ describe('the bounds of a JSON body', () => {
       expect(message).to.include(`more than ${valuesMax} values`)
     })
 
-    it('hold for messages to the tool server', async () => {
+    it('apply to messages to the tool server', async () => {
       const message = {
         jsonrpc: '2.0',
         id: 1,
@@ -123,7 +123,7 @@ describe('the bounds of a JSON body', () => {
       [`"top_k":${'9'.repeat(400)}`, 'top_k'],
     ]
     for (const [member, param] of places) {
-      it(`refuse a number out of range by its place: ${param}`, async () => {
+      it(`refuse a number out of range with its path: ${param}`, async () => {
         const body = `{"model":"gpt-5-mini","messages":${JSON.stringify(messages)},${member}}`
         const answer = await gateway.post(path, null, { body })
         const { message } = await expectError(answer, { status: 400, code: 'invalid_value', param })
@@ -131,14 +131,14 @@ describe('the bounds of a JSON body', () => {
       })
     }
 
-    it('let pass what a double only rounds', async () => {
+    it('accept numbers that a double rounds', async () => {
       const rounded = '"metadata":{"a":-0,"b":1e-400,"c":18446744073709551615,"d":1.7e308}'
       const body = `{"model":"gpt-5-mini","messages":${JSON.stringify(messages)},${rounded}}`
       expect((await gateway.post(path, null, { body })).status).to.equal(200)
     })
   })
 
-  it('forget a number out of range that a later member of its name replaces', () => {
+  it('ignore a number out of range that a later member of the same name replaces', () => {
     expect(parseBody(Buffer.from('{"a":1e400,"a":1}'))).to.deep.equal({ a: 1 })
   })
 })

@@ -38,7 +38,7 @@ const rows: [text: string, line: number, column: number, reason: string | RegExp
   ['<html>', 1, 1, 'a value is expected here.'],
 ]
 
-describe('the fault of a text that is no JSON', () => {
+describe('the error position of invalid JSON', () => {
   for (const [text, line, column, reason] of rows) {
     it(`is found in ${JSON.stringify(text)}`, () => {
       expect(() => JSON.parse(text)).to.throw()
@@ -49,7 +49,7 @@ describe('the fault of a text that is no JSON', () => {
     })
   }
 
-  it('is found in exactly the texts that JSON.parse refuses', () => {
+  it('is found exactly in the texts that JSON.parse refuses', () => {
     const isJson = (text: string) => {
       try {
         JSON.parse(text)
@@ -86,7 +86,7 @@ describe('the fault of a text that is no JSON', () => {
     )
   })
 
-  it('is found at once in a text of megabytes', () => {
+  it('is found fast in a text of megabytes', () => {
     const text = `{"a":"${'x'.repeat(2_000_000)}","b":[${'1,'.repeat(500_000)}]}`
     const ms = cpuMs(() =>
       expect(findJsonFault(text)!.reason).to.equal("there is a comma before ']'. Remove it."),

@@ -9,14 +9,14 @@ const health = 'GET /health HTTP/1.1\r\nhost: gateway\r\n\r\n'
 const answeredLast = /^HTTP\/1\.1 200 [^]*connection: close/i
 
 describe('a gateway that stops', () => {
-  it('and was held up meanwhile answers what has come by then, before it closes what is quiet', async () => {
+  it('and was blocked answers requests that arrived meanwhile before it closes idle connections', async () => {
     const quietMs = 100
     const gateway = await startGateway({ file: { limits: { drain_quiet_ms: quietMs } } })
     const socket = await openConnection(gateway.url)
     socket.write(health)
     await once(socket, 'data')
     const stopped = gateway.stop()
-    // Connections are looked after now.
+    // Connections are checked now.
     await portClosed(gateway.url)
     const answered = text(socket)
     socket.write(health)
@@ -25,7 +25,7 @@ describe('a gateway that stops', () => {
     await stopped
   })
 
-  it('is there for the whole notice, of which the time that it was held up is no part', async () => {
+  it('keeps serving for the whole notice period, not counting the time that it was blocked', async () => {
     const noticeMs = 200
     const gateway = await startGateway({ file: { limits: { drain_notice_ms: noticeMs } } })
     const stopped = gateway.stop()
@@ -35,7 +35,7 @@ describe('a gateway that stops', () => {
     await stopped
   })
 
-  it('accepts all who have connected by then, before it closes its port', async () => {
+  it('accepts all pending connections before it closes its port', async () => {
     const gateway = await startGateway({ file: { limits: { drain_quiet_ms: 10_000 } } })
     const { hostname, port } = new URL(gateway.url)
     const sockets = Array.from({ length: 800 }, () => connect(Number(port), hostname))

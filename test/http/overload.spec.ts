@@ -21,14 +21,14 @@ describe('more requests at once than the gateway takes', () => {
   })
   after(() => own.stop())
 
-  it('are refused early with 503, and taken again when there is room', async () => {
+  it('are refused early with 503, and accepted again once others have ended', async () => {
     const gate = Promise.withResolvers<void>()
     own.upstream.answer({ ...completion('Hi.'), after: gate.promise })
     const asking = ['one', 'two'].map((content) =>
       own.chat({ messages: [{ role: 'user', content }] }),
     )
     await until('both are with the provider', () => own.upstream.requests.length === 2)
-    // It is answered while those that it would have to wait for are held.
+    // It is answered while the running requests are still held.
     const third = await own.chat({ messages: [{ role: 'user', content: 'three' }] })
     const expected = { status: 503, code: 'overloaded', type: 'overloaded_error', param: null }
     await expectError(third, expected)
@@ -43,8 +43,8 @@ describe('more requests at once than the gateway takes', () => {
   })
 })
 
-describe('a gateway that is to stop', () => {
-  it('finishes an open stream, takes nothing new, and records the call', async () => {
+describe('a gateway that is asked to stop', () => {
+  it('finishes an open stream, accepts no new request, and records the call', async () => {
     await using own = await startOwnEndpoint()
     const gate = Promise.withResolvers<void>()
     async function* pieces(): AsyncGenerator<string> {
@@ -69,13 +69,13 @@ describe('a gateway that is to stop', () => {
     expect((await own.gateway.usage()).map(({ outcome }) => outcome)).to.deep.equal(['ok'])
   })
 
-  it('says on a connection that is still open that it is not ready', async () => {
+  it('reports on open connections that it is not ready', async () => {
     await using own = await startOwnEndpoint()
     const socket = await openConnection(own.gateway.url)
     let answer = ''
     socket.on('data', (piece: Buffer) => (answer += piece.toString()))
     socket.write('GET /ready HTTP/1.1\r\nhost: gateway\r\n')
-    // The server has read the half of it when it has answered a later request.
+    // The answer to a later request shows that the server has read this half.
     expect((await own.gateway.fetch('/health')).status).to.equal(200)
     const draining = own.gateway.drain()
     socket.write('\r\n')
@@ -86,7 +86,7 @@ describe('a gateway that is to stop', () => {
     expect(answer).to.contain('"code":"overloaded"')
   })
 
-  it('answers each request that waits on a connection, and closes it behind the last', async () => {
+  it('answers each pipelined request, and closes the connection after the last', async () => {
     await using own = await startOwnEndpoint()
     const held = await holdAnswer(own, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2))
     expect((await own.gateway.fetch('/health')).status).to.equal(200)
@@ -104,7 +104,7 @@ describe('a gateway that is to stop', () => {
     expect(held.text().match(/\r\nconnection: close\r\n/gi)).to.have.length(1)
   })
 
-  it('cuts off what takes longer than it may', async () => {
+  it('aborts requests that exceed the drain time', async () => {
     await using own = await startOwnEndpoint({
       limits: { drain_timeout_ms: 100, drain_notice_ms: 5000 },
     })

@@ -17,7 +17,7 @@ const pack: Record<string, (text: string | Buffer) => Buffer> = {
   zstd: zstdCompressSync,
 }
 
-describe('packed bodies', () => {
+describe('compressed request bodies', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway({ file: { limits: { request_bytes_max: mebibyte } } })
@@ -37,7 +37,7 @@ describe('packed bodies', () => {
       expect(response.status, await response.text()).to.equal(200)
     })
 
-    it(`are refused as ${encoding} once they unpack to too much, and are not kept`, async () => {
+    it(`are refused as ${encoding} once they unpack to too many bytes, and are not kept`, async () => {
       const bomb = packed(Buffer.alloc(64 * mebibyte, 0x20))
       expect(bomb.length).to.be.lessThan(mebibyte)
       const before = process.memoryUsage().arrayBuffers
@@ -51,7 +51,7 @@ describe('packed bodies', () => {
       expect(most).to.be.lessThan(32 * mebibyte)
     })
 
-    it(`are refused as ${encoding} when they are something else, or cut off`, async () => {
+    it(`are refused as ${encoding} when they are invalid or truncated`, async () => {
       const param = 'content-encoding'
       for (const body of [Buffer.from(good), packed(good).subarray(0, -12)]) {
         const response = await post(body, encoding)
@@ -60,12 +60,12 @@ describe('packed bodies', () => {
     })
   }
 
-  it('are read whatever the case of the name', async () => {
+  it('are read with the encoding name in any case', async () => {
     expect((await post(gzipSync(good), 'GZIP')).status).to.equal(200)
     expect((await post(Buffer.from(good), 'identity')).status).to.equal(200)
   })
 
-  it('may be the form of an edit, and a message to the tool server', async () => {
+  it('may contain the form of an edit or a message to the tool server', async () => {
     const form = new FormData()
     form.append('prompt', 'a fox')
     form.append('image', pixelFile)
@@ -88,7 +88,7 @@ describe('packed bodies', () => {
     expect(await answer.text()).to.include('"tools":[')
   })
 
-  it('are refused in an encoding that is not read, with those that are', async () => {
+  it('are refused in an unsupported encoding, with the supported ones', async () => {
     for (const encoding of ['compress', 'gzip, gzip', 'toString']) {
       const response = await post(Buffer.from(good), encoding)
       const param = 'content-encoding'
@@ -99,7 +99,7 @@ describe('packed bodies', () => {
     }
   })
 
-  it('are refused when they are too large as they come, even if they unpack to nothing', async () => {
+  it('are refused when their compressed size is too large, even if they unpack to nothing', async () => {
     const empty = gzipSync('')
     const many = Buffer.concat(Array.from({ length: 60_000 }, () => empty))
     expect(many.length).to.be.greaterThan(mebibyte)
@@ -113,13 +113,13 @@ describe('packed bodies', () => {
     expect(answer).to.match(/^HTTP\/1\.1 413 /)
   })
 
-  it('are forgotten when the caller leaves', async () => {
+  it('are released when the caller disconnects', async () => {
     const socket = await openConnection(gateway.url)
     const head = { 'content-length': '1000', 'content-encoding': 'gzip' }
     socket.write(postHead(path, gateway.testKey, head))
     socket.write(gzipSync(good).subarray(0, 20))
     expect((await gateway.fetch('/health')).status).to.equal(200)
     socket.destroy()
-    await until('the log tells of it', () => gateway.logText().includes('"status":499'))
+    await until('the log has the request', () => gateway.logText().includes('"status":499'))
   })
 })

@@ -17,18 +17,18 @@ import {
 import { createHttpServer, type GatewayServer } from '../../src/http/server.ts'
 import { until } from '../support/until.ts'
 
-const nobody = () => Promise.reject(new Error('No operation is called here.'))
-const stranger = () => {
-  throw new Error('Nobody is asked who they are here.')
+const notCalled = () => Promise.reject(new Error('No operation is called here.'))
+const notAuthenticated = () => {
+  throw new Error('No caller is authenticated here.')
 }
 
 /** Handlers of all operations. */
-function nobodys(): Operations {
-  const all: object = Object.fromEntries(operations.map(({ id }) => [id, nobody]))
+function unusedOperations(): Operations {
+  const all: object = Object.fromEntries(operations.map(({ id }) => [id, notCalled]))
   return all as Operations
 }
 
-describe('what others than the contract answer', () => {
+describe('a handler outside the contract', () => {
   let server: GatewayServer
   let url: string
   const exchanges: Exchange[] = []
@@ -36,17 +36,17 @@ describe('what others than the contract answer', () => {
 
   before(async () => {
     const contract = createContractRouter(await loadContract(), {
-      inForce: () => ({ operations: nobodys(), ...createReferenceCount() }),
+      inForce: () => ({ operations: unusedOperations(), ...createReferenceCount() }),
       forms: {},
       security: {
-        bearer: stranger,
-        apiKey: stranger,
-        session: stranger,
-        unauthorized: stranger,
+        bearer: notAuthenticated,
+        apiKey: notAuthenticated,
+        session: notAuthenticated,
+        unauthorized: notAuthenticated,
       },
       addressOf: () => null,
-      actFor: nobody,
-      claimKey: nobody,
+      actFor: notCalled,
+      claimKey: notCalled,
       countRefused: (thrown) => Promise.resolve(thrown),
       limits: {
         requestBytesMax: 1000,
@@ -86,16 +86,19 @@ describe('what others than the contract answer', () => {
   after(() => server.drain())
   beforeEach(() => exchanges.splice(0))
 
-  /** The answer, and what was told of its exchange once that was over. */
+  /** The answer, and the reported exchange after its end. */
   const get = async (path: string) => {
     const response = await fetch(url + path, { redirect: 'manual' })
     const text = await response.text()
     await until('one exchange is over', () => exchanges.length === 1)
-    const { requestId, status, path: told, left } = exchanges[0]!
-    return { response, text, told: { requestId, status, path: told, left } }
+    const { requestId, status, path: reported, left } = exchanges[0]!
+    return { response, text, reported: { requestId, status, path: reported, left } }
   }
-  const expectTold = ({ response, told }: Awaited<ReturnType<typeof get>>, path: string) => {
-    expect(told).to.deep.equal({
+  const expectReported = (
+    { response, reported }: Awaited<ReturnType<typeof get>>,
+    path: string,
+  ) => {
+    expect(reported).to.deep.equal({
       requestId: response.headers.get('x-request-id'),
       status: response.status,
       path,
@@ -103,14 +106,14 @@ describe('what others than the contract answer', () => {
     })
   }
 
-  describe('as a stream of events', () => {
+  describe('with a stream of events', () => {
     const given: ExchangeState[] = []
     router.get('/events/unsent', ({ state }) => {
       given.push(state)
       state.answer = {
         status: 200,
         headers: { 'x-one': 'two\nlines' },
-        events: () => Promise.reject(new Error('Nobody takes these.')),
+        events: () => Promise.reject(new Error('No client reads these.')),
       }
     })
     router.get('/events/failing', ({ state }) => {
@@ -123,19 +126,19 @@ describe('what others than the contract answer', () => {
       }
     })
 
-    it('ends the call of one whose head cannot be written', async () => {
+    it('ends its call when the response head cannot be written', async () => {
       const { response } = await get('/events/unsent')
       expect(response.status).to.equal(500)
       expect(given[0]!.ending.signal.aborted).to.equal(true)
     })
 
-    it('cuts one off that fails, and does not end it as if it were whole', async () => {
+    it('aborts the response when the stream fails, so that it does not look complete', async () => {
       const read = fetch(`${url}/events/failing`).then((response) => response.text())
       expect(await read.catch((error: unknown) => error)).to.be.instanceOf(Error)
     })
   })
 
-  describe('as a plain Koa middleware does', () => {
+  describe('as a Koa middleware', () => {
     router.get('/plain/json', (context) => {
       context.body = { fine: true }
     })
@@ -155,7 +158,7 @@ describe('what others than the contract answer', () => {
       context.status = 404
     })
     router.get('/plain/failing', () => {
-      throw new Error('This must not be told.')
+      throw new Error('This must not be shown.')
     })
 
     const answers = [
@@ -166,11 +169,11 @@ describe('what others than the contract answer', () => {
       { path: '/plain/redirect', status: 302, body: undefined },
     ]
     for (const { path, status, body } of answers) {
-      it(`answers ${path} with ${status}, and it is logged so`, async () => {
+      it(`answers ${path} with ${status}, which is logged`, async () => {
         const answered = await get(path)
         expect(answered.response.status).to.equal(status)
         if (body !== undefined) expect(answered.text).to.equal(body)
-        expectTold(answered, path)
+        expectReported(answered, path)
       })
     }
 
@@ -178,10 +181,10 @@ describe('what others than the contract answer', () => {
       const answered = await get('/plain/missing')
       expect(answered.response.status).to.equal(404)
       expect(answered.text).to.include('Unknown path /plain/missing.')
-      expectTold(answered, '/plain/missing')
+      expectReported(answered, '/plain/missing')
     })
 
-    it('takes its own methods alone, which a refusal names', async () => {
+    it('accepts only its own methods, which a refusal names', async () => {
       const response = await fetch(`${url}/plain/json`, { method: 'DELETE' })
       expect(response.status).to.equal(405)
       expect(response.headers.get('allow')?.split(', ')).to.have.members(['HEAD', 'GET'])
@@ -190,12 +193,12 @@ describe('what others than the contract answer', () => {
     it('answers 500 without detail when it throws', async () => {
       const answered = await get('/plain/failing')
       expect(answered.response.status).to.equal(500)
-      expect(answered.text).to.include('internal_error').and.to.not.include('must not be told')
+      expect(answered.text).to.include('internal_error').and.to.not.include('must not be shown')
       expect(exchanges[0]!.error).to.be.instanceOf(Error)
     })
   })
 
-  describe("as a handler of Node's does", () => {
+  describe('as a Node request listener', () => {
     router.get('/raw/now', (context) => {
       context.respond = false
       context.res.writeHead(202, { 'content-type': 'text/plain' }).end('taken')
@@ -214,15 +217,15 @@ describe('what others than the contract answer', () => {
       ['/raw/now', 202, 'taken'],
       ['/raw/unannounced', 203, 'by itself'],
     ] as const) {
-      it(`answers ${path} with ${status}, and it is logged so`, async () => {
+      it(`answers ${path} with ${status}, which is logged`, async () => {
         const answered = await get(path)
         expect(answered.response.status).to.equal(status)
         expect(answered.text).to.equal(body)
-        expect(answered.told).to.deep.include({ status, path, left: false })
+        expect(answered.reported).to.deep.include({ status, path, left: false })
       })
     }
 
-    it('is in work until it has answered, and logged then', async () => {
+    it('counts as running until it has answered, and is logged then', async () => {
       const [first, second] = [fetch(`${url}/raw/later`), fetch(`${url}/raw/later`)]
       await until('both wait', () => later.length === 2)
       expect(exchanges).to.deep.equal([])
@@ -235,18 +238,18 @@ describe('what others than the contract answer', () => {
     })
   })
 
-  describe("as oidc-provider's callback does", () => {
+  describe("as oidc-provider's callback", () => {
     before(() => {
       const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
       const configuration: Configuration = {
         adapter: class {
-          upsert = nobody
+          upsert = notCalled
           find = async () => undefined
-          findByUserCode = nobody
-          findByUid = nobody
-          consume = nobody
-          destroy = nobody
-          revokeByGrantId = nobody
+          findByUserCode = notCalled
+          findByUid = notCalled
+          consume = notCalled
+          destroy = notCalled
+          revokeByGrantId = notCalled
         },
         features: { devInteractions: { enabled: false } },
         jwks: { keys: [{ ...privateKey.export({ format: 'jwk' }), use: 'sig' }] },
@@ -259,18 +262,18 @@ describe('what others than the contract answer', () => {
       })
     })
 
-    it('answers what it has', async () => {
+    it('answers its own paths', async () => {
       const answered = await get('/oidc/.well-known/openid-configuration')
       expect(answered.response.status).to.equal(200)
       expect(JSON.parse(answered.text)).to.have.property('token_endpoint')
-      expect(answered.told).to.deep.include({ status: 200, left: false })
+      expect(answered.reported).to.deep.include({ status: 200, left: false })
     })
 
-    it('refuses by itself what it has not', async () => {
-      const answered = await get('/oidc/auth?client_id=nobody')
+    it('refuses its unknown paths itself', async () => {
+      const answered = await get('/oidc/auth?client_id=unknown')
       expect(answered.response.status).to.equal(400)
       expect(answered.text).to.include('invalid_client')
-      expect(answered.told).to.deep.include({ status: 400, left: false })
+      expect(answered.reported).to.deep.include({ status: 400, left: false })
     })
   })
 
@@ -281,7 +284,7 @@ describe('what others than the contract answer', () => {
       state.answer = { status: 200, json: {} }
     })
 
-    it('says that a connection closes when the port is closed, so that no new one is reset', async () => {
+    it('announces the close of a connection once the port is closed, so that no request is reset', async () => {
       const { response } = await get('/draining')
       expect(response.headers.get('connection')).to.equal('keep-alive')
       await draining

@@ -5,7 +5,7 @@ import { openConnection, postHead, sendRaw } from '../support/raw-connection.ts'
 
 const good = '{"model":"gpt-5-mini","messages":[{"role":"user","content":"hello"}]}'
 
-describe('the protocol', () => {
+describe('the HTTP server', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway()
@@ -57,14 +57,14 @@ describe('the protocol', () => {
     ['POST', '/health', 'HEAD, GET'],
   ] as const
   for (const [method, path, allow] of methods) {
-    it(`answers 405 to ${method} ${path}, with what it takes`, async () => {
+    it(`answers 405 to ${method} ${path} with the allowed methods`, async () => {
       const response = await gateway.fetch(path, { method })
       await expectError(response, { status: 405, code: 'method_not_allowed' })
       expect(response.headers.get('allow')).to.equal(allow)
     })
   }
 
-  it('answers HEAD as GET, without a body', async () => {
+  it('answers HEAD like GET, without a body', async () => {
     const get = await gateway.fetch('/v1/models')
     const head = await gateway.fetch('/v1/models', { method: 'HEAD' })
     expect(head.status).to.equal(200)
@@ -72,7 +72,7 @@ describe('the protocol', () => {
     expect(head.headers.get('content-length')).to.equal(get.headers.get('content-length'))
   })
 
-  it('answers 405 to HEAD where there is no GET', async () => {
+  it('answers 405 to HEAD on a path without GET', async () => {
     const response = await gateway.fetch('/v1/chat/completions', { method: 'HEAD' })
     expect(response.status).to.equal(405)
     expect(response.headers.get('x-request-id')).to.match(/^req_/)
@@ -92,7 +92,7 @@ describe('the protocol', () => {
     })
   }
 
-  it('ignores a query parameter that is not there, whatever its name', async () => {
+  it('ignores an unknown query parameter', async () => {
     for (const query of ['page=2', '__proto__=1', 'constructor=1', 'limit=']) {
       expect((await gateway.fetch(`/v1/models?${query}`)).status, query).to.equal(200)
     }
@@ -114,7 +114,7 @@ describe('the protocol', () => {
   }
 
   const garbage = [
-    ['what is no HTTP at all', 'hello there\r\n\r\n', 400, 'invalid_value'],
+    ['data that is not HTTP', 'hello there\r\n\r\n', 400, 'invalid_value'],
     ['a TLS handshake', '\u0016\u0003\u0001\u0002\u0000\u0001\u0000', 400, 'invalid_value'],
     ['a header without a name', 'GET / HTTP/1.1\r\n: x\r\n\r\n', 400, 'invalid_value'],
     [
@@ -123,12 +123,7 @@ describe('the protocol', () => {
       431,
       'request_too_large',
     ],
-    [
-      'an address of 40 kB',
-      `GET /${'x'.repeat(40_000)} HTTP/1.1\r\n\r\n`,
-      431,
-      'request_too_large',
-    ],
+    ['a URL of 40 kB', `GET /${'x'.repeat(40_000)} HTTP/1.1\r\n\r\n`, 431, 'request_too_large'],
     [
       'two lengths that differ',
       'POST /v1/models HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello!',
@@ -136,7 +131,7 @@ describe('the protocol', () => {
       'invalid_value',
     ],
     [
-      'a length beside chunks',
+      'a content length with chunked encoding',
       'POST /v1/models HTTP/1.1\r\nhost: x\r\ncontent-length: 5\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n',
       400,
       'invalid_value',
@@ -154,7 +149,7 @@ describe('the protocol', () => {
     })
   }
 
-  it('does not mind a connection that says nothing and leaves', async () => {
+  it('tolerates a connection that closes without a request', async () => {
     const socket = await openConnection(gateway.url)
     socket.resetAndDestroy()
     expect((await gateway.fetch('/health')).status).to.equal(200)
@@ -172,7 +167,7 @@ describe('the protocol', () => {
     expect(answer.indexOf('"status":"ok"')).to.be.greaterThan(answer.indexOf('chat.completion'))
   })
 
-  it('names every answer differently', async () => {
+  it('gives each answer a unique request id', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => gateway.fetch('/health')))
     const ids = answers.map(({ headers }) => headers.get('x-request-id'))
     expect(new Set(ids).size).to.equal(20)

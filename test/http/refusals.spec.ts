@@ -7,10 +7,10 @@ import { openConnection, sendRaw } from '../support/raw-connection.ts'
 
 const host = 'host: gateway\r\n'
 const listModels = 'GET /v1/models HTTP/1.1\r\n'
-/** Would be answered with 200 if it were taken for a request. */
+/** Would be answered with 200 if it were parsed as a request. */
 const smuggled = `GET /health HTTP/1.1\r\n${host}\r\n`
 
-describe('a request that is none', () => {
+describe('an invalid request', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway()
@@ -20,24 +20,24 @@ describe('a request that is none', () => {
   const many = Array.from({ length: 300 }, (_, index) => `x-${index}: 1\r\n`).join('')
   const chunked = `POST /v1/chat/completions HTTP/1.1\r\n${host}transfer-encoding: chunked\r\n`
   const rows: [name: string, bytes: string, status: number, param?: string][] = [
-    ['an address that is no URL', `GET http://[ HTTP/1.1\r\n${host}\r\n`, 400],
+    ['an invalid URL', `GET http://[ HTTP/1.1\r\n${host}\r\n`, 400],
     ['a URL of another scheme', `GET ftp://gateway/v1/models HTTP/1.1\r\n${host}\r\n`, 400],
     ['a path without its slash', `GET v1/models HTTP/1.1\r\n${host}\r\n`, 400],
     ['an asterisk', `GET * HTTP/1.1\r\n${host}\r\n`, 400],
     ['no host', `${listModels}\r\n`, 400, 'host'],
     ['two hosts', `${listModels}${host}Host: other\r\n\r\n`, 400, 'host'],
-    ['a host that is none', `${listModels}host: a b/c\r\n\r\n`, 400, 'host'],
+    ['an invalid host', `${listModels}host: a b/c\r\n\r\n`, 400, 'host'],
     ['an expectation', `${listModels}${host}expect: a-miracle\r\n\r\n`, 417, 'expect'],
     ['300 headers', `${listModels}${host}${many}\r\n`, 431],
     [
-      'a body that is packed and in chunks',
+      'a body that is compressed and chunked',
       `POST /v1/chat/completions HTTP/1.1\r\n${host}transfer-encoding: gzip, chunked\r\n\r\n` +
         `0\r\n\r\n${smuggled}`,
       501,
       'transfer-encoding',
     ],
     [
-      'a body in a coding without an end',
+      'a transfer coding that does not end in chunked',
       `POST /v1/chat/completions HTTP/1.1\r\n${host}transfer-encoding: gzip\r\n\r\n${smuggled}`,
       501,
       'transfer-encoding',
@@ -50,9 +50,9 @@ describe('a request that is none', () => {
       'transfer-encoding',
     ],
     ['chunk extensions of 40 kB', `${chunked}\r\n5;${'x'.repeat(40_000)}\r\nhello\r\n`, 413],
-    ['an address of 1 MB', `GET /${'x'.repeat(1_000_000)} HTTP/1.1\r\n${host}\r\n`, 431],
+    ['a URL of 1 MB', `GET /${'x'.repeat(1_000_000)} HTTP/1.1\r\n${host}\r\n`, 431],
     ['CONNECT', `CONNECT gateway:443 HTTP/1.1\r\n${host}\r\n${smuggled}`, 501],
-    ['a method that no one knows', `BREW /pot HTTP/1.1\r\n${host}\r\n`, 501],
+    ['an unknown method', `BREW /pot HTTP/1.1\r\n${host}\r\n`, 501],
     ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\u0004\0\0\0\0\0', 505],
     ['HTTP/3', `GET / HTTP/3.0\r\n${host}\r\n`, 505],
     ['TLS', '\u0016\u0003\u0001\u0002\0\u0001\0\u0001\u00fc\u0003\u0003', 400],
@@ -74,7 +74,7 @@ describe('a request that is none', () => {
     })
   }
 
-  it('tells pages of other origins as well', async () => {
+  it('is reported to pages of other origins as well', async () => {
     const origin = 'origin: https://app.example\r\n'
     const answer = await sendRaw(
       gateway.url,
@@ -83,7 +83,7 @@ describe('a request that is none', () => {
     expect(answer).to.match(/\r\naccess-control-allow-origin: \*\r\n/i)
   })
 
-  it('is told of TLS and of HTTP in words', async () => {
+  it('gets a message that explains TLS or HTTP', async () => {
     const hello = Buffer.from([0x16, 3, 1, 2, 0, 1, 0, 1, 0xfc, 3, 3])
     expect(await sendRaw(gateway.url, hello)).to.contain('Use http://.')
   })
@@ -121,7 +121,7 @@ describe('a request that is unusual', () => {
       /^HTTP\/1\.1 204 [\s\S]*\r\nallow: [A-Z, ]*GET/i,
     ],
     [
-      'an upgrade that is not there',
+      'an unsupported upgrade',
       `GET /health HTTP/1.1\r\n${host}upgrade: websocket\r\nconnection: upgrade, close\r\n\r\n`,
       /^HTTP\/1\.1 200 /,
     ],
@@ -139,8 +139,8 @@ describe('a request that is unusual', () => {
   }
 })
 
-describe('bytes that are no request, behind one that is', () => {
-  it('are refused behind its answer, which stays whole', async () => {
+describe('invalid bytes after a valid request', () => {
+  it('are refused after its answer, which stays whole', async () => {
     await using own = await startOwnEndpoint()
     const held = await holdAnswer(own, `${smuggled}nonsense\r\n`)
     await own.gateway.fetch('/health')

@@ -10,11 +10,11 @@ import { until } from '../support/until.ts'
 
 const kibibyte = 1024
 const path = '/v1/chat/completions'
-/** New work gets three quarters of it. */
+/** New requests may use three quarters of it. */
 const limits = { buffered_bytes_max: 1024 * kibibyte }
 const bounds = { lingerTimeoutMs: 50 }
 
-/** An upload that announces `bytes` and sends nothing; `answer` gives what comes back. */
+/** An upload that announces `bytes` and sends nothing; `answer` resolves to the response. */
 async function announce(url: string, key: string, bytes: number) {
   const socket = await openConnection(url)
   let text = ''
@@ -27,7 +27,7 @@ async function announce(url: string, key: string, bytes: number) {
   return { socket, answer }
 }
 
-describe('uploads that are not sent to their end', () => {
+describe('incomplete uploads', () => {
   let own: OwnEndpoint
   let others: string[]
   const open: Socket[] = []
@@ -53,12 +53,12 @@ describe('uploads that are not sent to their end', () => {
     await until('it is held', async () => (await bufferedBytes(own.gateway)) > before)
   }
 
-  it('are held from the length that they announce', async () => {
+  it('reserve the memory that they announce', async () => {
     await hold(others[0]!, 500 * kibibyte)
     expect(await bufferedBytes(own.gateway)).to.equal(500 * kibibyte)
   })
 
-  it('leave room to another account: who passes its share is told 429', async () => {
+  it('leave memory to other accounts: an account beyond its share gets 429', async () => {
     await hold(others[0]!, 500 * kibibyte)
     const refused = await (await announce(own.gateway.url, others[0]!, 150 * kibibyte)).answer()
     expect(refused).to.match(/^HTTP\/1\.1 429 /)
@@ -67,7 +67,7 @@ describe('uploads that are not sent to their end', () => {
     await hold(others[1]!, 150 * kibibyte)
   })
 
-  it('are refused with 503 before they are read, when there is no room', async () => {
+  it('are refused with 503 before they are read when memory is exhausted', async () => {
     await hold(others[0]!, 500 * kibibyte)
     await hold(others[1]!, 180 * kibibyte)
     const refused = await (await announce(own.gateway.url, own.gateway.liveKey, 99e3)).answer()
@@ -78,12 +78,12 @@ describe('uploads that are not sent to their end', () => {
     expect((await own.chat()).status).to.equal(200)
   })
 
-  it('are refused with 413 when one alone could never be held', async () => {
+  it('are refused with 413 when they exceed the whole memory', async () => {
     const refused = await (await announce(own.gateway.url, others[0]!, 600 * kibibyte)).answer()
     expect(refused).to.match(/^HTTP\/1\.1 413 /)
   })
 
-  it('are counted as they come when they announce nothing, packed ones unpacked', async () => {
+  it('without a length are counted as they arrive, compressed ones after decompression', async () => {
     await hold(others[0]!, 500 * kibibyte)
     const body = Buffer.from(JSON.stringify({ messages: ' '.repeat(400 * kibibyte) }))
     for (const [encoding, bytes] of [
@@ -104,7 +104,7 @@ describe('uploads that are not sent to their end', () => {
 })
 
 describe('an upload that pauses', () => {
-  it('is told 408 after a while', async () => {
+  it('gets 408 after the timeout', async () => {
     await using own = await startOwnEndpoint({
       limits,
       bounds: { ...bounds, slowPeerGraceMs: 20, requestIdleTimeoutMs: 60 },
@@ -116,7 +116,7 @@ describe('an upload that pauses', () => {
     await nothingBuffered(own.gateway)
   })
 
-  it('loses its room to one who sends, and only then', async () => {
+  it('loses its memory only when an active upload needs it', async () => {
     await using own = await startOwnEndpoint({ limits, bounds: { ...bounds, slowPeerGraceMs: 20 } })
     const { gateway, upstream } = own
     upstream.answer(completion('Hi.'))
