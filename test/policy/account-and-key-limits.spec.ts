@@ -32,7 +32,7 @@ describe('the limits of an account and its keys', () => {
   afterEach(() => own.stop())
 
   let asked = 0
-  /** A question that nobody has asked before. */
+  /** A new question. */
   const ask = (more: object = {}, init: CallOptions = {}) =>
     own.chat(
       { messages: [{ role: 'user', content: `hello ${asked++}` }], ...more },
@@ -54,7 +54,7 @@ describe('the limits of an account and its keys', () => {
   const left = async (kind: string) =>
     (await ownKey()).rate_limits.find((one) => one.kind === kind)!.remaining
 
-  it('let exactly as many of 500 calls through as they say, minute for minute', async () => {
+  it('admit exactly the allowed number of 500 calls in each minute', async () => {
     await own.gateway.allow({ requests_per_minute: 50 }, key)
     for (let minute = 0; minute < 2; minute++) {
       const answers = await Promise.all(Array.from({ length: 500 }, () => ask()))
@@ -67,7 +67,7 @@ describe('the limits of an account and its keys', () => {
     expect(await own.gateway.usage()).to.have.length(100)
   })
 
-  it('count nowhere what one of them refuses', async () => {
+  it('do not count a call that one of them refuses', async () => {
     await own.gateway.allow({ requests_per_minute: 2 })
     await own.gateway.allow({ requests_per_minute: 10 }, key)
     await ask()
@@ -89,7 +89,7 @@ describe('the limits of an account and its keys', () => {
     expect((await ask({}, { key: other })).status).to.equal(200)
   })
 
-  it('count images as asked, and give back those that were not delivered', async () => {
+  it('count requested images, and return those that were not delivered', async () => {
     await own.gateway.allow({ images_per_minute: 6 }, key)
     own.upstream.answer(({ body }) => pictures((body as { n?: number }).n ?? 1))
     const drawn = await draw(4)
@@ -110,7 +110,7 @@ describe('the limits of an account and its keys', () => {
     expect((await ask()).status, 'a chat makes no images').to.not.equal(429)
   })
 
-  it('count tokens as asked, and then as used', async () => {
+  it('count the requested tokens first, and the used ones afterwards', async () => {
     await own.gateway.allow({ tokens_per_minute: 1000 }, key)
     const gate = Promise.withResolvers<void>()
     own.upstream.answer({ ...completion('Hi.'), after: gate.promise })
@@ -130,7 +130,7 @@ describe('the limits of an account and its keys', () => {
     expect(await left('tokens')).to.equal(leaves)
   })
 
-  it('take neither tokens nor images of the cache, nor of an answer that is under way', async () => {
+  it('count no tokens or images of a cached or shared answer', async () => {
     await own.gateway.allow({ tokens_per_minute: 1000, requests_per_minute: 100 }, key)
     const gate = Promise.withResolvers<void>()
     own.upstream.answer({ ...completion('Hi.'), after: gate.promise })
@@ -146,7 +146,7 @@ describe('the limits of an account and its keys', () => {
     expect(await left('requests')).to.equal(96)
   })
 
-  it('count a stream at once until its end, and one whose caller leaves until then', async () => {
+  it('count a stream as concurrent until its end or until its caller disconnects', async () => {
     await own.gateway.allow({ concurrency: 2, tokens_per_minute: 10_000 }, key)
     const gate = Promise.withResolvers<void>()
     own.upstream.answer({
@@ -181,7 +181,7 @@ describe('the limits of an account and its keys', () => {
     expect(tokens, 'what was delivered counts, and nothing else').to.be.within(9900, 9999)
   })
 
-  it('apply to an open window as they are changed', async () => {
+  it('apply changes to an open window', async () => {
     await own.gateway.allow({ requests_per_minute: 5 }, key)
     for (let turn = 0; turn < 3; turn++) await ask()
     await own.gateway.allow({ requests_per_minute: 3 }, key)
@@ -190,7 +190,7 @@ describe('the limits of an account and its keys', () => {
     expect((await ask()).status).to.equal(200)
   })
 
-  it('let nothing through where they are 0, and say who can change it', async () => {
+  it('refuse every call when they are 0, and say who can change it', async () => {
     await own.gateway.allow({ requests_per_minute: 0 }, key)
     const refused = await ask()
     const { message } = await expectError(refused, tooMany)
@@ -198,7 +198,7 @@ describe('the limits of an account and its keys', () => {
     expect(refused.headers.get('retry-after')).to.equal('60')
   })
 
-  it('hold for tools, in words that a model can read', async () => {
+  it('apply to tools, with messages for a model', async () => {
     await own.gateway.allow({ images_per_minute: 1, concurrency: 5 }, key)
     const client = await connectClient(own.gateway, key)
     own.upstream.answer(() => pictures(1))
@@ -215,7 +215,7 @@ describe('the limits of an account and its keys', () => {
     expect(await left('concurrency')).to.equal(5)
   })
 
-  it('are told with what is left to whoever holds a key', async () => {
+  it('are shown with the remaining amounts to the holder of a key', async () => {
     await own.gateway.allow({ tokens_per_minute: 500 })
     await own.gateway.allow({ requests_per_minute: 5 }, key)
     await ask()

@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 
 const ada = { email: 'ada@example.com', name: 'Ada', password: 'correct horse battery' }
 
-describe('attempts to come in by two gateways with one Redis', () => {
+describe('attempts to sign in at two gateways with one Redis', () => {
   let two: TwoProcesses
   before(async function () {
     programPath('redis-server', this)
@@ -25,27 +25,27 @@ describe('attempts to come in by two gateways with one Redis', () => {
 
   const signIn = async (gateway: TestGateway, password: string, email = ada.email) =>
     (await gateway.post('/api/sessions', { email, password }, { key: null })).status
-  /** By turns at both. */
+  /** Alternates between both gateways. */
   const statuses = async (count: number, ask: (gateway: TestGateway) => Promise<number>) => {
-    const told: number[] = []
-    for (let one = 0; one < count; one++) told.push(await ask(one % 2 === 0 ? two.a : two.b))
-    return told
+    const codes: number[] = []
+    for (let one = 0; one < count; one++) codes.push(await ask(one % 2 === 0 ? two.a : two.b))
+    return codes
   }
 
-  it('are slowed behind as many wrong passwords as at one', async () => {
+  it('are slowed after as many wrong passwords as at one gateway', async () => {
     const email = 'grace@example.com'
-    const told = await statuses(7, (gateway) => signIn(gateway, 'a wrong horse', email))
-    expect(told).to.deep.equal([401, 401, 401, 401, 401, 429, 429])
+    const codes = await statuses(7, (gateway) => signIn(gateway, 'a wrong horse', email))
+    expect(codes).to.deep.equal([401, 401, 401, 401, 401, 429, 429])
   })
 
-  it('are free again at both once one let the person in', async () => {
+  it('are allowed again at both once one accepts the password', async () => {
     const wrong = (gateway: TestGateway) => signIn(gateway, 'a wrong horse')
     expect(await statuses(4, wrong)).to.deep.equal([401, 401, 401, 401])
     expect(await signIn(two.b, ada.password)).to.equal(201)
     expect(await statuses(4, wrong)).to.deep.equal([401, 401, 401, 401])
   })
 
-  it('are slowed behind as many wrong secrets of a client as at one', async () => {
+  it('are slowed after as many wrong client secrets as at one gateway', async () => {
     const guess = async (gateway: TestGateway) => {
       const fields = { grant_type: 'client_credentials', client_id: 'x', client_secret: 'wrong' }
       return (await postForm(gateway, '/oauth/token', fields)).status
@@ -53,7 +53,7 @@ describe('attempts to come in by two gateways with one Redis', () => {
     expect(await statuses(7, guess)).to.deep.equal([401, 401, 401, 401, 401, 429, 429])
   })
 
-  it('are refused after as many registrations of clients as at one', async () => {
+  it('are refused after as many client registrations as at one gateway', async () => {
     const register = async (gateway: TestGateway) => {
       const answer = await gateway.post(
         '/oauth/register',
@@ -68,15 +68,15 @@ describe('attempts to come in by two gateways with one Redis', () => {
     expect(await statuses(5, register)).to.deep.equal([201, 201, 201, 429, 429])
   })
 
-  it('are slowed behind as many new accounts as at one', async () => {
+  it('are slowed after as many new accounts as at one gateway', async () => {
     let made = 0
     const signUp = async (gateway: TestGateway) => {
       const email = `new-${++made}@example.com`
       return (await gateway.post('/api/people', { ...ada, email }, { key: null })).status
     }
-    // Ada is one of the ten.
-    const told = await statuses(11, signUp)
-    expect(told).to.deep.equal([...Array.from({ length: 9 }, () => 201), 429, 429])
+    // Ada's account is one of the ten.
+    const codes = await statuses(11, signUp)
+    expect(codes).to.deep.equal([...Array.from({ length: 9 }, () => 201), 429, 429])
   })
 })
 
@@ -91,7 +91,7 @@ for (const [place, start] of Object.entries(countedIn)) {
     })
     afterEach(() => limits.stop())
 
-    it('wait twice as long each time, up to a minute, and are forgotten after 15', async () => {
+    it('wait twice as long each time, up to a minute, and are dropped after 15', async () => {
       const { counts } = limits
       const attempt = () => counts.attempt([['guessed', 2]])
       const waits: number[] = []
@@ -104,11 +104,11 @@ for (const [place, start] of Object.entries(countedIn)) {
       }
       expect(waits).to.deep.equal([1, 2, 4, 8, 16, 32, 60, 60])
       await limits.pass(attemptsKeptMs)
-      // Redis forgets by its own clock, which no test puts forward.
+      // Redis expires keys by its own clock, which tests cannot advance.
       if (place === 'memory') expect([await attempt(), await attempt()]).to.deep.equal([0, 0])
     })
 
-    it('are counted for all of their keys or for none, and taken back', async () => {
+    it('are counted for all of their keys or none, and can be undone', async () => {
       const { counts } = limits
       for (let count = 0; count < 3; count++) await counts.attempt([['full', 3]])
       const both = [
@@ -142,7 +142,7 @@ describe('attempts in Redis', () => {
     await redis.stop()
   })
 
-  it('name no person and no address, and are forgotten', async () => {
+  it('contain no person and no address, and expire', async () => {
     const { begin } = createSignInAttempts(replica.counts)
     await begin({ origin: '203.0.113.7', email: ada.email })
     const names = (await replica.command(['KEYS', '*'])) as string[]
@@ -154,7 +154,7 @@ describe('attempts in Redis', () => {
     }
   })
 
-  it('are counted here while Redis is away', async () => {
+  it('are counted in the process while Redis is unavailable', async () => {
     const { counts } = replica
     redis.kill('SIGKILL')
     expect(await counts.attempt([['away', 1]])).to.equal(0)

@@ -19,7 +19,7 @@ describe('the memory of the response cache', () => {
       monotonic: Date.now,
     })
 
-  it('is bounded in bytes: what was asked for least lately goes first', () => {
+  it('is limited in bytes: the least recently used entry is evicted first', () => {
     const { remember, recall } = cache()
     for (const key of ['a', 'b', 'c']) void remember(key, answer(3_000_000), undefined)
     expect(recall('a')).to.include({ bytes: 3_000_000 })
@@ -28,7 +28,7 @@ describe('the memory of the response cache', () => {
     for (const key of ['a', 'c', 'd']) expect(recall(key)).to.include({ bytes: 3_000_000 })
   })
 
-  it('keeps nothing that is larger than an entry may be', () => {
+  it('stores nothing larger than the maximum of an entry', () => {
     const { remember, recall } = cache()
     void remember('a', answer(4 * 1024 * 1024 + 1), undefined)
     expect(recall('a')).to.equal(undefined)

@@ -14,7 +14,7 @@ for (const [jump, jumpMs] of [
     let one: Upstream
     let two: Upstream
     let gateway: TestGateway
-    /** What the clock of the wall shows, and what has really passed. */
+    /** The system clock and the elapsed time. */
     let wall: number
     let passed: number
     beforeEach(async () => {
@@ -63,7 +63,7 @@ for (const [jump, jumpMs] of [
       expect((await ask()).status).to.equal(401)
     })
 
-    it('neither ends the minute of a limit nor makes it longer', async () => {
+    it('neither shortens nor extends the minute of a limit', async () => {
       for (let turn = 0; turn < 5; turn++) await ask('hello')
       pass(10_000)
       jumpNow()
@@ -74,7 +74,7 @@ for (const [jump, jumpMs] of [
       expect((await ask()).status).to.equal(200)
     })
 
-    it('neither forgets an answer nor remembers it for longer', async () => {
+    it('neither shortens nor extends the lifetime of a cached answer', async () => {
       const cacheOf = async () => (await ask('again')).headers.get('x-gateway-cache')
       expect(await cacheOf()).to.equal('miss')
       jumpNow()
@@ -94,7 +94,7 @@ for (const [jump, jumpMs] of [
       expect(await attemptsOf()).to.equal('one=ok')
     })
 
-    it('is in no duration: rows say when a call began and how long it really took', async () => {
+    it('does not change durations: rows have the start time and the elapsed time of a call', async () => {
       one.answer(() => {
         passed += 70
         jumpNow()

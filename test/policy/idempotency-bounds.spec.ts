@@ -11,11 +11,11 @@ const inUse = { status: 409, code: 'idempotency_key_in_use' } as const
 const reused = { status: 409, code: 'idempotency_key_reused' } as const
 
 let count = 0
-/** A key that no other test uses. */
+/** A key unique to the test. */
 const newKey = () => `bound-${++count}`
 
 forEachStore('what is kept for an idempotency key', (kind) => {
-  it('is forgotten after a day, and not before', async () => {
+  it('is deleted after a day, and not before', async () => {
     let now = Date.parse('2026-11-22T12:00:00Z')
     await using own = await startOwnEndpoint({ clock: () => now, limits: { cache_ttl_seconds: 0 } })
     own.upstream.answer((_request, index) => completion(`Answer ${index}.`))
@@ -31,7 +31,7 @@ forEachStore('what is kept for an idempotency key', (kind) => {
     expect(own.upstream.requests).to.have.length(2)
   })
 
-  it('is not begun anew by a replica whose clock is a minute ahead while another one may work on it', async () => {
+  it('is not restarted by a replica whose clock is a minute ahead while another one may run it', async () => {
     let now = Date.parse('2026-11-22T12:00:00Z')
     const limits = { cache_ttl_seconds: 0, chat_timeout_ms: 1000, image_timeout_ms: 1000 }
     await using own = await startOwnEndpoint({ clock: () => now, limits })
@@ -40,7 +40,7 @@ forEachStore('what is kept for an idempotency key', (kind) => {
     await (await own.chat({}, { headers })).text()
     const update = own.gateway.db.updateTable('idempotent_answers')
     await update.set({ state: 'in_progress', owner: 'elsewhere 1 any' }).execute()
-    // It ends within a minute of its deadline, by a clock that is right.
+    // By a correct clock it ends within a minute of its deadline.
     now += 1000 + 60_000 + 60_000
     await expectError(await own.chat({}, { headers }), inUse)
     now += 60_000
@@ -49,7 +49,7 @@ forEachStore('what is kept for an idempotency key', (kind) => {
     expect(own.upstream.requests).to.have.length(2)
   })
 
-  it('is not begun anew while it is worked on, though its time is over', async () => {
+  it('is not restarted while it runs, though its time is over', async () => {
     let now = Date.parse('2026-11-22T12:00:00Z')
     await using own = await startOwnEndpoint({ clock: () => now, limits: { cache_ttl_seconds: 0 } })
     const go = Promise.withResolvers<void>()
@@ -70,7 +70,7 @@ forEachStore('what is kept for an idempotency key', (kind) => {
     expect(own.upstream.requests).to.have.length(1)
   })
 
-  it('is nothing too large, of which the next request is told', async () => {
+  it('is not stored when it is too large, which the next request reports', async () => {
     const bounds = { idempotencyAnswerBytesMax: 1024 }
     await using own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 }, bounds })
     for (const [body, answer] of [
@@ -89,7 +89,7 @@ forEachStore('what is kept for an idempotency key', (kind) => {
     }
   })
 
-  it('fills its room, and then no key is taken, and nothing else is refused', async () => {
+  it('is refused once the storage is full; requests without a key are not', async () => {
     const bounds = { idempotencyBytesMax: 1_048_576 }
     await using own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 }, bounds })
     own.upstream.answer(completion('x'.repeat(600_000)))
@@ -101,7 +101,7 @@ forEachStore('what is kept for an idempotency key', (kind) => {
   })
 
   if (kind === 'sqlite')
-    it('is promised before a provider is paid: a store that is held is 503', async () => {
+    it('is reserved before a provider is called: a locked store is 503', async () => {
       const folder = makeFolder()
       const own = await startOwnEndpoint({
         limits: { cache_ttl_seconds: 0 },
@@ -109,7 +109,7 @@ forEachStore('what is kept for an idempotency key', (kind) => {
         variables: { DATA_DIR: folder.path },
       })
       own.upstream.answer(completion('Hi.'))
-      // The key is known then.
+      // The key is stored by now.
       expect((await own.chat()).status).to.equal(200)
       const other = new DatabaseSync(join(folder.path, 'gateway.db'))
       other.exec('BEGIN IMMEDIATE')

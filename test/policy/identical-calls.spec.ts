@@ -4,11 +4,11 @@ import type { CallOptions } from '../support/gateway.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { until } from '../support/until.ts'
 
-describe('identical calls at the same time', () => {
+describe('identical concurrent calls', () => {
   let own: OwnEndpoint
   let release: () => void
   before(async () => {
-    // Without a memory, whatever is shared is shared in flight.
+    // Without a cache, only running calls can be shared.
     own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
   })
   after(() => own.stop())
@@ -22,12 +22,12 @@ describe('identical calls at the same time', () => {
     }))
   })
 
-  /** Starts a call, and resolves when the gateway is at work on it. */
+  /** Starts a call, and resolves when the gateway is processing it. */
   async function start(init: CallOptions = {}): Promise<{ answer: Promise<Response> }> {
     const answer = own.chat({}, init)
     answer.catch(() => undefined)
     await until('the first call is with the provider', () => own.upstream.requests.length > 0)
-    // What is sent now arrives later.
+    // Answers to later requests show that this call has arrived.
     for (let turn = 0; turn < 3; turn++) await own.gateway.fetch('/health')
     return { answer }
   }
@@ -36,7 +36,7 @@ describe('identical calls at the same time', () => {
     ((await response.json()) as { choices: { message: { content: string } }[] }).choices[0]!.message
       .content
 
-  it('share one answer of the provider, which is paid for once', async () => {
+  it('share one answer of the provider, which is charged once', async () => {
     const calls = [await start(), await start(), await start()]
     release()
     const answers = await Promise.all(calls.map(({ answer }) => answer))
@@ -51,7 +51,7 @@ describe('identical calls at the same time', () => {
     ])
   })
 
-  it('share nothing when one wants a fresh answer', async () => {
+  it('are separate when one requires a fresh answer', async () => {
     const calls = [await start(), await start({ headers: { 'cache-control': 'no-cache' } })]
     await until('both are with the provider', () => own.upstream.requests.length === 2)
     release()
@@ -70,7 +70,7 @@ describe('identical calls at the same time', () => {
     expect(answers.map(cacheOf)).to.deep.equal(['miss', 'miss'])
   })
 
-  it('go on without the caller who came first and left, and are made once', async () => {
+  it('are made once and continue when the first caller disconnects', async () => {
     const recorded = (await own.gateway.usage()).length
     const leaving = [new AbortController(), new AbortController(), new AbortController()]
     const calls: Promise<Response>[] = []
@@ -95,7 +95,7 @@ describe('identical calls at the same time', () => {
     ])
   })
 
-  it('end in time with an answer that takes too long, though the first caller left', async () => {
+  it('end at the deadline when the answer takes too long, though the first caller disconnected', async () => {
     await using own = await startOwnEndpoint({
       limits: { cache_ttl_seconds: 0, chat_timeout_ms: 1000 },
     })
@@ -111,11 +111,11 @@ describe('identical calls at the same time', () => {
     expect(own.upstream.requests).to.have.length(1)
   })
 
-  it('go on when a later caller leaves', async () => {
+  it('continue when a later caller disconnects', async () => {
     const recorded = (await own.gateway.usage()).length
     const first = await start()
     await until('its row is there, before there is an answer', async () => {
-      // One that leaves before it has arrived leaves no row.
+      // A caller who disconnects before the request arrives has no row.
       const leaving = new AbortController()
       const later = await start({ signal: leaving.signal })
       leaving.abort()
@@ -140,7 +140,7 @@ describe('identical calls at the same time', () => {
     expect((await own.chat()).status).to.equal(200)
   })
 
-  it('fail side by side without harm', async () => {
+  it('fail together without harm', async () => {
     const gate = Promise.withResolvers<void>()
     own.upstream.answer({ ...refusal(503), after: gate.promise })
     const calls = [await start(), await start({ headers: { 'cache-control': 'no-cache' } })]

@@ -28,7 +28,7 @@ const subjects = {
 }
 type Subject = keyof typeof subjects
 
-/** Whether a call with this header may share the answer of one without it: a new header needs a row. */
+/** Whether a call with this header may share the answer of one without it; each header needs a row. */
 const headers: Record<string, { value: string; isShared: boolean }[]> = {
   'idempotency-key': [{ value: 'a-key', isShared: true }],
   'cache-control': [
@@ -54,7 +54,7 @@ const headers: Record<string, { value: string; isShared: boolean }[]> = {
   ],
 }
 
-describe('a call beside one that is under way', () => {
+describe('a call during another call', () => {
   let own: OwnEndpoint
   let picture: string
   before(async () => {
@@ -75,17 +75,17 @@ describe('a call beside one that is under way', () => {
     )
   const send = (id: Subject, body: Body, more: Headers = {}, key = own.gateway.liveKey) =>
     own.gateway.post(operation(id).path, body, { key, headers: more })
-  /** What the vendor is asked for a call of its own; undefined when it is refused. */
+  /** The request to the vendor for the call alone; undefined when it is refused. */
   const askedFor = async (id: Subject, body: Body): Promise<unknown> => {
     answerAfter(Promise.resolve())
     const before = own.upstream.requests.length
     await (await send(id, body, { 'cache-control': 'no-store' })).text()
-    const { body: told, headers: sent } = own.upstream.requests[before] ?? {}
-    // Forms are cut at a word of chance.
+    const { body: vendorBody, headers: sent } = own.upstream.requests[before] ?? {}
+    // The boundary of a form is random.
     const boundary = /boundary=(\S+)/.exec(sent?.['content-type'] ?? '')?.[1]
-    return boundary === undefined ? told : String(told).replaceAll(boundary, '')
+    return boundary === undefined ? vendorBody : String(vendorBody).replaceAll(boundary, '')
   }
-  /** Sends both, the second while the first is under way; how often the vendor was asked. */
+  /** Sends the second call while the first is running; returns the number of vendor requests. */
   const askTimes = async (
     first: () => Promise<Response>,
     second: () => Promise<Response>,
@@ -99,13 +99,13 @@ describe('a call beside one that is under way', () => {
     await until('the first is under way', () => times() === 1)
     const two = second()
     if (!isShared) await until('the second is asked for too', () => times() > 1)
-    // What is sent now arrives later, also later than what the store is asked for first.
+    // These requests arrive, and read the store, after the second call.
     else for (let count = 0; count < 25; count++) await own.gateway.fetch('/health')
     gate.resolve()
     for (const response of await Promise.all([one, two])) await response.text()
     return times()
   }
-  /** A request that nobody made before. */
+  /** A new request. */
   const anew = (id: Subject): Body => {
     turn++
     return id === 'createChatCompletion'
@@ -117,7 +117,7 @@ describe('a call beside one that is under way', () => {
     const { parameters = [] } = operation(id)
     const { properties = {} } = bodySchema(operation(id))!
     for (const { name } of parameters.map((one) => resolve(one))) {
-      it(`of ${id} shares its answer or not, as the header ${name} says`, async () => {
+      it(`of ${id} shares the answer depending on the header ${name}`, async () => {
         for (const { value, isShared } of headers[name]!) {
           const body = anew(id)
           const plain = () => send(id, body)
@@ -128,7 +128,7 @@ describe('a call beside one that is under way', () => {
       })
     }
 
-    it(`of ${id} shares its answer only when the vendor would be asked the same`, async () => {
+    it(`of ${id} shares the answer only when both send the vendor the same request`, async () => {
       const base: Body = subjects[id]
       const asked = await askedFor(id, base)
       let compared = 0
@@ -152,7 +152,7 @@ describe('a call beside one that is under way', () => {
     })
   }
 
-  it('is refused where its key may not use the model, whoever has asked before', async () => {
+  it('is refused when its key may not use the model, also during an allowed call', async () => {
     const narrow = await own.gateway.createKey('live', { models: ['own/other'] })
     const body = anew('createChatCompletion')
     const gate = Promise.withResolvers<void>()
@@ -166,9 +166,9 @@ describe('a call beside one that is under way', () => {
     expect((await first).status).to.equal(200)
   })
 
-  it('tells what it ignores itself, not what the other did', async () => {
+  it('has its own warnings, not those of the other call', async () => {
     const chat = { model: 'zai/cogview-4', messages: [{ role: 'user', content: 'a fox' }] }
-    const told = async (path: string, body: object) => {
+    const warned = async (path: string, body: object) => {
       const headers = { 'x-gateway-cache-ttl': '60' }
       const answer = (await (await own.gateway.post(path, body, { headers })).json()) as {
         warnings?: { param: string }[]
@@ -176,15 +176,15 @@ describe('a call beside one that is under way', () => {
       return (answer.warnings ?? []).map(({ param }) => param)
     }
     const path = '/v1/chat/completions'
-    expect(await told(path, chat)).to.deep.equal([])
-    expect(await told(path, { ...chat, temperature: 0.5 })).to.deep.equal(['temperature'])
-    expect(await told(path, { ...chat, top_p: 0.5 })).to.deep.equal(['top_p'])
-    expect(await told(path, chat)).to.deep.equal([])
-    // The same picture, whose size has two names.
+    expect(await warned(path, chat)).to.deep.equal([])
+    expect(await warned(path, { ...chat, temperature: 0.5 })).to.deep.equal(['temperature'])
+    expect(await warned(path, { ...chat, top_p: 0.5 })).to.deep.equal(['top_p'])
+    expect(await warned(path, chat)).to.deep.equal([])
+    // The same picture; its size has two parameter names.
     const size = { image_size: '1000x1000' }
     const asked = { model: 'zai/cogview-4', prompt: 'a fox', size: size.image_size }
-    expect(await told('/v1/images/generations', asked)).to.deep.equal(['size'])
-    expect(await told(path, { ...chat, image_config: size })).to.deep.equal([
+    expect(await warned('/v1/images/generations', asked)).to.deep.equal(['size'])
+    expect(await warned(path, { ...chat, image_config: size })).to.deep.equal([
       'image_config.image_size',
     ])
   })

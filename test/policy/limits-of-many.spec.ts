@@ -7,7 +7,7 @@ import { callerWith, demandOf, nothing } from '../support/limits.ts'
 import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
-/** What becomes of many calls that come at once, by turns to each process. */
+/** Outcomes of many simultaneous calls, distributed over the processes. */
 async function rush(
   processes: readonly TestProcess[],
   { caller, demand = demandOf(), count }: { caller: Caller; demand?: Demand; count: number },
@@ -44,7 +44,7 @@ describe('limits that are counted in the Redis of two replicas', () => {
     for (const { modes, faults } of both) expect([...modes, ...faults]).to.deep.equal([])
   })
 
-  it('let exactly 500 of 2000 calls through that come at once', async () => {
+  it('admit exactly 500 of 2000 simultaneous calls', async () => {
     const caller = callerWith({ requestsPerMinute: 500 }, { requestsPerMinute: 100_000 })
     const { admissions, refusals } = await rush(both, { caller, count: 2000 })
     expect(admissions).to.have.length(500)
@@ -55,7 +55,7 @@ describe('limits that are counted in the Redis of two replicas', () => {
     expect((await rush(both, { caller, count: 600 })).admissions).to.have.length(500)
   })
 
-  it('are exact for tokens and images, which one process gives back for both', async () => {
+  it('are exact for tokens and images, also after one process returns the unused part', async () => {
     const caller = callerWith({ tokensPerMinute: 1000 }, { imagesPerMinute: 300 })
     const demand = demandOf(4, 10)
     const { admissions } = await rush(both, { caller, demand, count: 400 })
@@ -66,7 +66,7 @@ describe('limits that are counted in the Redis of two replicas', () => {
     expect(await leftOf(other, caller)).to.deep.equal([550, 75])
   })
 
-  it('hold for calls at once, which are free for all when they have ended', async () => {
+  it('apply to concurrent calls, whose slots any process can reuse', async () => {
     const caller = callerWith({ concurrency: 7 }, { concurrency: 100 })
     const { admissions, refusals } = await rush(both, { caller, count: 300 })
     expect(admissions).to.have.length(7)
@@ -78,28 +78,28 @@ describe('limits that are counted in the Redis of two replicas', () => {
     expect((await rush(both, { caller, count: 20 })).admissions).to.have.length(7)
   })
 
-  it('count a refused call nowhere', async () => {
+  it('do not count a refused call', async () => {
     const caller = callerWith({ tokensPerMinute: 5 }, { requestsPerMinute: 50, concurrency: 5 })
     const { refusals } = await rush(both, { caller, demand: demandOf(0, 6), count: 100 })
     expect(refusals).to.have.length(100)
     expect(await leftOf(one, caller)).to.deep.equal([50, 5, 5])
   })
 
-  it('are asked in one message for all calls of a turn', async () => {
+  it('are checked in one message for all calls of a tick', async () => {
     const before = one.messages()
     const caller = callerWith({ requestsPerMinute: 500 })
     await rush([one], { caller, count: 150 })
     expect(one.messages() - before).to.be.at.most(2)
   })
 
-  it('would be divided by two', async () => {
+  it('would be divided by two if Redis failed', async () => {
     await until('both are known', () => other.processes() === 2)
   })
 })
-describe('calls at once of a process that dies', () => {
+describe('the concurrent calls of a dead process', () => {
   const caller = callerWith({ concurrency: 4 }, { requestsPerMinute: 100 })
 
-  it('are free when it has not been heard of for a while, and after their deadline at the latest', async function () {
+  it('free their slots after a time without its heartbeat, at the latest after their deadline', async function () {
     programPath('redis-server', this)
     const [one, other, third] = (await startReplicas(3)) as [TestReplica, TestReplica, TestReplica]
     await rush([one], { caller, count: 3 })

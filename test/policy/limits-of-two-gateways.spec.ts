@@ -32,7 +32,7 @@ describe('the limits of two gateways with one Redis', () => {
     return own.rate_limits.find((one) => one.kind === kind)!.remaining
   }
 
-  it('let exactly as many through as they say, and tell on both what is left', async () => {
+  it('are exact, with the same remaining count on both', async () => {
     await two.a.allow({ requests_per_minute: 100 }, key)
     const calls = Array.from({ length: 400 }, (_, index) => ask(index % 2 === 0 ? two.a : two.b))
     const answers = await Promise.all(calls)
@@ -48,7 +48,7 @@ describe('the limits of two gateways with one Redis', () => {
     expect(two.a.logText() + two.b.logText()).to.not.contain('its share')
   })
 
-  it('give back at one what a call at the other did not use', async () => {
+  it('return at one gateway the unused part of a call at the other', async () => {
     await two.a.allow({ tokens_per_minute: 1000, concurrency: 5 }, key)
     const first = await ask(two.a, { max_tokens: 900 })
     expect(first.status, await first.text()).to.equal(200)
@@ -66,7 +66,7 @@ describe('two gateways that lose their Redis', () => {
     programPath('redis-server', this)
   })
 
-  it('answer as before, each its share, and say so; two seconds after it is back they count as one', async () => {
+  it('enforce their shares with a log message; two seconds after its restart they share counts again', async () => {
     const two = await startTwo({ bounds: { keyCacheMs: 0 } })
     try {
       const key = await two.a.createKey('test')
@@ -91,8 +91,9 @@ describe('two gateways that lose their Redis', () => {
       expect(await metric(two.b)).to.equal('1')
       expect(two.b.logText()).to.contain('each process enforces its part')
       await two.redis.restart()
-      const told = (gateway: TestGateway) => gateway.logText().includes('limits are shared again')
-      await until('it is used again', () => told(two.a) && told(two.b), 2000)
+      const isShared = (gateway: TestGateway) =>
+        gateway.logText().includes('limits are shared again')
+      await until('it is used again', () => isShared(two.a) && isShared(two.b), 2000)
       expect((await let20(two.a)) + (await let20(two.b))).to.equal(10)
       expect(await metric(two.b)).to.equal('0')
     } finally {
@@ -101,7 +102,7 @@ describe('two gateways that lose their Redis', () => {
   })
 })
 
-/** Resolves when each has said that it is there since both were, and so was told of the other. */
+/** Resolves when each has registered after both had started, and so knows the other. */
 async function knowEachOther({ redis }: TwoProcesses): Promise<void> {
   const client = createClient({ url: redis.url })
   await client.connect()

@@ -5,12 +5,12 @@ import { programPath } from '../support/program-path.ts'
 import { startRedis, type TestRedis } from '../support/servers/redis.ts'
 import { until } from '../support/until.ts'
 
-/** A replica counts together with the others again so long after Redis is there, at the latest. */
+/** Time within which a replica shares its counts again after Redis is back. */
 const backMs = 2000
 /** How long a replica waits for Redis. */
 const timeoutMs = 500
 
-describe('limits of two replicas whose Redis', () => {
+describe('limits of two replicas when Redis', () => {
   const caller = callerWith({ requestsPerMinute: 10 }, { requestsPerMinute: 0 })
   const own = callerWith({ requestsPerMinute: 10 })
   let redis: TestRedis
@@ -29,7 +29,7 @@ describe('limits of two replicas whose Redis', () => {
     await redis.stop()
   })
 
-  /** How many of these calls one replica lets in. */
+  /** The number of these calls that one replica admits. */
   const letIn = async (replica: TestReplica, count: number, who = own) => {
     const calls = Array.from({ length: count }, () => replica.admit(who, demandOf()))
     const results = await Promise.allSettled(calls)
@@ -39,7 +39,7 @@ describe('limits of two replicas whose Redis', () => {
   const together = () =>
     until('it counts again', () => both.every(({ modes }) => modes.at(-1) === 'together'), backMs)
 
-  it('is killed: each counts its share, and both as one when it is back with nothing', async () => {
+  it('is killed: each counts its share, and they share counts again after an empty restart', async () => {
     expect(await letIn(one, 8)).to.equal(8)
     redis.kill('SIGKILL')
     expect(await letIn(one, 30)).to.equal(5)
@@ -53,7 +53,7 @@ describe('limits of two replicas whose Redis', () => {
     for (const { modes } of both) expect(modes).to.deep.equal(['alone', 'together'])
   })
 
-  it('freezes: nobody waits but who came first, and nothing is counted twice when it goes on', async () => {
+  it('freezes: only the first call waits, and no call is counted twice afterwards', async () => {
     const atOnce = callerWith({ concurrency: 4, requestsPerMinute: 100 }, {}, '2')
     const running = await one.admit(atOnce, demandOf())
     redis.kill('SIGSTOP')
@@ -85,7 +85,7 @@ describe('limits of two replicas whose Redis', () => {
     expect(await letIn(other, 30)).to.equal(7)
   })
 
-  it('evicts: windows that are lost begin again, and nothing else happens', async () => {
+  it('evicts: lost windows start again, without other effects', async () => {
     await one.command(['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru'])
     await one.command(['CONFIG', 'SET', 'maxmemory', '3mb'])
     expect(await letIn(one, 30)).to.equal(10)
@@ -99,14 +99,14 @@ describe('limits of two replicas whose Redis', () => {
     for (const { modes } of both) expect(modes).to.deep.equal([])
   })
 
-  it('forgets its scripts: they are sent again', async () => {
+  it('loses its scripts: they are sent again', async () => {
     expect(await letIn(one, 4)).to.equal(4)
     await one.command(['SCRIPT', 'FLUSH'])
     expect(await letIn(other, 30)).to.equal(6)
     for (const { modes } of both) expect(modes).to.deep.equal([])
   })
 
-  it('is divided among the remaining replicas after one has stopped', async () => {
+  it('stays away after one replica has stopped: the others divide the limit', async () => {
     await other.stop()
     await one.beat()
     await until('it knows', () => one.processes() === 1, 5000)
@@ -116,7 +116,7 @@ describe('limits of two replicas whose Redis', () => {
 })
 
 describe('the share of a limit', () => {
-  it('lets what is larger than itself through alone', async function () {
+  it('admits a call larger than the share only when no other is counted', async function () {
     programPath('redis-server', this)
     const redis = await startRedis()
     const both = (await startReplicas(2, { redis })) as [TestReplica, TestReplica]

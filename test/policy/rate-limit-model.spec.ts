@@ -24,7 +24,7 @@ describe('the limits of an account and two keys', () => {
   const asUsed = fc.option(fc.record({ inputTokens: few, outputTokens: few, images: few }), {
     nil: undefined,
   })
-  /** Where time is the server's, what a test itself takes must not matter. */
+  /** With the server's clock, the duration of the test must not matter. */
   const passes = { memory: [1, 1000, 30_000, 59_999, 60_000], elsewhere: [2000, 30_000, 60_000] }
   const actsWhere = (place: keyof typeof passes): fc.Arbitrary<Act> =>
     fc.oneof(
@@ -74,7 +74,7 @@ describe('the limits of an account and two keys', () => {
     images: (one: Used) => one.images,
   }
 
-  /** What the limits promise, in the plainest form: who has taken what of which window. */
+  /** A reference model of the limits: the usage of each caller in each window. */
   class Model {
     now = 0
     limits: UsageLimits[]
@@ -95,7 +95,7 @@ describe('the limits of an account and two keys', () => {
       this.windows.set(name, window)
       return window
     }
-    /** Undefined when it is refused; else what ends it. */
+    /** Undefined when the call is refused; otherwise the function that ends it. */
     call(key: 0 | 1, need: Used) {
       const owners = [0, key + 1]
       const fits = owners.every((owner) => {
@@ -149,7 +149,7 @@ describe('the limits of an account and two keys', () => {
   })
 
   for (const [place, start] of Object.entries(countedIn)) {
-    it(`are kept in ${place}, whatever happens in whatever order, and whatever the clock of the wall does`, async () => {
+    it(`are enforced in ${place} for any sequence of events and any change of the system clock`, async () => {
       const asAct = actsWhere(place === 'memory' ? place : 'elsewhere')
       const property = fc.asyncProperty(
         fc.tuple(asLimits, asLimits, asLimits),
@@ -172,7 +172,7 @@ describe('the limits of an account and two keys', () => {
     const model = new Model(limits)
     let wall = realNow()
     Date.now = () => wall
-    // As a key that is looked up again brings its limits.
+    // A key brings its limits each time that it is looked up.
     const callers = () =>
       [0, 1].map((key) => callerWith(model.limits[key + 1]!, model.limits[0], String(key)))
     let [one, two] = callers()

@@ -22,7 +22,7 @@ for (const [place, start] of Object.entries(countedIn)) {
     })
 
     describe('a refused call', () => {
-      it('is counted by none of the limits, whichever refuses it', async () => {
+      it('is counted by none of the limits, whichever limit refuses it', async () => {
         const caller = callerWith(
           { tokensPerMinute: 100 },
           { requestsPerMinute: 5, concurrency: 5 },
@@ -33,7 +33,7 @@ for (const [place, start] of Object.entries(countedIn)) {
         expect(await limits.look(caller)).to.deep.equal(before)
       })
 
-      it('keeps nobody out who comes in the same turn', async () => {
+      it('does not affect other calls of the same tick', async () => {
         const caller = callerWith({ tokensPerMinute: 100 }, { requestsPerMinute: 1 })
         const large = refusal(limits.admit(caller, demandOf(0, 200)))
         const small = limits.admit(caller, demandOf(0, 100))
@@ -66,14 +66,14 @@ for (const [place, start] of Object.entries(countedIn)) {
           /may use 1 token a minute, and this call alone may use 9\..*max_tokens\.$/,
         ],
       ] as const) {
-        it(`says that waiting does not help with ${what}`, async () => {
+        it(`reports that waiting does not help with ${what}`, async () => {
           const error = await refusal(limits.admit(callerWith(key), demand))
           expect(error.message).to.match(message)
           expect(error.retryAfterSeconds).to.equal(60)
         })
       }
 
-      it('says what is left, what it asks for and when to come back', async () => {
+      it('reports the remaining amount, the requested amount and the time to wait', async () => {
         const caller = callerWith({}, { imagesPerMinute: 5 })
         await limits.admit(caller, demandOf(3))
         await limits.pass(18_000)
@@ -84,7 +84,7 @@ for (const [place, start] of Object.entries(countedIn)) {
         expect(error.retryAfterSeconds).to.equal(42)
       })
 
-      it('may come back at once when a running call has ended', async () => {
+      it('may be repeated at once when a running call has ended', async () => {
         const caller = callerWith({ concurrency: 1 })
         const running = await limits.admit(caller, demandOf())
         const error = await refusal(limits.admit(caller, demandOf()))
@@ -100,7 +100,7 @@ for (const [place, start] of Object.entries(countedIn)) {
     describe('a window', () => {
       const leftOf = (states: readonly LimitState[]) => states.map(({ remaining }) => remaining)
 
-      it('takes what is counted to a limit that was changed', async () => {
+      it('keeps its count when the limit changes', async () => {
         for (let turn = 0; turn < 4; turn++) {
           await limits.admit(callerWith({ requestsPerMinute: 5 }), demandOf())
         }
@@ -108,7 +108,7 @@ for (const [place, start] of Object.entries(countedIn)) {
         expect(leftOf(await limits.look(callerWith({ requestsPerMinute: 10 })))).to.deep.equal([6])
       })
 
-      it('is that of the settings for an account without limits of its own, also after a reload', async () => {
+      it('has the limit of the settings for an account without its own, also after a reload', async () => {
         const { settings } = limits
         const caller = callerWith({}, { tokensPerMinute: 7 })
         settings.limits = { ...settings.limits, requestsPerMinute: 2, tokensPerMinute: 1 }
@@ -118,7 +118,7 @@ for (const [place, start] of Object.entries(countedIn)) {
         expect(leftOf(await limits.look(caller))).to.deep.equal([8, 7])
       })
 
-      it('gets nothing back of what another one counted', async () => {
+      it('is not credited for calls that another window counted', async () => {
         const caller = callerWith({ tokensPerMinute: 100 })
         const early = await limits.admit(caller, demandOf(0, 100))
         await limits.pass(60_000)
@@ -127,7 +127,7 @@ for (const [place, start] of Object.entries(countedIn)) {
         expect(leftOf(await limits.look(caller))).to.deep.equal([40])
       })
 
-      it('counts what was used beyond what was asked for, also when it began later', async () => {
+      it('counts usage beyond the reservation, also of a call from an earlier window', async () => {
         const caller = callerWith({ tokensPerMinute: 100 })
         const long = await limits.admit(caller, demandOf(0, 10))
         await limits.pass(90_000)
@@ -135,7 +135,7 @@ for (const [place, start] of Object.entries(countedIn)) {
         expect(leftOf(await limits.look(caller))).to.deep.equal([70])
       })
 
-      it('lets a call of open length in while it has room', async () => {
+      it('admits a call without a token limit while tokens remain', async () => {
         const open = { images: 0, tokens: () => ({ certain: 10, assumed: 1000 }) }
         const caller = callerWith({ tokensPerMinute: 100 })
         const { end } = await limits.admit(caller, open)
@@ -147,8 +147,8 @@ for (const [place, start] of Object.entries(countedIn)) {
   })
 }
 
-describe('what memory holds of limits', () => {
-  it('is gone some time after it has ended, and so is the count of calls that have', async () => {
+describe('memory used for limits', () => {
+  it('is freed some time after a window and its calls have ended', async () => {
     const limits = limitsInMemory()
     for (let owner = 0; owner < 1000; owner++) {
       await limits.pass(owner === 0 ? 0 : 1)

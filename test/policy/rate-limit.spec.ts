@@ -7,7 +7,7 @@ import { startPublicHost } from '../support/public-host.ts'
 
 const body = { model: 'gpt-5-mini', messages: hello }
 
-describe('the limit of requests a minute', () => {
+describe('the limit of requests per minute', () => {
   let gateway: TestGateway
   beforeEach(async () => {
     gateway = await startGateway({ file: { limits: { requests_per_minute: 3 } } })
@@ -21,7 +21,7 @@ describe('the limit of requests a minute', () => {
   const sendText = (path: string, text: string, type = 'application/json') =>
     gateway.fetch(path, { method: 'POST', body: text, headers: { 'content-type': type } })
 
-  it('refuses what is beyond it, and says when to come back', async () => {
+  it('refuses further requests with the time to wait', async () => {
     await spend()
     const response = await ask()
     const error = await expectError(response, {
@@ -38,7 +38,7 @@ describe('the limit of requests a minute', () => {
     expect(response.headers.get('ratelimit')).to.equal(`"requests-per-account";r=0;t=${seconds}`)
   })
 
-  it('counts hits of the cache, and makes no row for a refusal', async () => {
+  it('counts cache hits, and records no row for a refusal', async () => {
     await spend()
     await ask()
     const rows = await gateway.usage()
@@ -50,20 +50,20 @@ describe('the limit of requests a minute', () => {
     expect((await ask(await gateway.createKey('test'))).status).to.equal(429)
   })
 
-  it('leaves other accounts alone', async () => {
+  it('does not affect other accounts', async () => {
     await spend()
     const key = await gateway.createKey('test', { accountId: await gateway.createAccount() })
     expect((await ask(key)).status).to.equal(200)
   })
 
-  it('lets no more through when all come at once', async () => {
+  it('is exact for simultaneous requests', async () => {
     const answers = await Promise.all(Array.from({ length: 20 }, () => ask()))
     const statuses = answers.map(({ status }) => status)
     expect(statuses.filter((status) => status === 200)).to.have.length(3)
     expect(statuses.filter((status) => status === 429)).to.have.length(17)
   })
 
-  it('does not count what is no call of a model', async () => {
+  it('does not count requests that call no model', async () => {
     for (let turn = 0; turn < 5; turn++) {
       expect((await gateway.fetch('/v1/models')).status).to.equal(200)
     }
@@ -87,11 +87,11 @@ describe('the limit of requests a minute', () => {
       },
     },
     {
-      name: 'a picture with too many of them',
+      name: 'a request for too many pictures',
       send: () => gateway.post('/v1/images/generations', { prompt: 'a fox', n: 1000 }),
     },
     {
-      name: 'an edit in a text',
+      name: 'an edit as plain text',
       send: () => sendText('/v1/images/edits', 'a fox', 'text/plain'),
     },
     {
@@ -114,14 +114,14 @@ describe('the limit of requests a minute', () => {
     },
   ]
   for (const { name, send } of malformed) {
-    it(`counts what is malformed: ${name}`, async () => {
+    it(`counts malformed requests: ${name}`, async () => {
       for (let turn = 0; turn < 3; turn++) expect((await send()).status).to.not.equal(429)
       expect((await send()).status).to.equal(429)
       expect((await ask()).status).to.equal(429)
     })
   }
 
-  it('counts arguments of a tool that are malformed, and a request that was let in once', async () => {
+  it('counts malformed tool arguments, and an accepted request once', async () => {
     const client = await connectClient(gateway, gateway.testKey)
     const wrong = () => callTool(client, 'chat', { messages: 'Hello' })
     const first = await wrong()
@@ -138,12 +138,12 @@ describe('the limit of requests a minute', () => {
     { name: 'a tool that does not exist', params: { name: 'draw', arguments: {} } },
     { name: 'arguments that are no object', params: { name: 'chat', arguments: 'Hello' } },
     {
-      name: 'a key that is none',
+      name: 'an invalid key',
       params: { name: 'chat', arguments: {}, _meta: { idempotencyKey: 7 } },
     },
   ]
   for (const { name, params } of refused) {
-    it(`counts a call of a tool that is malformed: ${name}`, async () => {
+    it(`counts malformed tool calls: ${name}`, async () => {
       const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
       const send = async () => (await gateway.post('/mcp', message)).text()
       for (let turn = 0; turn < 3; turn++) expect(await send()).to.contain('"code":-32602')
@@ -152,7 +152,7 @@ describe('the limit of requests a minute', () => {
     })
   }
 
-  it('has no picture fetched for who is over it', async () => {
+  it('prevents fetching of pictures for a caller over the limit', async () => {
     const host = await startPublicHost()
     const file = { limits: { requests_per_minute: 1 } }
     const limited = await startGateway({ publicNet: host.net, file })

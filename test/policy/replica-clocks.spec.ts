@@ -58,7 +58,7 @@ for (const aheadMs of [60_000, -60_000]) {
         (status) => status,
       )
 
-    it('let exactly as many calls through as a limit says', async () => {
+    it('admit exactly as many calls as a limit allows', async () => {
       const key = await two.a.createKey('live')
       await two.a.allow({ requests_per_minute: 10, concurrency: 100 }, key)
       const found = await statuses(key, 40)
@@ -67,12 +67,12 @@ for (const aheadMs of [60_000, -60_000]) {
       expect(await statuses(key, 4)).to.have.all.keys(429)
     })
 
-    it('pay exactly as many calls as a budget covers, record each once, and hold nothing after', async () => {
+    it('admit exactly the calls that a budget covers, record each once, and release all reservations', async () => {
       const key = await two.a.createKey('live')
       const budget_nano_usd = 10 * costNanoUsd + costNanoUsd / 2
       await two.a.allow({ budget_nano_usd, budget_period: 'day' }, key)
       const [rows, requests] = [(await two.a.usage()).length, upstream.requests.length]
-      // What is held by calls under way is not there for others.
+      // Reservations of running calls are not available to others.
       let paid = 0
       for (let round = 0; round < 4; round++) paid += (await statuses(key, 8)).get(200)?.length ?? 0
       expect(paid).to.equal(10)
@@ -86,7 +86,7 @@ for (const aheadMs of [60_000, -60_000]) {
       }
     })
 
-    it('know people and keys that the other has just let in or made', async () => {
+    it('accept people and keys that the other has just added', async () => {
       for (const [here, there] of [both, both.toReversed()]) {
         const { headers } = await here!.people.signIn({
           email: `person-${both.indexOf(here!)}@replica.example`,

@@ -18,7 +18,7 @@ describe('the response cache', () => {
     own = await startOwnEndpoint()
   })
   after(() => own.stop())
-  /** A request that nobody made before. */
+  /** A new request. */
   const anew = () => ({ messages: [{ role: 'user', content: `question ${++turn}` }] })
   const asked = () => own.upstream.requests.length
   const cacheOf = (response: Response) => response.headers.get('x-gateway-cache')
@@ -26,7 +26,7 @@ describe('the response cache', () => {
 
   beforeEach(() => own.upstream.answer((_request, index) => completion(`answer ${index}`)))
 
-  it('answers an identical call for nothing, and records it', async () => {
+  it('answers an identical call at no cost, and records it', async () => {
     const body = anew()
     const first = await own.chat(body)
     const second = await own.chat(body)
@@ -48,7 +48,7 @@ describe('the response cache', () => {
     expect(rows[0]!.id).not.to.equal(rows[1]!.id)
   })
 
-  it('knows a call again whatever the order of its keys', async () => {
+  it('recognizes a call in any order of its members', async () => {
     const { messages } = anew()
     await own.chat({ messages, temperature: 0.5, top_p: 0.1 })
     const second = await own.chat({ top_p: 0.1, temperature: 0.5, messages })
@@ -69,7 +69,7 @@ describe('the response cache', () => {
     expect(again.endsWith('data: [DONE]\n\n')).to.equal(true)
   })
 
-  it('makes an answer anew with no-cache, and remembers that one', async () => {
+  it('makes a new answer with no-cache, and stores it', async () => {
     const body = anew()
     await own.chat(body)
     const fresh = await own.chat(body, control('no-cache'))
@@ -79,7 +79,7 @@ describe('the response cache', () => {
     expect(last.choices[0]!.message.content).to.equal('answer 1')
   })
 
-  it('neither asks nor tells with no-store', async () => {
+  it('is neither read nor written with no-store', async () => {
     const body = anew()
     const first = await own.chat(body, control('no-store'))
     const second = await own.chat(body)
@@ -88,14 +88,14 @@ describe('the response cache', () => {
     expect(asked()).to.equal(3)
   })
 
-  it('is off for a call that allows no time', async () => {
+  it('is off for a call with a lifetime of 0', async () => {
     const body = anew()
     const off = { headers: { 'x-gateway-cache-ttl': '0' } }
     const answers = [await own.chat(body, off), await own.chat(body, off), await own.chat(body)]
     expect(answers.map(cacheOf)).to.deep.equal(['bypass', 'bypass', 'miss'])
   })
 
-  it('forgets when the time of the call is over', async () => {
+  it('drops an answer after the lifetime that the call set', async () => {
     const body = anew()
     const answered = await own.chat(body, { headers: { 'x-gateway-cache-ttl': '1' } })
     const rememberedAt = performance.now()
@@ -105,7 +105,7 @@ describe('the response cache', () => {
     expect(performance.now() - rememberedAt).to.be.within(500, 10_000)
   })
 
-  it('is off when the operator says so', async () => {
+  it('is off when the operator disables it', async () => {
     await using off = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
     off.upstream.answer(completion('Hi.'))
     const answers = [await off.chat(), await off.chat()]
@@ -134,7 +134,7 @@ describe('the response cache', () => {
     expect(cacheOf(await own.chat(body, { key }))).to.equal('hit')
   })
 
-  it('gives nothing of a model that the key may not use', async () => {
+  it('returns no answer of a model that the key may not use', async () => {
     const body = anew()
     await own.chat(body)
     const key = await own.gateway.createKey('live', { models: ['gpt-5'] })
@@ -180,7 +180,7 @@ describe('the response cache', () => {
     ['a stream that broke off', brokenOff, streamed(['Hi.']), { stream: true }],
   ]
   for (const [name, bad, good, rest] of unremembered) {
-    it(`does not remember ${name}`, async () => {
+    it(`does not store ${name}`, async () => {
       const body = { ...anew(), ...rest }
       own.upstream.answer(bad)
       await (await own.chat(body)).text()
@@ -192,14 +192,14 @@ describe('the response cache', () => {
     })
   }
 
-  it('does not remember what is larger than an entry may be', async () => {
+  it('does not store an answer larger than the maximum of an entry', async () => {
     const body = anew()
     own.upstream.answer(completion('x'.repeat(5_000_000)))
     const answers = [await own.chat(body), await own.chat(body)]
     expect(answers.map(cacheOf)).to.deep.equal(['miss', 'miss'])
   })
 
-  it('gives a picture again, and makes a new one for another size or number', async () => {
+  it('returns a picture again, and makes a new one for another size or number', async () => {
     await using gateway = await startGateway()
     const fox = { model: 'zai/cogview-4', prompt: 'a fox', size: '512x512' }
     const make = async (body: object) => {

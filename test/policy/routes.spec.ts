@@ -24,7 +24,7 @@ function startHealth() {
 describe('the health of a route', () => {
   const route = routeOf('one')
 
-  it('is lost by failures in a row', () => {
+  it('is lost after consecutive failures', () => {
     const { fails, isOpen, answers } = startHealth()
     fails(route, 'overloaded')
     fails(route, 'unreachable')
@@ -37,7 +37,7 @@ describe('the health of a route', () => {
     expect(isOpen(routeOf('two'))).to.equal(false)
   })
 
-  it('is not lost by the faults of callers', () => {
+  it("is not lost by callers' errors", () => {
     const { fails, isOpen } = startHealth()
     for (let count = 0; count < 9; count++) {
       for (const kind of ['rejected', 'too_large', 'content_policy', 'cancelled'] as const) {
@@ -47,7 +47,7 @@ describe('the health of a route', () => {
     expect(isOpen(route)).to.equal(false)
   })
 
-  it('is lost at once when our key or rate is refused, for as long as the vendor says', () => {
+  it('is lost at once when the vendor refuses our key or rate, for the time that it asks', () => {
     const { fails, isOpen, pass } = startHealth()
     fails(route, 'rate_limited', 9)
     pass(8999)
@@ -56,7 +56,7 @@ describe('the health of a route', () => {
     expect(isOpen(route)).to.equal(false)
   })
 
-  it('is found out by one call at a time', () => {
+  it('is probed by one call at a time', () => {
     const { fails, isOpen, pass, began, ended } = startHealth()
     fails(route, 'credentials')
     pass(5000)
@@ -67,7 +67,7 @@ describe('the health of a route', () => {
     expect(isOpen(route)).to.equal(false)
   })
 
-  it('is found out by the next call when the one that probed was left', () => {
+  it('is probed by the next call when the caller of the probe disconnects', () => {
     const { fails, isOpen, pass } = startHealth()
     fails(route, 'credentials')
     pass(5000)
@@ -75,7 +75,7 @@ describe('the health of a route', () => {
     expect(isOpen(route)).to.equal(false)
   })
 
-  it('is lost for twice as long by a probe that fails, within a limit', () => {
+  it('is lost for twice as long after a failed probe, within a limit', () => {
     const { fails, isOpen, pass } = startHealth()
     fails(route, 'credentials')
     for (const restMs of [10_000, 20_000, 40_000, 60_000, 60_000]) {
@@ -88,7 +88,7 @@ describe('the health of a route', () => {
     }
   })
 
-  it('is nothing that the sandbox can lose', () => {
+  it('is never lost by the sandbox', () => {
     const { fails, isOpen } = startHealth()
     const sandbox = routeOf('sandbox', { simulated: true })
     for (let count = 0; count < 9; count++) fails(sandbox, 'credentials')
@@ -112,11 +112,11 @@ describe('the order of routes', () => {
       priceOf: (route) => prices.get(route),
     })(routes).map(({ provider }) => provider.id)
 
-  it('is the listed one', () => {
+  it('is the listed order', () => {
     expect(order('listed', [], [one, two, other])).to.deep.equal(['one', 'two', 'three'])
   })
 
-  it('has what is not well at the end', () => {
+  it('has unhealthy routes at the end', () => {
     expect(order('listed', [one], [one, two, other])).to.deep.equal(['two', 'three', 'one'])
     expect(order('listed', [one, two, other], [one, two, other])).to.deep.equal([
       'one',
@@ -130,7 +130,7 @@ describe('the order of routes', () => {
     expect(order('price', [two], [one, two, other])).to.deep.equal(['one', 'three', 'two'])
   })
 
-  it('has what nobody knows the price of at the end of its model', () => {
+  it('has routes without a price at the end of their model', () => {
     const unknown = { ...routeOf('four'), model: one.model }
     expect(order('price', [], [unknown, one, two])).to.deep.equal(['two', 'one', 'four'])
   })

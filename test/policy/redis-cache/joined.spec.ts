@@ -11,7 +11,7 @@ import { routeOf } from '../../support/route.ts'
 import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
 
-/** A provider that answers when the test says so, whichever process asks it. */
+/** A provider whose answers the test releases, for all processes. */
 function vendor() {
   const asked: { process: number; end: PromiseWithResolvers<'answers' | 'fails'> }[] = []
   let size = 0
@@ -29,14 +29,14 @@ function vendor() {
       const usage = { inputTokens: 1, outputTokens: 1, images: 0, estimated: false }
       return { completion: { ...completion, choices }, usage, bytes: 100 + size }
     }
-    const stream = () => Promise.reject(new Error('Nobody streams here.'))
+    const stream = () => Promise.reject(new Error('No stream is requested here.'))
     const prepare = () => ({ problems: [], warnings: [], complete, stream })
     return routeOf('one', { chat: { prepare } })
   }
   return { asked, routeFrom, setSize: (bytes: number) => (size = bytes) }
 }
 
-describe('identical calls of several processes, joined in Redis', () => {
+describe('identical calls of several processes, combined through Redis', () => {
   let together: Together
   let upstream: ReturnType<typeof vendor>
   let call: (process: number, options?: { question?: string; ending?: Ending }) => Promise<string>
@@ -67,7 +67,7 @@ describe('identical calls of several processes, joined in Redis', () => {
   }
   const isAsked = (times: number) =>
     until(`${times} are asked for`, () => upstream.asked.length >= times)
-  /** What is claimed now is known everywhere then. */
+  /** Waits until all processes have seen the current claims. */
   const settled = () => new Promise((resolve) => setTimeout(resolve, 60))
   const answers = (from = 0) => {
     for (const { end } of upstream.asked.slice(from)) end.resolve('answers')
@@ -83,7 +83,7 @@ describe('identical calls of several processes, joined in Redis', () => {
     expect(upstream.asked).to.have.length(1)
   })
 
-  it('share nothing when they are not identical', async () => {
+  it('are separate when they are not identical', async () => {
     await start()
     const calls = ['a', 'b'].map((question, index) => call(index, { question }))
     await isAsked(2)
@@ -91,7 +91,7 @@ describe('identical calls of several processes, joined in Redis', () => {
     expect((await Promise.all(calls)).toSorted()).to.deep.equal(['answer 1', 'answer 2'])
   })
 
-  it('are made by exactly one of those who wait when the one that makes it fails', async () => {
+  it('are made by exactly one waiting process when the first one fails', async () => {
     await start()
     const first = call(0).catch(() => 'not answered')
     await isAsked(1)
@@ -106,7 +106,7 @@ describe('identical calls of several processes, joined in Redis', () => {
     expect(new Set(await Promise.all(others))).to.deep.equal(new Set(['answer 2']))
   })
 
-  it('are made once when the caller leaves for whom it is made', async () => {
+  it('are made once when the first caller disconnects', async () => {
     await start()
     const ending = new Ending()
     const first = call(0, { ending })
@@ -120,7 +120,7 @@ describe('identical calls of several processes, joined in Redis', () => {
     expect(upstream.asked).to.have.length(1)
   })
 
-  it('go on when one leaves who waits for another process', async () => {
+  it('continue when a caller disconnects that waits for another process', async () => {
     await start()
     const first = call(0)
     await isAsked(1)
@@ -134,7 +134,7 @@ describe('identical calls of several processes, joined in Redis', () => {
     expect(await Promise.all([first, ...staying])).to.deep.equal(Array(3).fill('answer 1'))
   })
 
-  it('forget what nobody waits for any more', async () => {
+  it('release the claim when no caller waits any more', async () => {
     await start()
     const endings = [new Ending(), new Ending()]
     const calls = endings.map((ending, index) =>
@@ -151,21 +151,21 @@ describe('identical calls of several processes, joined in Redis', () => {
     expect(await last).to.match(/^answer [23]$/)
   })
 
-  it('go on where an answer is too large to be kept: not one after the other', async () => {
+  it('run concurrently when the answer is too large to be cached', async () => {
     await start()
     upstream.setSize(5_000_000)
     const calls = [0, 1, 2, 1, 2].map((process) => call(process))
     await isAsked(1)
     await settled()
     answers()
-    // Each of the others makes its own, at the same time.
+    // Each of the other processes makes its own call concurrently.
     await isAsked(3)
     answers()
-    const told = await Promise.all(calls)
-    expect(new Set(told).size).to.equal(3)
+    const results = await Promise.all(calls)
+    expect(new Set(results).size).to.equal(3)
   })
 
-  it('are made by each alone when what they agree by is gone', async () => {
+  it('are made by each process when the lease is lost', async () => {
     await start({ timeoutMs: 150 })
     together.redis!.kill('SIGSTOP')
     const calls = [0, 1, 2].map((process) => call(process))
@@ -178,7 +178,7 @@ describe('identical calls of several processes, joined in Redis', () => {
     ])
   })
 
-  it('are made by one of those who wait when the lease of one that died runs out', async () => {
+  it('are made by one waiting process when the lease of a dead process expires', async () => {
     await start()
     const { connection } = together
     const first = call(0)

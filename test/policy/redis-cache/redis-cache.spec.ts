@@ -46,17 +46,17 @@ for (const [place, gather] of Object.entries(places)) {
       return other.recallShared('key')
     }
 
-    it('gives one process what another remembers', async () => {
+    it('returns to one process the entries of another', async () => {
       const found = await passed(answer())
       expect(withoutBytes(found!)).to.deep.equal(withoutBytes(answer()))
     })
 
-    it('gives a stream as it was', async () => {
+    it('returns a stream unchanged', async () => {
       const result = { events: Buffer.from('data: {}\n\n'), identity: { id: 'a', created: 1 } }
       expect((await passed(answer(result)))?.result).to.deep.equal(result)
     })
 
-    it('gives the bytes of a picture of 2 MiB as they were, in whatever pieces they came', async () => {
+    it('returns a picture of 2 MiB unchanged, however it was split', async () => {
       const base64 = Array.from({ length: 32 }, () => randomBytes(65_536))
       const picture = { base64, format: 'png', width: 1, height: 1 }
       const found = await passed(answer({ pictures: [picture, picture] }, 4_194_304 - 1))
@@ -68,7 +68,7 @@ for (const [place, gather] of Object.entries(places)) {
       expect(found!.bytes).to.be.greaterThan(4_194_304)
     })
 
-    it('is asked once: from then on the memory answers', async () => {
+    it('is read once, after which the memory cache answers', async () => {
       const { one, other } = await pair()
       await one.remember('key', answer(), undefined)
       expect(other.recall('key')).to.equal(undefined)
@@ -76,7 +76,7 @@ for (const [place, gather] of Object.entries(places)) {
       expect(withoutBytes(other.recall('key')!)).to.deep.equal(withoutBytes(answer()))
     })
 
-    it('knows nothing of other names, and tells what became of each question', async () => {
+    it('misses other names, and counts each outcome', async () => {
       const { one, other } = await pair()
       await one.remember('key', answer(), undefined)
       expect(await other.recallShared('another')).to.equal(undefined)
@@ -84,7 +84,7 @@ for (const [place, gather] of Object.entries(places)) {
       expect([one.outcomes, other.outcomes]).to.deep.equal([['kept'], ['miss', 'hit']])
     })
 
-    it('forgets what is over', async () => {
+    it('drops expired entries', async () => {
       const { one, other, together } = await pair()
       await one.remember('key', answer(), 60)
       expect(await other.recallShared('key')).to.not.equal(undefined)
@@ -94,18 +94,18 @@ for (const [place, gather] of Object.entries(places)) {
       )
     })
 
-    it('keeps nothing that is larger than an entry may be', async () => {
+    it('stores nothing larger than the maximum of an entry', async () => {
       const { one, other } = await pair()
       expect(one.remember('key', answer(Buffer.alloc(10), 8_000_001), undefined)).to.equal(
         undefined,
       )
-      // It says to be smaller than it is.
+      // It reports a smaller size than it has.
       const large = answer(randomBytes(9_000_000))
       expect(await one.remember('key', large, undefined)).to.equal(false)
       expect(await other.recallShared('key')).to.equal(undefined)
     })
 
-    it('takes no more at a time than it may', async () => {
+    it('limits concurrent writes', async () => {
       const { one } = await pair({ writesMax: 2, writtenBytesMax: 1000 })
       const kept = [answer(), answer(), answer()].map((given, index) =>
         one.remember(`key ${index}`, given, undefined),
@@ -115,7 +115,7 @@ for (const [place, gather] of Object.entries(places)) {
       expect(one.remember('large', answer(Buffer.alloc(10), 1001), undefined)).to.equal(undefined)
     })
 
-    it('gives nothing to who has another secret, or looks for another name', async () => {
+    it('is unreadable with another secret or name', async () => {
       const { one, together } = await pair()
       await one.remember('key', answer(), undefined)
       const stranger = together.join({ key: randomBytes(32) })

@@ -14,7 +14,7 @@ const answer: CachedAnswer = {
   result: Buffer.from('{"a":1}'),
 }
 
-/** Milliseconds that the work takes. */
+/** Milliseconds that the call takes. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const from = performance.now()
   await work()
@@ -37,7 +37,7 @@ describe('the shared cache in a Redis in trouble', () => {
   const write = (value: string | Buffer) =>
     together.connection!.run((commands) => commands.set(name, value), 5000)
 
-  it('takes what others have written there for nothing, and tells that it is broken', async () => {
+  it('ignores values that other programs wrote, and reports them as broken', async () => {
     await start()
     await one.remember('key', answer, undefined)
     const whole = await together.connection!.run((commands) =>
@@ -57,16 +57,16 @@ describe('the shared cache in a Redis in trouble', () => {
       expect(await other.recallShared('key')).to.equal(undefined)
     }
     expect(new Set(other.outcomes)).to.deep.equal(new Set(['broken']))
-    // What was sealed under another name is another answer.
+    // A value sealed under another name is another answer.
     await together.connection!.run((commands) => commands.set('one:answers::other', bytes))
     expect(await other.recallShared('other')).to.equal(undefined)
     await write(bytes)
-    // It would be there for ever.
+    // Otherwise it would never expire.
     expect(await other.recallShared('key')).to.equal(undefined)
     expect(other.outcomes.slice(-2)).to.deep.equal(['broken', 'hit'])
   })
 
-  it('reads no more of a huge value than an answer may have', async () => {
+  it('does not read a value larger than the maximum of an entry', async () => {
     await start()
     const last = 100 * 2 ** 20
     await together.connection!.run((commands) => commands.setRange(name, last, 'x'), 5000)
@@ -76,14 +76,14 @@ describe('the shared cache in a Redis in trouble', () => {
     expect(process.memoryUsage().rss - before).to.be.lessThan(60 * 2 ** 20)
   })
 
-  it('does not mind a value of another kind', async () => {
+  it('ignores a value of another Redis type', async () => {
     await start()
     await together.connection!.run((commands) => commands.lPush(name, 'x'))
     for (let count = 0; count < 3; count++) await other.recallShared('key')
     expect(other.outcomes).to.deep.equal(['broken', 'broken', 'broken'])
   })
 
-  it('waits for a frozen one once, and finds again what is there within two seconds', async () => {
+  it('waits for a frozen Redis once, and finds its entries again within two seconds', async () => {
     await start({ timeoutMs: 150 })
     await one.remember('key', answer, undefined)
     await other.recallShared('another')
@@ -100,7 +100,7 @@ describe('the shared cache in a Redis in trouble', () => {
     expect(backMs).to.be.lessThan(2000)
   })
 
-  it('does without a dead one, and is back within two seconds of its start', async () => {
+  it('works without a stopped Redis, and uses it within two seconds of its start', async () => {
     await start()
     together.redis!.kill('SIGKILL')
     await until('it is gone', () => !together.connection!.isUp())
@@ -120,7 +120,7 @@ describe('the shared cache in a Redis in trouble', () => {
     expect(await timed(work)).to.be.lessThan(2000)
   })
 
-  it('finds nothing in one that evicts, and fails in nothing in one that is full', async () => {
+  it('misses entries that Redis evicts, and does not fail when Redis is full', async () => {
     for (const policy of ['allkeys-lru', 'noeviction']) {
       await start({ words: ['--maxmemory', '16mb', '--maxmemory-policy', policy] })
       const large = { ...answer, bytes: 1_000_000, result: randomBytes(1_000_000) }

@@ -11,7 +11,7 @@ import { programPath } from '../../support/program-path.ts'
 
 const ms = 5000
 
-describe('what the shared cache asks of Redis', () => {
+describe('a request of the shared cache to Redis', () => {
   let together: Together
   before(function () {
     programPath('redis-server', this)
@@ -32,7 +32,7 @@ describe('what the shared cache asks of Redis', () => {
   const valueOf = (outcome: PromiseSettledResult<unknown> | undefined) =>
     outcome?.status === 'fulfilled' ? outcome.value : outcome?.reason
 
-  it('goes in one message for all that is asked in one turn, in its order', async () => {
+  it('contains all operations of one tick in order', async () => {
     const { askAll, messages } = await start()
     const [one, two] = [Buffer.from([0, 255, 10]), Buffer.from('two')]
     const answers = await askAll(
@@ -57,7 +57,7 @@ describe('what the shared cache asks of Redis', () => {
     expect([values[4], values[5], values[8]]).to.deep.equal([isMine, isWithAnother, isUnkept])
   })
 
-  it('has the length of what is large alone', async () => {
+  it('returns only the length of a large value', async () => {
     const { connection, askAll } = await start()
     const length = smallBytesMax + 1
     await connection.run((commands) => commands.set('large', Buffer.alloc(length)))
@@ -65,7 +65,7 @@ describe('what the shared cache asks of Redis', () => {
     expect(valueOf(large)).to.equal(length)
   })
 
-  it('fails alone where its name holds something of another kind', async () => {
+  it('fails alone when its key has a value of another type', async () => {
     const { connection, askAll } = await start()
     await connection.run((commands) => commands.lPush('list', 'x'))
     const answers = await askAll(
@@ -76,7 +76,7 @@ describe('what the shared cache asks of Redis', () => {
     expect(answers.map(valueOf)).to.deep.equal([unusable, null, 'OK'])
   })
 
-  it('fails alone where there is no more room', async () => {
+  it('fails alone when Redis is full', async () => {
     const { askAll } = await start(['--maxmemory', '1', '--maxmemory-policy', 'noeviction'])
     const [read, write, take] = await askAll(
       { name: 'read', key: 'one' },

@@ -9,7 +9,7 @@ import { startTwo, type TwoProcesses } from '../../support/two-processes.ts'
 import { until } from '../../support/until.ts'
 import { startUpstream, type Upstream } from '../../support/upstream.ts'
 
-describe('two gateways of one store that remember in Redis', () => {
+describe('two gateways of one store with a cache in Redis', () => {
   let upstream: Upstream
   let two: TwoProcesses
   let a: TestGateway
@@ -42,11 +42,11 @@ describe('two gateways of one store that remember in Redis', () => {
     )
   const cacheOf = (response: Response) => response.headers.get('x-gateway-cache')
   const asked = () => upstream.requests.length
-  /** What is written behind an answer is there, once both are asked again and again. */
+  /** Repeats the request at both until the cache entry, written after the answer, is found. */
   const untilHit = (ask: () => Promise<Response>) =>
     until('it is remembered', async () => cacheOf(await ask()) === 'hit')
 
-  it('make one call of twenty identical ones', async () => {
+  it('make one call for twenty identical ones', async () => {
     const gate = Promise.withResolvers<void>()
     upstream.answer({ ...completion('A fox.'), after: gate.promise })
     const calls = Array.from({ length: 20 }, (_, index) => chat(index % 2 === 0 ? a : b))
@@ -63,14 +63,14 @@ describe('two gateways of one store that remember in Redis', () => {
     expect(rows.filter(({ cache }) => cache === 'hit')).to.have.length(19)
   })
 
-  it('replay a stream of the other', async () => {
+  it("replay each other's streams", async () => {
     const before = asked()
     await (await chat(a, { stream: true })).text()
     await untilHit(() => chat(b, { stream: true }))
     expect(asked() - before).to.be.within(1, 2)
   })
 
-  it('find the edit of a picture that the other has made', async () => {
+  it("find each other's picture edits", async () => {
     const bytes = await paint({ width: 700, height: 700, format: 'png', number: 1 })
     const made = bytes.toString('base64')
     upstream.answer({ body: { created: 1, data: [{ b64_json: made }] } })
@@ -102,13 +102,13 @@ describe('two gateways of one store that remember in Redis', () => {
     expect(asked() - before).to.equal(1)
   })
 
-  it('make an answer anew for who wants it made otherwise', async () => {
+  it('make a new answer for different request headers', async () => {
     await chat(a)
     await untilHit(() => chat(b))
     expect(cacheOf(await chat(b, {}, { headers: { 'x-gateway-strict': 'true' } }))).to.equal('miss')
   })
 
-  it('share nothing with a gateway of another store, and tell what became of it', async () => {
+  it('share nothing with a gateway of another store, and count the misses', async () => {
     await chat(a)
     await untilHit(() => chat(b))
     await using stranger = await startGateway({ ...settings(), redisUrl: two.redis.url })
@@ -117,7 +117,7 @@ describe('two gateways of one store that remember in Redis', () => {
     expect(metrics).to.match(/gateway_far_cache_total\{outcome="hit"\} [1-9]/)
   })
 
-  it('answer all the same when Redis is frozen, gone and back', async () => {
+  it('keep answering when Redis freezes, stops and restarts', async () => {
     for (const signal of ['SIGSTOP', 'SIGKILL'] as const) {
       two.redis.kill(signal)
       for (let count = 0; count < 3; count++) {
