@@ -12,41 +12,41 @@ import { routeOf } from '../support/route.ts'
 
 const asked: ChatRequest = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hello.' }] }
 
-/** Limits that keep nobody out, and count all the same. */
+/** Limits that count but refuse no call. */
 const caller = callerWith({ concurrency: 100, tokensPerMinute: 1_000_000 })
 
 type VendorAnswer = 'answers' | 'fails' | 'breaks'
 
-/** A provider whose answer comes when the test says so, unless its caller leaves before. */
+/** A provider whose answers the test releases, unless the caller disconnects before. */
 function routeTo(answer: () => Promise<VendorAnswer>): Route {
   const complete = async ({ signal }: ChatTurn) => {
     const left = new Promise<never>((_resolve, reject) => {
       if (signal.aborted) reject(signal.reason)
       signal.addEventListener('abort', () => reject(signal.reason))
     })
-    const told = await Promise.race([answer(), left])
-    if (told === 'fails') throw new ProviderFailure('malformed', 'No.')
-    if (told === 'breaks') throw new Error('A bug.')
+    const result = await Promise.race([answer(), left])
+    if (result === 'fails') throw new ProviderFailure('malformed', 'No.')
+    if (result === 'breaks') throw new Error('A bug.')
     const message = { role: 'assistant' as const, content: 'Hi.', refusal: null }
     const choices = [{ index: 0, message, logprobs: null, finish_reason: 'stop' }]
     const completion = { id: 'one', object: 'chat.completion' as const, created: 1, model: 'one' }
     const usage = { inputTokens: 1, outputTokens: 1, images: 0, estimated: false }
     return { completion: { ...completion, choices }, usage, bytes: 10 }
   }
-  const stream = () => Promise.reject(new Error('Nobody streams here.'))
+  const stream = () => Promise.reject(new Error('No stream is requested here.'))
   const chat: ChatAdapter = {
     prepare: () => ({ problems: [], warnings: [], complete, stream }),
   }
   return routeOf('one', { chat })
 }
 
-/** What a run of the property draws for each call. */
+/** Random properties of one call. */
 const asCall = fc.record({
   question: fc.constantFrom('a', 'b'),
   leaves: fc.boolean(),
   sharesAnswers: fc.boolean(),
 })
-/** What goes wrong, in the order in which it is asked for; after that all is well. */
+/** Failures in the order of use; after the last one everything succeeds. */
 const asTroubles = fc.record({
   vendor: fc.array(fc.constantFrom<VendorAnswer>('answers', 'fails', 'breaks'), { maxLength: 6 }),
   recorded: fc.array(fc.boolean(), { maxLength: 6 }),
@@ -56,7 +56,7 @@ const asTroubles = fc.record({
 type Asked = { question: string; leaves: boolean; sharesAnswers: boolean }
 type Troubles = { vendor: VendorAnswer[]; recorded: boolean[]; remembered: boolean[] }
 
-/** A gateway each of whose steps waits until the scheduler lets it go. */
+/** A gateway whose steps each wait for the scheduler. */
 function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubles) {
   const soon = (label: string) => scheduler.schedule(Promise.resolve(), label)
   const route = routeTo(async () => {
@@ -95,7 +95,7 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
   return { call, faults, running }
 }
 
-/** Lets all that is scheduled go, in the scheduler's order, until nothing more comes. */
+/** Runs all scheduled steps in the scheduler's order until none remain. */
 async function playOut(scheduler: fc.Scheduler): Promise<void> {
   for (let idle = 0; idle < 3; idle++) {
     if (scheduler.count() > 0) idle = 0
@@ -105,7 +105,7 @@ async function playOut(scheduler: fc.Scheduler): Promise<void> {
 }
 
 describe('identical calls', () => {
-  it('never wait for one that has ended, however it ended', async () => {
+  it('never wait for a call that has ended, whatever its outcome', async () => {
     const property = fc.asyncProperty(
       fc.scheduler(),
       fc.array(asCall, { minLength: 2, maxLength: 6 }),
@@ -125,7 +125,7 @@ describe('identical calls', () => {
         for (const question of ['a', 'b']) {
           let end = 'still waiting'
           const next = call({ question, leaves: false, sharesAnswers: true })
-          void next.then((told) => (end = told))
+          void next.then((result) => (end = result))
           await playOut(scheduler)
           expect(end, 'the next one is answered at once').to.equal('answered')
         }
@@ -134,7 +134,7 @@ describe('identical calls', () => {
     await fc.assert(property, { numRuns: 300 })
   })
 
-  it('tell of an answer that could not be remembered, and go on', async () => {
+  it('log an answer that could not be cached, and succeed', async () => {
     const scheduler = fc.sample(fc.scheduler(), 1)[0]!
     const troubles = { vendor: [], recorded: [], remembered: [false] }
     const { call, faults } = stage(scheduler, troubles)
@@ -146,7 +146,7 @@ describe('identical calls', () => {
 })
 
 describe('a stream', () => {
-  it('counts as running until it has ended, once, however it ends', async () => {
+  it('counts as running once until its end, whatever its outcome', async () => {
     const asEnding = fc.record({
       taken: fc.boolean(),
       vendor: fc.constantFrom('answers', 'breaks'),
@@ -161,7 +161,7 @@ describe('a stream', () => {
         if (one.vendor === 'breaks') throw new ProviderFailure('malformed', 'No.')
         return { usage: one.reports ? usage : undefined, identity }
       }
-      const complete = () => Promise.reject(new Error('Nobody answers here.'))
+      const complete = () => Promise.reject(new Error('No whole answer is requested here.'))
       const streaming: ChatAdapter = {
         prepare: () => ({
           problems: [],
@@ -200,13 +200,13 @@ describe('a stream', () => {
     prepare: () => ({
       problems: [],
       warnings: [],
-      complete: () => Promise.reject(new Error('Nobody answers here.')),
+      complete: () => Promise.reject(new Error('No whole answer is requested here.')),
       stream: async () => ({ forward: async () => ({ usage, identity }) }),
     }),
   }
   const sink = { write: () => true, onDrain: () => undefined }
 
-  it('that nobody takes is recorded when its caller leaves, and ended for who takes it then', async () => {
+  it('that is not read is recorded when its caller disconnects, and a later reader gets an error', async () => {
     const { gateway, rows } = gatewayWith([routeOf('one', { chat })])
     const ending = new Ending()
     const { pipe } = await gateway.chatStream(asked, contextOf({ ending }))
@@ -217,7 +217,7 @@ describe('a stream', () => {
     expect(rows).to.have.length(1)
   })
 
-  it('whose row cannot be kept ends with an error, after one try', async () => {
+  it('whose row cannot be recorded ends with an error after one try', async () => {
     let tries = 0
     const record = async () => {
       tries++

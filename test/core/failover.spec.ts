@@ -19,7 +19,7 @@ type Options = {
 const one = routeOf('one')
 const two = routeOf('two')
 
-/** Plays what each route does, try by try; 'ok' answers. */
+/** Runs failover over routes with a scripted result for each try; 'ok' answers. */
 async function run(script: Record<string, (Failing | 'ok')[]>, options: Options = {}) {
   const { routes = [one, two], endsAt = 1_000_000, signal = new AbortController().signal } = options
   const attempts: Attempt[] = []
@@ -75,8 +75,8 @@ async function run(script: Record<string, (Failing | 'ok')[]>, options: Options 
   return { outcome, tries: attempts.map(({ provider }) => provider), pauses }
 }
 
-describe('failing over', () => {
-  describe('to routes that turn out to be unable when their turn comes', () => {
+describe('failover', () => {
+  describe('over routes that cannot serve the request', () => {
     const unable = (...ids: string[]) => {
       const asked: string[] = []
       const ready = ({ provider: { id } }: Route): Readiness => {
@@ -87,7 +87,7 @@ describe('failing over', () => {
       return { ready, asked }
     }
 
-    it('passes over them, and asks none whose turn does not come', async () => {
+    it('skips them, and prepares none after the one that answers', async () => {
       const { ready, asked } = unable('one')
       const three = routeOf('three')
       const found = await run({ two: ['ok'] }, { ready, routes: [one, two, three] })
@@ -95,7 +95,7 @@ describe('failing over', () => {
       expect(asked).to.deep.equal(['one', 'two'])
     })
 
-    it('says what is wrong with each when none is left', async () => {
+    it('reports the problem of each when none is left', async () => {
       const { ready } = unable('one', 'two')
       expect(await run({}, { ready })).to.deep.equal({
         outcome: 'one cannot. two cannot.',
@@ -104,7 +104,7 @@ describe('failing over', () => {
       })
     })
 
-    it('tries the first that is able alone, where only one may be tried', async () => {
+    it('tries only the first suitable one when a single try is allowed', async () => {
       const { ready } = unable('one')
       const three = routeOf('three')
       const options = { ready, routes: [one, two, three], routesMax: 1 }
@@ -115,7 +115,7 @@ describe('failing over', () => {
     })
   })
 
-  it('goes through all routes before it pauses, and then through those that may do better', async () => {
+  it('tries all routes before a pause, and then those that may recover', async () => {
     const script = { one: ['overloaded', 'ok'], two: ['malformed'] } satisfies Parameters<
       typeof run
     >[0]
@@ -126,7 +126,7 @@ describe('failing over', () => {
     })
   })
 
-  it('pauses twice as long each time, within the longest pause', async () => {
+  it('doubles the pause each time, up to the longest pause', async () => {
     const { pauses } = await run(
       { one: ['overloaded', 'overloaded', 'overloaded', 'ok'] },
       { routes: [one], limits: { routeTriesMax: 4, retryDelayMaxMs: 200 } },
@@ -134,19 +134,19 @@ describe('failing over', () => {
     expect(pauses).to.deep.equal([75, 150, 200])
   })
 
-  it('waits for as long as it is asked to', async () => {
+  it('waits for the time of Retry-After', async () => {
     const limited = { kind: 'rate_limited', retryAfterSeconds: 0.9 } as const
     const { outcome, pauses } = await run({ one: [limited, 'ok'] }, { routes: [one] })
     expect({ outcome, pauses }).to.deep.equal({ outcome: 'one', pauses: [900] })
   })
 
-  it('tells the caller instead of waiting for too long', async () => {
+  it('returns the error instead of waiting too long', async () => {
     const limited = { kind: 'rate_limited', retryAfterSeconds: 20 } as const
     const { outcome, pauses } = await run({ one: [limited] }, { routes: [one] })
     expect({ outcome, pauses }).to.deep.equal({ outcome: 'rate_limited', pauses: [] })
   })
 
-  it('does not ask a route before its time when another may be asked', async () => {
+  it('does not try a route before its Retry-After while another is available', async () => {
     const limited = { kind: 'rate_limited', retryAfterSeconds: 0.9 } as const
     const { outcome, tries } = await run({ one: [limited], two: ['overloaded', 'ok'] })
     expect({ outcome, tries }).to.deep.equal({ outcome: 'two', tries: ['one', 'two', 'two'] })
@@ -157,7 +157,7 @@ describe('failing over', () => {
     expect({ outcome, pauses }).to.deep.equal({ outcome: 'overloaded', pauses: [] })
   })
 
-  it('ends with its caller, also in a pause', async () => {
+  it('ends when its caller disconnects, also during a pause', async () => {
     const controller = new AbortController()
     const left = new ProviderFailure('cancelled', 'Left.')
     const { outcome, tries } = await run(
@@ -167,7 +167,7 @@ describe('failing over', () => {
     expect({ outcome, tries }).to.deep.equal({ outcome: 'cancelled', tries: ['one'] })
   })
 
-  it('tries no more often than it may', async () => {
+  it('makes no more tries than the limit', async () => {
     const always = () => Array.from({ length: 9 }, (): Failing => 'overloaded')
     const limits = { triesMax: 3, routeTriesMax: 9 }
     const { tries } = await run({ one: always(), two: always() }, { limits })
@@ -175,18 +175,18 @@ describe('failing over', () => {
   })
 
   for (const kind of ['rejected', 'too_large', 'content_policy', 'cancelled'] as const) {
-    it(`asks nobody else what is ${kind}`, async () => {
+    it(`tries no other route after ${kind}`, async () => {
       expect((await run({ one: [kind] })).tries).to.deep.equal(['one'])
     })
   }
 
-  it('does not ask who was silent again, but who said that he was late', async () => {
+  it('does not retry a route that did not answer, but one that answered with a timeout', async () => {
     expect((await run({ one: ['timeout'] }, { routes: [one] })).tries).to.have.length(1)
     const late = { kind: 'timeout', status: 504 } as const
     expect((await run({ one: [late, 'ok'] }, { routes: [one] })).tries).to.have.length(2)
   })
 
-  it('asks again at once with another key', async () => {
+  it('retries at once with another key', async () => {
     let spare = 2
     const route = routeOf('one', { hasSpareKey: () => spare-- > 0 })
     const { outcome, pauses } = await run(
@@ -196,15 +196,15 @@ describe('failing over', () => {
     expect({ outcome, pauses }).to.deep.equal({ outcome: 'one', pauses: [] })
   })
 
-  const told: [FailureKind, FailureKind, FailureKind][] = [
+  const reported: [FailureKind, FailureKind, FailureKind][] = [
     ['overloaded', 'not_found', 'overloaded'],
     ['rate_limited', 'not_found', 'rate_limited'],
     ['not_found', 'not_found', 'not_found'],
     ['rate_limited', 'credentials', 'credentials'],
     ['timeout', 'rate_limited', 'rate_limited'],
   ]
-  for (const [first, second, kind] of told) {
-    it(`tells of ${kind} when one was ${first} and the other ${second}`, async () => {
+  for (const [first, second, kind] of reported) {
+    it(`reports ${kind} when one route was ${first} and the other ${second}`, async () => {
       const limits = { routeTriesMax: 1 }
       expect((await run({ one: [first], two: [second] }, { limits })).outcome).to.equal(kind)
     })

@@ -3,20 +3,20 @@ import fc from 'fast-check'
 import { finishReasonsIn, finishReasonsOf } from '../../src/core/chat/finish-reasons.ts'
 import { finishChunk, roleChunk, textChunk } from '../support/chat-answers.ts'
 
-describe('why a stream ended', () => {
-  it('is found in its events, however they are spaced', () => {
+describe('the finish reason of a stream', () => {
+  it('is found in its events with any whitespace', () => {
     const events = [roleChunk, textChunk('Hello'), finishChunk('length')].join('')
     expect(finishReasonsIn(Buffer.from(events))).to.deep.equal(['length'])
     const spaced = events.replaceAll('"finish_reason":', '"finish_reason": ')
     expect(finishReasonsIn(Buffer.from(spaced))).to.deep.equal(['length'])
   })
 
-  it('is told for each choice, in their order', () => {
+  it('is returned for each choice in order', () => {
     const events = finishChunk('stop') + finishChunk('tool_calls')
     expect(finishReasonsIn(Buffer.from(events))).to.deep.equal(['stop', 'tool_calls'])
   })
 
-  it('is never what a model wrote', () => {
+  it('is never taken from text of the model', () => {
     const said = fc.constantFrom(
       '"finish_reason":"stop"',
       '\\"finish_reason\\":"stop"',
@@ -31,7 +31,7 @@ describe('why a stream ended', () => {
     )
   })
 
-  it('is left out where a vendor has a word of its own for it', () => {
+  it("is omitted when it is a vendor's own value", () => {
     expect(finishReasonsIn(Buffer.from(finishChunk('what the answer says')))).to.deep.equal([])
     const choice = { index: 0, message: { role: 'assistant', content: '' } }
     const choices = [

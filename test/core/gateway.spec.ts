@@ -11,7 +11,7 @@ import { routeOf } from '../support/route.ts'
 const request: ChatRequest = { model: 'gpt-4.1', messages: [{ role: 'user', content: 'Hello.' }] }
 const adjusted: Warning = { param: 'seed', requested: 1, applied: null, reason: 'No seeds here.' }
 
-/** A provider whose wire is the list `printed`: each request that is written adds its name. */
+/** A provider that adds its name to `printed` for each request that it writes. */
 function chatRoute(
   id: string,
   printed: string[],
@@ -31,25 +31,25 @@ function chatRoute(
           const usage = { inputTokens: 1, outputTokens: 1, images: 0, estimated: false }
           return { completion: { ...completion, choices }, usage, bytes: 10 }
         },
-        stream: () => Promise.reject(new Error('Nobody streams here.')),
+        stream: () => Promise.reject(new Error('No stream is requested here.')),
       }
     },
   }
   return routeOf(id, { chat })
 }
 
-/** Behind the answer it is remembered. */
+/** The answer is cached in the next turn of the event loop. */
 const remembered = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the sequence of a call', () => {
-  it("prints a vendor's wire for the route that is tried, and no other", async () => {
+  it('writes the request of the vendor only for the route that is tried', async () => {
     const printed: string[] = []
     const { gateway } = gatewayWith([chatRoute('one', printed), chatRoute('two', printed)])
     await gateway.chat(request, contextOf())
     expect(printed).to.deep.equal(['one'])
   })
 
-  it('prints the next one when the first has failed, each once', async () => {
+  it('writes the request of the next route when the first has failed, each once', async () => {
     const printed: string[] = []
     const routes = [chatRoute('one', printed, { fails: true }), chatRoute('two', printed)]
     const { gateway } = gatewayWith(routes)
@@ -58,7 +58,7 @@ describe('the sequence of a call', () => {
     expect(printed).to.deep.equal(['one', 'two'])
   })
 
-  it('prints none when the answer is remembered', async () => {
+  it('writes no request when the answer is cached', async () => {
     const printed: string[] = []
     const { gateway } = gatewayWith([chatRoute('one', printed)])
     await gateway.chat(request, contextOf())
@@ -68,7 +68,7 @@ describe('the sequence of a call', () => {
     expect(printed).to.deep.equal(['one'])
   })
 
-  it('never gives a strict caller what was adjusted for another', async () => {
+  it('never returns an adjusted answer of another caller in strict mode', async () => {
     const { gateway, rows } = gatewayWith([chatRoute('one', [], { warnings: [adjusted] })])
     const { receipt } = await gateway.chat(request, contextOf())
     expect(receipt.warnings).to.deep.equal([adjusted])
@@ -81,7 +81,7 @@ describe('the sequence of a call', () => {
     expect(rows).to.have.length(1)
   })
 
-  it('lets a strict caller pass by a route that would adjust, to one that would not', async () => {
+  it('skips in strict mode a route that would adjust the request', async () => {
     const routes = [chatRoute('one', [], { warnings: [adjusted] }), chatRoute('two', [])]
     const { gateway } = gatewayWith(routes)
     const { receipt } = await gateway.chat(request, contextOf({ strict: true }))
@@ -92,7 +92,7 @@ describe('the sequence of a call', () => {
 describe('the input pictures of a call', () => {
   const image: ImageAdapter = {
     picturesPerCall: () => 1,
-    generate: () => Promise.reject(new Error('Nobody is asked.')),
+    generate: () => Promise.reject(new Error('No picture is requested here.')),
   }
   const painter = routeOf('one', { image, model: 'gpt-image-2' })
   const asked = { model: 'gpt-image-2', prompt: 'a fox', n: 1 }
@@ -123,7 +123,7 @@ describe('the input pictures of a call', () => {
     expect(rows).to.deep.equal([])
   })
 
-  it('are not read when no route would take them', async () => {
+  it('are not read when no route accepts them', async () => {
     let reads = 0
     const { gateway } = gatewayWith([painter], {
       readSources: async () => {

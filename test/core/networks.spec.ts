@@ -4,7 +4,7 @@ import ipaddr from 'ipaddr.js'
 import { holds, isWithin, networksOf, plainAddress, readNetwork } from '../../src/core/networks.ts'
 
 const v4 = fc.ipV4()
-// ipaddr.js takes `::1.2.3.4` for the address of IPv4 that it is not (RFC 4291 section 2.5.5.1).
+// ipaddr.js wrongly treats `::1.2.3.4` as an IPv4 address (RFC 4291 section 2.5.5.1).
 const v6 = fc.ipV6().filter((text) => !/^::\d+\./.test(text))
 const cidr = fc.oneof(
   fc.tuple(v4, fc.integer({ min: 0, max: 32 })),
@@ -12,7 +12,7 @@ const cidr = fc.oneof(
   fc.tuple(v6, fc.integer({ min: 0, max: 128 })),
 )
 
-/** As ipaddr.js judges, with IPv4 addresses as what they are in IPv6. */
+/** The result of ipaddr.js, with IPv4 addresses mapped to IPv6. */
 function contains([network, bits]: [string, number], address: string): boolean {
   const mapped = (text: string) => {
     const parsed = ipaddr.parse(text)
@@ -23,7 +23,7 @@ function contains([network, bits]: [string, number], address: string): boolean {
 }
 
 describe('networks', () => {
-  it('hold the addresses that begin with their bits, IPv4 in IPv6 too', () => {
+  it('contain the addresses that start with their bits, also IPv4 mapped to IPv6', () => {
     fc.assert(
       fc.property(cidr, fc.oneof(v4, v6), fc.boolean(), (network, other, near) => {
         const address = near ? network[0] : other
@@ -35,7 +35,7 @@ describe('networks', () => {
     )
   })
 
-  it('are within others that hold all of them', () => {
+  it('are within networks that contain all of their addresses', () => {
     fc.assert(
       fc.property(cidr, cidr, fc.boolean(), (one, other, alike) => {
         const outer = alike ? ([one[0], Math.min(other[1], 32)] as [string, number]) : other
@@ -65,6 +65,6 @@ describe('networks', () => {
     '*',
   ]
   for (const text of nonsense) {
-    it(`are not '${text}'`, () => expect(readNetwork(text)).to.equal(undefined))
+    it(`cannot be written as '${text}'`, () => expect(readNetwork(text)).to.equal(undefined))
   }
 })

@@ -10,7 +10,7 @@ const hex = (digits: number) => fc.stringMatching(new RegExp(`^[0-9a-f]{${digits
 const id = (digits: number) => hex(digits).filter((text) => /[^0]/.test(text))
 
 describe('a trace context', () => {
-  it('is read as it is written', () => {
+  it('is read from its text form', () => {
     const all = fc.record({ traceId: id(32), spanId: id(16), flags: fc.nat(255) })
     fc.assert(
       fc.property(all, (context) => {
@@ -20,7 +20,7 @@ describe('a trace context', () => {
     )
   })
 
-  it('with one character changed is another one of the same form, or none', () => {
+  it('with one changed character is another valid one, or refused', () => {
     const change = fc.tuple(
       fc.nat(traceparent.length - 1),
       fc.string({ unit: 'binary', maxLength: 2 }),
@@ -43,26 +43,26 @@ describe('a trace context', () => {
 
   const malformed: [string, unknown][] = [
     ['that is absent', undefined],
-    ['that came twice', `${traceparent}, ${traceparent}`],
+    ['that is repeated', `${traceparent}, ${traceparent}`],
     ['that is a list', [traceparent]],
     ['in capitals', traceparent.toUpperCase()],
     ['without flags', traceparent.slice(0, -3)],
-    ['with something behind it', `${traceparent}-00`],
+    ['with trailing characters', `${traceparent}-00`],
     ['with a space before it', ` ${traceparent}`],
-    ['of no trace', `00-${'0'.repeat(32)}-${spanId}-01`],
-    ['of no span', `00-${traceId}-${'0'.repeat(16)}-01`],
-    ['of the version that is none', `ff${traceparent.slice(2)}`],
-    ['of a later version that goes on otherwise', `01${traceparent.slice(2)}x`],
-    ['of endless length', `01${traceparent.slice(2)}-${'a'.repeat(10_000)}`],
+    ['with a zero trace id', `00-${'0'.repeat(32)}-${spanId}-01`],
+    ['with a zero span id', `00-${traceId}-${'0'.repeat(16)}-01`],
+    ['of the invalid version ff', `ff${traceparent.slice(2)}`],
+    ['of a later version with an invalid continuation', `01${traceparent.slice(2)}x`],
+    ['that is too long', `01${traceparent.slice(2)}-${'a'.repeat(10_000)}`],
     ['with a line break', `${traceparent}\r\nx-evil: 1`],
   ]
   for (const [name, given] of malformed) {
-    it(`is none ${name}`, () => {
+    it(`is refused ${name}`, () => {
       expect(readTraceContext({ traceparent: given, tracestate: 'a=1' })).to.equal(undefined)
     })
   }
 
-  it('of a later version is passed on as what is known of it', () => {
+  it('of a later version is passed on with the known fields', () => {
     const read = readTraceContext({ traceparent: `cc-${traceId}-${spanId}-ff-what-comes-then` })
     expect(traceHeaders(read!)).to.deep.equal({ traceparent })
   })
@@ -80,18 +80,18 @@ describe('a trace context', () => {
     ['33 members', Array.from({ length: 33 }, (_, n) => `k${n}=1`).join(), undefined],
     ['a list', ['a=1'], undefined],
     [
-      'a member too long for all',
+      'a member that exceeds the limit',
       `a=${'x'.repeat(256)},b=${'y'.repeat(256)},c=1`,
       `a=${'x'.repeat(256)}`,
     ],
   ]
   for (const [name, tracestate, state] of states) {
-    it(`takes a state with ${name} as ${state === undefined ? 'none' : 'what fits'}`, () => {
+    it(`with ${name} in tracestate ${state === undefined ? 'has no state' : 'keeps the valid members'}`, () => {
       expect(readTraceContext({ traceparent, tracestate })).to.include({ traceId, state })
     })
   }
 
-  it('has a state that is a header of at most 512 characters, whatever was given', () => {
+  it('has a state of at most 512 characters, whatever was received', () => {
     const member = fc
       .tuple(
         fc.stringMatching(/^[a-z][a-z0-9]{0,40}$/),

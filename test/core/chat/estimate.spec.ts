@@ -12,21 +12,21 @@ const conversation = (...contents: unknown[]) =>
 const event = (chunk: unknown) => Buffer.from(`data: ${JSON.stringify(chunk)}\n\n`)
 const said = (delta: object) => event({ choices: [{ index: 0, delta }] })
 
-describe('tokens that no vendor has counted', () => {
+describe('estimated token counts', () => {
   for (const { characters, tokens } of [
     { characters: 0, tokens: 0 },
     { characters: 1, tokens: 1 },
     { characters: 4, tokens: 1 },
     { characters: 5, tokens: 2 },
   ]) {
-    it(`are ${tokens} for ${characters} characters, and said to be estimated`, () => {
+    it(`are ${tokens} for ${characters} characters, and marked as estimated`, () => {
       const text = 'x'.repeat(characters)
       const usage = { inputTokens: tokens, outputTokens: tokens, images: 0, estimated: true }
       expect(estimateTokens(text, text)).to.deep.equal(usage)
     })
   }
 
-  it('of a conversation are those of its texts, not of its pictures', () => {
+  it('of a conversation include its texts, not its pictures', () => {
     const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
     const text = conversationText(
       conversation('one', [{ type: 'text', text: 'two' }, picture], null),
@@ -34,7 +34,7 @@ describe('tokens that no vendor has counted', () => {
     expect(text.replaceAll(/\s+/g, ' ').trim()).to.equal('one two')
   })
 
-  it('of a stream are those of all that was delivered', () => {
+  it('of a stream include all delivered text', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), (words) => {
         const stream = Buffer.concat(words.map((content) => said({ content })))
@@ -44,7 +44,7 @@ describe('tokens that no vendor has counted', () => {
     )
   })
 
-  it('of a stream count reasoning too, and pass over what is no delta', () => {
+  it('of a stream include reasoning, and ignore events without a delta', () => {
     const events = Buffer.concat([
       Buffer.from(': ping\n\n'),
       said({ role: 'assistant', content: null }),

@@ -3,7 +3,7 @@ import { uncounted } from '../../../src/bytes/budget.ts'
 import fc from 'fast-check'
 import { keepEvents } from '../../../src/core/chat/stream.ts'
 
-/** A sink that collects, and takes no more when `takes` says so. */
+/** A sink that collects, with backpressure controlled by `takes`. */
 function openSink(takes = true) {
   const pieces: Buffer[] = []
   const write = (piece: Buffer) => {
@@ -25,8 +25,8 @@ const keeping = (cacheBytesMax: number) => ({
   hold: uncounted,
 })
 
-describe('what is kept of a stream', () => {
-  it('is what passed, whatever its pieces are', () => {
+describe('the recorded copy of a stream', () => {
+  it('has exactly the forwarded bytes', () => {
     fc.assert(
       fc.property(pieces, (written) => {
         const sink = openSink()
@@ -38,7 +38,7 @@ describe('what is kept of a stream', () => {
     )
   })
 
-  it('stays the same when a piece is written over later', () => {
+  it('does not change when a forwarded buffer is overwritten later', () => {
     const kept = keepEvents(openSink(), keeping(1000))
     const piece = Buffer.from('data: 1')
     kept.sink.write(piece)
@@ -46,7 +46,7 @@ describe('what is kept of a stream', () => {
     expect(String(kept.events())).to.equal('data: 1')
   })
 
-  it('ends at a mebibyte where nothing is to be remembered, while all of it passes', () => {
+  it('is limited to a mebibyte without caching, while all bytes are forwarded', () => {
     const sink = openSink()
     const kept = keepEvents(sink, keeping(0))
     const piece = Buffer.alloc(300_000, 'a')
@@ -56,7 +56,7 @@ describe('what is kept of a stream', () => {
     expect(sink.passed().length).to.equal(1_500_000)
   })
 
-  it('tells whether more may follow', () => {
+  it('reports backpressure of the sink', () => {
     expect(keepEvents(openSink(false), keeping(0)).sink.write(Buffer.from('a'))).to.equal(false)
     expect(keepEvents(openSink(true), keeping(0)).sink.write(Buffer.from('a'))).to.equal(true)
   })

@@ -6,7 +6,7 @@ const pictures = fc.integer({ min: 1, max: 10 })
 const perCall = fc.integer({ min: 1, max: 12 })
 const concurrency = fc.integer({ min: 1, max: 5 })
 
-/** Calls that end in an order that the test decides. */
+/** Calls that the test ends in any order. */
 function openCalls(order: fc.Scheduler) {
   const made: { count: number; index: number }[] = []
   let running = 0
@@ -25,7 +25,7 @@ function openCalls(order: fc.Scheduler) {
 }
 
 describe('pictures over several upstream calls', () => {
-  it('come in order, whichever call ends first, each of them once', () =>
+  it('are returned in order, each once, whichever call ends first', () =>
     fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
@@ -44,7 +44,7 @@ describe('pictures over several upstream calls', () => {
       ),
     ))
 
-  it('are asked for side by side, up to the bound', () =>
+  it('are requested concurrently, up to the limit', () =>
     fc.assert(
       fc.asyncProperty(
         fc.scheduler(),
@@ -60,7 +60,7 @@ describe('pictures over several upstream calls', () => {
       ),
     ))
 
-  it('are not asked for any more once a call has failed, and those under way are waited for', async () => {
+  it('are not requested any more once a call has failed; running calls are awaited', async () => {
     const begun: number[] = []
     const gates = Array.from({ length: 10 }, () => Promise.withResolvers<number>())
     const answers: number[] = []

@@ -25,7 +25,7 @@ const ratiosMade = new Set(models.flatMap(({ row }) => row.image!.size.aspect_ra
 const documented = ['1024x1024', '1024x1536', '1536x1024', '2048x1024', '1024x2048', '4096x4096']
 const odd = ['1x1', '1x9999', '99999x99999', '257x513', '1920x1080', '640x480', '3000x1000']
 
-/** The sizes of the model's own list, those of the document, and some that nobody makes. */
+/** The sizes of the model's list, those of the product document, and some that no model makes. */
 function sizesFor({ row }: Model): string[] {
   const { sizes = [], aspect_ratio_pixels: pixels = {} } = row.image!.size
   return [...new Set(['auto', ...sizes, ...Object.values(pixels), ...documented, ...odd])]
@@ -44,7 +44,7 @@ function planned(options: Options, model: Model): Planned | GatewayError {
   }
 }
 
-/** The parameter of the contract that an option comes from. */
+/** The API parameter of each option. */
 const params: Record<keyof Options, string[]> = {
   size: ['size'],
   sizeClass: ['image_size'],
@@ -60,7 +60,7 @@ const params: Record<keyof Options, string[]> = {
   user: ['user'],
 }
 
-/** Whether the plan does what an option asks, as far as a plan can. */
+/** Whether the plan honours the option. */
 function isHonoured(name: keyof Options, options: Options, plan: ImagePlan, model: Model): boolean {
   const { targetPixels, vendorPixels } = plan
   const { image, capabilities } = model.row
@@ -84,14 +84,14 @@ function isHonoured(name: keyof Options, options: Options, plan: ImagePlan, mode
     case 'user':
       return same && image!.end_user === true
     case 'style':
-      // OpenAI's default, which needs no style.
+      // OpenAI's default; it needs no style.
       return options.style === 'vivid'
     case 'outputFormat':
       return plan.targetFormat === options.outputFormat
     case 'outputCompression':
       return plan.compression === options.outputCompression && plan.targetFormat !== 'png'
     case 'background':
-      // What is not made transparent is opaque.
+      // A picture that is not transparent is opaque.
       return options.background !== 'transparent' || capabilities['transparency'] === true
   }
 }
@@ -100,7 +100,7 @@ function isIn(list: readonly string[] | undefined, value: string | undefined): b
   return value !== undefined && (list ?? []).includes(value)
 }
 
-/** What is wrong with how a model handles these options; empty when each is honoured or named. */
+/** Problems of the plan for these options; empty when each is honoured or named. */
 function complaints(options: Options, model: Model): string[] {
   const names = Object.keys(options) as (keyof Options)[]
   const found = planned(options, model)
@@ -111,14 +111,14 @@ function complaints(options: Options, model: Model): string[] {
     return named && helpful ? [] : [`${where}: refused with '${found.param}' ${found.message}`]
   }
   const { plan, warnings } = found
-  const told = new Set(warnings.map(({ param }) => param))
+  const warned = new Set(warnings.map(({ param }) => param))
   const silent = names.filter((name) => {
-    const said = params[name].some((param) => told.has(param))
-    // A size that is made otherwise is honoured and told; all else is either.
+    const said = params[name].some((param) => warned.has(param))
+    // An adjusted size is both honoured and warned about; other options are one of the two.
     if (name === 'size') return !isHonoured(name, options, plan, model) || said !== isMadeElse(plan)
     return isHonoured(name, options, plan, model) === said
   })
-  const unasked = [...told].filter((param) => !names.some((name) => params[name].includes(param)))
+  const unasked = [...warned].filter((param) => !names.some((name) => params[name].includes(param)))
   return [
     ...silent.map((name) => `${where}: ${name} is neither honoured nor named, or both`),
     ...unasked.map((param) => `${where}: a warning about ${param}, which was not asked for`),
@@ -181,7 +181,7 @@ describe('every option of a picture is honoured, adjusted with a warning, or ref
       expect(found.slice(0, 5)).to.deep.equal([])
     })
 
-    it(`in each combination of the others: ${id}`, () => {
+    it(`in each combination of the other options: ${id}`, () => {
       const found = asked.format.flatMap((format) =>
         asked.compression.flatMap((compression) =>
           asked.rest.flatMap((rest) => complaints({ ...format, ...compression, ...rest }, model)),

@@ -6,7 +6,7 @@ import { cpuMs } from '../../support/cpu-time.ts'
 
 const megabyte = 1_048_576
 
-/** A segment of a JPEG: what it holds is nobody's business. */
+/** A JPEG segment with arbitrary content. */
 function segment(length: number): Buffer {
   const bytes = Buffer.alloc(2 + length)
   bytes.set([0xff, 0xef])
@@ -15,7 +15,7 @@ function segment(length: number): Buffer {
 }
 
 describe('the size of a picture', () => {
-  it('is read behind megabytes of metadata, and the way it is held', async () => {
+  it('is read after megabytes of metadata, with the orientation applied', async () => {
     const red = { create: { width: 30, height: 20, channels: 3 as const, background: 'red' } }
     const jpeg = await sharp(red).withMetadata({ orientation: 6 }).jpeg().toBuffer()
     const segments = Array.from({ length: 100 }, () => segment(65_535))
@@ -29,7 +29,7 @@ describe('the size of a picture', () => {
     }
   })
 
-  it('is not looked for without end', () => {
+  it('is searched only up to a limit', () => {
     const start = Buffer.from([0xff, 0xd8, 0xff])
     const files = [
       Buffer.concat([start, Buffer.alloc(20 * megabyte)]),

@@ -86,7 +86,7 @@ const optional = [
   'seed',
 ]
 
-describe('what a picture is planned as', () => {
+describe('the plan of a picture', () => {
   const planned: { name: string; asked: Asked; traits: Traits; expected: object }[] = [
     {
       name: 'sends a quality that the model has',
@@ -95,31 +95,31 @@ describe('what a picture is planned as', () => {
       expected: { quality: 'high' },
     },
     {
-      name: 'leaves the quality to the model when auto is asked and it has no such setting',
+      name: 'omits the quality auto for a model without a quality setting',
       asked: { quality: 'auto' },
       traits: { abilities: qualities },
       expected: {},
     },
     {
-      name: 'asks the vendor for a format that it makes',
+      name: 'requests a format that the vendor makes',
       asked: { outputFormat: 'webp' },
       traits: { abilities: makesAll },
       expected: { vendorFormat: 'webp', targetFormat: 'webp' },
     },
     {
-      name: 'converts here to a format that the vendor does not make',
+      name: 'converts to a format that the vendor does not make',
       asked: { outputFormat: 'webp' },
       traits: { abilities: { native_format: 'png' } },
       expected: { targetFormat: 'webp' },
     },
     {
-      name: 'compresses a JPEG as it is asked',
+      name: 'compresses a JPEG as requested',
       asked: { outputFormat: 'jpeg', outputCompression: 40 },
       traits: { abilities: makesAll },
       expected: { vendorFormat: 'jpeg', targetFormat: 'jpeg', compression: 40 },
     },
     {
-      name: 'sends a seed that the model takes',
+      name: 'sends a seed that the model accepts',
       asked: { seed: 0 },
       traits: { capabilities: { seed: true } },
       expected: { seed: 0 },
@@ -131,13 +131,13 @@ describe('what a picture is planned as', () => {
       expected: { vendorFormat: 'webp', targetFormat: 'webp' },
     },
     {
-      name: 'asks nothing that was not asked',
+      name: 'sends no option that was not requested',
       asked: {},
       traits: { abilities: { ...makesAll, ...qualities }, capabilities: { seed: true } },
       expected: {},
     },
     {
-      name: 'leaves everything to a model that nobody has described',
+      name: 'sends all options to a model without a description',
       asked: { quality: 'xhigh', seed: 7, background: 'transparent', size: '640x480' },
       traits: { undescribed: true },
       expected: { quality: 'xhigh', seed: 7, vendorPixels: { width: 640, height: 480 } },
@@ -156,7 +156,7 @@ describe('what a picture is planned as', () => {
 
   const dropped: { name: string; asked: Asked; traits: Traits; param: string; reason: RegExp }[] = [
     {
-      name: 'a quality, where the model has no such setting',
+      name: 'a quality for a model without such a setting',
       asked: { quality: 'high' },
       traits: {},
       param: 'quality',
@@ -170,7 +170,7 @@ describe('what a picture is planned as', () => {
       reason: /^painter has no style setting\.$/,
     },
     {
-      name: 'a seed that the model does not take',
+      name: 'a seed that the model does not accept',
       asked: { seed: 7 },
       traits: {},
       param: 'seed',
@@ -191,7 +191,7 @@ describe('what a picture is planned as', () => {
       reason: /output_format of jpeg or webp/,
     },
     {
-      name: 'the fidelity to input pictures, where the model chooses it',
+      name: 'the input fidelity for a model that chooses it',
       asked: { inputFidelity: 'high' },
       traits: {},
       param: 'input_fidelity',
@@ -199,7 +199,7 @@ describe('what a picture is planned as', () => {
     },
   ]
   for (const { name, asked, traits, param, reason } of dropped) {
-    it(`drops ${name}, and says so`, () => {
+    it(`drops ${name} with a warning`, () => {
       const { plan: made, warnings } = plan(asked, traits)
       expect(warnings).to.have.length(1)
       expect(warnings[0]).to.include({ param, applied: null })
@@ -212,7 +212,7 @@ describe('what a picture is planned as', () => {
     })
   }
 
-  it('tells of each thing that it drops', () => {
+  it('has a warning for each dropped option', () => {
     const { warnings } = plan({ quality: 'high', style: 'natural', seed: 1 }, {})
     expect(warnings.map(({ param }) => param).sort()).to.deep.equal(['quality', 'seed', 'style'])
     expect(() => selectStrictly([])).to.not.throw()
@@ -234,7 +234,7 @@ describe('what a picture is planned as', () => {
       says: /png or webp/,
     },
     {
-      name: 'a transparent picture of a model that makes JPEGs, when no format is asked',
+      name: 'a transparent picture of a JPEG model without a requested format',
       asked: { background: 'transparent' },
       traits: { abilities: { native_format: 'jpeg' }, capabilities: transparent },
       param: 'background',
@@ -248,14 +248,14 @@ describe('what a picture is planned as', () => {
       says: /opaque or auto/,
     },
     {
-      name: 'an input picture for a model that takes none',
+      name: 'an input picture for a model that accepts none',
       asked: { sources: 1 },
       traits: {},
       param: 'images',
       says: /takes no input images/,
     },
     {
-      name: 'more input pictures than the model takes',
+      name: 'more input pictures than the model accepts',
       asked: { sources: 4 },
       traits: { abilities: { reference_images_max: 3 } },
       param: 'images',

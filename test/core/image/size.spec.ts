@@ -30,7 +30,7 @@ function plan(asked: Asked, { id, rule }: { id: string; rule: Rule }) {
   }
 }
 
-/** The sizes that a model with classes makes, by its own table. */
+/** The sizes of a model with size classes, from its table. */
 function classSizes(rule: Rule): string[] {
   const factors = { '512': 0.5, '1K': 1, '2K': 2, '3K': 3, '4K': 4 } as Record<string, number>
   return (rule.size_classes ?? []).flatMap((sizeClass) =>
@@ -41,7 +41,7 @@ function classSizes(rule: Rule): string[] {
   )
 }
 
-/** Whether the model's own rule allows these pixels, read without the planner. */
+/** Whether the rule of the model allows these pixels, computed without the planner. */
 function allows(rule: Rule, { width, height }: Pixels): boolean {
   const text = `${width}x${height}`
   if (rule.sizes?.includes(text)) return true
@@ -49,7 +49,7 @@ function allows(rule: Rule, { width, height }: Pixels): boolean {
   if (rule.kind === 'classes') return classSizes(rule).includes(text)
   if (rule.kind === 'none') return false
   const { side_multiple: multiple = 1, side_min: least = 1, side_max: most = Infinity } = rule
-  // No vendor is asked for a longer shape, whatever it leaves open.
+  // No vendor gets a longer aspect ratio, even without a documented limit.
   const { pixels_min: fewest = 1, pixels_max: many = 36_000_000, ratio_max: ratio = 16 } = rule
   const area = width * height
   return (
@@ -61,7 +61,7 @@ function allows(rule: Rule, { width, height }: Pixels): boolean {
 }
 
 describe('the size of a picture, for every image model and any size', () => {
-  it('asks a vendor only for a size that its model makes', () => {
+  it('is requested from a vendor only if its model makes it', () => {
     fc.assert(
       fc.property(model, pixels, (one, size) => {
         const { made } = plan({ size: pixelsText(size) }, one)
@@ -72,7 +72,7 @@ describe('the size of a picture, for every image model and any size', () => {
     )
   })
 
-  it('delivers exactly the size that was asked for', () => {
+  it('is delivered exactly as requested', () => {
     fc.assert(
       fc.property(model, pixels, (one, size) => {
         const { made } = plan({ size: pixelsText(size) }, one)
@@ -83,7 +83,7 @@ describe('the size of a picture, for every image model and any size', () => {
     )
   })
 
-  it('asks for the size itself, without a warning, when the model makes it', () => {
+  it('is requested unchanged, without a warning, when the model makes it', () => {
     fc.assert(
       fc.property(model, pixels, (one, size) => {
         fc.pre(allows(one.rule, size))
@@ -96,7 +96,7 @@ describe('the size of a picture, for every image model and any size', () => {
     )
   })
 
-  it('reports every size that is adjusted, once', () => {
+  it('has one warning when it is adjusted', () => {
     fc.assert(
       fc.property(model, pixels, (one, size) => {
         const text = pixelsText(size)
@@ -113,7 +113,7 @@ describe('the size of a picture, for every image model and any size', () => {
     )
   })
 
-  it('refuses with a name of what works, and nothing is promised beside', () => {
+  it('is refused with sizes that work, and only such sizes', () => {
     fc.assert(
       fc.property(model, pixels, (one, size) => {
         const { refusal, warnings } = plan({ size: pixelsText(size) }, one)
@@ -127,7 +127,7 @@ describe('the size of a picture, for every image model and any size', () => {
     )
   })
 
-  it('enlarges a picture by no more than twice a side', () => {
+  it('enlarges each side by a factor of two at most', () => {
     fc.assert(
       fc.property(model, pixels, (one, size) => {
         const { made } = plan({ size: pixelsText(size) }, one)
@@ -140,7 +140,7 @@ describe('the size of a picture, for every image model and any size', () => {
   })
 
   for (const one of models) {
-    it(`makes each size of its own list without an adjustment: ${one.id}`, () => {
+    it(`needs no adjustment when the model lists it: ${one.id}`, () => {
       const own = [...(one.rule.sizes ?? []), ...classSizes(one.rule)]
       for (const size of own) {
         const { made, refusal, warnings } = plan({ size }, one)
@@ -174,7 +174,7 @@ const documented: { models: string[]; sizes: string[] }[] = [
   },
 ]
 
-describe('the sizes that the document names', () => {
+describe('the sizes of the product document', () => {
   for (const { models: ids, sizes } of documented) {
     for (const id of ids) {
       it(`${sizes.join(', ')} are made by ${id}`, () => {
@@ -191,7 +191,7 @@ describe('the sizes that the document names', () => {
 describe('a size class with an aspect ratio', () => {
   const withClasses = models.filter(({ rule }) => rule.kind === 'classes')
 
-  it('is asked of the vendor as it is, for every pair that a model has', () => {
+  it('is sent to the vendor unchanged, for every pair that a model has', () => {
     for (const one of withClasses) {
       for (const sizeClass of one.rule.size_classes ?? []) {
         for (const aspectRatio of one.rule.aspect_ratios ?? []) {
@@ -204,7 +204,7 @@ describe('a size class with an aspect ratio', () => {
     }
   })
 
-  it('is about as many pixels as its class says, in about its ratio', () => {
+  it('has approximately the pixels of its class and its ratio', () => {
     for (const one of withClasses.filter(({ rule }) => rule.aspect_ratio_pixels)) {
       for (const sizeClass of one.rule.size_classes ?? []) {
         for (const aspectRatio of one.rule.aspect_ratios ?? []) {
@@ -247,14 +247,14 @@ describe('a size class with an aspect ratio', () => {
       says: /does not make the aspect ratio 1:8\. It makes: 1:1, 2:3,/,
     },
     {
-      name: 'a class of a model that takes pixels',
+      name: 'a class for a model with sizes in pixels',
       id: 'alibaba/qwen-image',
       asked: { sizeClass: '2K' },
       param: 'image_size',
       says: /takes a size in pixels, such as 1024x1024/,
     },
     {
-      name: 'a ratio of a model that takes pixels',
+      name: 'a ratio for a model with sizes in pixels',
       id: 'zai/cogview-4',
       asked: { aspectRatio: '1:1' },
       param: 'aspect_ratio',
@@ -262,7 +262,7 @@ describe('a size class with an aspect ratio', () => {
     },
   ]
   for (const { name, id, asked, param, says } of refused) {
-    it(`is refused for ${name}, with what works`, () => {
+    it(`is refused for ${name}, with valid values`, () => {
       const { refusal } = plan(
         asked,
         models.find((one) => one.id === id)!,

@@ -27,7 +27,7 @@ describe('the price of a service tier', () => {
     { tier: 'scale', nanoUsd: null, status: 'unknown' },
   ]
   for (const { tier, nanoUsd, status } of rows) {
-    it(`is ${nanoUsd === null ? 'not known' : 'that of the catalog'} for ${tier ?? 'the default'}`, () => {
+    it(`is ${nanoUsd === null ? 'unknown' : 'that of the catalog'} for ${tier ?? 'the default'}`, () => {
       const usage = tier === undefined ? used : { ...used, serviceTier: tier }
       const found = cost(tiered, usage)
       expect(found).to.include({ nanoUsd, status })
@@ -35,7 +35,7 @@ describe('the price of a service tier', () => {
     })
   }
 
-  it('is not known for inputs above those that it is listed for', () => {
+  it('is unknown for inputs above the listed maximum', () => {
     const longer = { ...used, inputTokens: 1_000_001, serviceTier: 'priority' }
     expect(cost(tiered, longer)).to.include({ nanoUsd: null, status: 'unknown' })
   })
@@ -46,13 +46,13 @@ describe('the price of a service tier', () => {
     fc.assert(
       fc.property(fc.nat({ max: 5_000_000 }), (inputTokens) => {
         const usage = { ...noUsage, inputTokens, serviceTier: 'flex' }
-        // A token is half a nano-dollar, and a half is rounded up.
+        // A token costs half a nano-dollar; halves are rounded up.
         expect(cost({ pricing: halved }, usage).nanoUsd).to.equal(Math.ceil(inputTokens / 2))
       }),
     )
   })
 
-  it('shows the prices that were paid', () => {
+  it('includes the applied prices', () => {
     expect(cost(tiered, { ...used, serviceTier: 'flex' }).details).to.deep.equal({
       service_tier: 'flex',
       usd_per_million_input_tokens: 1,
@@ -61,7 +61,7 @@ describe('the price of a service tier', () => {
   })
 })
 
-describe('the price of an hour', () => {
+describe('the price at a time of day', () => {
   const weekdays = [1, 2, 3, 4, 5]
   const peak = [
     { from: '01:00', to: '04:00', weekdays },
@@ -88,7 +88,7 @@ describe('the price of an hour', () => {
     })
   }
 
-  it('is an estimate in the peak hours when holidays, which nobody knows, are cheaper', () => {
+  it('is an estimate in peak hours when holidays, which are not listed, are cheaper', () => {
     const off_peak = { multiplier: '0.5', peak, except_holidays: true }
     const holidays: Row = { pricing: { ...flat, off_peak } }
     expect(cost(holidays, used, '2026-11-20T07:00:00Z').status).to.equal('estimated')
@@ -118,15 +118,15 @@ describe('a price that changes', () => {
     })
   }
 
-  it('is never exact while the sources disagree about it', () => {
+  it('is never exact when the sources disagree', () => {
     const doubtful: Row = { ...row, doubtful: ['pricing'] }
     expect(cost(doubtful, used)).to.include({ nanoUsd: 3e9, status: 'estimated' })
     expect(cost(doubtful, used, '2027-01-02')).to.include({ nanoUsd: 6e9, status: 'estimated' })
   })
 })
 
-describe('what the vendor says that it charges', () => {
-  it('wins over every price of the catalog', () => {
+describe('the charge that the vendor reports', () => {
+  it('overrides every price of the catalog', () => {
     const reported = { ...used, reportedNanoUsd: 7, serviceTier: 'scale' }
     const found = cost({ pricing: flat }, reported)
     expect(found).to.include({ nanoUsd: 7, status: 'reported' })
@@ -134,18 +134,18 @@ describe('what the vendor says that it charges', () => {
     expect(found.pricing.prices).to.deep.equal({ vendor_charge: 7_000_000n })
   })
 
-  it('is an estimate of a stream that broke off', () => {
+  it('is an estimate for a stream that ended early', () => {
     const reported = { ...used, reportedNanoUsd: 7, estimated: true }
     expect(cost({ pricing: {} }, reported)).to.include({ nanoUsd: 7, status: 'estimated' })
   })
 
-  it('may be nothing', () => {
+  it('may be zero', () => {
     const free = { ...used, reportedNanoUsd: 0 }
     expect(cost({ pricing: flat }, free)).to.include({ nanoUsd: 0, status: 'reported' })
   })
 })
 
-describe('the price of what is heard', () => {
+describe('the price of audio input', () => {
   const row: Row = { pricing: { ...flat, audio_input_per_million_tokens: '5' } }
   const heard: Usage = { ...noUsage, inputTokens: 1_000_000, audioInputTokens: 200_000 }
 
@@ -156,7 +156,7 @@ describe('the price of what is heard', () => {
     expect(found.details).to.include({ usd_per_million_audio_tokens: 5 })
   })
 
-  it('is an estimate where a part was cached, of which the class is not counted', () => {
+  it('is an estimate when cached tokens have no reported type', () => {
     const cached = { ...heard, cachedInputTokens: 100_000 }
     const priced = { ...flat, cached_input_per_million_tokens: '1' }
     const status = (audio: string) =>

@@ -17,15 +17,15 @@ const readPrices = (pricing: Pricing) => readRow({ pricing })
 const costOf = (prices: Prices, usage: Usage, picture?: PictureTraits) =>
   costAt(prices, usage, { atMs: 0, picture })
 
-/** Whole nano-dollars, from nothing to nine million dollars. */
+/** Whole nano-dollars, from zero to nine million dollars. */
 const nano = fc.oneof(fc.nat(), fc.maxSafeNat())
-/** Dollars as a catalog writes them. */
+/** Dollar amounts in the notation of the catalog. */
 const decimal = fc
   .tuple(fc.nat({ max: 9999 }), fc.stringMatching(/^\d{0,9}$/))
   .map(([whole, fraction]) => (fraction === '' ? String(whole) : `${whole}.${fraction}`))
 const count = fc.oneof(fc.nat({ max: 20 }), fc.nat({ max: 5_000_000 }))
 
-/** Counts of which the parts never exceed the whole. */
+/** Token counts whose parts never exceed the total. */
 const usage: fc.Arbitrary<Usage> = fc
   .tuple(count, count, count, count, count, count)
   .map(([plainInput, cached, written, imageInput, plainOutput, imageOutput]) => ({
@@ -48,7 +48,7 @@ const pricing: fc.Arbitrary<Pricing> = fc.record({
 })
 
 describe('money', () => {
-  it('comes back from its text as it was', () => {
+  it('survives conversion to text and back', () => {
     fc.assert(
       fc.property(nano, (amount) => {
         expect(nanoUsd(usdText(amount))).to.equal(BigInt(amount))
@@ -112,12 +112,12 @@ describe('the cost of tokens', () => {
           [used.outputTokens - used.imageOutputTokens!, price.output_per_million_tokens!],
           [used.imageOutputTokens!, price.image_output_per_million_tokens!],
         ]
-        // In 1e-15 dollars there is nothing to round.
+        // In units of 1e-15 dollars nothing is rounded.
         const exact = parts.reduce((sum, [n, text]) => sum + BigInt(n) * nanoUsd(text), 0n)
         const { nanoUsd: cost, status } = costOf(readPrices(price), used)
         const twice = 2_000_000n * BigInt(cost!)
         expect(twice - 2n * exact > -1_000_000n && twice - 2n * exact <= 1_000_000n).to.equal(true)
-        // Which of the cached tokens are of pictures is not counted.
+        // Vendors do not report which cached tokens are of pictures.
         const isMixed = used.cachedInputTokens! > 0 && used.imageInputTokens! > 0
         if (!isMixed) expect(status).to.equal('exact')
       }),
@@ -158,7 +158,7 @@ describe('the cost of tokens', () => {
     { count: 'imageOutputTokens', name: 'image_output', usd: 8.2 },
     { count: 'audioOutputTokens', name: 'audio_output', usd: 8.2 },
   ]) {
-    it(`takes ${name} at its own price, else at that of text, which is an estimate`, () => {
+    it(`charges ${name} at its own price, or as an estimate at that of text`, () => {
       const used = { ...whole, [count]: 400_000 }
       const priced = readPrices({ ...text, [`${name}_per_million_tokens`]: '0.5' })
       expect(costOf(readPrices(text), used)).to.include({ nanoUsd: 12e9, status: 'estimated' })
@@ -166,7 +166,7 @@ describe('the cost of tokens', () => {
     })
   }
 
-  it('takes text at the price of pictures, as an estimate, where no other is known', () => {
+  it('charges text at the price of pictures, as an estimate, without another price', () => {
     const { output_per_million_tokens: image_output_per_million_tokens, ...input } = text
     const prices = readPrices({ ...input, image_output_per_million_tokens })
     const drawn = (imageOutputTokens: number) => costOf(prices, { ...whole, imageOutputTokens })
@@ -174,7 +174,7 @@ describe('the cost of tokens', () => {
     expect(drawn(999_999)).to.include({ nanoUsd: 12e9, status: 'estimated' })
   })
 
-  it('says estimated when the counts are, and unknown instead of nothing when no price is known', () => {
+  it('is estimated when the counts are, and unknown instead of zero without a price', () => {
     const prices = readPrices({ input_per_million_tokens: '1', output_per_million_tokens: '1' })
     const used = { ...noUsage, inputTokens: 5, estimated: true }
     expect(costOf(prices, used)).to.include({ nanoUsd: 5000, status: 'estimated' })
@@ -185,7 +185,7 @@ describe('the cost of tokens', () => {
   })
 
   const tiered = readCatalogRows().filter(({ pricing: { tiers } }) => tiers !== undefined)
-  it('goes by the tier that the input has passed, for the whole request', () => {
+  it('uses the tier that the input exceeds, for the whole request', () => {
     expect(tiered.map(({ id }) => id)).to.include('gemini-2.5-pro')
     for (const { id, pricing: price } of tiered) {
       const prices = readPrices(price)
@@ -212,7 +212,7 @@ describe('the cost of pictures', () => {
     imageOutputTokens: tokens,
   })
 
-  it('is the price of one times their number, exactly', () => {
+  it('is exactly the price of one picture times their number', () => {
     fc.assert(
       fc.property(decimal, fc.integer({ min: 1, max: 10 }), (usd, images) => {
         const cost = costOf(readPrices({ per_image: [{ usd }] }), pictures(images))
@@ -237,7 +237,7 @@ describe('the cost of pictures', () => {
     { traits: { quality: 'high' }, usd: undefined },
     { traits: {}, usd: undefined },
   ]) {
-    it(`of ${JSON.stringify(traits)} goes by the first row that fits: ${usd ?? 'none'}`, () => {
+    it(`of ${JSON.stringify(traits)} uses the first matching row: ${usd ?? 'none'}`, () => {
       const cost = costOf(readPrices({ per_image: rows }), pictures(1), traits)
       expect(cost.details.usd_per_image).to.equal(usd)
       expect(cost.status).to.equal(usd === undefined ? 'unknown' : 'exact')
@@ -248,25 +248,25 @@ describe('the cost of pictures', () => {
   const tokens = { ...both, input_per_million_tokens: '5' }
   for (const { name, price, used, expected } of [
     {
-      name: 'goes by the picture where the list says so, whatever the tokens',
+      name: 'is per picture when the list says so, whatever the tokens',
       price: tokens,
       used: pictures(2, 1000),
       expected: { nanoUsd: 100_000_000, status: 'exact' },
     },
     {
-      name: 'goes by the tokens where the price of a picture is an estimate',
+      name: 'is per token when the price of a picture is an estimate',
       price: { ...tokens, per_image_is_estimate: true },
       used: pictures(2, 1000),
       expected: { nanoUsd: 40_000_000, status: 'exact' },
     },
     {
-      name: 'is estimated from the list where the tokens are not told',
+      name: 'is estimated from the list when the tokens are not reported',
       price: { ...tokens, per_image_is_estimate: true },
       used: pictures(2),
       expected: { nanoUsd: 100_000_000, status: 'estimated' },
     },
     {
-      name: 'is unknown where neither is known',
+      name: 'is unknown when neither is available',
       price: {},
       used: pictures(2, 1000),
       expected: { nanoUsd: null, status: 'unknown' },

@@ -13,7 +13,7 @@ import {
 type Row = Parameters<typeof readPrices>[0]
 type Pricing = Row['pricing']
 
-/** Dollars as a catalog writes them. */
+/** Dollar amounts in the notation of the catalog. */
 const decimal = fc
   .tuple(fc.nat({ max: 999 }), fc.stringMatching(/^\d{1,9}$/))
   .map(([whole, fraction]) => `${whole}.${fraction}`)
@@ -59,7 +59,7 @@ const row: fc.Arbitrary<Row> = fc.record(
   },
   { requiredKeys: ['pricing'] },
 )
-/** Counts as a vendor tells them, parts that overlap or exceed their whole included. */
+/** Token counts as vendors report them, including parts that overlap or exceed the total. */
 const usage: fc.Arbitrary<Usage> = fc.record(
   {
     inputTokens: count,
@@ -88,7 +88,7 @@ const atMs = fc.integer({
   max: Date.parse('2026-12-10T00:00:00Z'),
 })
 
-describe('what a cost is made from', () => {
+describe('the stored pricing of a cost', () => {
   it('adds up line by line to the cost, with one rounding', () => {
     fc.assert(
       fc.property(row, usage, picture, atMs, (given, used, drawn, at) => {
@@ -107,7 +107,7 @@ describe('what a cost is made from', () => {
     )
   })
 
-  it('is kept with nothing lost, so that the cost can be calculated again', () => {
+  it('is stored without loss, so that the cost can be calculated again', () => {
     fc.assert(
       fc.property(row, usage, picture, atMs, (given, used, drawn, at) => {
         const cost = costOf(readPrices(given), used, { atMs: at, picture: drawn })
@@ -118,7 +118,7 @@ describe('what a cost is made from', () => {
     )
   })
 
-  it('counts each token in one line, whatever its parts are said to be', () => {
+  it('counts each token in one line, whatever parts are reported', () => {
     fc.assert(
       fc.property(usage, (used) => {
         const dollar = Object.fromEntries(Object.keys(tokenPrices).map((name) => [name, '1']))
@@ -136,7 +136,7 @@ describe('what a cost is made from', () => {
     )
   })
 
-  it('multiplies the tier by the hour without a digit lost', () => {
+  it('multiplies the factors of tier and hour exactly', () => {
     const off_peak = { multiplier: '0.333333333', peak: [] }
     const service_tiers = [{ service_tier: 'flex', multiplier: '0.333333333' }]
     const prices = readPrices({
@@ -155,7 +155,7 @@ describe('what a cost is made from', () => {
   })
 })
 
-describe('tokens that were spoken', () => {
+describe('audio tokens', () => {
   const price = { input_per_million_tokens: '1', output_per_million_tokens: '10' }
   const spoken: Usage = {
     inputTokens: 0,
@@ -176,7 +176,7 @@ describe('tokens that were spoken', () => {
     })
   })
 
-  it('are counted as text where no price of theirs is known, which is an estimate', () => {
+  it('are charged as text, as an estimate, without a price of their own', () => {
     expect(cost({})).to.include({ nanoUsd: 10e9, status: 'estimated' })
   })
 })

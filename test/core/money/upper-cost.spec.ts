@@ -63,7 +63,7 @@ const flat = fc.record({
 })
 const tierOf = (multiplier: bigint) => ({ multiplier, inputTokensMax: Infinity })
 
-/** With a change of all prices that is announced. */
+/** Includes an announced change of all prices. */
 const anyPrices: fc.Arbitrary<Prices> = fc
   .tuple(flat, flat, fc.nat(2_000_000_000_000))
   .map(([now, later, fromMs]) => ({
@@ -71,11 +71,11 @@ const anyPrices: fc.Arbitrary<Prices> = fc
     changes: [{ fromMs, prices: { ...later, changes: [] } }],
   }))
 
-/** The parts of a number, none of which is more than what is left. */
+/** Splits a number into parts, none larger than the remainder. */
 const partOf = (share: number, of: number) => Math.floor((share / 100) * of)
 
-describe('the most that a call may cost', () => {
-  it('is no less than what it costs, whatever it uses of what it may', () => {
+describe('the upper bound of the cost of a call', () => {
+  it('is at least the actual cost, whatever the usage within the limits', () => {
     const shares = fc.array(fc.nat(100), { minLength: 8, maxLength: 8 })
     const flags = fc.record({
       hasAudioInput: fc.boolean(),
@@ -106,7 +106,7 @@ describe('the most that a call may cost', () => {
     )
   })
 
-  it('is no less than what pictures cost, of which a part is known before', () => {
+  it('is at least the cost of pictures, part of which is known in advance', () => {
     const made = fc.record({
       quality: fc.constantFrom(undefined, ...qualities),
       size: fc.constantFrom(...sizes),

@@ -12,7 +12,7 @@ const request = {
   options: { n: 1, seed: null },
 }
 
-/** The same value with the members of every object the other way round. */
+/** The same value with the members of every object in reverse order. */
 function reversed(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(reversed)
   if (typeof value !== 'object' || value === null) return value
@@ -20,7 +20,7 @@ function reversed(value: unknown): unknown {
   return Object.fromEntries(members.toReversed())
 }
 
-describe('the key of a remembered answer', () => {
+describe('the key of a cached answer', () => {
   it('does not depend on the order of the members of a request', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (members) => {
@@ -29,7 +29,7 @@ describe('the key of a remembered answer', () => {
     )
   })
 
-  it('differs where the request differs in anything', () => {
+  it('differs for any difference of the request', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (one, other) => {
         const same = JSON.stringify(sorted(one)) === JSON.stringify(sorted(other))
@@ -51,11 +51,14 @@ describe('the key of a remembered answer', () => {
     { name: 'modality', key: cacheKey(call, 'image', request) },
     { name: 'strictness', key: cacheKey({ ...call, strict: true }, 'chat', request) },
     { name: 'use of fallbacks', key: cacheKey({ ...call, fallback: false }, 'chat', request) },
-    { name: 'way to the models', key: cacheKey({ ...call, settingsDigest: 'x' }, 'chat', request) },
+    {
+      name: 'configuration of the models',
+      key: cacheKey({ ...call, settingsDigest: 'x' }, 'chat', request),
+    },
     { name: 'order of messages', key: cacheKey(call, 'chat', [request, 1]) },
   ]
   for (const { name, key } of others) {
-    it(`is another one for another ${name}`, () => {
+    it(`differs for another ${name}`, () => {
       expect(key).to.not.equal(cacheKey(call, 'chat', request))
     })
   }
@@ -77,7 +80,7 @@ describe('the key of a remembered answer', () => {
     )
   })
 
-  it('refuses a request that is nested thousands of levels deep, as the fault of its caller', () => {
+  it('refuses a request that is nested thousands of levels deep as an error of its caller', () => {
     let deep: unknown = 1
     for (let level = 0; level < 100_000; level++) deep = [deep]
     expect(() => cacheKey(call, 'chat', deep))

@@ -9,7 +9,7 @@ describe('the fingerprint of a picture', () => {
   const key = randomBytes(fingerprintKeyBytes)
   const fingerprint = createFingerprint(key)
 
-  it('is the same in whatever pieces it came', () => {
+  it('is the same however the bytes are split', () => {
     fc.assert(
       fc.property(fc.array(bytes, { maxLength: 6 }), (pieces) => {
         expect(fingerprint(pieces)).to.equal(fingerprint([Buffer.concat(pieces)]))
@@ -17,7 +17,7 @@ describe('the fingerprint of a picture', () => {
     )
   })
 
-  it('is another one for other bytes, also for more of the same', () => {
+  it('differs for other bytes, also for appended ones', () => {
     fc.assert(
       fc.property(bytes, bytes, (one, other) => {
         expect(fingerprint([one]) === fingerprint([other])).to.equal(one.equals(other))
@@ -27,7 +27,7 @@ describe('the fingerprint of a picture', () => {
     expect(new Set(names).size).to.equal(names.length)
   })
 
-  it('is the same wherever the key is, and can be told by nobody without it', () => {
+  it('is the same in every process with the key, and unpredictable without it', () => {
     const pieces = [Buffer.from('a')]
     expect(createFingerprint(Buffer.from(key))(pieces)).to.equal(fingerprint(pieces))
     for (const at of [0, fingerprintKeyBytes - 1]) {
@@ -37,13 +37,13 @@ describe('the fingerprint of a picture', () => {
     }
   })
 
-  it('never shows the tag of the bytes, which would give the key away', () => {
+  it('never contains the tag of the bytes, which would reveal the key', () => {
     const cipher = createCipheriv('aes-128-gcm', key.subarray(0, 16), Buffer.alloc(12))
     cipher.setAAD(Buffer.from('a'))
     cipher.final()
     const tag = cipher.getAuthTag()
-    const told = Buffer.from(fingerprint([Buffer.from('a')]), 'base64url')
-    expect(told.includes(tag)).to.equal(false)
-    expect(told).to.have.length(32)
+    const decoded = Buffer.from(fingerprint([Buffer.from('a')]), 'base64url')
+    expect(decoded.includes(tag)).to.equal(false)
+    expect(decoded).to.have.length(32)
   })
 })

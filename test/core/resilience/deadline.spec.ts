@@ -7,7 +7,7 @@ import { ProviderFailure } from '../../../src/core/failure.ts'
 
 const timeoutMs = 50
 
-/** Each millisecond by itself: a longer step shows its end to all that happens within. */
+/** Advances by single milliseconds: timers within a longer step would see its end as the time. */
 const passMs = (count: number) => {
   for (let ms = 0; ms < count; ms += 1) mock.timers.tick(1)
 }
@@ -16,11 +16,11 @@ describe('deadlines', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout', 'Date'] }))
   afterEach(() => mock.timers.reset())
 
-  it('end each call that is still open in its own millisecond, and no other', () => {
+  it('end exactly the open calls in their own millisecond', () => {
     const step = fc.record({
       afterMs: fc.integer({ min: 0, max: 80 }),
       timeoutMs: fc.constantFrom(timeoutMs, 70),
-      /** Undefined for a call that does not end by itself. */
+      /** Undefined for a call that ends only by its deadline. */
       lastsMs: fc.option(fc.integer({ min: 0, max: 90 }), { nil: undefined }),
     })
     fc.assert(
@@ -46,7 +46,7 @@ describe('deadlines', () => {
     )
   })
 
-  it('tell why they end a call, and when they will', () => {
+  it('have the reason and the time of the end of a call', () => {
     const ending = new Ending()
     const { signal, endsAt } = createDeadlines({ now: Date.now })(ending, timeoutMs, 1000)
     mock.timers.tick(timeoutMs)

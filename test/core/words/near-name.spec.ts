@@ -4,7 +4,7 @@ import { nearName } from '../../../src/core/words/near-name.ts'
 
 const names = ['model', 'messages', 'max_tokens', 'temperature', 'top_p', 'stop', 'n', 'tools']
 
-describe('the name that is meant', () => {
+describe('the suggested name', () => {
   const rows: [given: string, meant: string | undefined][] = [
     ['temprature', 'temperature'],
     ['max_token', 'max_tokens'],
@@ -21,14 +21,14 @@ describe('the name that is meant', () => {
     ['', undefined],
   ]
   for (const [given, meant] of rows) {
-    it(`of '${given}' is ${meant}`, () => expect(nearName(given, names)).to.equal(meant))
+    it(`for '${given}' is ${meant}`, () => expect(nearName(given, names)).to.equal(meant))
   }
 
   it('is the nearest one', () => {
     expect(nearName('gpt-5-mni', ['gpt-5-nano', 'gpt-5-mini'])).to.equal('gpt-5-mini')
   })
 
-  it('survives one slip in a name of four letters or more', () => {
+  it('is found despite one typing error in a name of four letters or more', () => {
     const name = fc.stringMatching(/^[a-z]{4,30}$/)
     fc.assert(
       fc.property(name, fc.nat(), (meant, chance) => {
@@ -42,7 +42,7 @@ describe('the name that is meant', () => {
     )
   })
 
-  it('of a text of any length is found at once', () => {
+  it('is found fast for a text of any length', () => {
     expect(nearName('x'.repeat(1_000_000), names)).to.equal(undefined)
   })
 })
