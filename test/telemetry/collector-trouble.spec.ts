@@ -11,7 +11,7 @@ const freePortOfNobody = 'http://127.0.0.1:9'
 
 type Settings = { bounds?: Bounds; variables?: Record<string, string> }
 
-/** A gateway that sends to this address. */
+/** A gateway that exports to this URL. */
 async function start(
   url: string,
   { bounds = {}, variables = {} }: Settings = {},
@@ -38,13 +38,13 @@ function linesOf({ gateway }: OwnEndpoint, text: string): string[] {
     .filter((line) => line.includes(`"${text}"`))
 }
 
-describe('a collector in trouble', () => {
+describe('a failing collector', () => {
   let collector: Collector
   beforeEach(async () => (collector = await startCollector()))
   afterEach(() => collector.stop())
 
   for (const behaviour of ['hangs', 'breaks', 'refuses'] as const) {
-    it(`that ${behaviour} costs callers nothing, and the stop of the gateway its time at most`, async () => {
+    it(`that ${behaviour} does not delay callers, and delays the stop at most by its limit`, async () => {
       collector.behave(behaviour)
       const own = await start(collector.url)
       for (let turn = 0; turn < 20; turn++) {
@@ -53,18 +53,18 @@ describe('a collector in trouble', () => {
       const begunAt = performance.now()
       await own.stop()
       expect(performance.now() - begunAt).to.be.below(3000)
-      // The last one may be on its way still.
+      // The last export may still be running.
       await until('it was tried', () => collector.exports() > 0)
     })
   }
 
-  it('that is not there is told once, and again when it is', async () => {
+  it('that is unreachable is logged once, and once more when it is back', async () => {
     collector.behave('refuses')
     await using own = await start(collector.url, {
       variables: { OTEL_METRIC_EXPORT_INTERVAL: '100' },
     })
     await own.chat()
-    await until('told', () => linesOf(own, 'export failed').length > 0)
+    await until('logged', () => linesOf(own, 'export failed').length > 0)
     const exports = collector.exports()
     await until('tried again', () => collector.exports() > exports + 2)
     const lines = linesOf(own, 'export failed').map(
@@ -83,22 +83,22 @@ describe('a collector in trouble', () => {
     expect(own.gateway.logText()).to.not.contain('sesame')
   })
 
-  it('loses spans that are counted: those that it refused', async () => {
+  it('loses the spans that it refused, which are counted', async () => {
     collector.behave('refuses')
     await using own = await start(collector.url)
     await own.chat()
     await until('counted', async () => (await dropped(own, 'export_failed')) === 2)
   })
 
-  it('has so many spans wait for it, and no more', async () => {
+  it('has a limited queue of spans', async () => {
     collector.behave('hangs')
     await using own = await start(collector.url, { bounds: { telemetrySpansMax: 4 } })
-    // Two spans each: the first batch is on its way, the second waits.
+    // Two spans each: the first batch is being sent, the second waits.
     for (let turn = 0; turn < 10; turn++) await own.chat({ seed: turn })
     expect(await dropped(own, 'queue_full')).to.equal(20 - 4 - 4)
   })
 
-  it('at an address where nobody is costs no call', async () => {
+  it('at an unreachable address fails no call', async () => {
     const own = await start(freePortOfNobody)
     expect((await own.chat()).status).to.equal(200)
     await own.stop()
@@ -110,7 +110,7 @@ describe('the spans of a call', () => {
   beforeEach(async () => (collector = await startCollector()))
   afterEach(() => collector.stop())
 
-  it('end with it where its caller left in the middle', async () => {
+  it('end with the call when its caller disconnects', async () => {
     const own = await start(collector.url, { bounds: { telemetryFlushTimeoutMs: 3000 } })
     own.upstream.answer({ pieces: [textChunk('Hello')], hang: true })
     const leaving = new AbortController()
@@ -130,7 +130,7 @@ describe('the spans of a call', () => {
   })
 
   const instance = { OTEL_RESOURCE_ATTRIBUTES: 'service.instance.id=pod-1' }
-  it('are those of the instance that is named', async () => {
+  it('have the configured name of the instance', async () => {
     const own = await start(collector.url, {
       variables: instance,
       bounds: { telemetryFlushTimeoutMs: 3000 },
@@ -169,7 +169,7 @@ describe('the spans of a call', () => {
     ['taken', true],
     ['ignored', false],
   ] as const) {
-    it(`are in no vendor's trace where that of callers is ${TRACE_CONTEXT}`, async () => {
+    it(`are not propagated to vendors with TRACE_CONTEXT=${TRACE_CONTEXT}`, async () => {
       const own = await start(collector.url, {
         bounds: { telemetryFlushTimeoutMs: 3000 },
         variables: { TRACE_CONTEXT },
@@ -186,7 +186,7 @@ describe('the spans of a call', () => {
   }
 })
 
-describe('a gateway in a process of its own', () => {
+describe('a gateway as a separate process', () => {
   const tellsModules = `import { registerHooks } from 'node:module'
     registerHooks({ load: (url, context, next) => {
       if (url.includes('@opentelemetry')) process.stderr.write('LOADED ' + url + '\\n')
@@ -207,13 +207,13 @@ describe('a gateway in a process of its own', () => {
       await fetch(`${program.url}/health`)
       program.kill('SIGTERM')
       await program.ended
-      // The metrics' library has the interfaces, which do nothing.
+      // The metrics library depends on the API package, which does nothing by itself.
       expect(program.stderr()).to.not.match(/LOADED .*@opentelemetry\/(?!api\/)/)
       folder.remove()
     })
   }
 
-  it('sends what is left when it is stopped', async () => {
+  it('sends the remaining spans when it stops', async () => {
     const collector = await startCollector()
     const folder = makeFolder()
     const program = await startServer({

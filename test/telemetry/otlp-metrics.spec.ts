@@ -14,7 +14,7 @@ describe('metrics over OTLP', () => {
   const countOf = (name: string, attributes: object) =>
     pointsOf(name, attributes).reduce((sum, { count = 0 }) => sum + count, 0)
 
-  it('count models by the catalog, all others as one', () => {
+  it('label models of the catalog, and all others as one', () => {
     const models = calls.collector
       .metric('gen_ai.client.operation.duration')!
       .points.map(({ attributes }) => attributes['gen_ai.request.model'])
@@ -34,7 +34,7 @@ describe('metrics over OTLP', () => {
     expect(calls.collector.metric('gen_ai.client.token.usage')!.unit).to.equal('{token}')
   })
 
-  it('bring along what /metrics has', () => {
+  it('include the values of /metrics', () => {
     expect(calls.collector.metric('gateway_upstream_attempts_total')!.points).to.deep.include({
       attributes: { provider: 'second', outcome: 'ok' },
       value: 1,
@@ -48,7 +48,7 @@ describe('metrics over OTLP', () => {
     )
   })
 
-  it('count what is not traced, and name a route that is', () => {
+  it('count requests that are not traced, and label the routes', () => {
     const chats = { 'http.route': '/v1/chat/completions', 'http.response.status_code': 200 }
     expect(countOf('http.server.request.duration', chats)).to.equal(8)
     const routes = calls.collector

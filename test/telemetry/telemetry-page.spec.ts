@@ -16,7 +16,7 @@ describe('the page on traces and metrics', () => {
     ...Object.values(metricName),
   ])
 
-  it('has each name that is sent, and no other', () => {
+  it('lists exactly the names that are sent', () => {
     expect([...sent].filter((name) => !named.has(name))).to.deep.equal([])
     expect([...named].filter((name) => !sent.has(name))).to.deep.equal([])
   })

@@ -26,7 +26,7 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       return found[0]!
     }
 
-    it('are what OTLP has, with the headers of the settings', () => {
+    it('are valid OTLP, sent with the configured headers', () => {
       expect(calls.collector.complaints).to.deep.equal([])
       expect(calls.collector.headers.every((one) => one['x-token'] === secrets.token)).to.equal(
         true,
@@ -44,7 +44,7 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       ).to.equal(true)
     })
 
-    it('hold no prompt, answer, key or query', () => {
+    it('contain no prompt, answer, key or query', () => {
       const bytes = calls.collector.bytes()
       const all = [...Object.values(secrets), ...calls.keys]
       expect(all.filter((text) => bytes.includes(text))).to.deep.equal([])
@@ -90,13 +90,13 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       })
     })
 
-    it('tell the vendor of the try', () => {
+    it('propagate the span of the try to the vendor', () => {
       const attempt = one('chat', client)
       expect(calls.traceparents).to.include(`00-${attempt.traceId}-${attempt.spanId}-01`)
       expect(calls.traceparents).to.have.length(new Set(calls.traceparents).size)
     })
 
-    it('show a stream to its end, and when it began', () => {
+    it('show a stream to its end, and the time of its first chunk', () => {
       const [request, attempt] = [one('stream', server), one('stream', client)]
       expect(attempt.attributes).to.include({ 'gen_ai.request.stream': true })
       expect(attempt.attributes['gen_ai.response.time_to_first_chunk']).to.be.within(0, 10)
@@ -124,7 +124,7 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       }
     })
 
-    it('show a call that nobody answered', () => {
+    it('show a call that no provider answered', () => {
       const request = one('failure', server)
       expect(request.status).to.equal(2)
       expect(request.attributes).to.include({
@@ -146,7 +146,7 @@ for (const protocol of ['http/protobuf', 'http/json']) {
     })
 
     it('show the calls of tools, each in the trace that it names', () => {
-      // In the order in which they ended, which may be either.
+      // Spans are in the order of their ends, which varies.
       const spans = spansOf('tool').filter(({ kind }) => kind === server)
       const request = spans.find(({ name }) => name === 'POST /mcp')
       const tools = spans.filter((span) => span !== request)
@@ -176,7 +176,7 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       expect(one('tool of its own', client).parentSpanId).to.equal(own.spanId)
     })
 
-    it('show an answer that was kept, without a try and without tokens', () => {
+    it('show a cached answer without a try and without tokens', () => {
       expect(spansOf('cached')).to.have.length(1)
       const { attributes } = one('cached', server)
       expect(attributes).to.include({ 'gateway.cache': 'hit', 'gateway.cost_nano_usd': 0 })
@@ -192,7 +192,7 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       it(`show a refusal: ${status}`, () => {
         expect(spansOf(name)).to.have.length(1)
         const span = one(name, server)
-        // A refusal is no fault of a server.
+        // A refusal is not a server error.
         expect(span.status).to.equal(0)
         expect(span.attributes).to.include({
           'http.response.status_code': status,
@@ -201,14 +201,14 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       })
     }
 
-    it('name a request by its route, and not by what callers make up', () => {
+    it('name a request by its route, not by its path', () => {
       expect(one('page', server).name).to.equal('GET /v1/models/{model}')
       expect(one('nowhere', server).name).to.equal('GET')
       expect(one('made-up model', client).name).to.equal('chat')
       expect(spansOf('probe')).to.deep.equal([])
     })
 
-    it('leave out who does not want to be traced, but count them', () => {
+    it('omit requests that opt out of tracing, which are still counted', () => {
       expect(spansOf('not sampled')).to.deep.equal([])
       expect(
         calls.traceparents.filter((text) => text.startsWith(`00-${calls.ids['not sampled']}-`)),
