@@ -11,15 +11,15 @@ import {
 const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array))
 const pieces = fc.array(bytes, { maxLength: 6 })
 
-/** Cuts bytes at any positions. */
+/** Splits bytes at random positions. */
 function cut(whole: Buffer, positions: readonly number[]): Buffer[] {
   const ends = positions.map((at) => at % (whole.length + 1)).sort((a, b) => a - b)
   return [...ends, whole.length].map((end, index) => whole.subarray(ends[index - 1] ?? 0, end))
 }
 const cuts = fc.array(fc.nat(), { maxLength: 5 })
 
-describe('base64 in pieces', () => {
-  it('is whole beyond the size of its buffers, wherever the bytes are cut', () => {
+describe('base64 in chunks', () => {
+  it('is encoded correctly beyond its buffer size, wherever the bytes are split', () => {
     const bytes = Buffer.alloc(200_000, 'any picture, ')
     fc.assert(
       fc.property(cuts, fc.nat({ max: 3 }), (positions, left) => {
@@ -30,7 +30,7 @@ describe('base64 in pieces', () => {
     )
   })
 
-  it('is the same however the bytes came', () => {
+  it('is the same however the bytes are split', () => {
     fc.assert(
       fc.property(pieces, (some) => {
         expect(Buffer.concat(encodeBase64(some)).toString()).to.equal(
@@ -40,7 +40,7 @@ describe('base64 in pieces', () => {
     )
   })
 
-  it('is decoded however it came, in whole and here and there', () => {
+  it('is decoded however it is split, whole or in parts', () => {
     fc.assert(
       fc.property(bytes, cuts, fc.nat(50), fc.nat(50), (whole, positions, start, length) => {
         const text = cut(Buffer.from(whole.toString('base64')), positions)
@@ -54,7 +54,7 @@ describe('base64 in pieces', () => {
     )
   })
 
-  it('ends where something else begins', () => {
+  it('ends before the first other character', () => {
     fc.assert(
       fc.property(
         bytes,
@@ -68,7 +68,7 @@ describe('base64 in pieces', () => {
     )
   })
 
-  it('ends where something else begins, among megabytes too', () => {
+  it('ends before the first other character, also in megabytes', () => {
     const text = Buffer.alloc(1_500_000, 7).toString('base64')
     for (const end of [4, 32_768, 65_536, 1_000_000]) {
       const whole = Buffer.from(`${text.slice(0, end)}"${text}`)
@@ -91,7 +91,7 @@ describe('base64 in pieces', () => {
     '§§§§',
   ]
   for (const text of others) {
-    it(`is none in another form: ${JSON.stringify(text)}`, () => {
+    it(`is refused in another form: ${JSON.stringify(text)}`, () => {
       expect(base64Length([Buffer.from(text)])).to.not.equal(Buffer.byteLength(text))
     })
   }

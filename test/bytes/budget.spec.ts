@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { createBudget, type Hold } from '../../src/bytes/budget.ts'
 
 const step = fc.record({
-  /** Which of the holds. */
+  /** The index of a reservation. */
   at: fc.nat({ max: 4 }),
   bytes: fc.nat({ max: 600 }),
   does: fc.constantFrom('take', 'takeMore', 'draw', 'give', 'keep', 'watch', 'leave', 'release'),
@@ -11,7 +11,7 @@ const step = fc.record({
 })
 
 describe('the budget of bytes', () => {
-  it('is never passed, and is empty again when all is over', async () => {
+  it('is never exceeded, and is free again at the end', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
         let now = 0
@@ -45,10 +45,10 @@ describe('the budget of bytes', () => {
     )
   })
 
-  it('lets whatever waits come to its end, one after the other', async () => {
+  it('lets every waiting reservation finish, one after the other', async () => {
     const budget = createBudget({ bytesMax: 2e6, graceMs: 20, now: () => performance.now() })
     const ended: number[] = []
-    /** Needs ten times 70 000 bytes, and holds what it has until then. */
+    /** Reserves 70 000 bytes ten times, and keeps them until the end. */
     const arrive = (index: number) =>
       new Promise<void>((resolve, reject) => {
         const hold = budget.open()

@@ -5,7 +5,7 @@ import { until } from '../support/until.ts'
 const mebibyte = 1024 * 1024
 const residentBytesMax = 400 * mebibyte
 
-/** A process whose memory is set, and what was collected in it. */
+/** A process with a simulated memory size, and its garbage collections. */
 function processWith(memory: { residentBytes: number; allocatedBytes: number }, restMs?: number) {
   const collected: CollectionCause[] = []
   const collector = {
@@ -18,8 +18,8 @@ function processWith(memory: { residentBytes: number; allocatedBytes: number }, 
 
 const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-describe('the collection of memory that was given back', () => {
-  it('is left to V8 below the bound, however much is given back', async () => {
+describe('garbage collection after memory was released', () => {
+  it('is left to V8 below the limit, however much is released', async () => {
     const { collected, given } = processWith({
       residentBytes: residentBytesMax,
       allocatedBytes: 300 * mebibyte,
@@ -29,7 +29,7 @@ describe('the collection of memory that was given back', () => {
     expect(collected).to.deep.equal([])
   })
 
-  it('is forced above the bound, and again only when there is new garbage', async () => {
+  it('is forced above the limit, and again only after new garbage', async () => {
     const { memory, collected, given } = processWith({
       residentBytes: residentBytesMax + 1,
       allocatedBytes: 300 * mebibyte,
@@ -46,7 +46,7 @@ describe('the collection of memory that was given back', () => {
     expect(collected).to.deep.equal(['memory', 'memory'])
   })
 
-  it('does not count the small pieces of every request', async () => {
+  it('ignores the small buffers of each request', async () => {
     const { collected, given } = processWith({
       residentBytes: residentBytesMax + 1,
       allocatedBytes: 300 * mebibyte,
@@ -56,7 +56,7 @@ describe('the collection of memory that was given back', () => {
     expect(collected).to.deep.equal([])
   })
 
-  it('is forced once when a burst is over', async () => {
+  it('is forced once after a burst', async () => {
     const { collected, given } = processWith({ residentBytes: 0, allocatedBytes: 0 }, 20)
     given(mebibyte)
     await new Promise((resolve) => setTimeout(resolve, 60))

@@ -2,15 +2,15 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { indexInPieces, joinPieces, piecesLength, slicePieces } from '../../src/bytes/pieces.ts'
 
-// Of two letters, so that what is looked for is often there in part.
+// Two letters make partial matches frequent.
 const letters = fc.stringMatching(/^[ab]{0,12}$/)
 const pieces = fc
   .array(letters, { maxLength: 8 })
   .map((texts) => texts.map((text) => Buffer.from(text)))
 const position = fc.nat(100)
 
-describe('bytes in pieces', () => {
-  it('are as many as they are together', () => {
+describe('a list of byte chunks', () => {
+  it('has the total length of its chunks', () => {
     fc.assert(
       fc.property(pieces, (some) => {
         expect(piecesLength(some)).to.equal(Buffer.concat(some).length)
@@ -19,7 +19,7 @@ describe('bytes in pieces', () => {
     )
   })
 
-  it('are cut anywhere', () => {
+  it('can be sliced anywhere', () => {
     fc.assert(
       fc.property(pieces, position, fc.option(position, { nil: undefined }), (some, start, end) => {
         const cut = Buffer.concat(slicePieces(some, start, end))
@@ -28,7 +28,7 @@ describe('bytes in pieces', () => {
     )
   })
 
-  it('are searched as if they were one', () => {
+  it('is searched like one buffer', () => {
     fc.assert(
       fc.property(pieces, fc.stringMatching(/^[ab]{1,5}$/), position, (some, wanted, start) => {
         const whole = Buffer.concat(some)

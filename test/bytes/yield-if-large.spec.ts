@@ -2,11 +2,11 @@ import { expect } from 'chai'
 import { yieldIfLarge } from '../../src/bytes/budget.ts'
 
 describe('a request between its steps', () => {
-  it('goes on at once when it is small', () => {
+  it('continues at once when it is small', () => {
     expect(yieldIfLarge({ bytes: 10_000 })).to.equal(undefined)
   })
 
-  it('lets others be answered first when it is large', async () => {
+  it('yields to other requests when it is large', async () => {
     const order: string[] = []
     setImmediate(() => order.push('another'))
     await yieldIfLarge({ bytes: 8 * 1024 * 1024 })
