@@ -62,7 +62,7 @@ describe('a reload', () => {
     return (await response.json()) as Reloaded
   }
 
-  it('asks the provider at its new address, and not the cache of the old one', async () => {
+  it('calls the provider at its new URL, without cached answers of the old one', async () => {
     expect(await ask()).to.equal('one')
     expect((await reload(settings(other))).changed).to.deep.equal(['providers'])
     expect(await ask()).to.equal('other')
@@ -116,22 +116,22 @@ describe('a reload', () => {
       providers: [ownProvider('own', first), ownProvider('spare', other)],
       routes: { 'own/house-1': ['own', 'spare/house-1'] },
     })
-    const told = async (content: string) => {
+    const attempts = async (content: string) => {
       const response = await post({ messages: [{ role: 'user', content }] })
       return response.headers.get('x-gateway-attempts')
     }
     await reload(two(one))
     one.answer({ status: 401 })
-    expect(await told('a')).to.equal('own=credentials, spare=ok')
+    expect(await attempts('a')).to.equal('own=credentials, spare=ok')
     await reload({ ...two(one), limits: { tokens_per_minute: 1_000_000 } })
-    expect(await told('b')).to.equal('spare=ok')
+    expect(await attempts('b')).to.equal('spare=ok')
     const third = await startUpstream()
     third.answer(completion('third'))
     await reload({
       ...two(one),
       providers: [ownProvider('own', third), ownProvider('spare', other)],
     })
-    expect(await told('c')).to.equal('own=ok')
+    expect(await attempts('c')).to.equal('own=ok')
     await third.stop()
   })
 
@@ -224,8 +224,8 @@ describe('a reload', () => {
   it('runs one at a time: of many at once one applies the change', async () => {
     gateway.rewrite(settings(other))
     const answers = await Promise.all(Array.from({ length: 8 }, () => gateway.reload()))
-    const told = await Promise.all(answers.map(async (one) => (await one.json()) as Reloaded))
-    expect(told.filter(({ changed }) => changed.length > 0)).to.have.length(1)
+    const reloads = await Promise.all(answers.map(async (one) => (await one.json()) as Reloaded))
+    expect(reloads.filter(({ changed }) => changed.length > 0)).to.have.length(1)
   })
 
   it('is refused while eight others wait', async () => {

@@ -42,7 +42,7 @@ describe('a reload under load', () => {
       .content
   }
 
-  it('lets a stream finish at its old provider, while new calls go to the new one', async () => {
+  it('lets a stream finish at its old provider while new calls use the new one', async () => {
     const rest = Promise.withResolvers<void>()
     upstreams[0]!.answer({
       headers: { 'content-type': 'text/event-stream' },
@@ -68,7 +68,7 @@ describe('a reload under load', () => {
     expect(rows.map(({ outcome }) => outcome)).to.deep.equal(['ok', 'ok'])
   })
 
-  it('fails no call and leaks nothing, a hundred times', async () => {
+  it('fails no call and leaks nothing in a hundred reloads', async () => {
     const over = new AbortController()
     let calls = 0
     const caller = async () => {
@@ -88,7 +88,7 @@ describe('a reload under load', () => {
     }
     const listeners = () =>
       process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)
-    /** Connections of the gateway to both providers, counted on both sides, and of its callers. */
+    /** Connections to both providers, counted on both sides, and connections of callers. */
     const sockets = () =>
       process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length
 
@@ -104,7 +104,7 @@ describe('a reload under load', () => {
     await Promise.all(callers)
     expect(calls).to.be.above(50)
     expect(listeners()).to.equal(listenersBefore)
-    // Sooner than idle connections end by themselves.
+    // Before idle connections time out.
     await until('old connections are closed', () => sockets() <= socketsBefore + 4, 2000)
     const rows = await gateway.usage()
     expect(rows).to.have.length(calls)
