@@ -27,7 +27,7 @@ import type { CachedAnswer } from './recall/cached-answer.ts'
 import { quotesOf, type Quotes } from './money/quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
 import { hasBudget, upperCostsOf, type BudgetHold, type Reserve } from './money/spending.ts'
-import { shortenedWarnings } from './words/shorten-warnings.ts'
+import { shortenedWarnings } from './words/shorten.ts'
 
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &

@@ -9,7 +9,7 @@ import { noUsage, type Usage } from './money/price.ts'
 import { free, unpriced, type PictureTraits, type Pricing } from './money/pricing.ts'
 import type { CachedAnswer } from './recall/cached-answer.ts'
 import type { Route } from './route.ts'
-import { shortenedWarnings } from './words/shorten-warnings.ts'
+import { shortenedWarnings } from './words/shorten.ts'
 
 type CacheOutcome = components['schemas']['CacheOutcome']
 export type Modality = 'chat' | 'image'
