@@ -19,7 +19,7 @@ import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
 import type { Admit } from './limits.ts'
-import type { Model } from './model.ts'
+import { shortenedWarnings, type Model } from './model.ts'
 import { cacheKey } from './recall/cache-key.ts'
 import type { Joined, Making } from './recall/in-flight.ts'
 import type { Deduplication } from './recall/deduplication.ts'
@@ -27,7 +27,6 @@ import type { CachedAnswer } from './recall/cached-answer.ts'
 import { quotesOf, type Quotes } from './money/quote.ts'
 import { selectRoutes, type FoundRoutes, type Route, type RouteTable } from './route.ts'
 import { hasBudget, upperCostsOf, type BudgetHold, type Reserve } from './money/spending.ts'
-import { shortenedWarnings } from './words/shorten.ts'
 
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &

@@ -4,12 +4,11 @@ import { costOf, type Cost, type CostStatus } from './money/cost.ts'
 import type { ErrorCode } from './error.ts'
 import type { Attempt } from './failover.ts'
 import type { Admission, LimitState } from './limits.ts'
-import type { Model, Warning } from './model.ts'
+import { shortenedWarnings, type Model, type Warning } from './model.ts'
 import { noUsage, type Usage } from './money/price.ts'
 import { free, unpriced, type PictureTraits, type Pricing } from './money/pricing.ts'
 import type { CachedAnswer } from './recall/cached-answer.ts'
 import type { Route } from './route.ts'
-import { shortenedWarnings } from './words/shorten.ts'
 
 type CacheOutcome = components['schemas']['CacheOutcome']
 export type Modality = 'chat' | 'image'
