@@ -33,7 +33,9 @@ describe('Caddy in front of restarting gateways', function () {
   /** Waits until Caddy has read a health answer: it sends the next probe only after that. */
   const probed = async () => {
     const before = gateways.map(({ probes }) => probes)
-    await until('Caddy asks', () => gateways.every(({ probes }, at) => probes > before[at]! + 1))
+    await until('Caddy has probed twice', () =>
+      gateways.every(({ probes }, at) => probes > before[at]! + 1),
+    )
   }
   const loseNext = () => {
     for (const gateway of gateways) gateway.losesNext = true

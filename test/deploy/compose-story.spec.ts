@@ -106,13 +106,13 @@ describe('the deployment of compose.yaml', function () {
         const load = startCallers(url, composed.key)
         const { outcomes } = load
         const answered = () => outcomes.get('200') ?? 0
-        await until('there is load', () => answered() > 200)
+        await until('calls are answered', () => answered() > 200)
         for (const name of composed.gateways) {
           const { code } = await composed.restart(name)
           // The code is null if the stop exceeded stop_grace_period.
           expect(code, name).to.equal(0)
           const before = answered()
-          await until('there is load again', () => answered() > before + 200)
+          await until('calls are answered again', () => answered() > before + 200)
         }
         await load.stop()
         expect([...outcomes.keys()]).to.deep.equal(['200'])

@@ -47,7 +47,7 @@ const nonsense: unknown[] = [
 ]
 
 /** Collects the announcements of all kinds that a channel receives. */
-function heardBy(channel: Channel): Announcement[] {
+function collectAnnouncements(channel: Channel): Announcement[] {
   const heard: Announcement[] = []
   const add = (one: Announcement) => void heard.push(one)
   channel.listen({
@@ -64,7 +64,7 @@ function heardBy(channel: Channel): Announcement[] {
 }
 
 /** A fake Redis in this process; `isDown` drops published messages. */
-function publicHouse() {
+function fakeRedis() {
   const listeners: ((message: string) => void)[] = []
   const house = {
     isDown: false,
@@ -91,9 +91,9 @@ describe('announcements', () => {
   })
 
   it('reach all other processes of a Redis, but not the sender', async () => {
-    const house = publicHouse()
+    const house = fakeRedis()
     const channels = [1, 2].map(() => createRedisChannel(house.enter()))
-    const [own, other] = channels.map(heardBy)
+    const [own, other] = channels.map(collectAnnouncements)
     for (const one of announcements) channels[0]!.announce(one)
     for (const one of nonsense) house.say(JSON.stringify({ from: 'x', announcement: one }))
     for (const text of ['', 'not JSON', 'null', '1', '[]']) house.say(text)
@@ -103,9 +103,9 @@ describe('announcements', () => {
   })
 
   it('are lost without an error while Redis is unavailable', async () => {
-    const house = publicHouse()
+    const house = fakeRedis()
     const channels = [1, 2].map(() => createRedisChannel(house.enter()))
-    const [, other] = channels.map(heardBy)
+    const [, other] = channels.map(collectAnnouncements)
     house.isDown = true
     channels[0]!.announce({ kind: 'sessions_changed' })
     await turn()

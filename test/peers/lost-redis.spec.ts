@@ -43,7 +43,7 @@ describe('two processes that have lost their Redis', () => {
       const made = await a.post('/api/keys', { name: 'x', mode: 'live' }, { key: a.adminKey })
       const { id, key } = (await made.json()) as { id: string; key: string }
       two.redis.kill(signal)
-      await until('it is noticed', async () => (await redisUp(a)) === '0')
+      await until('the outage is noticed', async () => (await redisUp(a)) === '0')
       upstream.answer({ pieces: [textChunk('one')], hang: true })
       const streamed = await chat(b, key, { stream: true })
       const from = performance.now()
@@ -51,7 +51,7 @@ describe('two processes that have lost their Redis', () => {
       expect(ended.status).to.equal(200)
       const last = readEvents(await streamed.text()).at(-1)!
       expect(JSON.parse(last.data!)).to.have.nested.property('error.code', 'invalid_api_key')
-      await until('it is refused', async () => (await chat(b, key)).status === 401)
+      await until('the key is refused', async () => (await chat(b, key)).status === 401)
       expect(performance.now() - from).to.be.below(promisedMs)
       upstream.answer(completion('one'))
       expect((await chat(b, b.liveKey)).status).to.equal(200)

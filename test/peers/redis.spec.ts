@@ -91,7 +91,7 @@ describe('the connection to Redis', () => {
       redis.subscribe('news', (message) => heard.push(`${name}: ${message}`))
     }
     const { redis } = await open(url)
-    await until('it is heard', async () => {
+    await until('the message has arrived', async () => {
       await redis.publish('news', 'hello')
       return heard.length > 0
     })
@@ -106,16 +106,16 @@ describe('the connection to Redis', () => {
     redis.listen({ onDown: () => seen.push('down'), onUp: () => seen.push('up') })
     redis.subscribe('news', (message) => heard.push(message))
     server.kill('SIGKILL')
-    await until('it is seen', () => !redis.isUp())
+    await until('the outage is noticed', () => !redis.isUp())
     const { ms, end } = await timed(redis.run((commands) => commands.get('a'), 10_000))
     expect(end).to.equal('RedisDown')
     expect(ms).to.be.below(5000)
     await server.restart()
     const from = performance.now()
-    await until('it is back', () => redis.isUp())
+    await until('the connection is back', () => redis.isUp())
     expect(performance.now() - from).to.be.below(2000)
     await redis.publish('news', 'hello')
-    await until('it is heard', () => heard.includes('hello'))
+    await until('the message has arrived', () => heard.includes('hello'))
     expect(seen).to.deep.equal(['down', 'up'])
     expect(notices.map(({ what }) => what)).to.deep.equal(['lost', 'back'])
   })
@@ -127,9 +127,9 @@ describe('the connection to Redis', () => {
     const { ms, end } = await timed(redis.run((commands) => commands.get('a')))
     expect(end).to.equal('RedisDown')
     expect(ms).to.be.within(100, 1000)
-    await until('it is seen', () => !redis.isUp(), 2000)
+    await until('the outage is noticed', () => !redis.isUp(), 2000)
     server.kill('SIGCONT')
-    await until('it is back', () => redis.isUp(), 2000)
+    await until('the connection is back', () => redis.isUp(), 2000)
     expect(await redis.run((commands) => commands.ping())).to.equal('PONG')
     expect(notices.map(({ what, reason }) => [what, reason])).to.deep.equal([
       ['lost', 'It does not answer in time'],
@@ -155,7 +155,7 @@ describe('the connection to Redis', () => {
     const { redis, notices } = await open(`redis://127.0.0.1:${port}`)
     expect(redis.isUp()).to.equal(false)
     await start(['--port', String(port)])
-    await until('it is there', () => redis.isUp(), 2000)
+    await until('the connection is open', () => redis.isUp(), 2000)
     expect(notices.map(({ what, reason }) => [what, reason])).to.deep.equal([
       ['lost', 'nothing listens there'],
       ['back', undefined],
@@ -168,7 +168,7 @@ describe('the connection to Redis', () => {
     const { redis } = await open(server.url)
     expect(redis.isUp()).to.equal(false)
     server.kill('SIGCONT')
-    await until('it is there', () => redis.isUp(), 2000)
+    await until('the connection is open', () => redis.isUp(), 2000)
   })
 
   it('does not start with a wrong user, password or database', async () => {

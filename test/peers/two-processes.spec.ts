@@ -95,9 +95,12 @@ describe('two processes with one Redis', () => {
     expect((await b.fetch('/v1/models', { key })).status).to.equal(200)
     const none = { limits: { requests_per_minute: 0 } }
     expect((await administer('PATCH', `/api/keys/${id}`, none)).status).to.equal(200)
-    await until('it is limited', async () => (await chat(b, key)).status === 429)
+    await until('the limit applies', async () => (await chat(b, key)).status === 429)
     await administer('POST', `/api/keys/${id}/rotate`, { overlap_minutes: 0 })
-    await until('it has ended', async () => (await b.fetch('/v1/models', { key })).status === 401)
+    await until(
+      'the key has ended',
+      async () => (await b.fetch('/v1/models', { key })).status === 401,
+    )
   })
 
   it('apply limits of an account that were set at the other process', async () => {
@@ -107,7 +110,7 @@ describe('two processes with one Redis', () => {
     expect((await ask()).status).to.equal(200)
     const none = { limits: { requests_per_minute: 0 } }
     expect((await administer('PATCH', `/api/accounts/${accountId}`, none)).status).to.equal(200)
-    await until('it is limited', async () => (await ask()).status === 429)
+    await until('the limit applies', async () => (await ask()).status === 429)
   })
 
   it('cancel a tool call in progress at the other process, only for the same key', async () => {
@@ -145,7 +148,7 @@ describe('two processes with one Redis', () => {
     await postMessages(a, request('logging/setLevel', { level: 'error' }), { key: quiet })
     const call = toolCall('generate-image', { prompt: 'a lake', model: 'gpt-image-1-mini' })
     await postMessages(a, call, { key })
-    await until('it has finished', () => listening.text().includes('"state":"finished"'))
+    await until('the call has finished', () => listening.text().includes('"state":"finished"'))
     const states = listening
       .messages()
       .map(({ params }) => (params!['data'] as { state: string }).state)
@@ -172,7 +175,10 @@ describe('two processes with one Redis', () => {
       expect((await a.reload()).status).to.equal(200)
       return notifications > 0
     })
-    await until('the last is read', () => b.logText().split('"reloaded"').length > reloads)
+    await until(
+      'the last settings are loaded',
+      () => b.logText().split('"reloaded"').length > reloads,
+    )
     upstream.answer({ body: { choices: [] }, status: 400 })
     await chat(b, b.liveKey, { model: 'house' })
     expect(upstream.requests.at(-1)!.body).to.have.property('model', `house-${reloads}`)

@@ -13,7 +13,7 @@ import { openTestStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 import { workerVariables } from '../support/worker-processes.ts'
 
-describe('the commands as programs', () => {
+describe('the commands in their own processes', () => {
   let folder: TemporaryFolder
   beforeEach(() => (folder = makeFolder()))
   afterEach(() => folder.remove())

@@ -58,7 +58,7 @@ describe('the commands that copy a store', () => {
     const chance = chanceFrom(seed)
     const onAnswer = (count: number) => void (answered = count)
     const load = startLoad({ url: first.url, key, callers: 8, chance, onAnswer })
-    await until('there is load', () => answered > 40)
+    await until('calls are answered', () => answered > 40)
     const before = load.acknowledged.map(({ requestId }) => requestId)
     const backup = await run('backup copy.db --json')
     expect(backup.stderr).to.equal('')
@@ -68,7 +68,7 @@ describe('the commands that copy a store', () => {
     expect(report.calls).to.be.at.least(before.length)
     const exported = await run('export rows.jsonl')
     expect(exported.stdout).to.match(/^Exported \d+ rows to .*The export was verified\.\n/)
-    await until('calls go on', () => load.acknowledged.length > during + 20)
+    await until('calls are answered again', () => load.acknowledged.length > during + 20)
     const refused = await run('restore copy.db')
     expect(refused).to.include({ code: 1, stdout: '' })
     expect(refused.stderr).to.match(

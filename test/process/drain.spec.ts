@@ -12,7 +12,7 @@ import { readLedger } from '../support/ledger-file.ts'
 import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
 import { until } from '../support/until.ts'
 
-describe('a signal to stop', () => {
+describe('a stop signal', () => {
   let folder: TemporaryFolder
   let upstream: GatedUpstream
   let server: ServerProcess | undefined
@@ -58,7 +58,7 @@ describe('a signal to stop', () => {
   it('lets an open stream finish, accepts no new connection, and exits with 0', async () => {
     const { server, rest, requestId } = await openStream({}, 'info')
     server.kill('SIGTERM')
-    await until('no new caller is taken', () => refusesCallers(server.url))
+    await until('new connections are refused', () => refusesCallers(server.url))
     upstream.open()
     const text = await rest()
     const { code, stderr } = await server.ended

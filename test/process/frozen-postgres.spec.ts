@@ -69,7 +69,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
     expect(last.status).to.equal(200)
   }
   const expectConsistentLedger = async () => {
-    await until('nothing is held', async () => {
+    await until('no reservation is left', async () => {
       return (await readLedger(fleet.databaseUrl)).reservations === 0
     })
     const charged = new Map(fleet.upstream.requests.map((_, index) => [String(index), 1]))

@@ -58,7 +58,7 @@ describe('a server whose disk is full', () => {
     }
     server = await startServer({ folder: folder.path, variables: { DATA_DIR: dataDir } })
     const { url } = server
-    await until('it is ready', async () => (await fetch(`${url}/ready`)).status === 200)
+    await until('the server is ready', async () => (await fetch(`${url}/ready`)).status === 200)
     server.kill('SIGTERM')
     await server.ended
   })
@@ -69,7 +69,7 @@ describe('a server whose disk is full', () => {
     folder.remove()
   })
 
-  /** Fills the disk under load, and kills the server in its trouble or after it. */
+  /** Fills the disk under load, and kills the server while the disk is full or after it is freed. */
   async function fillUnderLoad(running: ServerProcess, key: string): Promise<Acknowledged[]> {
     const refused = Promise.withResolvers<void>()
     let free: (() => void) | undefined
@@ -90,7 +90,10 @@ describe('a server whose disk is full', () => {
     started.push(isFreedFirst ? 'freed' : 'killed')
     if (isFreedFirst) {
       free?.()
-      await until('it is ready', async () => (await fetch(`${running.url}/ready`)).status === 200)
+      await until(
+        'the server is ready',
+        async () => (await fetch(`${running.url}/ready`)).status === 200,
+      )
     }
     running.kill('SIGKILL')
     await Promise.all([running.ended, load.over])

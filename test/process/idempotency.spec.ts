@@ -14,7 +14,7 @@ const slow = {
   chat: { ...chat, messages: [{ role: 'user', content: slowly }] },
 }
 
-describe('a server that is stopped or killed, with idempotency keys,', () => {
+describe('idempotency keys of a server that is stopped or killed', () => {
   let folder: TemporaryFolder
   let dataDir: string
   let server: ServerProcess
@@ -54,7 +54,7 @@ describe('a server that is stopped or killed, with idempotency keys,', () => {
   const rowOf = (id: string | null) => readLedger(dataDir).rows.filter((row) => row.id === id)
 
   for (const signal of ['SIGTERM', 'SIGKILL'] as const) {
-    it(`repeats its answer after ${signal}`, async () => {
+    it(`replay their answer after ${signal}`, async () => {
       const given: [string, object][] = [
         ['/v1/images/generations', picture],
         ['/v1/chat/completions', chat],
@@ -80,7 +80,7 @@ describe('a server that is stopped or killed, with idempotency keys,', () => {
     })
   }
 
-  it('does not repeat an image call that was interrupted, and reports that', async () => {
+  it('do not repeat an interrupted image call, and report it', async () => {
     const cut = ask('/v1/images/generations', slow.picture, 'cut-picture').catch(() => 'cut')
     await inWork()
     await restart('SIGKILL')
@@ -98,7 +98,7 @@ describe('a server that is stopped or killed, with idempotency keys,', () => {
     await inWork()
   })
 
-  it('repeats a chat call that was interrupted', async () => {
+  it('repeat an interrupted chat call', async () => {
     void ask('/v1/chat/completions', slow.chat, 'cut-chat').catch(() => undefined)
     await inWork()
     await restart('SIGKILL')

@@ -84,7 +84,7 @@ describe('idempotency keys at several workers', () => {
     for (const { pid } of workersOf(server)) {
       if (isCut) break
       process.kill(pid, 'SIGKILL')
-      await until('another one answers', () => {
+      await until('a new worker answers', () => {
         const now = workersOf(server)
         return now.length === 2 && now.every((one) => one.pid !== pid)
       })

@@ -40,7 +40,7 @@ describe('rows in the journals of workers', () => {
     const [first] = workersOf(server!)
     process.kill(first!.pid, 'SIGKILL')
     const isThere = () => workersOf(server!).some(({ pid }) => pid === first!.pid)
-    await until('its end is noticed', () => !isThere())
+    await until('the end of the process is noticed', () => !isThere())
   }
   const killAll = async () => {
     const workers = workersOf(server!)
@@ -93,11 +93,14 @@ describe('rows in the journals of workers', () => {
         return { status: answer.status, id: answer.headers.get('x-request-id') }
       }
       const calls = Array.from({ length: 8 }, ask)
-      await until('they are at the provider', () => upstream.requests.length === 8)
+      await until('the provider has all requests', () => upstream.requests.length === 8)
       postgres.kill('SIGKILL')
       // The server's connection processes end a moment later.
       const failed = () => loggedLines(server!).filter(({ msg }) => msg.startsWith('store '))
-      await until('both know it', () => new Set(failed().map(({ worker }) => worker)).size === 2)
+      await until(
+        'both workers have logged a failure',
+        () => new Set(failed().map(({ worker }) => worker)).size === 2,
+      )
       gate.resolve()
       const answered = await Promise.all(calls)
       expect(answered.map(({ status }) => status)).to.deep.equal(Array(8).fill(200))
@@ -111,7 +114,7 @@ describe('rows in the journals of workers', () => {
       }
       const backAt = performance.now()
       const rows = () => runIn(url, 'select id from usage')
-      await until('all are recorded', async () => (await rows()).length === 8)
+      await until('all rows are inserted', async () => (await rows()).length === 8)
       expect(performance.now() - backAt).to.be.below(5000)
       const recorded = (await rows()).map((row) => (row as { id: string }).id)
       expect(recorded).to.have.members(answered.map(({ id }) => id))

@@ -96,7 +96,7 @@ describe(`a budget for ${paidFor} of ${calls} calls, ${rounds} times, a third of
 
   for (let round = 0; round < rounds; round++) {
     const isKilled = round % 3 === 0
-    it(`pays at most ${paidFor}, round ${round + 1}${isKilled ? ', killed' : ''}`, async function () {
+    it(`pays at most ${paidFor} calls, round ${round + 1}${isKilled ? ', killed' : ''}`, async function () {
       configure()
       const usage = { prompt_tokens: 9, completion_tokens: tokens, total_tokens: tokens + 9 }
       let server = await start()
@@ -129,7 +129,7 @@ describe(`a budget for ${paidFor} of ${calls} calls, ${rounds} times, a third of
       expect(during.reserved).to.equal(during.held)
       // Simulates passed deadlines.
       inStore((database) => database.exec('update reservations set expires_at = 1'))
-      await until('nothing is held', () => sums().held === 0)
+      await until('no reservation is left', () => sums().held === 0)
       const after = sums()
       expect(after).to.include({ reserved: 0, held: 0, spent: after.recorded })
       expect(after.spent).to.be.at.most(budgetNanoUsd)

@@ -14,7 +14,7 @@ import { until } from '../support/until.ts'
 import { startUpstream } from '../support/upstream.ts'
 import { workersOf, workerVariables } from '../support/worker-processes.ts'
 
-describe('limits over real processes', () => {
+describe('limits of several processes', () => {
   let folder: TemporaryFolder
   let servers: ServerProcess[]
   let connections: Agent
@@ -110,18 +110,22 @@ describe('limits over real processes', () => {
       const asks = (content: string) =>
         ask(server, key, { model: 'own/big', messages: [{ role: 'user', content }] })
       const held = ['one', 'two'].map((content) => asks(content).catch(() => 'cut'))
-      await until('both are with the provider', () => upstream.requests.length === 2)
+      await until('the provider has both requests', () => upstream.requests.length === 2)
       expect(await asks('three')).to.equal(429)
       upstream.answer(completion('Hi.'))
       for (const { pid } of workersOf(server)) {
         process.kill(pid, 'SIGKILL')
-        await until('another one answers', () => {
+        await until('a new worker answers', () => {
           const pids = workersOf(server).map((one) => one.pid)
           return pids.length === 2 && !pids.includes(pid)
         })
       }
       expect(await Promise.all(held)).to.deep.equal(['cut', 'cut'])
-      await until('they are free', async () => (await asks('three')) === 200, 30_000)
+      await until(
+        'the concurrent calls are released',
+        async () => (await asks('three')) === 200,
+        30_000,
+      )
     } finally {
       await upstream.stop()
     }

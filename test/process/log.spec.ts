@@ -33,7 +33,7 @@ describe('the log of a running server', () => {
 
   it('has the line of a request soon, even if no other follows', async () => {
     await ask('/v1/models')
-    await until('the line is there', () => requests().length === 1)
+    await until('the line is logged', () => requests().length === 1)
     expect(requests()[0]).to.include({ path: '/v1/models', status: 200 })
   })
 

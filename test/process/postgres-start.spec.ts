@@ -114,7 +114,7 @@ describe('a start whose PostgreSQL is in trouble', function () {
   it('reports within two seconds that it waits for a silent server', async () => {
     const door = await startProxy(() => 'silent')
     const program = start(door.variables)
-    await until('it connects', () => door.connections() > 0, 30_000)
+    await until('the gateway connects', () => door.connections() > 0, 30_000)
     const from = performance.now()
     await until('the notice is printed', () =>
       program.stderr().includes('Waiting up to 30 s for the database'),

@@ -70,7 +70,7 @@ describe('two replicas on one PostgreSQL and one Redis', () => {
     const stream = await openMessageStream(() =>
       send(b, 'POST', '/v1/chat/completions', asked, key),
     )
-    await until('it runs', () => stream.text().includes('data: '))
+    await until('the stream has begun', () => stream.text().includes('data: '))
     return stream
   }
 

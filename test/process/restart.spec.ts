@@ -33,7 +33,7 @@ describe('a restart under load', () => {
     const load = startCallers(first.url, printedKey(first)!)
     const { outcomes } = load
     const answered = () => outcomes.get('200') ?? 0
-    await until('there is load', () => answered() > 300)
+    await until('calls are answered', () => answered() > 300)
     first.kill('SIGTERM')
     const asked = answered()
     await until('the port is closed', () => outcomes.has('ECONNREFUSED'))
@@ -41,7 +41,7 @@ describe('a restart under load', () => {
     // Starts while the first one still drains.
     await start()
     const before = answered()
-    await until('there is load again', () => answered() > before + 300)
+    await until('calls are answered again', () => answered() > before + 300)
     await load.stop()
     const { code } = await first.ended
     expect(code).to.equal(0)

@@ -69,7 +69,7 @@ describe('a server', () => {
       server = await startServer({ folder: folder.path, variables: { LOG_LEVEL: 'info' } })
       const socket = await openRequest()
       server.kill('SIGTERM')
-      await until('it is draining', () => server.stderr().includes('"draining"'))
+      await until('the server drains', () => server.stderr().includes('"draining"'))
       server.kill(signal)
       expect((await server.ended).code).to.equal(code)
       socket.destroy()
@@ -88,7 +88,7 @@ describe('a server', () => {
     socket.write(postHead('/v1/chat/completions', printedKey(server)!, length))
     expect(await health()).to.equal(200)
     server.kill('SIGWINCH')
-    await until('it is logged', () => server.stderr().includes('"msg":"crashed"'))
+    await until('the crash is logged', () => server.stderr().includes('"msg":"crashed"'))
     socket.write(body)
     const { code, stderr } = await server.ended
     expect(code).to.equal(1)
@@ -136,7 +136,7 @@ describe('a server', () => {
         async (response) => (await response.text()) !== '' && response.ok,
         () => false,
       )
-    await until('a caller is answered among them', models)
+    await until('a caller is answered meanwhile', models)
     for (const socket of sockets) socket.destroy()
     await until('other callers are answered', models)
     server.kill('SIGTERM')

@@ -128,12 +128,12 @@ describe('two workers under load', () => {
     const gate = Promise.withResolvers<void>()
     upstream.answer({ ...completion('Hi.', { usage }), after: gate.promise })
     const calls = Array.from({ length: 20 }, () => ask().catch(() => undefined))
-    await until('all are at the provider', () => upstream.requests.length === 20)
+    await until('the provider has all requests', () => upstream.requests.length === 20)
     const held = 'select count(*) from reservations'
     expect(one(held)).to.equal(20)
     const [first] = workersOf(server)
     process.kill(first!.pid, 'SIGKILL')
-    const freed = until('what it held is free', () => Number(one(held)) < 20)
+    const freed = until('its reservations are released', () => Number(one(held)) < 20)
     const left = await freed.then(() => Number(one(held))).finally(gate.resolve)
     const answered = (await Promise.all(calls)).filter((answer) => answer !== undefined)
     expect(answered.map(({ status }) => status)).to.deep.equal(Array(left).fill(200))
@@ -145,7 +145,7 @@ describe('two workers under load', () => {
     expect(one('select spent_nano_usd from budget_windows')).to.equal(
       one('select sum(cost_nano_usd) from usage'),
     )
-    await until('it is replaced', () => workersOf(server).length === 2)
+    await until('the worker is replaced', () => workersOf(server).length === 2)
     const after = await Promise.all(Array.from({ length: 10 }, () => ask()))
     expect(after.map(({ status }) => status)).to.deep.equal(Array(10).fill(200))
   })
@@ -218,7 +218,7 @@ describe('two workers under load', () => {
     const path = `${server.url}/api/keys/${id}`
     expect((await fetch(path, { method: 'DELETE', headers })).ok).to.equal(true)
     const askedAt = performance.now()
-    await until('it is refused everywhere', async () => {
+    await until('both workers refuse the key', async () => {
       const seen = await statuses()
       return seen.size === 1 && seen.has(401)
     })

@@ -63,13 +63,16 @@ describe('several workers', () => {
     })
     server = { ...program, url: `http://127.0.0.1:${port}` }
     const ready = () => fetch(`${server.url}/ready`).catch(() => undefined)
-    await until('it is ready', async () => (await ready())?.status === 200, 30_000)
+    await until('the gateway is ready', async () => (await ready())?.status === 200, 30_000)
     const timesOf = (is: (line: LoggedLine) => boolean) =>
       loggedLines(server)
         .filter(is)
         .map(({ time }) => String(time))
     const readyAt = () => timesOf(({ path, status }) => path === '/ready' && status === 200)
-    await until('the lines are here', () => workersOf(server).length === 4 && readyAt().length > 0)
+    await until(
+      'the lines are logged',
+      () => workersOf(server).length === 4 && readyAt().length > 0,
+    )
     const lastAt = timesOf(({ msg }) => msg === 'worker is ready')
       .toSorted()
       .at(-1)!
@@ -99,7 +102,7 @@ describe('several workers', () => {
     const [first, second] = workersOf(server)
     process.kill(first!.pid, 'SIGKILL')
     // Connections queued at the killed worker are reset until the system has removed it.
-    await until('it has ended', () => !isRunning(first!.pid))
+    await until('the worker has ended', () => !isRunning(first!.pid))
     for (let count = 0; count < 20; count++) expect(await health()).to.equal(200)
     const now = () => workersOf(server).map(({ pid }) => pid)
     // The primary logs the end of a worker when it is notified.
@@ -113,7 +116,7 @@ describe('several workers', () => {
     await start()
     const pids = workersOf(server).map(({ pid }) => pid)
     server.kill('SIGKILL')
-    await until('they have ended', () => pids.every((pid) => !isRunning(pid)))
+    await until('all processes have ended', () => pids.every((pid) => !isRunning(pid)))
     expect(await health().catch(() => 'refused')).to.equal('refused')
     expect(loggedLines(server).filter(({ msg }) => msg.startsWith('primary ended'))).to.have.length(
       2,
@@ -138,7 +141,7 @@ describe('several workers', () => {
     expect(await read('process_resident_memory_bytes')).to.be.above(200e6)
     const [first] = workersOf(server)
     process.kill(first!.pid, 'SIGKILL')
-    await until('it has ended', () => !isRunning(first!.pid))
+    await until('the worker has ended', () => !isRunning(first!.pid))
     await until('its end is counted', async () => (await read('gateway_workers_ended_total')) === 1)
     expect(await read(seen)).to.be.at.least(15)
   })
@@ -155,7 +158,7 @@ describe('several workers', () => {
     expect(await unread()).to.equal('0')
     process.kill(first!.pid, 'SIGSTOP')
     try {
-      await until('one is missing', async () => (await unread()) === '1')
+      await until('one worker is missing', async () => (await unread()) === '1')
     } finally {
       process.kill(first!.pid, 'SIGCONT')
     }
@@ -186,7 +189,7 @@ describe('several workers', () => {
         messages: [{ role: 'user', content: 'sandbox:delay=20000' }],
       }),
     }).catch(() => 'cut')
-    await until('a worker has it', () => isAnotherConnected(server.url))
+    await until('a worker has accepted the request', () => isAnotherConnected(server.url))
     const askedAt = performance.now()
     server.kill('SIGTERM')
     await until('the signal is logged', () =>

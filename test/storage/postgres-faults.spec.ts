@@ -198,7 +198,7 @@ describe('a store on PostgreSQL', () => {
       while (isWell())
       await keepNext()
       await server.restart()
-      await until('rows are taken again', isWell)
+      await until('the store accepts rows again', isWell)
       await keepNext()
       expect(await kept()).to.deep.equal(ids)
       expect(notices.at(-1)).to.match(/^recovered [1-9]/)
@@ -224,7 +224,7 @@ describe('a store on PostgreSQL', () => {
       } finally {
         thaw()
       }
-      await until('rows are taken again', isWell)
+      await until('the store accepts rows again', isWell)
       expect((await kept()).toSorted()).to.deep.equal(['req_1', 'req_2', 'req_3', 'req_4'])
       const [hours] = await runIn(url, 'select sum(calls)::int as calls from usage_hours')
       expect(hours).to.deep.equal({ calls: 4 })
@@ -232,8 +232,8 @@ describe('a store on PostgreSQL', () => {
 
     it('notices a server that hangs before the next call', async () => {
       const thaw = await freeze()
-      await until('trouble is known', () => !isWell()).finally(thaw)
-      await until('rows are taken again', isWell)
+      await until('the trouble is noticed', () => !isWell()).finally(thaw)
+      await until('the store accepts rows again', isWell)
     })
 
     it('accepts no calls while the server is read-only', async () => {
@@ -250,7 +250,7 @@ describe('a store on PostgreSQL', () => {
         `set transaction_read_only = off; alter database ${new URL(url).pathname.slice(1)} set default_transaction_read_only = off`,
       )
       await runIn(url, cutAll)
-      await until('rows are taken again', isWell)
+      await until('the store accepts rows again', isWell)
       expect(await kept()).to.deep.equal(['req_1'])
     })
 

@@ -106,7 +106,10 @@ describe('the reader of reports', () => {
     expect(next).to.include({ code: 'overloaded', retryAfterSeconds: 2 })
     // Writes never waited.
     await commit(1)
-    await until('it reads', async () => (await rowsSeen().catch(() => 0)) === written)
+    await until(
+      'the reader accepts a query',
+      async () => (await rowsSeen().catch(() => 0)) === written,
+    )
   })
 })
 
@@ -128,7 +131,7 @@ forEachStore('a report that takes too long', (kind) => {
       )
     // PostgreSQL cancels the query; the embedded store terminates the reading thread.
     if (kind === 'postgres') expect(await next()).to.equal(true)
-    else await until('it reads', next)
+    else await until('the next query succeeds', next)
     await store.close()
     folder.remove()
   })

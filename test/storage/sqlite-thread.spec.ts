@@ -38,7 +38,7 @@ describe("the store's thread", () => {
     await open({ storeAnswerTimeoutMs: 600 })
     expect(await failure(slow.execute(store.db))).to.contain('its thread does not answer')
     expect(await failure(accounts())).to.contain('its thread does not answer')
-    await until('it answers', async () => (await failure(accounts())) === 'it worked')
+    await until('the thread answers again', async () => (await failure(accounts())) === 'it worked')
     await store.commit(store.insertions('accounts', [accountRow('acc_1')]))
     expect(await accounts()).to.deep.equal(['acc_1'])
   })
@@ -49,14 +49,14 @@ describe("the store's thread", () => {
       await inside.insertInto('accounts').values(accountRow('before')).execute()
       await slow.execute(inside).catch(() => undefined)
       let reason = 'nothing'
-      await until('another one is there', async () => {
+      await until('a new thread has started', async () => {
         reason = await failure(inside.insertInto('accounts').values(accountRow('after')).execute())
         return !reason.includes('does not answer')
       })
       expect(reason).to.equal('The thread of the store ended.')
     })
     expect(await failure(transaction)).to.equal('The thread of the store ended.')
-    await until('it answers', async () => (await failure(accounts())) === 'it worked')
+    await until('the thread answers again', async () => (await failure(accounts())) === 'it worked')
     expect(await accounts()).to.deep.equal([])
   })
 

@@ -107,7 +107,7 @@ forEachStore('the hourly sums of usage', (kind) => {
               await giveFree?.()
             }
             if (!isHeld) continue
-            await until('it takes rows', () => !throws(store.assertKeeps))
+            await until('the store accepts rows', () => !throws(store.assertKeeps))
             // Simulates a second replay of the journal.
             const again = store.insertions('usage', rows, { unlessThere: true })
             await store.commit(again)
