@@ -19,7 +19,7 @@ type Listed = { id: string; owned_by: string; aliases?: string[]; output_modalit
 /** A request that names a model somewhere. */
 type Place = (name: string, key: string) => Buffer
 
-/** A key for one model must not call another one, by any spelling, member or endpoint. */
+/** A key for one model must not call another model, by any spelling, member or endpoint. */
 export async function forbiddenModels(
   { target, dose }: Context,
   { limited }: AccessKeys,

@@ -2,7 +2,7 @@ import type { OperationRow } from '../../test/support/contract.ts'
 
 /** A request of an attack; its bytes may be cut or changed before they are sent. */
 export type HttpRequest = {
-  /** The contract's operation; undefined when method and path are those of no operation. */
+  /** The contract's operation; undefined when method and path match no operation. */
   operation: OperationRow | undefined
   method: string
   path: string

@@ -115,7 +115,7 @@ function settingsOf({ isHurried }: Attack): Parameters<Context['start']>[0] {
   return isHurried ? { limits: hurriedLimits } : {}
 }
 
-/** Runs attacks one after the other; at the same time the ones that mostly wait, on a second gateway. */
+/** Runs attacks one after the other; meanwhile attacks that mostly wait run on a second gateway. */
 async function quickRows(attacks: readonly Attack[], context: Context): Promise<Row[]> {
   const target = await context.start({ limits: hurriedLimits })
   const hurried = attacks.filter(({ isHurried }) => isHurried)

@@ -61,7 +61,7 @@ describe('the models against the product document', () => {
     expect(row?.upstream_model).to.equal(previewModel.upstream)
   })
 
-  it('knows the default model of the tool generate-image by its short name', async () => {
+  it('finds the default model of the tool generate-image by its short name', async () => {
     const { headers } = await create({ model: toolModel.alias })
     expect(headers.get('x-gateway-model')).to.equal(toolModel.id)
   })
@@ -92,7 +92,7 @@ describe('the models against the product document', () => {
       expect((await create({ model: id, size: '4097x4097' })).status).to.equal(400)
     })
 
-    it(`takes ten reference images with ${id}`, () => {
+    it(`accepts ten reference images with ${id}`, () => {
       const { image } = models.find((model) => model.id === id)!
       expect(image!.reference_images_max).to.be.at.least(10)
     })

@@ -51,28 +51,28 @@ describe('the contract against the product document', () => {
     })
   }
 
-  it('takes a mask nowhere', () => {
+  it('accepts no mask', () => {
     const names = Object.values(operation('createImageEdit').requestBody!.content).flatMap(
       ({ schema }) => Object.keys(resolve(schema).properties!),
     )
     expect(names).to.not.include('mask')
   })
 
-  it('takes an input image as an object with an address or a data URL', () => {
+  it('accepts an input image as an object with an address or a data URL', () => {
     const { images } = bodySchema(operation('createImageEdit'))!.properties!
     for (const url of ['https://example.com/boat.png', 'data:image/png;base64,iVBORw0KGgo=']) {
       expect(complaints(images!, [{ image_url: url }])).to.deep.equal([])
     }
   })
 
-  it('takes chat messages with a role and a text', () => {
+  it('accepts chat messages with a role and a text', () => {
     const { messages } = bodySchema(operation('createChatCompletion'))!.properties!
     for (const role of ['user', 'assistant']) {
       expect(complaints(messages!, [{ role, content: 'A lighthouse' }])).to.deep.equal([])
     }
   })
 
-  it('takes a chat message with an image', () => {
+  it('accepts a chat message with an image', () => {
     const { messages } = bodySchema(operation('createChatCompletion'))!.properties!
     const image = { type: 'image_url', image_url: { url: 'data:image/png;base64,iVBORw0KGgo=' } }
     const content = [{ type: 'text', text: 'Make the sky purple' }, image]
@@ -104,7 +104,7 @@ describe('the contract against the product document', () => {
     })
   }
 
-  it('knows every documented error', () => {
+  it('has every documented error', () => {
     const { ErrorCode, ErrorType } = contract.components.schemas
     const rows = Object.values(errors)
     expect(ErrorCode!.enum).to.include.members(rows.flatMap(({ codes }) => codes))
@@ -146,7 +146,7 @@ describe('the tools against the product document', () => {
       const { inputSchema } = tools.find((tool) => tool.name === name)!
       for (const row of rows) it(`has ${row.name} as documented`, () => expectRow(inputSchema, row))
 
-      it('are no others', () => {
+      it('are only the documented ones', () => {
         const further = furtherArguments[name] ?? []
         const names = rows.map((row) => row.name)
         expect(Object.keys(inputSchema.properties!)).to.have.members([...names, ...further])
@@ -155,7 +155,7 @@ describe('the tools against the product document', () => {
     })
   }
 
-  it('take messages of a role and a content, which may carry a picture', () => {
+  it('accept messages with a role and a content, which may contain an image', () => {
     const { messages } = tools.find(({ name }) => name === 'chat')!.inputSchema.properties!
     const { items } = messages!
     expect(items!.required).to.have.members(['role', 'content'])
@@ -168,13 +168,13 @@ describe('the tools against the product document', () => {
     }
   })
 
-  it('are reached by JSON-RPC 2.0', () => {
+  it('are called by JSON-RPC 2.0', () => {
     const body = bodySchema(operation('postMcp'))!
     expect(complaints(body, { jsonrpc: '2.0', id: 1, method: 'tools/list' })).to.deep.equal([])
     expect(complaints(body, { jsonrpc: '1.0', id: 1, method: 'tools/list' })).to.not.deep.equal([])
   })
 
-  it('speak protocol version 2024-11-05', () => {
+  it('support protocol version 2024-11-05', () => {
     const server = contract.components.schemas['ToolServer']!
     expect(server.properties!['protocolVersion']!.enum).to.deep.equal(['2024-11-05'])
   })
