@@ -49,7 +49,7 @@ async function main(): Promise<void> {
     return refuse('Name the store: npm run -s recompute -- <gateway.db or DATA_DIR> [--json]')
   }
   const path = given === undefined ? undefined : fileOf(given)
-  if (path !== undefined && !existsSync(path)) return refuse(`There is no ${path}.`)
+  if (path !== undefined && !existsSync(path)) return refuse(`${path} does not exist.`)
   let report: Report
   try {
     const rows = path === undefined ? rowsOfDatabase(databaseUrl!) : rowsOfFile(path)

@@ -20,7 +20,7 @@ import { errors } from './document.ts'
 
 type Shown = { where: string; schema: Schema; value: unknown }
 type Place = { where: string; media: MediaType }
-type Told = { type?: string; code?: string | number }
+type ErrorCodes = { type?: string; code?: string | number }
 
 /** Names of components, such as `schemas/Name`. */
 const componentNames = Object.entries(contract.components).flatMap(([kind, components]) =>
@@ -52,7 +52,7 @@ describe('openapi.yaml', () => {
         if (Number(status) < 400) continue
         const { example } = resolve<ResponseObject>(response).content!['application/json']!
         // The test above checks that each error has an example.
-        const { error } = example as { error: Told & { data?: Told } }
+        const { error } = example as { error: ErrorCodes & { data?: ErrorCodes } }
         const { type, code } = typeof error.code === 'number' ? (error.data ?? {}) : error
         if (code === undefined) continue
         const where = `${operationId} ${status}`

@@ -71,7 +71,7 @@ describe('npm run recompute', () => {
     for (const args of [[], ['none.db'], [folder.path]]) {
       const { code, stderr } = await recompute(...args)
       expect(code).to.equal(2)
-      expect(stderr).to.match(/^(Name the store|There is no )/)
+      expect(stderr).to.match(/^Name the store|does not exist\.$/m)
     }
     expect(readdirSync(folder.path)).to.deep.equal([])
   })
