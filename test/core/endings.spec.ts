@@ -96,7 +96,7 @@ function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubl
 }
 
 /** Runs all scheduled steps in the scheduler's order until none remain. */
-async function playOut(scheduler: fc.Scheduler): Promise<void> {
+async function runAll(scheduler: fc.Scheduler): Promise<void> {
   for (let idle = 0; idle < 3; idle++) {
     if (scheduler.count() > 0) idle = 0
     await scheduler.waitAll()
@@ -118,7 +118,7 @@ describe('identical calls', () => {
             ended.push(await call(one))
           })
         }
-        await playOut(scheduler)
+        await runAll(scheduler)
         expect(ended, 'all of them end').to.have.length(calls.length)
         expect(running(), 'none of them counts as running').to.equal(0)
         for (const list of Object.values(troubles)) list.length = 0
@@ -126,7 +126,7 @@ describe('identical calls', () => {
           let end = 'still waiting'
           const next = call({ question, leaves: false, sharesAnswers: true })
           void next.then((result) => (end = result))
-          await playOut(scheduler)
+          await runAll(scheduler)
           expect(end, 'the next one is answered at once').to.equal('answered')
         }
       },
@@ -139,7 +139,7 @@ describe('identical calls', () => {
     const troubles = { vendor: [], recorded: [], remembered: [false] }
     const { call, faults } = stage(scheduler, troubles)
     const answer = call({ question: 'a', leaves: false, sharesAnswers: true })
-    await playOut(scheduler)
+    await runAll(scheduler)
     expect(await answer).to.equal('answered')
     expect(faults).to.have.length(1)
   })

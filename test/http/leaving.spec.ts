@@ -20,7 +20,7 @@ describe('a gateway that stops', () => {
     await portClosed(gateway.url)
     const answered = text(socket)
     socket.write(health)
-    holdUp(quietMs * 3)
+    blockEventLoop(quietMs * 3)
     expect(await answered).to.match(answeredLast)
     await stopped
   })
@@ -29,7 +29,7 @@ describe('a gateway that stops', () => {
     const noticeMs = 200
     const gateway = await startGateway({ file: { limits: { drain_notice_ms: noticeMs } } })
     const stopped = gateway.stop()
-    holdUp(noticeMs * 2)
+    blockEventLoop(noticeMs * 2)
     for (let turns = 0; turns < 20; turns++) await new Promise(setImmediate)
     expect((await gateway.fetch('/ready')).status).to.equal(503)
     await stopped
@@ -60,7 +60,7 @@ async function isOpen(url: string): Promise<boolean> {
   return socket !== undefined
 }
 
-function holdUp(durationMs: number): void {
+function blockEventLoop(durationMs: number): void {
   const until = performance.now() + durationMs
   while (performance.now() < until);
 }

@@ -86,7 +86,7 @@ describe('a call during another call', () => {
     return boundary === undefined ? vendorBody : String(vendorBody).replaceAll(boundary, '')
   }
   /** Sends the second call while the first is running; returns the number of vendor requests. */
-  const askTimes = async (
+  const countVendorRequests = async (
     first: () => Promise<Response>,
     second: () => Promise<Response>,
     isShared: boolean,
@@ -106,7 +106,7 @@ describe('a call during another call', () => {
     return times()
   }
   /** A new request. */
-  const anew = (id: Subject): Body => {
+  const newBody = (id: Subject): Body => {
     turn++
     return id === 'createChatCompletion'
       ? { ...subjects[id], messages: [{ role: 'user', content: `fox ${turn}` }] }
@@ -119,10 +119,10 @@ describe('a call during another call', () => {
     for (const { name } of parameters.map((one) => resolve(one))) {
       it(`of ${id} shares the answer depending on the header ${name}`, async () => {
         for (const { value, isShared } of headers[name]!) {
-          const body = anew(id)
+          const body = newBody(id)
           const plain = () => send(id, body)
           const other = () => send(id, body, { [name]: value })
-          const times = await askTimes(plain, other, isShared)
+          const times = await countVendorRequests(plain, other, isShared)
           expect(times, value).to.equal(isShared ? 1 : 2)
         }
       })
@@ -138,7 +138,7 @@ describe('a call during another call', () => {
           const body = 'messages' in changed ? (inContext(changed) as Body) : changed
           const other = await askedFor(id, body)
           if (other === undefined || isDeepStrictEqual(other, asked)) continue
-          const times = await askTimes(
+          const times = await countVendorRequests(
             () => send(id, base),
             () => send(id, body),
             false,
@@ -154,7 +154,7 @@ describe('a call during another call', () => {
 
   it('is refused when its key may not use the model, also during an allowed call', async () => {
     const narrow = await own.gateway.createKey('live', { models: ['own/other'] })
-    const body = anew('createChatCompletion')
+    const body = newBody('createChatCompletion')
     const gate = Promise.withResolvers<void>()
     answerAfter(gate.promise)
     const before = own.upstream.requests.length

@@ -77,24 +77,24 @@ describe('two gateways that lose their Redis', () => {
         await answer.text()
         return answer.status
       }
-      const let20 = async (gateway: TestGateway) =>
+      const admitOf20 = async (gateway: TestGateway) =>
         (await Promise.all(Array.from({ length: 20 }, () => ask(gateway)))).filter(
           (status) => status === 200,
         ).length
       const metric = async (gateway: TestGateway) =>
         /^gateway_limits_fallback (\d)/m.exec(await (await gateway.fetch('/metrics')).text())?.[1]
       expect(await metric(two.a)).to.equal('0')
-      await knowEachOther(two)
+      await untilRegistered(two)
       two.redis.kill('SIGKILL')
-      expect(await let20(two.a)).to.equal(5)
-      expect(await let20(two.b)).to.equal(5)
+      expect(await admitOf20(two.a)).to.equal(5)
+      expect(await admitOf20(two.b)).to.equal(5)
       expect(await metric(two.b)).to.equal('1')
       expect(two.b.logText()).to.contain('each process enforces its part')
       await two.redis.restart()
       const isShared = (gateway: TestGateway) =>
         gateway.logText().includes('limits are shared again')
       await until('it is used again', () => isShared(two.a) && isShared(two.b), 2000)
-      expect((await let20(two.a)) + (await let20(two.b))).to.equal(10)
+      expect((await admitOf20(two.a)) + (await admitOf20(two.b))).to.equal(10)
       expect(await metric(two.b)).to.equal('0')
     } finally {
       await two.stop()
@@ -103,15 +103,15 @@ describe('two gateways that lose their Redis', () => {
 })
 
 /** Resolves when each has registered after both had started, and so knows the other. */
-async function knowEachOther({ redis }: TwoProcesses): Promise<void> {
+async function untilRegistered({ redis }: TwoProcesses): Promise<void> {
   const client = createClient({ url: redis.url })
   await client.connect()
-  const saidAt = async () =>
+  const registeredAt = async () =>
     (await client.zRangeWithScores('gateway:limits:processes', 0, -1)).map(({ score }) => score)
   try {
-    await until('both are there', async () => (await saidAt()).length === 2)
-    const from = Math.max(...(await saidAt()))
-    await until('both say so again', async () => (await saidAt()).every((at) => at > from))
+    await until('both are there', async () => (await registeredAt()).length === 2)
+    const from = Math.max(...(await registeredAt()))
+    await until('both say so again', async () => (await registeredAt()).every((at) => at > from))
   } finally {
     client.destroy()
   }

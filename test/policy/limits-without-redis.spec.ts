@@ -30,7 +30,7 @@ describe('limits of two replicas when Redis', () => {
   })
 
   /** The number of these calls that one replica admits. */
-  const letIn = async (replica: TestReplica, count: number, who = own) => {
+  const admitted = async (replica: TestReplica, count: number, who = own) => {
     const calls = Array.from({ length: count }, () => replica.admit(who, demandOf()))
     const results = await Promise.allSettled(calls)
     return results.filter(({ status }) => status === 'fulfilled').length
@@ -40,16 +40,16 @@ describe('limits of two replicas when Redis', () => {
     until('it counts again', () => both.every(({ modes }) => modes.at(-1) === 'together'), backMs)
 
   it('is killed: each counts its share, and they share counts again after an empty restart', async () => {
-    expect(await letIn(one, 8)).to.equal(8)
+    expect(await admitted(one, 8)).to.equal(8)
     redis.kill('SIGKILL')
-    expect(await letIn(one, 30)).to.equal(5)
-    expect(await letIn(other, 30)).to.equal(5)
+    expect(await admitted(one, 30)).to.equal(5)
+    expect(await admitted(other, 30)).to.equal(5)
     await refusal(one.admit(caller, demandOf()))
     const states = await one.look(own)
     expect(states).to.deep.equal([{ ...states[0], limit: 10, remaining: 0 }])
     await redis.restart()
     await together()
-    expect((await letIn(one, 7)) + (await letIn(other, 30))).to.equal(10)
+    expect((await admitted(one, 7)) + (await admitted(other, 30))).to.equal(10)
     for (const { modes } of both) expect(modes).to.deep.equal(['alone', 'together'])
   })
 
@@ -63,7 +63,7 @@ describe('limits of two replicas when Redis', () => {
     for (let turn = 0; turn < 4; turn++) calls.push(await one.admit(own, demandOf()))
     expect(performance.now() - began).to.be.below(timeoutMs)
     await refusal(one.admit(own, demandOf()))
-    expect(await letIn(other, 30)).to.equal(5)
+    expect(await admitted(other, 30)).to.equal(5)
     await until('both know', alone)
     for (const { end } of [running, first, ...calls]) end(nothing)
     redis.kill('SIGCONT')
@@ -76,22 +76,22 @@ describe('limits of two replicas when Redis', () => {
   })
 
   it('is full and evicts nothing: each counts its share', async () => {
-    expect(await letIn(one, 3)).to.equal(3)
+    expect(await admitted(one, 3)).to.equal(3)
     await one.command(['CONFIG', 'SET', 'maxmemory', '1'])
-    expect(await letIn(one, 30)).to.equal(5)
-    expect(await letIn(other, 30)).to.equal(5)
+    expect(await admitted(one, 30)).to.equal(5)
+    expect(await admitted(other, 30)).to.equal(5)
     await one.command(['CONFIG', 'SET', 'maxmemory', '0'])
     await together()
-    expect(await letIn(other, 30)).to.equal(7)
+    expect(await admitted(other, 30)).to.equal(7)
   })
 
   it('evicts: lost windows start again, without other effects', async () => {
     await one.command(['CONFIG', 'SET', 'maxmemory-policy', 'allkeys-lru'])
     await one.command(['CONFIG', 'SET', 'maxmemory', '3mb'])
-    expect(await letIn(one, 30)).to.equal(10)
+    expect(await admitted(one, 30)).to.equal(10)
     const filler = 'x'.repeat(20_000)
     for (let name = 0; name < 300; name++) await one.command(['SET', `other${name}`, filler])
-    expect(await letIn(other, 30)).to.be.oneOf([0, 10])
+    expect(await admitted(other, 30)).to.be.oneOf([0, 10])
     for (let owner = 0; owner < 50; owner++) {
       const who = callerWith({ requestsPerMinute: 10, concurrency: 1 }, {}, `of ${owner}`)
       ;(await other.admit(who, demandOf())).end(nothing)
@@ -100,9 +100,9 @@ describe('limits of two replicas when Redis', () => {
   })
 
   it('loses its scripts: they are sent again', async () => {
-    expect(await letIn(one, 4)).to.equal(4)
+    expect(await admitted(one, 4)).to.equal(4)
     await one.command(['SCRIPT', 'FLUSH'])
-    expect(await letIn(other, 30)).to.equal(6)
+    expect(await admitted(other, 30)).to.equal(6)
     for (const { modes } of both) expect(modes).to.deep.equal([])
   })
 
@@ -111,7 +111,7 @@ describe('limits of two replicas when Redis', () => {
     await one.beat()
     await until('it knows', () => one.processes() === 1, 5000)
     redis.kill('SIGKILL')
-    expect(await letIn(one, 30)).to.equal(10)
+    expect(await admitted(one, 30)).to.equal(10)
   })
 })
 

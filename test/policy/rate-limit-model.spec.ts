@@ -26,7 +26,7 @@ describe('the limits of an account and two keys', () => {
   })
   /** With the server's clock, the duration of the test must not matter. */
   const passes = { memory: [1, 1000, 30_000, 59_999, 60_000], elsewhere: [2000, 30_000, 60_000] }
-  const actsWhere = (place: keyof typeof passes): fc.Arbitrary<Act> =>
+  const actsIn = (place: keyof typeof passes): fc.Arbitrary<Act> =>
     fc.oneof(
       {
         weight: 6,
@@ -150,7 +150,7 @@ describe('the limits of an account and two keys', () => {
 
   for (const [place, start] of Object.entries(countedIn)) {
     it(`are enforced in ${place} for any sequence of events and any change of the system clock`, async () => {
-      const asAct = actsWhere(place === 'memory' ? place : 'elsewhere')
+      const asAct = actsIn(place === 'memory' ? place : 'elsewhere')
       const property = fc.asyncProperty(
         fc.tuple(asLimits, asLimits, asLimits),
         fc.array(asAct, { minLength: 10, maxLength: 60 }),

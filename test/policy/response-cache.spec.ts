@@ -19,7 +19,7 @@ describe('the response cache', () => {
   })
   after(() => own.stop())
   /** A new request. */
-  const anew = () => ({ messages: [{ role: 'user', content: `question ${++turn}` }] })
+  const newQuestion = () => ({ messages: [{ role: 'user', content: `question ${++turn}` }] })
   const asked = () => own.upstream.requests.length
   const cacheOf = (response: Response) => response.headers.get('x-gateway-cache')
   const control = (value: string): CallOptions => ({ headers: { 'cache-control': value } })
@@ -27,7 +27,7 @@ describe('the response cache', () => {
   beforeEach(() => own.upstream.answer((_request, index) => completion(`answer ${index}`)))
 
   it('answers an identical call at no cost, and records it', async () => {
-    const body = anew()
+    const body = newQuestion()
     const first = await own.chat(body)
     const second = await own.chat(body)
     const [fresh, again] = [(await first.json()) as Answer, (await second.json()) as Answer]
@@ -49,7 +49,7 @@ describe('the response cache', () => {
   })
 
   it('recognizes a call in any order of its members', async () => {
-    const { messages } = anew()
+    const { messages } = newQuestion()
     await own.chat({ messages, temperature: 0.5, top_p: 0.1 })
     const second = await own.chat({ top_p: 0.1, temperature: 0.5, messages })
     expect(cacheOf(second)).to.equal('hit')
@@ -57,7 +57,7 @@ describe('the response cache', () => {
 
   it('replays a stream', async () => {
     own.upstream.answer(streamed(['one ', 'two']))
-    const body = { ...anew(), stream: true, stream_options: { include_usage: true } }
+    const body = { ...newQuestion(), stream: true, stream_options: { include_usage: true } }
     const first = await (await own.chat(body)).text()
     const second = await own.chat(body)
     const again = await second.text()
@@ -70,7 +70,7 @@ describe('the response cache', () => {
   })
 
   it('makes a new answer with no-cache, and stores it', async () => {
-    const body = anew()
+    const body = newQuestion()
     await own.chat(body)
     const fresh = await own.chat(body, control('no-cache'))
     const last = (await (await own.chat(body)).json()) as Answer
@@ -80,7 +80,7 @@ describe('the response cache', () => {
   })
 
   it('is neither read nor written with no-store', async () => {
-    const body = anew()
+    const body = newQuestion()
     const first = await own.chat(body, control('no-store'))
     const second = await own.chat(body)
     const third = await own.chat(body, control('max-age=0, No-Store'))
@@ -89,14 +89,14 @@ describe('the response cache', () => {
   })
 
   it('is off for a call with a lifetime of 0', async () => {
-    const body = anew()
+    const body = newQuestion()
     const off = { headers: { 'x-gateway-cache-ttl': '0' } }
     const answers = [await own.chat(body, off), await own.chat(body, off), await own.chat(body)]
     expect(answers.map(cacheOf)).to.deep.equal(['bypass', 'bypass', 'miss'])
   })
 
   it('drops an answer after the lifetime that the call set', async () => {
-    const body = anew()
+    const body = newQuestion()
     const answered = await own.chat(body, { headers: { 'x-gateway-cache-ttl': '1' } })
     const rememberedAt = performance.now()
     expect(cacheOf(answered)).to.equal('miss')
@@ -113,7 +113,7 @@ describe('the response cache', () => {
   })
 
   it('is not shared with another account', async () => {
-    const body = anew()
+    const body = newQuestion()
     await own.chat(body)
     const key = await own.gateway.createKey('live', {
       accountId: await own.gateway.createAccount(),
@@ -128,14 +128,14 @@ describe('the response cache', () => {
   })
 
   it('is shared between the keys of an account', async () => {
-    const body = anew()
+    const body = newQuestion()
     await own.chat(body)
     const key = await own.gateway.createKey('live')
     expect(cacheOf(await own.chat(body, { key }))).to.equal('hit')
   })
 
   it('returns no answer of a model that the key may not use', async () => {
-    const body = anew()
+    const body = newQuestion()
     await own.chat(body)
     const key = await own.gateway.createKey('live', { models: ['gpt-5'] })
     expect((await own.chat(body, { key })).status).to.equal(403)
@@ -161,7 +161,7 @@ describe('the response cache', () => {
   ]
   for (const [name, difference] of differences) {
     it(`makes a new answer for ${name}`, async () => {
-      const body = anew()
+      const body = newQuestion()
       own.upstream.answer(({ body }) =>
         (body as { stream?: boolean }).stream ? streamed(['Hi.']) : completion('Hi.'),
       )
@@ -181,7 +181,7 @@ describe('the response cache', () => {
   ]
   for (const [name, bad, good, rest] of unremembered) {
     it(`does not store ${name}`, async () => {
-      const body = { ...anew(), ...rest }
+      const body = { ...newQuestion(), ...rest }
       own.upstream.answer(bad)
       await (await own.chat(body)).text()
       own.upstream.answer(good)
@@ -193,7 +193,7 @@ describe('the response cache', () => {
   }
 
   it('does not store an answer larger than the maximum of an entry', async () => {
-    const body = anew()
+    const body = newQuestion()
     own.upstream.answer(completion('x'.repeat(5_000_000)))
     const answers = [await own.chat(body), await own.chat(body)]
     expect(answers.map(cacheOf)).to.deep.equal(['miss', 'miss'])

@@ -4,7 +4,7 @@ import { createStoredAnswerBytes } from '../../src/policy/answer-store.ts'
 describe('the bytes of stored idempotent answers', () => {
   const bytesOf = () => createStoredAnswerBytes(() => 100_000)
 
-  it('is what the store has, whoever has put it there, each time that it is counted', () => {
+  it('are the bytes in the store at each count, written by any process', () => {
     const one = bytesOf()
     one.take('acc_1', 40_000)
     expect(one.refusal('acc_1')).to.equal(undefined)
@@ -16,7 +16,7 @@ describe('the bytes of stored idempotent answers', () => {
     expect(one.refusal('acc_2')).to.equal(undefined)
   })
 
-  it('has no less than nothing in it when another has removed what is given back', () => {
+  it('are never negative when another process removed the returned bytes', () => {
     const one = bytesOf()
     one.count([])
     for (let count = 0; count < 100; count++) one.give('acc_1', 1000)

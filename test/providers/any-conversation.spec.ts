@@ -168,11 +168,12 @@ describe('any conversation that the contract permits', () => {
     it(`is translated for ${model} so that its vendor accepts it, with a warning for each loss`, () => {
       fc.assert(
         fc.property(conversationWith(partsOf(model)), options, (messages, rest) => {
-          const told = prepareChat(model, { ...rest, messages })
-          expect(told.problems).to.deep.equal([])
-          const { status = 200, body: said } = answerTo(model, told.sent)!
+          const prepared = prepareChat(model, { ...rest, messages })
+          expect(prepared.problems).to.deep.equal([])
+          const { status = 200, body: said } = answerTo(model, prepared.sent)!
           expect(status, JSON.stringify(said)).to.equal(200)
-          if (modelOf(model).row.provider in closedChats) expect(lostFields(told)).to.deep.equal([])
+          if (modelOf(model).row.provider in closedChats)
+            expect(lostFields(prepared)).to.deep.equal([])
         }),
         { numRuns: 200 },
       )

@@ -71,9 +71,9 @@ const customCall = { id: 'call_1', type: 'custom', custom: { name: 'shell', inpu
 const result = { role: 'tool', tool_call_id: 'call_1', content: 'Warm.' }
 const hi = { role: 'assistant', content: 'Hi.' }
 /** A message with a member, and the same message without it. */
-const member = (message: Members, more: Members, ...behind: Members[]): Probe => ({
-  with: messages({ ...message, ...more }, ...behind),
-  without: messages(message, ...behind),
+const member = (message: Members, more: Members, ...following: Members[]): Probe => ({
+  with: messages({ ...message, ...more }, ...following),
+  without: messages(message, ...following),
 })
 
 type Role<Param> = Exclude<keyof Param, 'role' | 'content'>

@@ -24,14 +24,14 @@ describe("OpenAI's own client, whatever the format of a vendor's answer", () => 
     )
     expect(received).to.deep.equal(message.calls ?? [])
     expect(new Set(calls.map(({ id }) => id)).size).to.equal(calls.length)
-    expect(thoughtsIn(choice!.message)).to.equal(message.reasoning_content ?? '')
+    expect(reasoningIn(choice!.message)).to.equal(message.reasoning_content ?? '')
   }
   /** The whole answer of a stream; the client keeps only the last piece of reasoning. */
   const streamed = async (model: string) => {
     const stream = client.chat.completions.stream({ model, messages: hello })
     let thoughts = ''
     stream.on('chunk', ({ choices }) => {
-      for (const { delta } of choices) thoughts += thoughtsIn(delta)
+      for (const { delta } of choices) thoughts += reasoningIn(delta)
     })
     const said = await stream.finalChatCompletion()
     Object.assign(said.choices[0]!.message, { reasoning_content: thoughts })
@@ -129,6 +129,6 @@ describe("OpenAI's own client, whatever the format of a vendor's answer", () => 
   }
 })
 
-function thoughtsIn(said: object): string {
+function reasoningIn(said: object): string {
   return (said as { reasoning_content?: string | null }).reasoning_content ?? ''
 }

@@ -73,7 +73,7 @@ describe("a model that returns its reasoning in a vendor's own format", () => {
     const choices = [{ index: 0, delta, finish_reason: finish }]
     return `data: ${JSON.stringify({ ...identity, choices, ...(finish && { usage }) })}\n\n`
   }
-  const hear = async (asked: typeof request) => {
+  const readStream = async (asked: typeof request) => {
     const stream = await client.chat.completions.create({
       ...asked,
       stream: true,
@@ -102,7 +102,7 @@ describe("a model that returns its reasoning in a vendor's own format", () => {
         'data: [DONE]\n\n',
       ],
     })
-    const { deltas, finish, counted } = await hear(request)
+    const { deltas, finish, counted } = await readStream(request)
     expect(deltas).to.deep.equal([
       { role: 'assistant', content: '' },
       { reasoning_content: 'One ' },
@@ -125,7 +125,7 @@ describe("a model that returns its reasoning in a vendor's own format", () => {
         'data: [DONE]\n\n',
       ],
     })
-    const { deltas, finish } = await hear(asked)
+    const { deltas, finish } = await readStream(asked)
     expect(deltas).to.deep.equal([
       { role: 'assistant', content: '', reasoning_content: 'One ' },
       { reasoning_content: 'and "one".' },

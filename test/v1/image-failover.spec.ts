@@ -19,7 +19,7 @@ const unsafe = fixture('bytedance/output-sensitive')
 const noPicture: ScriptedAnswer = { body: { data: [{ b64_json: 'bm8=' }] } }
 
 /** A gateway with two routes to the model; the second server is OpenAI-compatible. */
-async function startTwoWays(bounds: Bounds, limits: Record<string, number> = {}) {
+async function startTwoRoutes(bounds: Bounds, limits: Record<string, number> = {}) {
   const second = await startBytedanceDouble()
   const spare = {
     id: 'spare',
@@ -45,7 +45,7 @@ describe('the pictures of a model with two routes', () => {
   let second: ImageDouble
   before(async () => {
     // One after the other, so that the doubles receive them in order.
-    const started = await startTwoWays({ imageCallsConcurrentMax: 1 })
+    const started = await startTwoRoutes({ imageCallsConcurrentMax: 1 })
     ;({ vendors, first, second } = started)
   })
   beforeEach(() => {
@@ -130,7 +130,7 @@ describe('a picture that the provider may have made before it failed', () => {
   let first: ImageDouble
   let second: ImageDouble
   before(async () => {
-    const started = await startTwoWays({ retryDelayMs: 1 }, { image_timeout_ms: 400 })
+    const started = await startTwoRoutes({ retryDelayMs: 1 }, { image_timeout_ms: 400 })
     ;({ vendors, first, second } = started)
   })
   beforeEach(() => {
@@ -191,7 +191,7 @@ describe('a picture that the provider may have made before it failed', () => {
   })
 
   it('is requested from the second route when the first refuses connections', async () => {
-    const { vendors: own, first: gone, second: there } = await startTwoWays({ retryDelayMs: 1 })
+    const { vendors: own, first: gone, second: there } = await startTwoRoutes({ retryDelayMs: 1 })
     await gone.stop()
     const response = await own.post(path, small)
     expect(response.status, await response.clone().text()).to.equal(200)
@@ -207,7 +207,7 @@ function halfAnswer(): ScriptedAnswer {
 
 describe('pictures made concurrently, some of which fail', () => {
   it('cost the same in the answers and in the ledger', async () => {
-    const { vendors, first, second } = await startTwoWays({})
+    const { vendors, first, second } = await startTwoRoutes({})
     let reported = 0
     const outcome = fc.constantFrom('paint' as const, 'paint' as const, busy, noPicture, unsafe)
     await fc.assert(

@@ -7,7 +7,7 @@ import { pixel } from '../support/pixel.ts'
  * How a property is handled: sent by its name, translated to the vendor's format, applied by the
  * gateway to the vendor's picture, dropped with a warning, or refused by its name.
  */
-type Fate = 'sent' | 'mapped' | 'done here' | 'warned' | 'refused'
+type Handling = 'sent' | 'mapped' | 'done here' | 'warned' | 'refused'
 
 const models = {
   google: 'gemini-3-pro-image-preview',
@@ -20,15 +20,15 @@ const models = {
 } as const
 type Vendor = keyof typeof models
 
-type Row = Record<Vendor, Fate>
-const all = (fate: Fate): Row => ({
-  google: fate,
-  alibaba: fate,
-  zai: fate,
-  bytedance: fate,
-  openai: fate,
-  xai: fate,
-  together: fate,
+type Row = Record<Vendor, Handling>
+const all = (handling: Handling): Row => ({
+  google: handling,
+  alibaba: handling,
+  zai: handling,
+  bytedance: handling,
+  openai: handling,
+  xai: handling,
+  together: handling,
 })
 const refused = all('refused')
 
@@ -83,7 +83,12 @@ describe("the handling of each of OpenAI's image properties", () => {
     return { answer, wires }
   }
 
-  async function fateOf(path: string, vendor: Vendor, name: string, more: object): Promise<Fate> {
+  async function handlingOf(
+    path: string,
+    vendor: Vendor,
+    name: string,
+    more: object,
+  ): Promise<Handling> {
     const { [name as never]: value, ...base } = more as Record<string, unknown>
     const plain = await ask(path, vendor, base)
     const { answer, wires } = await ask(path, vendor, more)
@@ -119,7 +124,7 @@ describe("the handling of each of OpenAI's image properties", () => {
         for (const vendor of Object.keys(models) as Vendor[]) {
           // Z.AI's models do not edit pictures.
           if (vendor === 'zai' && 'images' in more) delete wanted.zai
-          else fates[vendor] = await fateOf(path, vendor, name, { ...more, [name]: value })
+          else fates[vendor] = await handlingOf(path, vendor, name, { ...more, [name]: value })
         }
         expect(fates).to.deep.equal(wanted)
       })

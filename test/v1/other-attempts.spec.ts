@@ -86,7 +86,7 @@ describe('an attempt that is charged but not delivered', () => {
     const path = `/api/requests/${response.headers.get('x-request-id')}`
     return (await (await gateway.fetch(path, { key: gateway.adminKey })).json()) as Record
   }
-  const expectBooks = async (response: Response, costs: (number | null)[], own: number) => {
+  const expectLedger = async (response: Response, costs: (number | null)[], own: number) => {
     const { cost, attempts } = await recordOf(response)
     const others = costs.reduce<number>((sum, one) => sum + (one ?? 0), 0)
     expect(attempts.map((one) => one.cost?.nano_usd ?? null)).to.deep.equal(costs)
@@ -112,7 +112,7 @@ describe('an attempt that is charged but not delivered', () => {
     }
     expect(answer.usage).to.include({ prompt_tokens: 9, cost: 0.000098 })
     expect(answer.usage.cost_details).to.include({ usd_other_attempts: 0.000049 })
-    const lines = await expectBooks(response, [firstNanoUsd, null], firstNanoUsd)
+    const lines = await expectLedger(response, [firstNanoUsd, null], firstNanoUsd)
     expect(lines.map(({ what }) => what)).to.deep.equal([
       'input_tokens',
       'output_tokens',
@@ -126,7 +126,7 @@ describe('an attempt that is charged but not delivered', () => {
     const response = await chat({ stream: true, stream_options: { include_usage: true } })
     const last = readChunks(await response.text()).at(-1)!
     expect(last.usage).to.include({ cost: 0.000098 })
-    await expectBooks(response, [firstNanoUsd, null], firstNanoUsd)
+    await expectLedger(response, [firstNanoUsd, null], firstNanoUsd)
   })
 
   it('is charged at the prices and peak hours of its own model', async () => {
@@ -134,7 +134,7 @@ describe('an attempt that is charged but not delivered', () => {
     second.answer((_request, index) => (index === 0 ? spoilt : completion('Hi.', { usage })))
     const response = await chat({ models: ['gpt-4.1'] })
     expect(response.status, await response.text()).to.equal(200)
-    await expectBooks(response, [firstNanoUsd, firstNanoUsd, null], otherNanoUsd)
+    await expectLedger(response, [firstNanoUsd, firstNanoUsd, null], otherNanoUsd)
   })
 
   it('is charged for a call that fails at all of its models', async () => {
@@ -142,7 +142,7 @@ describe('an attempt that is charged but not delivered', () => {
     second.answer(spoilt)
     const response = await chat({ models: ['gpt-4.1'] })
     expect(response.status, await response.text()).to.equal(502)
-    await expectBooks(response, [firstNanoUsd, firstNanoUsd, otherNanoUsd], 0)
+    await expectLedger(response, [firstNanoUsd, firstNanoUsd, otherNanoUsd], 0)
   })
 
   it('is added to the cost of pictures of the fallback model', async () => {
@@ -151,6 +151,6 @@ describe('an attempt that is charged but not delivered', () => {
     const body = { model: 'zai/cogview-4', models: ['bytedance/seedream-4-0'], prompt: 'a fox' }
     const response = await gateway.post('/v1/images/generations', { ...body, n: 2 }, { key })
     expect(response.status, await response.text()).to.equal(200)
-    await expectBooks(response, [pictureNanoUsd, null, null, null], 2 * pictureNanoUsd)
+    await expectLedger(response, [pictureNanoUsd, null, null, null], 2 * pictureNanoUsd)
   })
 })

@@ -8,7 +8,7 @@ import { startPublicHost, type PublicHost } from '../support/public-host.ts'
 const pictured = (url: string) => [
   { role: 'user', content: [{ type: 'image_url', image_url: { url } }] },
 ]
-const addressSent = ({ upstream }: OwnEndpoint) => {
+const sentUrl = ({ upstream }: OwnEndpoint) => {
   const { messages } = upstream.requests.at(-1)!.body as { messages: ReturnType<typeof pictured> }
   return messages[0]!.content[0]!.image_url.url
 }
@@ -101,7 +101,7 @@ describe('the URL of a picture, for a server that fetches it', () => {
     it(`is passed on as it was checked: ${JSON.stringify(url)}`, async () => {
       const response = await own.chat({ messages: pictured(url) })
       expect(response.status).to.equal(200)
-      expect(addressSent(own)).to.equal(sent)
+      expect(sentUrl(own)).to.equal(sent)
     })
   }
 
@@ -142,7 +142,7 @@ describe('the URL of a picture, for a server without a setting', () => {
     host.serve('/a.png', Buffer.from(pixel.split(',')[1]!, 'base64'))
     const response = await own.chat({ messages: pictured(host.address('/a.png')) })
     expect(response.status).to.equal(200)
-    expect(addressSent(own)).to.equal(pixel)
+    expect(sentUrl(own)).to.equal(pixel)
   })
 
   it('is refused when its host resolves to an internal address', async () => {

@@ -67,13 +67,13 @@ describe('the usage that a vendor reports in an invalid answer', () => {
     it(`is charged when an answer of ${model} ${name}`, async () => {
       house.upstream.answer({ body })
       const { gateway, ask } = house
-      const known = (await gateway.usage()).length
+      const rowsBefore = (await gateway.usage()).length
       const init = { key: gateway.liveKey }
       const answer = await (painters.has(model)
         ? gateway.post('/v1/images/generations', { model, prompt: 'x' }, init)
         : ask(model, false))
       expect(answer.status, await answer.text()).to.be.at.least(400)
-      const [row] = (await gateway.usage()).slice(known)
+      const [row] = (await gateway.usage()).slice(rowsBefore)
       expect(row).to.include({ outcome: 'failed', cost_status: 'exact', ...counts })
       expect(row!.cost_nano_usd).to.be.greaterThan(0)
     })
@@ -83,10 +83,10 @@ describe('the usage that a vendor reports in an invalid answer', () => {
     it(`is charged when a stream of ${model} ${name} before its first chunk`, async () => {
       house.upstream.answer({ headers: sse, ...answer })
       const { gateway, ask } = house
-      const known = (await gateway.usage()).length
+      const rowsBefore = (await gateway.usage()).length
       const refused = await ask(model, true)
       expect(refused.status, await refused.text()).to.be.at.least(400)
-      const [row] = (await gateway.usage()).slice(known)
+      const [row] = (await gateway.usage()).slice(rowsBefore)
       expect(row).to.include({ outcome: 'failed', cost_status: 'exact', ...counts })
       expect(row!.cost_nano_usd).to.be.greaterThan(0)
     })
@@ -95,10 +95,10 @@ describe('the usage that a vendor reports in an invalid answer', () => {
   it('is estimated when a stream ends before its first chunk', async () => {
     house.upstream.answer({ headers: sse, pieces: [started], reset: 'after' })
     const { gateway, ask } = house
-    const known = (await gateway.usage()).length
+    const rowsBefore = (await gateway.usage()).length
     const refused = await ask('claude-sonnet-4-6', true)
     expect(refused.status, await refused.text()).to.equal(502)
-    const [row] = (await gateway.usage()).slice(known)
+    const [row] = (await gateway.usage()).slice(rowsBefore)
     expect(row).to.include({ outcome: 'failed', cost_status: 'estimated', ...tokens })
   })
 
@@ -108,10 +108,10 @@ describe('the usage that a vendor reports in an invalid answer', () => {
       pieces: [textChunk('Fine.'), usageChunk(openai), event(filtered)],
     })
     const { gateway, ask } = house
-    const known = (await gateway.usage()).length
+    const rowsBefore = (await gateway.usage()).length
     const refused = await ask('gpt-4.1', false)
     expect(refused.status, await refused.text()).to.equal(400)
-    const [row] = (await gateway.usage()).slice(known)
+    const [row] = (await gateway.usage()).slice(rowsBefore)
     expect(row).to.include({ outcome: 'failed', cost_status: 'exact', ...tokens })
   })
 })

@@ -42,7 +42,7 @@ describe('a store that accepts no rows', () => {
   const ready = async () => (await own.gateway.fetch('/ready', { key: null })).status
   const isReady = () => until('it is ready', async () => (await ready()) === 200)
   /** Lets the vendor answer once the store is held. */
-  const heldMeanwhile = (answer: object) => {
+  const answerOnceHeld = (answer: object) => {
     const asked = Promise.withResolvers<void>()
     own.upstream.answer(() => {
       hold()
@@ -54,7 +54,7 @@ describe('a store that accepts no rows', () => {
 
   it('keeps running calls in its journal, and refuses new ones before a provider is called', async () => {
     await start({})
-    void heldMeanwhile(completion('hi'))
+    void answerOnceHeld(completion('hi'))
     const under = await own.chat()
     expect(under.status).to.equal(200)
     const refused = await own.chat()
@@ -77,7 +77,7 @@ describe('a store that accepts no rows', () => {
 
   it('fails an answer whose row cannot be recorded; the same call succeeds once the store is free', async () => {
     await start({ ledgerJournalBytesMax: 0 })
-    void heldMeanwhile(completion('hi'))
+    void answerOnceHeld(completion('hi'))
     const failed = await own.chat()
     await expectError(failed, overloaded)
     expect(failed.headers.get('x-request-id')).to.match(/^req_/)
@@ -103,7 +103,7 @@ describe('a store that accepts no rows', () => {
 
   it('ends a stream whose row cannot be recorded with an error that the official client throws', async () => {
     await start({ ledgerJournalBytesMax: 0 })
-    void heldMeanwhile(streamed(['one', 'two']))
+    void answerOnceHeld(streamed(['one', 'two']))
     const client = openAiClient(own.gateway, own.gateway.liveKey)
     const stream = await client.chat.completions.create({
       model: 'own/house-1',
@@ -125,7 +125,7 @@ describe('a store that accepts no rows', () => {
   it('is reported by the tool server as a failure of the tool', async () => {
     await start({ ledgerJournalBytesMax: 0 })
     const client = await connectClient(own.gateway, own.gateway.liveKey)
-    void heldMeanwhile(completion('hi'))
+    void answerOnceHeld(completion('hi'))
     const args = { model: 'own/house-1', messages: hello }
     const failed = await callTool(client, 'chat', args)
     expect(failed.isError).to.equal(true)

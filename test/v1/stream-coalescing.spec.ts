@@ -55,7 +55,7 @@ describe('streams whose events are sent together', () => {
     })
 
   /** Requests the words: the first is sent alone, the others after it has arrived. */
-  const hearFirst = async (own: OwnEndpoint, ending: Partial<ScriptedAnswer>) => {
+  const readFirstWord = async (own: OwnEndpoint, ending: Partial<ScriptedAnswer>) => {
     const first = Promise.withResolvers<void>()
     own.upstream.answer({ pieces: inTwo(events, first.promise), ...ending })
     const caller = await listen(own)
@@ -66,7 +66,7 @@ describe('streams whose events are sent together', () => {
 
   it('start at once, and lose no waiting event when the provider closes the connection', async () => {
     await using own = await startWaiting()
-    const { socket, frames, said } = await hearFirst(own, { reset: 'after' })
+    const { socket, frames, said } = await readFirstWord(own, { reset: 'after' })
     await until('the stream is over', () => socket.closed)
     expect(frames().map((frame) => readText(frame))).to.deep.equal([
       words[0],
@@ -81,7 +81,7 @@ describe('streams whose events are sent together', () => {
   it('hold back no more bytes than the limit', async () => {
     const bytesMax = events[3]!.length + events[4]!.length - 1
     await using own = await startWaiting({ streamCoalescingBytesMax: bytesMax })
-    const { socket, frames, said } = await hearFirst(own, { hang: true })
+    const { socket, frames, said } = await readFirstWord(own, { hang: true })
     await until('the others are there', () => readText(said()) === words.join(''))
     expect(frames().map((frame) => readText(frame))).to.deep.equal([
       'one ',
@@ -93,7 +93,7 @@ describe('streams whose events are sent together', () => {
 
   it('are cancelled when the caller disconnects', async () => {
     await using own = await startWaiting()
-    const { socket } = await hearFirst(own, { hang: true })
+    const { socket } = await readFirstWord(own, { hang: true })
     const [request] = own.upstream.requests
     await until('all words are sent', () => request!.bytesSent === events.join('').length)
     socket.destroy()

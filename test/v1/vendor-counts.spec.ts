@@ -96,14 +96,14 @@ type Usage = Record<string, number> & {
 
 function expectPossible(usage: Usage, how: string): void {
   const { prompt_tokens: input = 0, completion_tokens: output = 0, cost } = usage
-  const told = [
+  const countsAndLimits = [
     [input, Infinity],
     [output, Infinity],
     [usage['total_tokens'], Infinity],
     ...Object.values(usage.prompt_tokens_details ?? {}).map((tokens) => [tokens, input]),
     ...Object.values(usage.completion_tokens_details ?? {}).map((tokens) => [tokens, output]),
   ] as [number, number][]
-  for (const [tokens, most] of told) {
+  for (const [tokens, most] of countsAndLimits) {
     expect(Number.isSafeInteger(tokens), how).to.equal(true)
     expect(tokens, how).to.be.within(0, Math.min(most, 10_000_000))
   }
@@ -122,7 +122,7 @@ describe('the token counts of a vendor', () => {
       await fc.assert(
         fc.asyncProperty(usages, fc.boolean(), async (usage, stream) => {
           house.upstream.answer((request) => answerWith(usage, stream, request))
-          const known = (await house.gateway.usage()).length
+          const rowsBefore = (await house.gateway.usage()).length
           const body = { model, messages: [{ role: 'user', content: 'hello' }], stream }
           const counted = stream ? { stream_options: { include_usage: true } } : {}
           const { gateway } = house
@@ -137,7 +137,7 @@ describe('the token counts of a vendor', () => {
               ?.slice(6) ?? text
           expectPossible((JSON.parse(last) as { usage: Usage }).usage, text)
           if (stream) expect(text).to.match(/data: \[DONE\]\n\n$/)
-          const [row, ...others] = (await gateway.usage()).slice(known)
+          const [row, ...others] = (await gateway.usage()).slice(rowsBefore)
           expect(others).to.deep.equal([])
           const { cost_nano_usd: cost, input_tokens: input, output_tokens: output } = row!
           for (const one of [cost ?? 0, input, output]) {
@@ -161,16 +161,16 @@ describe('the token counts of a vendor', () => {
           const { gateway } = house
           const init = { key: gateway.liveKey, headers: { 'cache-control': 'no-store' } }
           const asked = await gateway.post('/v1/images/generations', { model, prompt: 'x' }, init)
-          const told = await asked.text()
-          expect(asked.status, told).to.equal(200)
-          const counted = (JSON.parse(told) as { usage: Usage }).usage
+          const text = await asked.text()
+          expect(asked.status, text).to.equal(200)
+          const counted = (JSON.parse(text) as { usage: Usage }).usage
           const { input_tokens: input = 0, output_tokens: output = 0, cost } = counted
           const { input_tokens_details: parts } = counted as unknown as Record<string, object>
           for (const tokens of [input, output, ...(Object.values(parts!) as number[])]) {
-            expect(Number.isSafeInteger(tokens), told).to.equal(true)
-            expect(tokens, told).to.be.within(0, 10_000_000)
+            expect(Number.isSafeInteger(tokens), text).to.equal(true)
+            expect(tokens, text).to.be.within(0, 10_000_000)
           }
-          if (cost !== null) expect(cost, told).to.be.within(0, usdMax)
+          if (cost !== null) expect(cost, text).to.be.within(0, usdMax)
         }),
         { numRuns: 25 },
       )
@@ -178,23 +178,23 @@ describe('the token counts of a vendor', () => {
   }
 
   it('are estimated when they are impossible, and used unchanged otherwise', async () => {
-    const told = (counts: object) => ({ prompt_tokens: 10, completion_tokens: 4, ...counts })
+    const usageWith = (counts: object) => ({ prompt_tokens: 10, completion_tokens: 4, ...counts })
     const rows: [object, number, number, string][] = [
-      [told({}), 10, 4, 'exact'],
-      [told({ prompt_tokens: '10' }), 10, 4, 'estimated'],
-      [told({ completion_tokens: 3.5 }), 10, 4, 'estimated'],
-      [told({ prompt_tokens_details: { cached_tokens: 11 } }), 10, 4, 'estimated'],
-      [told({ completion_tokens_details: { reasoning_tokens: 5 } }), 10, 4, 'estimated'],
-      [told({ completion_tokens: 1e18 }), 2, 2, 'estimated'],
-      [told({ completion_tokens: -1 }), 2, 2, 'estimated'],
-      [told({ prompt_tokens: 5_000_000 }), 2, 2, 'estimated'],
+      [usageWith({}), 10, 4, 'exact'],
+      [usageWith({ prompt_tokens: '10' }), 10, 4, 'estimated'],
+      [usageWith({ completion_tokens: 3.5 }), 10, 4, 'estimated'],
+      [usageWith({ prompt_tokens_details: { cached_tokens: 11 } }), 10, 4, 'estimated'],
+      [usageWith({ completion_tokens_details: { reasoning_tokens: 5 } }), 10, 4, 'estimated'],
+      [usageWith({ completion_tokens: 1e18 }), 2, 2, 'estimated'],
+      [usageWith({ completion_tokens: -1 }), 2, 2, 'estimated'],
+      [usageWith({ prompt_tokens: 5_000_000 }), 2, 2, 'estimated'],
     ]
     for (const [usage, input, output, status] of rows) {
       for (const stream of [false, true]) {
         house.upstream.answer((request) => answerWith(usage, stream, request))
-        const known = (await house.gateway.usage()).length
+        const rowsBefore = (await house.gateway.usage()).length
         await (await house.ask('gpt-4.1', stream)).text()
-        const [row] = (await house.gateway.usage()).slice(known)
+        const [row] = (await house.gateway.usage()).slice(rowsBefore)
         const expected = { input_tokens: input, output_tokens: output, cost_status: status }
         expect(row, JSON.stringify(usage)).to.include(expected)
       }

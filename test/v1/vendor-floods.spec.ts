@@ -66,7 +66,7 @@ const chunks: Record<string, string> = {
 
 const models = { own: 'own/house-1', google: 'gemini-3.5-flash', anthropic: 'claude-sonnet-4-6' }
 const data = (event: object) => `data: ${JSON.stringify(event)}\n\n`
-const beginnings: Record<string, string[]> = {
+const firstEvents: Record<string, string[]> = {
   own: [textChunk('Fine.'), textChunk('Fine.')],
   google: [data({ candidates: [{ content: { parts: [{ text: 'Fine.' }] } }] })],
   anthropic: [
@@ -89,8 +89,8 @@ describe('a vendor that sends too much', () => {
       if (id !== 'own' && name.endsWith('calls')) continue
       for (const begun of [false, true]) {
         it(`is disconnected for ${name} of ${id} ${begun ? 'in a stream' : 'at once'}`, async () => {
-          const known = (await rows()).length
-          const first = begun ? beginnings[id]! : []
+          const rowsBefore = (await rows()).length
+          const first = begun ? firstEvents[id]! : []
           const pieces = typeof flood === 'string' ? [flood] : flood()
           house.upstream.answer({ pieces: withStart(pieces, first), hang: true })
           const response = await house.ask(model, true)
@@ -98,7 +98,7 @@ describe('a vendor that sends too much', () => {
           expect(response.status).to.equal(begun ? 200 : 502)
           expect(text).to.contain(begun ? 'event: error' : '"provider_error"')
           expect(text.includes('Fine.')).to.equal(begun)
-          const [row, ...others] = (await rows()).slice(known)
+          const [row, ...others] = (await rows()).slice(rowsBefore)
           expect(others).to.deep.equal([])
           expect(row).to.include({ outcome: 'failed', error_code: 'provider_error' })
         })

@@ -150,7 +150,7 @@ describe("a vendor's text about its keys, its network and its folders", () => {
         for (const [form, body] of Object.entries(errorsOf(said))) {
           for (const begun of [false, true]) {
             house.upstream.answer((request) => ({
-              pieces: [...(begun ? beginnings(request) : []), errorEvent(body), doneEvent],
+              pieces: [...(begun ? firstEvents(request) : []), errorEvent(body), doneEvent],
             }))
             expectNothing(await textOf(house.ask(model, true)), id, `${form} ${begun}: ${said}`)
           }
@@ -225,7 +225,7 @@ function errorEvent(body: object | string): string {
 }
 
 /** The first events of a stream in the vendor's format. */
-function beginnings({ path }: ReceivedRequest): string[] {
+function firstEvents({ path }: ReceivedRequest): string[] {
   if (/generateContent/i.test(path)) return [data({ candidates: [{ content: parts('Fine.') }] })]
   if (!path.includes('/messages')) return [textChunk('Fine.'), textChunk('Fine.')]
   return [

@@ -107,13 +107,13 @@ describe('a vendor with an unusual HTTP response', () => {
     for (const stream of [false, true]) {
       it(`is reported as ${code}: ${name}, ${stream ? 'streamed' : 'whole'}`, async () => {
         script = played
-        const known = (await gateway.usage()).length
+        const rowsBefore = (await gateway.usage()).length
         const body = { model: 'own/house-1', messages: hello, stream }
         const response = await gateway.post('/v1/chat/completions', body, { key: gateway.liveKey })
         const text = await response.text()
         expect(response.status, text).to.equal(status)
         expect(text).to.contain(`"code":"${code}"`)
-        const [row, ...others] = (await gateway.usage()).slice(known)
+        const [row, ...others] = (await gateway.usage()).slice(rowsBefore)
         expect(others).to.deep.equal([])
         expect(row).to.include({ outcome: 'failed', error_code: code })
       })

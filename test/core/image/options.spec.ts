@@ -115,7 +115,7 @@ function complaints(options: Options, model: Model): string[] {
   const silent = names.filter((name) => {
     const said = params[name].some((param) => warned.has(param))
     // An adjusted size is both honoured and warned about; other options are one of the two.
-    if (name === 'size') return !isHonoured(name, options, plan, model) || said !== isMadeElse(plan)
+    if (name === 'size') return !isHonoured(name, options, plan, model) || said !== isAdjusted(plan)
     return isHonoured(name, options, plan, model) === said
   })
   const unasked = [...warned].filter((param) => !names.some((name) => params[name].includes(param)))
@@ -126,7 +126,7 @@ function complaints(options: Options, model: Model): string[] {
   ]
 }
 
-function isMadeElse({ targetPixels }: ImagePlan): boolean {
+function isAdjusted({ targetPixels }: ImagePlan): boolean {
   return targetPixels !== undefined
 }
 

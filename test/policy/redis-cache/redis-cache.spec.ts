@@ -15,10 +15,10 @@ const answer = (result: unknown = Buffer.from('{"a":":base64:é"}'), bytes = 100
   bytes,
   result,
 })
-/** The bytes that it takes elsewhere are others. */
+/** The entry without its size in bytes, which differs between caches. */
 const withoutBytes = (one: CachedAnswer) => ({ ...one, bytes: 0 })
 
-/** Whatever holds it, the shared cache is the same. */
+/** The same tests for each kind of shared cache. */
 const places: Record<
   string,
   (options?: Parameters<typeof togetherInRedis>[0]) => Promise<Together>

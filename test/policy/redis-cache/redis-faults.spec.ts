@@ -21,7 +21,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from
 }
 
-describe('the shared cache in a Redis in trouble', () => {
+describe('the shared cache during faults of Redis', () => {
   let together: Together
   let one: TestProcess
   let other: TestProcess

@@ -34,7 +34,7 @@ export type Script = {
 
 export type ScriptedProxy = {
   url: string
-  /** URL of the server behind the proxy. */
+  /** URL of the proxied server. */
   upstream: string
   script: Script
   requests: { method: string; path: string; headers: IncomingMessage['headers'] }[]
