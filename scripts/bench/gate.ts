@@ -3,12 +3,12 @@ import { join } from 'node:path'
 import { measure, type Bench } from './measure.ts'
 import { workloads } from './workloads.ts'
 
-/** The only place of the ratios. */
+/** The page with the table of ratios. */
 const page = join(import.meta.dirname, '../../docs/performance.md')
-/** A busy neighbour may make a call dearer; a loss of this size is a fault of the code. */
+/** Other load on the machine raises a ratio less than this. */
 const factorMax = 1.4
 const triesMax = 3
-/** Short rounds by turns: the best of three tries counts. */
+/** Short rounds, since the best of three tries counts. */
 const rounds = { rounds: 3, seconds: 1 }
 
 /** The ratios of docs/performance.md by workload: rows `| name | 1.23 |` of its table of ratios. */

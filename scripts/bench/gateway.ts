@@ -11,7 +11,7 @@ import { fillHistory } from './usage-history.ts'
 const project = join(import.meta.dirname, '../..')
 const startTimeoutMs = 30_000
 
-/** The flags that `npm start` of a checkout gives Node, and the variables that it gives glibc. */
+/** Node's flags and glibc's variables in the start script of a checkout. */
 export const startOf = (
   project: string,
 ): { flags: string[]; allocator: Record<string, string> } => {
@@ -25,10 +25,10 @@ export const startOf = (
   }
 }
 
-/** How the gateway is started. */
+/** Flags and variables of this checkout's start script. */
 export const start = startOf(project)
 
-// What docs/deployment.md gives a container (docs/performance.md#start-flags).
+// The variables of docs/deployment.md for a container (docs/performance.md#start-flags).
 const tunedEnvironment = {
   MALLOC_TRIM_THRESHOLD_: '268435456',
   MALLOC_TOP_PAD_: '67108864',
@@ -36,7 +36,7 @@ const tunedEnvironment = {
   MALLOC_ARENA_MAX: '1',
 }
 
-/** Models of the catalog whose vendor is the mock, which is told by the name what to answer. */
+/** Models of the catalog that are routed to the mock, which chooses its answer by their name. */
 export const routedModels: Record<string, string> = {
   'anthropic-stream-200': 'claude-sonnet-4-6',
   'anthropic-burst-200': 'claude-haiku-4-5',
@@ -80,7 +80,7 @@ const noMemory = `  cache_bytes_max: 0
   cache_ttl_seconds: 3600
 `
 
-/** Starts a gateway with a store of its own, and makes a caller's key for it. */
+/** Starts a gateway with a new store, and creates a key. */
 export const startGateway = async ({
   children,
   folder,
@@ -98,18 +98,18 @@ export const startGateway = async ({
   folder: string
   upstreamPort: number
   tuned: boolean
-  /** Its caller has every limit and a budget. */
+  /** The key has all limits and a budget. */
   limited?: boolean
-  /** Its caller is a client with a token of OAuth. */
+  /** The caller uses an OAuth access token. */
   signsIn?: boolean
   historyRows?: number
-  /** Outside of the process; its own else. */
+  /** PostgreSQL and Redis; embedded by default. */
   stores?: Stores
-  /** Answers, in its own memory. */
+  /** Whether answers are cached in the memory of the process. */
   remembers?: boolean
-  /** Processes that answer, on both cores where there are several. */
+  /** Number of workers; several run on both cores. */
   workers?: number
-  /** The folder of another checkout, whose gateway it is. */
+  /** The folder of another checkout to run instead. */
   base?: string | undefined
 }): Promise<{ child: Child; port: number; key: string }> => {
   const sources = join(base ?? project, 'src')
@@ -168,7 +168,7 @@ const vendorVariables = (name: string, baseUrl: string): NodeJS.ProcessEnv => ({
   [`${name}_BASE_URL`]: baseUrl,
 })
 
-/** All that can be limited, so high that nothing is refused. */
+/** All limits, too high to refuse a call. */
 const allowance = [
   'requests-per-minute',
   'tokens-per-minute',
@@ -185,12 +185,12 @@ const createKey = async (place: Place, limited: boolean): Promise<string> => {
   const budget = ['--budget-usd', '1000000', '--budget-period', 'month']
   const most = [...allowance, ...budget]
   const account = await command(place, ['accounts', 'create', ...named, ...most, '--json'])
-  // What the command prints with --json is the account.
+  // `--json` prints the account.
   const { id } = JSON.parse(account) as { id: string }
   return command(place, [...create, ...most, '--account', id, '--scopes', 'inference'])
 }
 
-/** What a client signs in with, as HTTP has it. */
+/** The client's credentials for HTTP Basic authentication. */
 const createClient = async (place: Place): Promise<string> => {
   const words = [
     'keys',
@@ -203,7 +203,7 @@ const createClient = async (place: Place): Promise<string> => {
     'bench',
     '--json',
   ]
-  // What the command prints with --json is the client.
+  // `--json` prints the client.
   const made = JSON.parse(await command(place, words)) as Record<string, string>
   return `Basic ${btoa(`${made['client_id']}:${made['client_secret']}`)}`
 }

@@ -6,7 +6,7 @@ import { measure, type Bench } from './measure.ts'
 import { readOptions } from './options.ts'
 import { bookkeepingLine, othersPercent, shown, table, type Result } from './report.ts'
 
-// npm run bench: what the gateway costs, against the least that a proxy in Node can cost.
+// npm run bench: CPU time of the gateway per request, compared with a minimal proxy in Node.
 // A missed target is a result (exit code 0); a wrong answer or a dead process is not (1).
 
 const options = readOptions()

@@ -36,29 +36,29 @@ export type Bench = {
   nextCounter: () => number
 }
 
-/** One candidate under one workload, once. NaN is a number that this system does not tell. */
+/** One measurement of a process under a workload. NaN means that the system does not report the value. */
 type Sample = {
   requests: number
   cpuUs: number
   p50Ms: number
   p99Ms: number
-  /** The share of each core that went to processes which are not ours. */
+  /** The share of each core that other programs used. */
   othersOnDriverCore: number
   othersOnMeasuredCore: number
-  /** What the process grew by, where that is what is asked. */
+  /** Growth of the process's memory; only for workloads that measure it. */
   addedMiB: number
-  /** What one report of 30 days costs a gateway that does nothing else. */
+  /** CPU time of one report of 30 days, on an idle gateway. */
   reportCpuMs: number
 }
 
-/** The medians of its samples. */
+/** The medians of a process's samples. */
 export type Measured = Sample & {
   candidate: Candidate
   peakMiB: number
   forcedCollections: number
 }
 
-/** Asked over the HTTP API, what the tools do. */
+/** The HTTP request that does the same as each tool. */
 const httpKinds: Partial<Record<Workload['kind'], Workload['kind']>> = {
   'tool-chat': 'chat',
   'tool-image': 'image',
@@ -69,7 +69,7 @@ const withoutKey = 'bench'
 
 type Server = { candidate: Candidate; child: Child; port: number; model: string; key: string }
 
-/** Each candidate in a fresh process, by turns, so that a noisy minute falls on all of them. */
+/** Measures each candidate in a new process, by turns, so that a noisy minute affects all of them. */
 export const measure = async (
   bench: Bench,
   workload: Workload,
@@ -78,11 +78,11 @@ export const measure = async (
   const servers: { server: Server; samples: Sample[] }[] = []
   for (const candidate of candidates)
     servers.push({ server: await startServer(bench, workload, candidate), samples: [] })
-  // Memory that was grown once is there for the next round.
+  // Memory grows only in the first round.
   const rounds = workload.kind === 'hold' ? 1 : bench.rounds
   for (let round = 0; round < rounds; round += 1)
     for (const { server, samples } of servers) {
-      // What the compiler has not yet seen often enough is not what is measured.
+      // Warms up, so that compiled code is measured.
       const warmUpMs = (bench.seconds * 1000) / (round === 0 ? 1 : 10)
       if (workload.kind === 'hold') samples.push(await takeHoldSample(bench, workload, server))
       else samples.push(await takeSample(bench, { workload, server, warmUpMs }))
@@ -156,7 +156,7 @@ const storesOf = async (candidate: Candidate): Promise<Stores> => {
   return { redisUrl }
 }
 
-/** Asked without the gateway, the path of a stream is not the vendor's: the model has to tell. */
+/** Without the gateway, the path does not name the vendor's format, so the model's name does. */
 const upstreamModel = ({ kind, model, wire }: Workload): string =>
   wire && kind === 'stream' ? `${wire}-${model}` : model
 
@@ -175,11 +175,11 @@ const takeSample = async (
   const kind = kindFor(workload, candidate)
   const expectation = expectationFor({ ...workload, kind })
   const hasReports = workload.historyRows !== undefined && candidate !== 'quiet'
-  // Before there are connections, which the gateway would not keep that long.
+  // Runs before connections are opened, since the gateway would close them meanwhile.
   const reportCpuMs = hasReports ? await costOfReport(server) : Number.NaN
   const load = await openLoad({
     port: server.port,
-    // A replica beside two workers has the load of one of them.
+    // A replica gets the load of one of two workers.
     connections: candidate === 'replica' ? workload.connections / 2 : workload.connections,
     request: requestFor({ kind }, server),
     nextCounter: by === candidate ? () => bench.nextCounter() % things : bench.nextCounter,
@@ -196,14 +196,14 @@ const takeSample = async (
 
 const reportsAlone = 20
 
-/** What one report costs a gateway that does nothing else. */
+/** CPU time in milliseconds of one report, on an idle gateway. */
 const costOfReport = async (server: Server): Promise<number> => {
   const before = processCpuUs(server.child.processId)
   await makeReports(server, reportsAlone)
   return (processCpuUs(server.child.processId) - before) / reportsAlone / 1000
 }
 
-/** Asks for reports while it runs. */
+/** Requests reports while `run` runs. */
 const withReports = async (server: Server, run: () => Promise<Sample>): Promise<Sample> => {
   const reports = askForReports(server)
   const sample = await run()
@@ -216,14 +216,14 @@ const kindFor = ({ kind, wire }: Workload, candidate: Candidate): Workload['kind
   return (candidate === 'http' ? httpKinds[kind] : undefined) ?? kind
 }
 
-/** What it costs to hold so many idle streams open. */
+/** Measures the memory of idle open streams. */
 const takeHoldSample = async (
   { children }: Bench,
   { connections }: Workload,
   server: Server,
 ): Promise<Sample> => {
   const { processId } = server.child
-  // What the first of them loads is not what each of them costs.
+  // The first streams load modules, which is not measured.
   for (const stream of await holdStreams(server, 50)) stream.destroy()
   const before = readCounters(children, server)
   const beforeMiB = processMiB(processId)
@@ -243,7 +243,7 @@ const takeHoldSample = async (
   }
 }
 
-/** Reads the counters while nothing is in flight, so that they belong to whole requests. */
+/** Reads the counters between requests, so that they cover whole requests. */
 const countedRun = async (
   { children, seconds }: Bench,
   { server, load, expectation }: { server: Server; load: Load; expectation: Expectation },
@@ -268,7 +268,7 @@ const countedRun = async (
 
 const readCounters = ({ alive }: Children, { child }: Server) => {
   const oursUs = (core: number): number =>
-    // Nobody tells on which core those of both have run.
+    // The system does not report on which core a process of both cores ran.
     [...alive].some((ours) => ours.core === bothCores)
       ? Number.NaN
       : [...alive]

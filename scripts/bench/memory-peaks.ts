@@ -7,8 +7,8 @@ import { startGateway } from './gateway.ts'
 import { processMiB, processPeakMiB } from './kernel-counters.ts'
 import { pictureBase64 } from './replies.ts'
 
-// What large requests and answers take of memory at most, and what is left of it 30 s later, with the
-// flags of `npm start`. Usage: node scripts/bench/memory-peaks.ts [--only unreadPictures,burst8m].
+// Measures the peak memory of large requests and answers, and the rest 30 s later, with the flags of
+// `npm start`. Usage: node scripts/bench/memory-peaks.ts [--only unreadPictures,burst8m].
 // Exits with 1 above the limits.
 
 const mebibyte = 1024 * 1024
@@ -16,11 +16,11 @@ const peakMiBMax = 572
 const leftMiBMax = 95 // 100 MB
 const attackMs = 10_000
 const restMs = 30_000
-/** The gateway finishes a call whose client left, so the upstream must end it before the rest is measured. */
+/** The gateway finishes calls whose client left, so the upstream ends them before the rest is measured. */
 const hangMs = 15_000
 
 type Target = { port: number; key: string }
-/** Resolves with what was answered, by status; what is left open is pushed to `open`. */
+/** Resolves with the statuses of the answers; pushes sockets that stay open to `open`. */
 type Scenario = (target: Target, open: Socket[]) => Promise<number[]>
 
 const { values } = parseArgs({ options: { only: { type: 'string', default: '' } } })
@@ -49,7 +49,7 @@ const connected = (target: Target, open: Socket[]): Socket => {
 
 const statusOf = (answer: Buffer): number => Number(answer.toString('latin1', 9, 12))
 
-/** Asks for a large answer and reads none of it. */
+/** Requests a large answer and does not read it. */
 const unread =
   (count: number, path: string, model: string): Scenario =>
   async (target, open) => {
@@ -66,7 +66,7 @@ const unread =
 
 const say = (content: string) => [{ role: 'user', content }]
 
-/** Sends bodies of so many bytes, the last of which is missing when they are to stay unfinished. */
+/** Sends bodies of `bytes` bytes, without the last byte unless they are finished. */
 const uploads =
   (count: number, bytes: number, isFinished: boolean, letter = 'x'): Scenario =>
   async (target, open) => {
@@ -76,7 +76,7 @@ const uploads =
       body.subarray(body.indexOf('@') + 1),
     ]
     const room = bytes - body.length
-    // A letter that is cut is no UTF-8, and refused before it takes memory.
+    // A cut character is invalid UTF-8, which is refused early.
     const letters = Buffer.alloc(room - (room % Buffer.byteLength(letter)), letter)
     const length = before.length + letters.length + after.length
     const statuses: number[] = []
@@ -95,7 +95,7 @@ const uploads =
     return statuses
   }
 
-/** Asks for so many answers at once and reads each of them. */
+/** Requests `count` answers at once and reads them. */
 const burst =
   (count: number, model: string): Scenario =>
   (target) =>
@@ -106,7 +106,7 @@ const burst =
       }),
     )
 
-/** The cache has a limit of its own. */
+/** The cache is excluded: it has its own limit. */
 const uncached = { 'cache-control': 'no-store' }
 
 const ask = ({ port, key }: Target, body: object): Promise<number> =>
@@ -194,7 +194,7 @@ const countsOf = (statuses: readonly number[]): string =>
 const measure = async (name: string, scenario: Scenario, upstreamPort: number) => {
   const { child, port, key } = await startGateway({ children, folder, upstreamPort, tuned: false })
   const target = { port, key }
-  // The first calls compile and load what all later ones use.
+  // The first calls load and compile the modules.
   for (let index = 0; index < 50; index += 1)
     await ask(target, { model: 'mock/picture-0.1', prompt: `warm ${index}` })
   const startMiB = processMiB(child.processId)

@@ -32,7 +32,7 @@ export const table = (results: Result[]): string => {
   return [head, line(widths.map((width) => '-'.repeat(width))), ...body].join('\n')
 }
 
-/** What is kept of a call costs so much, if that was measured. */
+/** The CPU time of identification, limits and ledger per call; empty if it was not measured. */
 export const bookkeepingLine = (results: Result[]): string => {
   const result = results.find(({ workload }) => workload.name === bookkeeping)
   const [bare, booked] = (['bare', 'booked'] as const).map((name) =>
@@ -42,12 +42,12 @@ export const bookkeepingLine = (results: Result[]): string => {
   return `Bookkeeping: ${shown(booked.cpuUs - bare.cpuUs, 1)} us of CPU a call.`
 }
 
-/** How much of the driver's and of the measured core other processes took, on average. */
+/** Average share of the driver's core and of the measured core that other processes used. */
 export const othersPercent = (rows: Measured[]): [number, number] => {
-  // Sampled by the kernel's tick, a core's busy time may come out below what our processes used.
+  // The kernel samples a core's busy time, so it may be below the CPU time of our processes.
   const average = (read: (row: Measured) => number): number => {
-    const told = rows.map(read).filter((share) => !Number.isNaN(share))
-    return (100 * told.reduce((sum, share) => sum + Math.max(0, share), 0)) / told.length
+    const reported = rows.map(read).filter((share) => !Number.isNaN(share))
+    return (100 * reported.reduce((sum, share) => sum + Math.max(0, share), 0)) / reported.length
   }
   return [average((row) => row.othersOnDriverCore), average((row) => row.othersOnMeasuredCore)]
 }
@@ -96,7 +96,7 @@ const units: Record<Measure, string> = {
   addedMiB: ' MiB added',
 }
 
-// The cast restores what Object.entries forgets: the keys are the target's own.
+// Object.entries widens the keys to strings.
 const limitsOf = ({ most }: Target): [Measure, number][] =>
   Object.entries(most) as [Measure, number][]
 

@@ -4,7 +4,7 @@ export type Wire = 'anthropic' | 'gemini' | 'dashscope' | 'ark' | 'openai'
 
 export type Workload = {
   name: string
-  /** `hold` opens event streams and leaves them idle; the others with `tool` go to /mcp. */
+  /** `hold` opens event streams and leaves them idle; kinds with `tool` call /mcp. */
   kind:
     | 'chat'
     | 'stream'
@@ -16,30 +16,30 @@ export type Workload = {
     | 'tool-image'
     | 'hold'
     | 'vendor-stream'
-  /** Its name tells the mock upstream what to answer. */
+  /** The mock upstream chooses its answer by this name. */
   model: string
   connections: number
   candidates: Candidate[]
-  /** The vendor before which the gateway is asked; the floor passes the vendor's own bytes on. */
+  /** The format of the vendor; the floor forwards the vendor's bytes. */
   wire?: Wire
-  /** Is measured only when it, or this name for several, is asked for. */
+  /** Measured only when the workload or this name is given with `--only`. */
   group?: typeof imagesGroup
-  /** What the ratio is taken to, where it is not the plain floor. */
+  /** The process to compare with; the floor by default. */
   against?: Candidate
   target: Target
-  /** Who is asked for the same few things again and again, and answers from its cache; so many there are. */
+  /** The process that answers repeated requests from its cache, and the number of different requests. */
   repeats?: { by: Candidate; things: number }
-  /** The gateway has so many calls of 30 days in its ledger; meanwhile one report of all is asked after another. */
+  /** Number of calls in the ledger, over 30 days; reports of all of them run one after another. */
   historyRows?: number
 }
 
-/** The most that is allowed. */
+/** The upper limits. */
 export type Target = { of: Candidate; most: Partial<Record<Measure, number>> }
 
 export type Measure = 'p99Ratio' | 'ratio' | 'addedP50Ms' | 'peakMiB' | 'addedMiB'
 
 export const imagesGroup = 'images'
-/** What identifying, limiting, reserving, settling and recording cost together. */
+/** The cost of identification, limits, reservation, settlement and recording together. */
 export const bookkeeping = 'bookkeeping'
 
 const vendorPictures = (wire: Wire): Workload[] =>
@@ -205,7 +205,7 @@ export const workloads: Workload[] = [
     candidates: ['gateway', 'far'],
     against: 'gateway',
     target: { of: 'far', most: { ratio: 0.8 } },
-    // More than connections: what is asked for twice at once is looked up once.
+    // More than the connections, since identical concurrent requests share one look-up.
     repeats: { by: 'far', things: 16 },
   },
   {
