@@ -71,7 +71,7 @@ describe('a trace context', () => {
     ['one member', 'rojo=00f067aa0ba902b7', 'rojo=00f067aa0ba902b7'],
     ['spaces and empty members', ' a=1 ,,\tb@c= 2 ', 'a=1,b@c= 2'],
     ['none', '', undefined],
-    ['a key twice', 'a=1,a=2', undefined],
+    ['a repeated key', 'a=1,a=2', undefined],
     ['a key in capitals', 'A=1', undefined],
     ['no value', 'a', undefined],
     ['a second equals sign', 'a=b=c', undefined],

@@ -43,11 +43,11 @@ describe('authentication', () => {
       status: 200,
     },
     {
-      name: 'a key twice as a bearer',
+      name: 'a repeated bearer key',
       headers: (key) => [bearer, `Bearer ${key}`, bearer, `bearer  ${key}`],
       status: 200,
     },
-    { name: 'a key twice as x-api-key', headers: (key) => [apiKey, key, apiKey, key], status: 200 },
+    { name: 'a repeated x-api-key', headers: (key) => [apiKey, key, apiKey, key], status: 200 },
     {
       name: 'a key beside an empty x-api-key',
       headers: (key) => [bearer, `Bearer ${key}`, apiKey, ''],

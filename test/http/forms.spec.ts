@@ -186,7 +186,12 @@ describe('a form', () => {
         says: 'Content-Transfer-Encoding',
         param: 'prompt',
       },
-      { what: 'one field twice', parts: [prompt, prompt, picture], says: 'twice', param: 'prompt' },
+      {
+        what: 'a repeated field',
+        parts: [prompt, prompt, picture],
+        says: 'twice',
+        param: 'prompt',
+      },
     ]
     for (const { what, parts, says, param } of bad) {
       it(`is refused with ${what}`, async () => {

@@ -284,7 +284,7 @@ describe('a handler outside the contract', () => {
       state.answer = { status: 200, json: {} }
     })
 
-    it('announces the close of a connection once the port is closed, so that no request is reset', async () => {
+    it('announces no close of a connection before the port is closed, so that no new one is reset', async () => {
       const { response } = await get('/draining')
       expect(response.headers.get('connection')).to.equal('keep-alive')
       await draining

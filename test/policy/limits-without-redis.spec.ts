@@ -106,7 +106,7 @@ describe('limits of two replicas when Redis', () => {
     for (const { modes } of both) expect(modes).to.deep.equal([])
   })
 
-  it('stays away after one replica has stopped: the others divide the limit', async () => {
+  it('is killed after one of them has stopped: the other enforces the whole limit', async () => {
     await other.stop()
     await one.beat()
     await until('it knows', () => one.processes() === 1, 5000)

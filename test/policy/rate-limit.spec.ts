@@ -72,7 +72,7 @@ describe('the limit of requests per minute', () => {
 
   const malformed: { name: string; send: () => Promise<Response> }[] = [
     {
-      name: 'no JSON',
+      name: 'invalid JSON',
       send: () => sendText('/v1/chat/completions', '{"model":'),
     },
     {
@@ -101,8 +101,11 @@ describe('the limit of requests per minute', () => {
         return gateway.post('/v1/chat/completions', body, { headers })
       },
     },
-    { name: 'no JSON to the tool server', send: () => sendText('/mcp', '{"jsonrpc":') },
-    { name: 'no message of the tool server', send: () => sendText('/mcp', '{"jsonrpc":"2.0"}') },
+    { name: 'invalid JSON to the tool server', send: () => sendText('/mcp', '{"jsonrpc":') },
+    {
+      name: 'an invalid message to the tool server',
+      send: () => sendText('/mcp', '{"jsonrpc":"2.0"}'),
+    },
     { name: 'a batch without a message in it', send: () => sendText('/mcp', '[1, 2]') },
     {
       name: 'a message of the tool server that contradicts its headers',
@@ -136,7 +139,7 @@ describe('the limit of requests per minute', () => {
 
   const refused: { name: string; params: object }[] = [
     { name: 'a tool that does not exist', params: { name: 'draw', arguments: {} } },
-    { name: 'arguments that are no object', params: { name: 'chat', arguments: 'Hello' } },
+    { name: 'arguments that are not an object', params: { name: 'chat', arguments: 'Hello' } },
     {
       name: 'an invalid key',
       params: { name: 'chat', arguments: {}, _meta: { idempotencyKey: 7 } },

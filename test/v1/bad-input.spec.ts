@@ -44,7 +44,7 @@ describe('bad input', () => {
   }
 
   refuses('/v1/images/generations', [
-    { name: 'a body that is no object', body: [], code: 'invalid_value', param: null },
+    { name: 'a body that is not an object', body: [], code: 'invalid_value', param: null },
     { name: 'null', body: null, code: 'invalid_value', param: null },
     { name: 'a bare number', body: 3, code: 'invalid_value', param: null },
     { name: 'no prompt', body: {}, code: 'missing_required_parameter', param: 'prompt' },
@@ -200,7 +200,7 @@ describe('bad input', () => {
       param: 'messages[0].content',
     },
     {
-      name: 'a part of no known type',
+      name: 'a part of an unknown type',
       body: user([{ type: 'smell', smell: 'rose' }]),
       code: 'invalid_value',
       param: 'messages[0].content[0].type',

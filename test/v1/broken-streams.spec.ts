@@ -87,16 +87,16 @@ describe('a stream that fails in the middle', () => {
     ...(
       [
         ['half an event', '{"choices":[{"index":0,"delta":{"content":"is'],
-        ['no JSON', 'It is 2.'],
+        ['invalid JSON', 'It is 2.'],
         ['a number', '2'],
         ['null', 'null'],
         ['a list', '[]'],
-        ['choices that are no list', '{"choices":{"index":0}}'],
+        ['choices that are not a list', '{"choices":{"index":0}}'],
         ['choices that are a text', '{"choices":"It is 2."}'],
         ['a choice that is null', '{"choices":[null]}'],
         ['a delta that is a text', '{"choices":[{"delta":"is"}]}'],
         ['a content that is a number', '{"choices":[{"delta":{"content":2}}]}'],
-        ['calls that are no list', '{"choices":[{"delta":{"tool_calls":{"id":"x"}}}]}'],
+        ['calls that are not a list', '{"choices":[{"delta":{"tool_calls":{"id":"x"}}}]}'],
         ['a call that is null', '{"choices":[{"delta":{"tool_calls":[null]}}]}'],
       ] as const
     ).map(([name, text]) => ({
@@ -157,7 +157,7 @@ describe('a stream that fails in the middle', () => {
 
   for (const [name, pieces] of [
     ['is only an end mark', [doneEvent]],
-    ['begins with what is no JSON', ['data: <html>\n\n', textChunk('Hi'), doneEvent]],
+    ['begins with invalid JSON', ['data: <html>\n\n', textChunk('Hi'), doneEvent]],
     ['begins with half an event', ['data: {"choices":[{"delta":{"con\n\n', doneEvent]],
     ['has choices of another type', [data({ choices: 'Hi' }), doneEvent]],
   ] as const) {

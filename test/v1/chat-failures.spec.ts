@@ -74,7 +74,7 @@ const rows: Row[] = [
     ...down,
   },
   {
-    name: 'answers 429 without money',
+    name: 'answers 429 for lack of credit',
     answer: refusal(429, 'insufficient_quota', { 'retry-after': '1' }),
     kind: 'out_of_credit',
     ...down,
@@ -84,7 +84,7 @@ const rows: Row[] = [
   { name: 'answers 503', answer: refusal(503), kind: 'overloaded', ...down, again: true },
   { name: 'answers 529', answer: refusal(529), kind: 'overloaded', ...down, again: true },
   { name: 'answers HTML with 200', answer: html, kind: 'malformed', ...down },
-  { name: 'answers nothing with 200', answer: { status: 200 }, kind: 'malformed', ...down },
+  { name: 'answers 200 without a body', answer: { status: 200 }, kind: 'malformed', ...down },
   {
     name: 'breaks off before the first byte',
     answer: { reset: 'before' },

@@ -173,7 +173,7 @@ describe('a continued conversation', () => {
       params: ['messages[1].function_call'],
     },
     {
-      name: 'a result that comes late',
+      name: 'a late result',
       messages: [...hello, asked('a'), ...hello, result('a')],
       params: ['messages[3]'],
     },

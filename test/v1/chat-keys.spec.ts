@@ -64,7 +64,7 @@ describe('several keys of one provider', () => {
     expect(used().slice(-3)).to.include(keys[0])
   })
 
-  it('are named in the error when the provider refuses all of them', async () => {
+  it('are each tried once, and the answer is 429, when the provider refuses all of them', async () => {
     for (const key of keys) answers[key] = refusal(429, null, { 'retry-after': '17' })
     const response = await ask()
     expect(response.status).to.equal(429)

@@ -131,12 +131,12 @@ describe('a streamed answer', () => {
       row: { input_tokens: 2, output_tokens: 6 },
     },
     {
-      name: 'that comes in one piece',
+      name: 'that arrives in one chunk',
       pieces: [textChunk('one ') + textChunk('two') + finishChunk() + usageChunk() + doneEvent],
     },
   ]
   for (const { name, pieces, row = counted } of oddities) {
-    it(`reads a stream ${name}`, async () => {
+    it(`is correct for a provider's stream ${name}`, async () => {
       own.upstream.answer({ pieces })
       const text = await (await ask()).text()
       const chunks = readChunks(text)
@@ -229,8 +229,8 @@ describe('a streamed answer', () => {
       status: 502,
       code: 'provider_error',
     },
-    { name: 'never comes', pieces: [': processing\n\n'], status: 502, code: 'provider_error' },
-    { name: 'is missing altogether', pieces: [], status: 502, code: 'provider_error' },
+    { name: 'never arrives', pieces: [': processing\n\n'], status: 502, code: 'provider_error' },
+    { name: 'is missing', pieces: [], status: 502, code: 'provider_error' },
   ]
   for (const { name, pieces, status, code } of firsts) {
     it(`is an error response with ${status} when the first event ${name}`, async () => {

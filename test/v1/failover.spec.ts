@@ -16,7 +16,7 @@ import { startUpstream, type ScriptedAnswer, type Upstream } from '../support/up
 
 const model = 'gpt-5-mini'
 
-describe('failing over from one provider to the next', () => {
+describe('failover to the next provider', () => {
   let first: Upstream
   let second: Upstream
   let gateway: TestGateway
@@ -83,7 +83,7 @@ describe('failing over from one provider to the next', () => {
     ['never answers', { hang: true }, 'timeout'],
     ['answers HTML', { body: '<html>' }, 'malformed'],
     ['limits the rate', refusal(429), 'rate_limited'],
-    ['has no money left', refusal(429, 'insufficient_quota'), 'out_of_credit'],
+    ['has no credit left', refusal(429, 'insufficient_quota'), 'out_of_credit'],
     ['refuses our key', refusal(401), 'credentials'],
     ['does not have the model', refusal(404), 'not_found'],
   ]

@@ -105,7 +105,7 @@ describe('the C2PA signature of a picture', () => {
     expect(textOf(answer.result!)).to.not.include('C2PA')
   })
 
-  it('is kept in a rotated picture, whose reported size is the displayed one', async () => {
+  it('is not needed to keep a rotated picture unchanged, with its displayed size reported', async () => {
     const turned = await sharp(await paint({ width: 40, height: 20, format: 'jpeg', number: 5 }))
       .withMetadata({ orientation: 6 })
       .jpeg()

@@ -143,7 +143,7 @@ describe('the name of a model', () => {
       expect(text).to.contain("'openai/both', 'together/both'")
     })
 
-    it("is described by the vendor's data", async () => {
+    it('is described with its owner and no price', async () => {
       const { key } = { key: gateway.liveKey }
       const response = await gateway.fetch('/v1/models/gpt-4-turbo', { key })
       const model = (await response.json()) as Schemas['Model']

@@ -116,7 +116,7 @@ describe("answers in a vendor's own format", () => {
       expect(message.content ?? '').to.equal('')
     })
 
-    it(`${how}: calls and answers without ids get unique ones`, async () => {
+    it(`${how}: calls without ids get unique ones, and the answer an id and its model`, async () => {
       const functionCall = { name: 'look', args: {} }
       const parts = [{ functionCall }, { functionCall }]
       house.upstreams.google.answer(gives({ content: { parts }, finishReason: 'STOP' }, stream))

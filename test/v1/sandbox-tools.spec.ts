@@ -176,9 +176,9 @@ describe('the sandbox with tools', () => {
   })
 
   for (const [reason, more, expected] of [
-    ['there is none', {}, "needs 'tools'"],
-    ['it is another', { tools: [clock] }, 'It offers: get_time.'],
-    ['none may be called', { tools: [weather], tool_choice: 'none' }, "tool_choice is 'none'"],
+    ['the request has none', {}, "needs 'tools'"],
+    ['it names an unknown one', { tools: [clock] }, 'It offers: get_time.'],
+    ['tool_choice is none', { tools: [weather], tool_choice: 'none' }, "tool_choice is 'none'"],
   ] as const) {
     it(`reports that it cannot call a tool when ${reason}`, async () => {
       const response = await post('sandbox:tool-call=get_weather', more)

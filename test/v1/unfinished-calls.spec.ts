@@ -226,7 +226,7 @@ describe('a call that ends early or fails', () => {
       pictureNanoUsd,
     ],
     [
-      'a file that is no picture',
+      'a file that is not a picture',
       pictures,
       { body: { data: [{ b64_json: 'AAAA' }] } },
       'exact',

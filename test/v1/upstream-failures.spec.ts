@@ -35,7 +35,7 @@ const rows: Row[] = [
     kind: 'unreachable',
   },
   { name: 'answers HTML with 200', answer: html, ...failed, kind: 'malformed' },
-  { name: 'answers nothing with 200', answer: { body: '' }, ...failed, kind: 'malformed' },
+  { name: 'answers 200 without a body', answer: { body: '' }, ...failed, kind: 'malformed' },
   { name: 'answers null with 200', answer: { body: 'null' }, ...failed, kind: 'malformed' },
   {
     name: 'answers half a JSON',
@@ -138,7 +138,7 @@ const rows: Row[] = [
     retryAfter: '1',
   },
   {
-    name: 'answers 429 because there is no money left',
+    name: 'answers 429 because the account has no credit',
     answer: refusal(429, 'insufficient_quota', { 'retry-after': '1' }),
     ...failed,
     kind: 'out_of_credit',

@@ -233,7 +233,7 @@ describe('a vendor that sends too much', () => {
     }
   })
 
-  it('may send extra choices: only requested ones are passed on', async () => {
+  it('cannot add choices with invalid indexes', async () => {
     for (const index of [1_000_000_000, -1, 0.5, '__proto__']) {
       const delta = { role: 'assistant', content: 'Fine.' }
       house.upstream.answer({
@@ -260,7 +260,7 @@ describe('a vendor that sends too much', () => {
     }
   })
 
-  it('uses no more memory than the length of an event', () => {
+  it('takes CPU time linear in the length of an event', () => {
     const piece = repeated('data: x\n')
     const { push } = wholeEvents(16 * megabyte, () => undefined)
     const ms = cpuMs(() => {

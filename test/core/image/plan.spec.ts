@@ -241,7 +241,7 @@ describe('the plan of a picture', () => {
       says: /png or webp/,
     },
     {
-      name: 'a transparent background of a model that makes none',
+      name: 'a transparent background for a model without transparency',
       asked: { background: 'transparent' },
       traits: { abilities: makesAll },
       param: 'background',

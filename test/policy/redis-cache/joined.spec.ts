@@ -134,7 +134,7 @@ describe('identical calls of several processes, combined through Redis', () => {
     expect(await Promise.all([first, ...staying])).to.deep.equal(Array(3).fill('answer 1'))
   })
 
-  it('release the claim when no caller waits any more', async () => {
+  it('are made again after all callers have disconnected', async () => {
     await start()
     const endings = [new Ending(), new Ending()]
     const calls = endings.map((ending, index) =>

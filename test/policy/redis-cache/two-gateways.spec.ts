@@ -102,13 +102,13 @@ describe('two gateways of one store with a cache in Redis', () => {
     expect(asked() - before).to.equal(1)
   })
 
-  it('make a new answer for different request headers', async () => {
+  it('make a new answer for a request in strict mode', async () => {
     await chat(a)
     await untilHit(() => chat(b))
     expect(cacheOf(await chat(b, {}, { headers: { 'x-gateway-strict': 'true' } }))).to.equal('miss')
   })
 
-  it('share nothing with a gateway of another store, and count the misses', async () => {
+  it('share nothing with a gateway of another store, and count the outcomes', async () => {
     await chat(a)
     await untilHit(() => chat(b))
     await using stranger = await startGateway({ ...settings(), redisUrl: two.redis.url })
