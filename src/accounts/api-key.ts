@@ -76,7 +76,10 @@ const noKey = 'This is not an API key of this gateway. Its keys begin with mag_l
 /** Common mistakes in place of a key; the first match applies. */
 const shapes: readonly [RegExp, string][] = [
   [/^["'`\u2018-\u201d]|["'`]$/, 'The key is in quotes. Send it without quotes.'],
-  [/^bearer\b/i, "The key begins with the word 'Bearer'. Only `Authorization` has it, once."],
+  [
+    /^bearer\b/i,
+    "The key begins with the word 'Bearer'. Only the Authorization header contains it, once.",
+  ],
   [
     /^(?:undefined|null|none|nil|nan|\[object Object\]|\$.*|%\w+%|\{\{.*|<.*|.*_API_KEY|your[-_ ].*)$/i,
     'The key is a name or a placeholder: the variable that should hold the key is not set.',

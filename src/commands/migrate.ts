@@ -21,7 +21,9 @@ export const migrate: Command = async (words, context) => {
   const lines = [
     `${dryRun ? 'Tried' : 'Ran'} ${counted(runs.length, 'migration')} on ${counted(calls, 'call')}:`,
     ...runs.map(({ name, durationMs }) => `  ${name}  ${durationMs} ms`),
-    dryRun ? 'All migrations succeeded. The store was not changed.' : 'The store is up to date.',
+    dryRun
+      ? 'Dry run: all migrations succeeded. The store was not changed.'
+      : 'The store is up to date.',
   ]
   return { text: `${lines.join('\n')}\n` }
 }

@@ -136,7 +136,7 @@ function sessionFault(answer: Answer): Fault | undefined {
     code: 'session_refused',
     text: `A request with a new Mcp-Session-Id is answered ${answer.status}${messageIn(answer)}.`,
     remedy:
-      'Configure the same store for all replicas of the gateway, and pass the header in proxies.',
+      'Configure the same store for all replicas of the gateway, and the proxy to pass Mcp-Session-Id unchanged.',
   }
 }
 

@@ -148,17 +148,13 @@ function boundaryOf(contentType: string): string {
   const found = quoted ?? plain
   if (found !== undefined) return found
   const text =
-    'The Content-Type names no boundary of the form. Let the client that makes the form set it.'
+    'The Content-Type has no boundary. Do not set this header yourself: the HTTP client sets it when it makes the form.'
   throw invalid(text, 'content-type')
 }
 
 function cutOff(cause: Error): GatewayError {
   const text = 'The body is not a multipart form, or it is cut off: its last boundary is missing.'
-  return invalid(
-    `${text} Send multipart/form-data as its boundary says, or send JSON.`,
-    undefined,
-    cause,
-  )
+  return invalid(`${text} Send a complete multipart/form-data body, or JSON.`, undefined, cause)
 }
 
 function invalid(text: string, param?: string, cause?: Error): GatewayError {
@@ -200,7 +196,7 @@ type Written = { name: string; isFile: boolean; encoding: string; charset: strin
 
 function checkReadable({ name, isFile, encoding, charset = 'utf-8' }: Written): void {
   if (!/^\s*(?:7bit|8bit|binary|base64)\s*$/i.test(encoding)) {
-    throw unread(name, 'Content-Transfer-Encoding', 'Send the bytes themselves.')
+    throw unread(name, 'Content-Transfer-Encoding', 'Send the bytes without an encoding.')
   }
   if (!isFile && !/^(?:utf-?8|us-ascii)$/i.test(charset)) {
     throw unread(name, 'charset', 'Send UTF-8.')

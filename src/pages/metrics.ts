@@ -18,7 +18,7 @@ export async function metricsPage(
   if (token === undefined ? !isLoopback(request) : !hasToken(request, token)) {
     throw new GatewayError(
       'invalid_api_key',
-      'Metrics are for this machine alone, or for the bearer of METRICS_TOKEN.',
+      'Metrics are served only to this machine, or with METRICS_TOKEN as the bearer token.',
     )
   }
   const { contentType, text } = await readMetrics()

@@ -112,7 +112,7 @@ function diagnose(code: string, message: string, place: PostgresPlace): Partial<
     return {
       reason: `its TLS certificate is not trusted (${message})`,
       remedy:
-        'Set sslrootcert in DATABASE_URL, or NODE_EXTRA_CA_CERTS, to the CA certificate, or renew the certificate.',
+        "Set sslrootcert in DATABASE_URL (or NODE_EXTRA_CA_CERTS) to the path of the CA certificate. If the server's certificate has expired, renew it.",
     }
   }
   if (noTls.test(message)) {

@@ -189,7 +189,7 @@ function createLedgerCounters(registers: Registry[]) {
   })
   const costUsd = new Counter({
     name: 'gateway_cost_usd_total',
-    help: 'Cost in dollars by mode; the ledger has it exactly.',
+    help: 'Cost in dollars by mode; the ledger has the exact amounts.',
     labelNames: ['mode'],
     registers,
   })

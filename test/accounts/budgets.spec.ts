@@ -158,7 +158,7 @@ forEachStore('budgets', () => {
     const { error } = (await unpriced.json()) as { error: { code: string; message: string } }
     expect(unpriced.status).to.equal(403)
     expect(error.code).to.equal('model_not_allowed')
-    expect(error.message).to.include('No price')
+    expect(error.message).to.match(/^The price of 'own\/house-1' is unknown/)
     await setBudgetOfAccount(own.gateway, { nanoUsd: 0, period: 'total' })
     expect(await statusOf(ask(own.gateway.testKey))).to.equal(200)
     expect((await own.gateway.fetch('/v1/models', { key })).status).to.equal(200)

@@ -281,6 +281,6 @@ function tooManySignIns(): StoreRefusal {
 }
 
 function tooManyTokens(): StoreRefusal {
-  const text = 'The client holds too many tokens. It should use each until it expires.'
+  const text = 'The client holds too many tokens. It should use each token until the token expires.'
   return new StoreRefusal('too_many_artifacts', text)
 }

@@ -30,7 +30,7 @@ export function isChallenge(answer: Answer, { asked }: ClientState): Fault | und
   if (!/^Bearer\s/i.test(challenge)) {
     return {
       code: 'challenge_of_proxy',
-      text: `The 401 to ${asked} asks for ${quoted(challenge.split(/[\s,]/, 1)[0])} instead of Bearer first.`,
+      text: `The WWW-Authenticate of the 401 to ${asked} begins with ${quoted(challenge.split(/[\s,]/, 1)[0])} instead of Bearer.`,
       remedy:
         'Disable the sign-in of the proxy (nginx `auth_basic`, Caddy `basic_auth`) for /mcp, /oauth/ and /.well-known/.',
     }

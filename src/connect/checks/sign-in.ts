@@ -39,7 +39,7 @@ export const keepsRedirects: Check = (answer, { client }) => {
   if (isSame) return undefined
   return {
     code: 'redirects_changed',
-    text: `The answer to a registration of ${sent.length} redirect addresses has other ones: ${quoted(kept)}.`,
+    text: `The answer to a registration of ${sent.length} redirect addresses lists different addresses: ${quoted(kept)}.`,
     remedy: update,
   }
 }

@@ -91,7 +91,11 @@ export function ignoredMessages(request: ChatRequest): Warning[] {
     return [
       ...warn('content', isRead ? undefined : said, unreadText),
       ...ignoredCalls(message).flatMap((name) => warn(name, 'called', unreadCalls)),
-      ...warn('name', authorOf(message), 'The names of authors are not sent to image models.'),
+      ...warn(
+        'name',
+        authorOf(message),
+        "The name of a message's author is not sent to image models.",
+      ),
       ...ignoredParts(message, path),
     ]
   })

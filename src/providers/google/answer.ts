@@ -105,7 +105,8 @@ export function toolCallOf(
   texts: VendorTexts,
 ) {
   const { id, name, args = {} } = functionCall ?? {}
-  if (!name) throw new ProviderFailure('malformed', 'The provider calls a tool without a name.')
+  if (!name)
+    throw new ProviderFailure('malformed', 'The provider returned a tool call without a name.')
   return {
     // A generated id must be unique within the conversation.
     id: texts.name(id) ?? `call_${place.answer}_${place.choice}_${place.call}`,

@@ -39,7 +39,9 @@ export function tooLong(message: string): Refusal {
 
 /** The error answer for an input picture that cannot be decoded. */
 export function unreadableSource(): Refusal {
-  return refusal(400, 'The sandbox cannot read a picture to edit.', { code: 'invalid_image' })
+  return refusal(400, 'The sandbox cannot read one of the pictures to edit.', {
+    code: 'invalid_image',
+  })
 }
 
 function refusal(status: number, message: string, wording: Wording = {}): Refusal {

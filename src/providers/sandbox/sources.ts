@@ -106,6 +106,6 @@ async function decoded(source: Buffer, { width, height }: PictureSize, fit: 'ins
     .raw()
     .toBuffer({ resolveWithObject: true })
     .catch((cause: unknown) => {
-      throw new UnreadableSource('A source cannot be decoded.', { cause })
+      throw new UnreadableSource('A source image cannot be decoded.', { cause })
     })
 }

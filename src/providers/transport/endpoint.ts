@@ -40,6 +40,6 @@ export function below(endpoint: Endpoint, path: string): Endpoint {
 
 /** For endpoints without picture URLs in requests or answers. */
 export const noPictures: Pick<Endpoint, 'fetchPicture' | 'readSources'> = {
-  fetchPicture: () => Promise.reject(new Error('This endpoint has no picture URLs.')),
-  readSources: () => Promise.reject(new Error('This endpoint has no picture URLs.')),
+  fetchPicture: () => Promise.reject(new Error('This endpoint returns no picture URLs.')),
+  readSources: () => Promise.reject(new Error('This endpoint returns no picture URLs.')),
 }

@@ -33,7 +33,7 @@ export function reportIgnored(
       dropped(
         `messages[${index}].name`,
         message.name,
-        `${vendor} does not accept names of authors.`,
+        `${vendor} does not accept the name of a message's author.`,
       ),
     )
   }

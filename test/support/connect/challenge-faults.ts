@@ -92,7 +92,7 @@ export const challengeFaults: readonly SeededFault[] = [
   {
     wrong: 'the proxy asks for a password',
     code: 'challenge_of_proxy',
-    says: /asks for 'Basic'/,
+    says: /begins with 'Basic'/,
     remedy: /auth_basic/,
     script: withHeader(/^\/mcp/, 'www-authenticate', 'Basic realm="staff"'),
   },

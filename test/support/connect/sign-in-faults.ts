@@ -43,7 +43,7 @@ export const signInFaults: readonly SeededFault[] = [
   {
     wrong: 'redirect addresses are rewritten',
     code: 'redirects_changed',
-    says: /registration of 1 redirect addresses has other ones/,
+    says: /registration of 1 redirect addresses lists different addresses/,
     remedy: /Update/,
     script: rewritten(/^\/oauth\/register/, (json) => (json['redirect_uris'] = [])),
   },
