@@ -59,7 +59,7 @@ export function createAccounts(options: Options): Accounts {
         const existing = await transaction
           .selectFrom('accounts')
           .select('id')
-          // The oldest account need not be the operators': the clock may have been set back.
+          // Not sorted by age alone: if the clock was set back, the operators' account may not be the oldest.
           .orderBy('is_operator', 'desc')
           .orderBy('created_at')
           .limit(1)
@@ -123,7 +123,7 @@ async function find(db: Kysely<Tables>, id: string, param = 'id'): Promise<Accou
   return row
 }
 
-/** Reads the database for each change, so that a key stops administering when its creator may no more. */
+/** Reads the creator's role for each change: a key administers only while its creator may administer. */
 async function withCurrentScopes(db: Kysely<Tables>, caller: Caller): Promise<Caller> {
   const { creatorId, accountId, scopes } = caller
   if (creatorId === undefined) return caller

@@ -5,7 +5,7 @@ import type { AccountsTable, AllowanceColumns, ApiKeysTable } from '../storage/t
 
 type Schemas = components['schemas']
 
-/** The columns of an account or key without limits of its own. */
+/** The columns of an account or key without limits and without a budget. */
 export const noAllowance: AllowanceColumns = {
   requests_per_minute: null,
   tokens_per_minute: null,
@@ -41,7 +41,7 @@ export function unlimited(ownerId: string): Allowance {
   return { ownerId, limits, budget: null }
 }
 
-/** The id that a key's requests and costs are counted under; several keys may share one. */
+/** The id that a key's requests and costs are counted under; several keys may share one id. */
 export function countedAs({ id, counts_with: first }: ApiKeysTable): string {
   return first ?? id
 }

@@ -117,7 +117,7 @@ function toEvent(row: NamedRow): AuditEvent {
     object: 'audit_event',
     at: new Date(row.at).toISOString(),
     account_id: row.account_id,
-    // Only `write` writes this column.
+    // Only `write` writes this column, with values of this type.
     action: row.action as AuditEvent['action'],
     by: row.by,
     by_name: row.by_name,
@@ -130,6 +130,6 @@ function toEvent(row: NamedRow): AuditEvent {
 }
 
 function valuesIn(text: string | null): Schemas['AuditValues'] {
-  // `write` stores objects.
+  // `write` stores an object or null in this column.
   return text === null ? null : (JSON.parse(text) as Record<string, unknown>)
 }

@@ -54,7 +54,7 @@ export async function readStatesOf(
   return owners.map((owner) => (owner === undefined ? null : states.shift()!))
 }
 
-/** The sums that opening these windows would store. Reading a state writes nothing. */
+/** The sums of windows that are not open yet. The windows stay closed: reading a state writes nothing. */
 async function addUp(
   db: Kysely<Tables>,
   missing: readonly OwnedWindow[],
@@ -74,7 +74,7 @@ async function addUpAlike(
   owners: readonly OwnedWindow[],
 ): Promise<[string, Sums][]> {
   const { accountId, ownerId, window } = owners[0]!
-  // Several keys may share one budget.
+  // Several keys may share one budget, whose owner is then in their column `counts_with`.
   const owner =
     ownerId === accountId ? sql`one.account_id` : sql`coalesce(k.counts_with, one.key_id)`
   const accounts = listed(

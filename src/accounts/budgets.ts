@@ -38,11 +38,11 @@ type Options = {
   limits?: GroupLimits
 }
 
-/** Added to a call's deadline: after this, the call has ended or its process has died. */
+/** Added to a call's deadline: at the resulting time, the call has ended or its process has died. */
 const marginMs = 60_000
-/** Between a refusal and the read, another call may open a window or release money. */
+/** Tries of one reservation: after a refusal, another call may open a window or release money. */
 const triesMax = 4
-/** Further reservations are not deleted explicitly; they expire after their deadlines. */
+/** Maximum of `uncertain`; further reservations are not deleted explicitly but expire. */
 const uncertainMax = 10_000
 
 /** Budgets of accounts and keys in the store (docs/storage.md#budgets). */

@@ -86,7 +86,7 @@ function clientForm(row: KeyClientsTable, keys: Keys): Schemas['ToolClient'] {
     object: 'tool_client',
     name,
     version,
-    // Rows of keys are never removed.
+    // Rows of keys are never removed, so each id has a row.
     key: keys.get(key_id)!,
     connected_at: connected_at === null ? null : timeText(connected_at),
     last_seen_at: timeText(last_seen_at),

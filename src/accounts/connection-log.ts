@@ -17,17 +17,17 @@ export type KeptConnectionLog = ConnectionLog & {
   close(): Promise<void>
 }
 
-/** Pending rows of each kind; further ones are dropped until the next write. */
+/** Maximum of pending rows of each kind; further rows are dropped until the next write. */
 export const noteWaitingMax = 1000
-/** Listed clients of one key, each with its own name. */
+/** Maximum of listed clients of one key, each with its own name. */
 const clientsPerKeyMax = 20
-/** Longer than a year, so that a client that is used once a year stays listed. */
+/** How long an unused client stays listed: longer than a year, for clients that are used once a year. */
 const clientTtlMs = 400 * 86_400_000
-/** Above this, the oldest attempts of the same account are removed. */
+/** Above this number, the oldest attempts of the same account are removed. */
 const attemptsPerAccountMax = 200
-/** One month, like the daily usage pages. */
+/** How long an attempt stays listed: one month, like the daily usage pages. */
 export const attemptTtlMs = 30 * 86_400_000
-/** For attempts without an account: any client can cause them, so the bounds are lower. */
+/** Maximum of attempts without an account: lower, since any client can cause such attempts. */
 const unknownAttemptsMax = 500
 const unknownAttemptTtlMs = 7 * 86_400_000
 
@@ -36,7 +36,7 @@ type Options = {
   /** Unix time in milliseconds. */
   clock: () => number
   limits: { keyUseWriteMs?: number; connectionLogWaitingMax?: number }
-  /** Called after each write, and with the reason when one failed: those rows are lost. */
+  /** Called after each write; `error` is the reason if the write failed and its rows are lost. */
   onWritten: (error?: unknown) => void
 }
 
@@ -71,7 +71,7 @@ export function createConnectionLog(options: Options): KeptConnectionLog {
   })
   const settle = async (): Promise<void> => {
     await writing.look()
-    // Rows that were added during the first write.
+    // Writes the rows that were added during the first write.
     if (isWaiting()) await writing.look()
   }
 

@@ -37,8 +37,8 @@ export function createGroups<Item, Outcome>(
   }
 
   /**
-   * Commits when a turn of the event loop has added no item: in a large group an item costs half as
-   * much. A single item waits only until its turn ends.
+   * Commits when a turn of the event loop has added no item: in a large group an item costs half as much as
+   * alone. A single item waits only until the current turn ends.
    */
   function gather(before: number, until: number): void {
     setImmediate(() => {

@@ -28,9 +28,9 @@ type Options = {
   store: Store
   /** Unix time in milliseconds, by which keys expire. */
   clock: () => number
-  /** A monotonic clock: if the system clock is set back, a revoked key still leaves the cache. */
+  /** A monotonic clock, by which cached keys expire even if the system clock is set back. */
   monotonic: () => number
-  /** How long a look-up stays cached; within it, another process may revoke the key. */
+  /** How long a look-up stays cached, although another process may revoke the key meanwhile. */
   keyCacheMs?: number
   keyCacheEntriesMax?: number
   /** The audience and scope that access tokens must have. */
@@ -91,7 +91,7 @@ export function createIdentify({
     if (!isWellFormedKey(key) && !key.startsWith(accessTokenPrefix)) throw notAKey(key)
     const changesBefore = changes
     return lookUpOnce(key, digest).then((row) => {
-      // A row that was read during a change may be outdated.
+      // A row that was read during a change may be outdated, so it is not cached.
       if (keyCacheMs > 0 && changes === changesBefore) cache.set(digest, row)
       const caller = unexpired(row, clock())
       onUse(caller.keyId)
@@ -130,7 +130,7 @@ async function lookUp({ db }: Store, which: { digest: string } | { id: string })
   return { caller, expiresAt: row.expires_at, ended }
 }
 
-/** The caller of an access token: that of the token's key, without administrative scopes. */
+/** The caller of an access token: the caller of the token's key, without administrative scopes. */
 async function lookUpToken(store: Store, token: string, reading: TokenReading): Promise<Found> {
   const { keyId, expiresAt, mayInfer } = await readAccessToken(store.db, token, reading)
   const found = await lookUp(store, { id: keyId })
@@ -143,13 +143,13 @@ async function lookUpToken(store: Store, token: string, reading: TokenReading): 
 
 function callerOf(key: ApiKeysTable, account: AccountsTable): Caller {
   const { allowed_models: models, allowed_addresses: networks, created_by: creatorId } = key
-  // Written by `createKeys`.
+  // `createKeys` writes this column as a list of scopes.
   const scopes = JSON.parse(key.scopes) as Scope[]
   return {
     accountId: account.id,
     keyId: key.id,
     mode: key.mode,
-    // The lists are written by `createKeys`.
+    // `createKeys` writes these columns as lists of texts.
     models: models === null ? null : (JSON.parse(models) as string[]),
     networks: networks === null ? null : (JSON.parse(networks) as string[]),
     scopes,

@@ -26,9 +26,9 @@ type Options = {
   limits: { invitationsPerAccountMax?: number }
 }
 
-/** Covers a person's week of leave; a longer life would expose the secret link for longer. */
+/** Lifetime of an invitation: covers a week of leave; a longer life would expose the secret link longer. */
 const ttlMs = 7 * 86_400_000
-/** Each open invitation is a row in the account's list. */
+/** Maximum per account, since each open invitation is a row in the account's list. */
 const openMax = 1000
 
 export type Invitations = {

@@ -127,7 +127,7 @@ export function assertMayChangeKey(bounds: Bounds | undefined, target: ApiKeysTa
   )
 }
 
-/** Why a setting of a key exceeds the issuer's; undefined if it does not. */
+/** Why a setting of a key exceeds the issuer's setting; undefined if it does not. */
 const widerBy: Record<Setting, (bounds: Bounds, wanted: ApiKeysTable) => string | undefined> = {
   mode: ({ own }, { mode }) =>
     own?.mode === 'test' && mode === 'live' ? 'a test key cannot create a live key' : undefined,
@@ -184,6 +184,6 @@ function isLimited(row: ApiKeysTable): boolean {
 }
 
 function scopesOf({ scopes }: ApiKeysTable): Scope[] {
-  // Written by `createKeys`.
+  // `createKeys` writes this column as a list of scopes.
   return JSON.parse(scopes) as Scope[]
 }

@@ -54,7 +54,7 @@ export function keySettings(row: ApiKeysTable): KeySettings {
   return {
     name: row.name,
     mode: row.mode,
-    // The lists are written by `createKeys`.
+    // `createKeys` writes these columns as lists.
     scopes: JSON.parse(row.scopes) as Scope[],
     models: listIn(row.allowed_models),
     allowed_addresses: listIn(row.allowed_addresses),

@@ -52,7 +52,7 @@ export function selectKeys(
 ) {
   let rows = db.selectFrom('api_keys').selectAll()
   if (accountId !== undefined) rows = rows.where('account_id', '=', accountId)
-  // Session keys are created and ended automatically.
+  // Session keys are created and ended automatically, so they are listed only on request.
   rows = kind === undefined ? rows.where('kind', '!=', 'session') : rows.where('kind', '=', kind)
   if (createdBy !== undefined) rows = rows.where('created_by', '=', createdBy)
   if (mode !== undefined) rows = rows.where('mode', '=', mode)

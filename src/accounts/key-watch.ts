@@ -27,7 +27,7 @@ type Options = {
   sessionIdleSeconds: number
 }
 
-/** Announced changes apply at once; this check covers lost announcements. */
+/** Interval of the check, which covers lost announcements; announced changes apply at once. */
 const recheckMs = 1000
 
 /**
@@ -80,7 +80,7 @@ export function createKeyWatch({
   return {
     follow: followed.add,
     look: () => {
-      // A running check may have read the old state, so another one follows it.
+      // A running check may have read the old state, so another check follows.
       if (looking === undefined) look()
       else isDue = true
     },
@@ -88,7 +88,7 @@ export function createKeyWatch({
   }
 }
 
-/** Looks up keys or sessions by id; the result returns the error for an ended one. */
+/** Looks up keys or sessions by id; the result returns the error for an ended key or session. */
 type LookUp = (ids: readonly string[]) => Promise<(id: string) => GatewayError | undefined>
 
 async function end(open: readonly Open[], lookUp: LookUp): Promise<void> {

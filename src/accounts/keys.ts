@@ -44,7 +44,7 @@ type Which = { id: string; accountId?: string; connectionOf?: string }
 export type Keys = {
   list(filter: KeyFilter, page: PageRequest): Promise<Page<ApiKey>>
   retrieve(which: Which): Promise<ApiKey>
-  /** Throws `insufficient_scope` for settings that the issuer may not grant; so do the next two. */
+  /** Throws `insufficient_scope` for settings that the issuer may not grant, as `update` and `rotate` do. */
   create(issuer: KeyIssuer, accountId: string, asked: NewKey): Promise<CreatedKey>
   /** Throws `key_not_active` for a revoked key. */
   update(issuer: KeyIssuer, which: Which, change: Schemas['ApiKeyChange']): Promise<ApiKey>

@@ -18,9 +18,9 @@ type Options = {
   keyUseWriteMs?: number
 }
 
-/** The dashboard shows minutes; a crash loses the uses of one interval. */
+/** One minute, since the dashboard shows minutes; a crash loses the uses of one interval. */
 export const useWriteMs = 60_000
-/** Uses of further keys within the interval are not recorded. */
+/** Maximum of keys with a pending use; uses of further keys are not recorded. */
 const keysWaitingMax = 10_000
 
 /** Writes the last uses of all keys together, once per interval. */
@@ -39,7 +39,7 @@ export function createLastUse({ store, clock, keyUseWriteMs = useWriteMs }: Opti
         and (api_keys.last_used_at is null or api_keys.last_used_at < used.value)
     `
       .execute(store.db)
-      // A failed store loses only these times.
+      // If the store fails, only these times are lost.
       .catch(() => undefined)
     writing = new Map()
   }

@@ -91,7 +91,7 @@ export function usageIn(row: Pick<UsageTable, (typeof usageColumns)[number]>): U
     audioOutputTokens: row.audio_output_tokens,
     imageOutputTokens: row.image_output_tokens,
     images: row.images,
-    // An estimate has the same price; `cost_status` marks estimates.
+    // `cost_status` marks estimates; estimated counts have the same price.
     estimated: false,
   }
 }

@@ -27,9 +27,9 @@ type Options = {
 
 export type Members = {
   list(caller: Caller, page: PageRequest): Promise<Page<Member>>
-  /** Throws `not_found`, `last_owner`, and `insufficient_scope` if the caller may not; so does `remove`. */
+  /** Throws `not_found`, `last_owner`, `insufficient_scope` for a role that the caller may not change. */
   changeRole(caller: Caller, personId: string, change: RoleChange): Promise<Member>
-  /** Ends a person's access to the account at once. */
+  /** Ends a person's access to the account at once. Throws the errors of `changeRole`. */
   remove(caller: Caller, personId: string, actor: Actor): Promise<void>
   /** Ends a person's own membership, whatever their role. Throws `not_found`, `last_owner`. */
   leave(person: PersonCaller, accountId: string, actor: Actor): Promise<void>
@@ -40,7 +40,7 @@ type RoleChange = { role: Role; actor: Actor }
 export function createMembers(options: Options): Members {
   const { db } = options.store
   const { audit, announce, clock } = options
-  // Removal ends the person's connections to the account, and with the last account their sessions.
+  // Removal ends the person's connections to the account, and removal from the last one the sessions.
   const announceRemoval = (accountId: string) => {
     announce({ kind: 'account_changed', accountId })
     announce({ kind: 'sessions_changed' })
@@ -164,7 +164,7 @@ async function find(db: Kysely<Tables>, accountId: string, personId: string) {
   throw new GatewayError('not_found', text, { param: 'id' })
 }
 
-/** Reads in the transaction of the change, so that of two owners who leave at once, one stays. */
+/** Reads the other owners in the transaction of the change: of two owners who leave at once, one stays. */
 async function assertOtherOwner(
   transaction: Transaction<Tables>,
   { account_id: accountId, id }: MemberRow,

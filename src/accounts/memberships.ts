@@ -56,7 +56,7 @@ export function actingFor(
 }
 
 /**
- * The caller for the same person, acting for another account as a member or as an operator. Throws
+ * The caller of a signed-in person, acting for another account as a member or as an operator. Throws
  * `not_found`.
  */
 export async function accountToActFor(
@@ -92,7 +92,7 @@ export async function roleIn(
   return isOperator ? 'owner' : undefined
 }
 
-/** The role that a person acts in for their account: an operator acts as owner of all but the first. */
+/** The role that a person acts in for an account: operators act as owners, except in the first account. */
 export function actingRole({ account, role }: Membership, isOperator: boolean): Role {
   return isOperator && account.is_operator === 0 ? 'owner' : role
 }

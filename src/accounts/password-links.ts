@@ -21,7 +21,7 @@ type Options = {
   baseUrl: string
 }
 
-/** One day: the link replaces a password, and is used soon after it is handed over. */
+/** Lifetime of a link: one day, since a password link is used soon after it is handed over. */
 const ttlMs = 86_400_000
 
 export type PasswordLinks = {
@@ -64,8 +64,8 @@ export function createPasswordLinks(options: Options): PasswordLinks {
 }
 
 /**
- * Ends a person's open password links. Called in each transaction that changes the password or a role:
- * permission to create a link was checked against the roles at that time.
+ * Ends a person's open password links. Called in each transaction that changes the password or a role, since
+ * permission to create the links was checked against the earlier roles.
  */
 export async function endPasswordLinks(
   transaction: Transaction<Tables>,

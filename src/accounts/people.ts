@@ -25,7 +25,7 @@ type Options = {
   passwords: Passwords
   /** Unix time in milliseconds. */
   clock: () => number
-  /** Slows down guesses of the current password with a stolen session. */
+  /** Slows down attempts to guess the current password with a stolen session. */
   attempts: { begin(attempt: { origin: string; email: string }): Promise<() => void> }
 }
 

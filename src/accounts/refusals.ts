@@ -43,13 +43,13 @@ type Options = {
   /** Unix time in milliseconds. */
   clock: () => number
   limits: { keyUseWriteMs?: number; connectionLogWaitingMax?: number }
-  /** Called after each write, and with the reason when one failed: those counts are lost. */
+  /** Called after each write; `error` is the reason if the write failed and its counts are lost. */
   onWritten: (error?: unknown) => void
 }
 
 const rowsPerStatement = 50
 const listedMax = 100
-/** A day of 200 keys with one cause each. Above this, the account's own oldest rows are removed. */
+/** A day of 200 keys with one cause each. Above this number, the account's own oldest rows are removed. */
 const rowsPerAccountMax = 5000
 /** The codes counted without an account; other such requests are mostly network scans. */
 const codesWithoutAccount: ReadonlySet<string> = new Set(['invalid_api_key', 'invalid_token'])
@@ -126,7 +126,7 @@ export function createRefusals({ store: { db }, clock, limits, onWritten }: Opti
 /** Whether an error has no ledger row, and its caller or an operator can fix the cause. */
 function isRefusal({ code, status, cause, progress }: GatewayError, caller: object | undefined) {
   if (caller === undefined) return codesWithoutAccount.has(code)
-  // A call that waited for an identical call has a ledger row too when that call fails.
+  // A call that waited for an identical call also has a ledger row when the identical call fails.
   const hasRow = (progress.attempts ?? []).length > 0 || cause instanceof ProviderFailure
   return !hasRow && (status < 500 || code === 'no_provider_configured')
 }

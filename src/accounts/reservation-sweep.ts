@@ -13,20 +13,20 @@ type Options = {
   budgets: Pick<Budgets, 'held' | 'uncertain'>
   clock: () => number
   intervalMs?: number
-  /** Called for each call that was charged the amount it held, since its process died. */
+  /** Called for each call that is charged its reserved amount, since its process died. */
   onAbandoned: (reservation: ReservationsTable) => void
-  /** Called after each sweep, and with the reason when one failed. */
+  /** Called after each sweep; `error` is the reason if the sweep failed. */
   onSwept: (error?: unknown) => void
 }
 
-/** The longest time that a call of a dead process stays uncharged. */
+/** Interval of sweeps: the longest time that a call of a dead process stays uncharged. */
 const sweepMs = 10_000
 
 /**
  * Charges the calls of dead processes the amount that they held: at once when the process is known to have
- * ended on this machine, otherwise after the reservation expires. To survive a clock that jumps, each
- * process renews its own expired reservations at the first sweep, and those of other processes are
- * charged at the second sweep. The expiry of other processes allows for a difference of clocks.
+ * ended on this machine, otherwise after the reservation expires. To survive a clock that jumps, each process
+ * renews its own expired reservations at the first sweep, and reservations of other processes are charged at
+ * the second sweep. Reservations of other processes count as expired later, since clocks differ.
  */
 export function sweepReservations(options: Options): Sweep {
   const { store, budgets, clock, intervalMs = sweepMs, onAbandoned, onSwept } = options

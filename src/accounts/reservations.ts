@@ -25,7 +25,7 @@ type AskedReservation = {
 
 /** Reserves in groups; both functions throw a GatewayError when the store fails. */
 type Reservations = {
-  /** Returns for each request whether it was made: its windows exist and have enough left. */
+  /** Returns for each request whether it was granted: its windows exist and have enough money left. */
   grant(asked: readonly AskedReservation[]): Promise<readonly boolean[]>
   /** Ends reservations of requests. */
   end(requestIds: readonly string[]): Promise<readonly void[]>
@@ -51,7 +51,7 @@ const windowHolds = `exists (
   select 1 from budget_windows
   where owner_id = ? and ends_at = ? and starts_at = ? and spent_nano_usd + reserved_nano_usd <= ?)`
 
-/** Inserts a reservation if its windows exist and have enough left; indexed by the number of windows. */
+/** Inserts a reservation if its windows exist and have enough money left; by the number of windows. */
 const reservationSql: readonly string[] = [
   'true',
   windowHolds,
@@ -63,7 +63,7 @@ const reservationSql: readonly string[] = [
     select ?, ?, ?, ?, ?, ?, ?, ?, ?, ? where ${condition}`,
 )
 
-/** One statement per call, under SQLite's write lock. */
+/** Runs one statement per call, under SQLite's write lock. */
 async function grantEach({ commit }: ReservingStore, asked: readonly AskedReservation[]) {
   const changes = await commit(asked.map(statementOf))
   return changes.map((count) => count === 1)
@@ -84,7 +84,7 @@ function statementOf(asked: AskedReservation): StoreStatement {
   return { sql: reservationSql[owners.length]!, parameters }
 }
 
-/** One statement for all calls, which locks their windows first (storage/migrations/budget-functions.ts). */
+/** Runs one statement, which first locks the windows of all calls (storage/migrations/budget-functions.ts). */
 async function grantAll({ db }: ReservingStore, asked: readonly AskedReservation[]) {
   const { rows } = await sql<{ granted: number[] }>`
     select budgets_reserve(${JSON.stringify(asked.map(toAsked))}) as granted

@@ -108,7 +108,7 @@ export async function endSessionKeysIn(
   await ending(transaction, personId, now).where('account_id', '=', accountId).execute()
 }
 
-/** Expires keys instead of revoking them: the person's next session reuses the row. */
+/** Expires session keys; they are not revoked, so that the person's next session reuses the row. */
 function ending(transaction: Transaction<Tables>, personId: string, now: number) {
   return transaction
     .updateTable('api_keys')
@@ -120,8 +120,8 @@ function ending(transaction: Transaction<Tables>, personId: string, now: number)
 }
 
 /**
- * Reads the member in the transaction, so that a person removed in the meantime gets no key. Operators
- * who are not members get none either.
+ * Reads the member in the transaction, so that a person removed in the meantime gets no key. Operators who
+ * are not members get no key.
  */
 async function memberOf(
   transaction: Transaction<Tables>,
@@ -157,7 +157,8 @@ async function endOfSession(
 }
 
 /**
- * The limits and the usage counter of the person's previous key: revoking that key resets neither.
+ * The limits and the usage counter of the person's previous key, even if that key was revoked: revoking a key
+ * does not reset them.
  */
 async function boundsOfPerson(
   transaction: Transaction<Tables>,

@@ -44,7 +44,7 @@ export type Sessions = {
   begin(transaction: Transaction<Tables>, personId: string, from: Visitor): Promise<BegunSession>
   /** The person of a session token. Throws `invalid_session`. */
   identify(token: string): Promise<PersonCaller>
-  /** The caller acting for another account: their own, or any for an operator. Throws `not_found`. */
+  /** The person as a caller for another of their accounts, or for any if an operator. Throws `not_found`. */
   actFor(caller: PersonCaller, accountId: string): Promise<Caller>
   /** The caller's current session. */
   current(caller: PersonCaller): Promise<Session>
@@ -56,11 +56,11 @@ export type Sessions = {
 }
 
 const usedAgainAfterMs = 60_000
-/** Above this, a new session ends the oldest one. */
+/** Above this number, a new session ends the oldest session. */
 const sessionsPerPersonMax = 100
 const userAgentLengthMax = 300
 
-/** Sessions of signed-in people. Each request looks its session up, so that an ended one stops at once. */
+/** Sessions of signed-in people. Each request looks up its session: an ended session is refused at once. */
 export function createSessions(options: Options): Sessions {
   const { audit, announce, clock, limits } = options
   const { db } = options.store
@@ -130,7 +130,7 @@ export function createSessions(options: Options): Sessions {
   }
 }
 
-/** Throws `not_found`. */
+/** Ends a session of the person. Throws `not_found`. */
 async function deleteOwn(
   transaction: Transaction<Tables>,
   personId: string,
@@ -210,7 +210,7 @@ function rowOf(
   }
 }
 
-/** Removes all idle sessions, and the person's expired sessions and the oldest above the maximum. */
+/** Removes all idle sessions, and the person's expired sessions and oldest sessions above the maximum. */
 async function removeOver(
   transaction: Transaction<Tables>,
   personId: string,

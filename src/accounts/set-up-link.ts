@@ -11,7 +11,7 @@ type Options = {
   clock: () => number
 }
 
-/** One day: the operator uses the link soon after the first start. */
+/** Lifetime of a link: one day, since the operator uses the link soon after the first start. */
 const ttlMs = 86_400_000
 
 export type SetUpLinks = {
@@ -21,7 +21,7 @@ export type SetUpLinks = {
   createIfNeeded(): Promise<{ token: string } | 'made_elsewhere' | undefined>
 }
 
-/** Within this time, replicas that start together make one link; their clocks may differ by as much. */
+/** Replicas that start within this time make one link, even if their clocks differ by as much. */
 const justMadeMs = 60_000
 
 /** One-time links that create an owner of the first account. */

@@ -10,7 +10,7 @@ type BudgetState = components['schemas']['BudgetState']
 /** An account or key with a budget. */
 export type BudgetOwner = {
   accountId: string
-  /** The id of the account itself, or of a key of it. */
+  /** The id of the account, or of one of its keys. */
   ownerId: string
   budget: SpendingLimit
 }
@@ -20,7 +20,7 @@ export type OwnedWindow = BudgetOwner & { window: BudgetWindow }
 /** A window with the money spent and held in it. */
 export type Spending = OwnedWindow & { spent: number; reserved: number }
 
-/** The money spent and held in windows, in their order; opens windows that have no row yet. */
+/** The money spent and held in windows, in the order of the windows; opens windows that have no row yet. */
 export async function readSpendings(
   db: Kysely<Tables>,
   owners: readonly OwnedWindow[],
@@ -34,7 +34,7 @@ export async function readSpendings(
   return spendings
 }
 
-/** The windows among these that have a row, by `windowName`. */
+/** The windows of these owners that have a row, by `windowName`. */
 export async function readOpenWindows(db: Kysely<Tables>, owners: readonly OwnedWindow[]) {
   const ids = owners.map(({ ownerId }) => ownerId)
   const rows = await db
@@ -57,7 +57,7 @@ function nameOf({ owner_id, starts_at, ends_at }: WindowKey): string {
   return `${owner_id} ${starts_at} ${ends_at}`
 }
 
-/** Inserts a window unless it exists; from then on triggers maintain it. */
+/** Inserts a window unless the window exists; from then on triggers update its sums. */
 function openWindow(db: Kysely<Tables>, owner: OwnedWindow): Promise<BudgetWindowsTable> {
   if (sqlDialectOf(db) === 'sqlite') return openNow(db, owner)
   return db.transaction().execute(async (transaction) => {
@@ -73,7 +73,7 @@ async function openNow(
   db: Kysely<Tables>,
   { accountId, ownerId, window: { startsAt, endsAt } }: OwnedWindow,
 ): Promise<BudgetWindowsTable> {
-  // Several keys may share one budget.
+  // Several keys may share one budget, whose owner is then in their column `counts_with`.
   const ofKey =
     ownerId === accountId
       ? sql``

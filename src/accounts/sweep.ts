@@ -7,13 +7,13 @@ export type Sweep = {
 
 type Options = {
   intervalMs: number
-  /** Called after each sweep, and with the reason when one failed. */
+  /** Called after each sweep; `error` is the reason if the sweep failed. */
   onSwept: (error?: unknown) => void
 }
 
 /**
  * Runs `work` every `intervalMs`, one run at a time, until it is closed. `work` resolves with whether this
- * process did it; another process may have taken the turn.
+ * process did the work; another process may have taken the turn.
  */
 export function sweepAgain(work: () => Promise<boolean>, { intervalMs, onSwept }: Options): Sweep {
   let running: Promise<unknown> | undefined

@@ -80,7 +80,7 @@ export const exportRows: Command = async (words, context) => {
   })
 }
 
-/** The number of rows of each table that has any. */
+/** The number of rows of each table that is not empty, as text. */
 function tablesText(rows: Readonly<Record<string, number>>): string {
   const tables = Object.entries(rows).filter(([, count]) => count > 0)
   return tables.map(([table, count]) => `  ${table}  ${count}`).join('\n')
@@ -120,7 +120,7 @@ function contentsText({ accounts, keys, calls, newestCallAt, ...rest }: Contents
   return `${of.join(', ')}, ${counted(calls, 'call')} for ${cost}${newest}; schema ${rest.schema}`
 }
 
-/** The content of a copy, for `--json`. */
+/** The content of a copy, as JSON for `--json`. */
 function contentsJson({ newestCallAt, costNanoUsd, ...rest }: Contents): object {
   return {
     bytes: rest.bytes,

@@ -58,12 +58,12 @@ export const createKey: Command = async (words, context) => {
   })
 }
 
-/** Prints a key alone, or client id and secret as `.env` lines. */
+/** Formats a key alone, or client id and secret as `.env` lines. */
 function secretText({ key, client_id: id }: CreatedKey): string {
   return id === undefined ? `${key}\n` : `CLIENT_ID=${id}\nCLIENT_SECRET=${key}\n`
 }
 
-/** A hundred years. */
+/** Maximum of `--expires-in-days`: a hundred years. */
 const daysMax = 36_500
 
 function endIn(option: string): string {

@@ -35,7 +35,7 @@ async function run(dryRun: boolean, { readVariables, notice }: CommandContext): 
     const { runs, before } = await migrateFolder(config.dataDir, dryRun)
     return { runs, calls: before?.calls }
   }
-  // Loaded only if it is used.
+  // The PostgreSQL driver is loaded only if it is used.
   const { migrateDatabase } = await import('../storage/postgres-store.ts')
   return migrateDatabase({ url, limits: config.limits, notice, keeps: !dryRun })
 }

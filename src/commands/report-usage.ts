@@ -135,7 +135,7 @@ function cells(sums: Report['total']): string[] {
   return [...[calls, failed_calls, input_tokens, output_tokens, images].map(String), cost.usd]
 }
 
-/** Length of an ISO time's prefix for an hour, day or month. */
+/** Length of the prefix of an ISO time that names an hour, day or month. */
 const timeLengths: Partial<Record<Dimension, number>> = { hour: 16, day: 10, month: 7 }
 
 /** Formats a cell; replaces control characters, which a terminal would interpret. */

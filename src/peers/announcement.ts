@@ -34,7 +34,7 @@ export type AnnouncementOf<Kind extends Announcement['kind']> = Extract<
 
 /** Maximum length of a text; announcements with longer client ids are dropped. */
 export const announcedTextMax = 256
-/** Maximum of keys in one announcement. */
+/** Maximum number of keys in one announcement. */
 const keysMax = 100
 /** Maximum length of an announcement as JSON. */
 export const announcementLengthMax = 32_768

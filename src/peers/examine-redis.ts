@@ -36,7 +36,7 @@ async function examined(redis: Redis): Promise<RedisFinding> {
   const from = performance.now()
   await redis.run((commands) => commands.ping())
   const ms = Math.ceil(performance.now() - from)
-  // The Redis user may lack permission for INFO.
+  // Without facts the rest is reported: the Redis user may lack permission for INFO.
   const facts = await redis.run((commands) => commands.info()).catch(() => '')
   const fact = (name: string) => new RegExp(`^${name}:(.+?)\\r?$`, 'm').exec(facts)?.[1]
   const version = fact('redis_version')

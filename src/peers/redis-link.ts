@@ -7,15 +7,15 @@ type Driver = { createClient: typeof createClient }
 /** The driver's client, which adds the gateway's prefix to key names. */
 export type RedisCommands = ReturnType<typeof clientOf>
 
-/** One connection for commands and one for subscriptions; either both are open or none. */
+/** One connection for commands and one for subscriptions; both are open, or both are closed. */
 export type RedisLink = {
   commands: RedisCommands
   subscriber: RedisCommands
-  /** Closes both; pending commands are rejected. */
+  /** Closes both connections; pending commands are rejected. */
   destroy(): void
 }
 
-/** Maximum of pending commands; further ones are rejected. */
+/** Maximum of pending commands; further commands are rejected. */
 const commandsMax = 10_000
 
 type Options = {

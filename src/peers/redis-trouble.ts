@@ -20,7 +20,7 @@ export class RedisRefusal extends Error {
 
 type Words = readonly [reason: string, remedy: string]
 
-/** By the error code of Redis, the first word of an error (redis.io, commands AUTH and HELLO). */
+/** Refusals by the error code of Redis, the first word of an error (redis.io, commands AUTH and HELLO). */
 const refusals: Readonly<Record<string, Words>> = {
   WRONGPASS: ['user or password is wrong', 'Check both in REDIS_URL.'],
   NOAUTH: [
@@ -40,7 +40,7 @@ const untrusted: Words = [
   'its certificate does not verify',
   'Use the host name of the certificate in REDIS_URL, and set NODE_EXTRA_CA_CERTS to its CA certificate.',
 ]
-/** By the code of a TLS error. */
+/** Refusals by the code of a TLS error. */
 const refusalsOfTls: Readonly<Record<string, Words>> = {
   CERT_HAS_EXPIRED: ['its certificate has expired', 'Renew the certificate.'],
   ERR_SSL_WRONG_VERSION_NUMBER: ['it does not support TLS', 'Use redis:// in REDIS_URL.'],

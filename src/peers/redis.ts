@@ -59,10 +59,10 @@ type RedisEvents = {
   redisRefused(place: string, trouble: Omit<RedisTrouble, 'isRefusal'>): void
 }
 
-/** Redis is in the same network: a slower one counts as unavailable, and calls continue without it. */
+/** Time limit to connect. Redis is in the same network; calls continue without a Redis that is slower. */
 const connectStandardMs = 1000
 const commandStandardMs = 250
-/** A Redis that hangs is noticed within two intervals (docs/redis.md). */
+/** Interval of pings: a Redis that hangs is noticed within two intervals (docs/redis.md). */
 const pingStandardMs = 500
 /** Pauses between connection attempts; short, to reconnect within two seconds after a restart. */
 const pausesMs = [50, 100, 200, 400, 500] as const
@@ -82,7 +82,7 @@ export async function openRedis({
 }: RedisOptions): Promise<Redis> {
   const address = readRedisUrl(url)
   if (typeof address === 'string') throw new RedisRefusal(`REDIS_URL: ${address}`)
-  // Loaded only if it is used.
+  // The driver is loaded only if it is used.
   const driver = await import('@redis/client')
   const place = redisPlace(address)
   const listeners = new Set<RedisListener>()
@@ -233,7 +233,7 @@ function createSubscriptions(prefix: string) {
     nameOf,
     add: (channel: string, listener: (message: string) => void, link: RedisLink | undefined) => {
       subscribed.set(nameOf(channel), listener)
-      // If the link breaks, the next one subscribes again.
+      // If the link breaks, the next link subscribes again.
       link?.subscriber.subscribe(nameOf(channel), listener).catch(() => undefined)
     },
     restore: ({ subscriber }: RedisLink) =>

@@ -63,7 +63,7 @@ export function createTurnGroups<Operation, Answer>({
     const wait = (again: number): NodeJS.Timeout => {
       const until = performance.now() + waitMs
       return setTimeout(() => {
-        // A late timer: this process was blocked and may not have sent or read the message.
+        // If the timer is late, this process was blocked and may not have sent or read the message.
         const wasBusy = performance.now() - until > waitMs / 4
         if (wasBusy && again > 0) timer = wait(again - 1)
         // Reads an answer that has already arrived before giving up.

@@ -21,7 +21,7 @@ type Options = {
   print: (text: string) => void
 }
 
-/** Added to the time that a worker may take to stop. */
+/** Added to the time limit for a worker to stop. */
 const spareMs = 2000
 const flushMs = 1000
 
@@ -102,15 +102,16 @@ function withoutRedis(count: number): string {
 }
 
 /**
- * Resolves with the port; for port 0 the system chooses one. Listening on it first detects another
- * program there, since workers share ports (SO_REUSEPORT). Rejects with a StartError.
+ * Resolves with the port; for port 0 the system chooses one. Listens on the port first to detect another
+ * program there, which workers would not notice, since they share ports (SO_REUSEPORT). Rejects with a
+ * StartError.
  */
 function findPort({ host, port }: { host: string; port: number }): Promise<number> {
   const server = createServer((socket) => socket.destroy())
   return new Promise((resolve, reject) => {
     server.once('error', (cause) => reject(listenFailure(cause, { host, port })))
     server.listen({ host, port }, () => {
-      // A server that listens on TCP has such an address.
+      // The address of a server that listens on TCP is an AddressInfo.
       const { port: found } = server.address() as AddressInfo
       server.close(() => resolve(found))
     })

@@ -52,7 +52,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     stop,
     events,
     reload: () => {
-      // Failures are logged.
+      // `reload` has logged the failure.
       reload(signalActor).catch(() => undefined)
     },
     reread,

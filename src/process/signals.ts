@@ -25,7 +25,7 @@ export function obeySignals(
     from.on(signal, () => {
       if (stop.isStopping()) return stop.now(128 + constants.signals[signal])
       events.stopping(signal)
-      // After Ctrl+C no load balancer needs time to notice.
+      // Ctrl+C stops without a pause, which only load balancers need.
       return stop(0, signal === 'SIGINT' ? 0 : undefined)
     })
   }

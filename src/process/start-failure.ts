@@ -9,7 +9,7 @@ export class StartError extends Error {
 
 /** The StartError for a port that cannot be listened on. */
 export function listenFailure(cause: unknown, { host, port }: { host: string; port: number }) {
-  // Errors of the system have a code.
+  // Errors of the operating system have a code.
   const { code } = cause as { code?: string }
   if (code === 'EADDRINUSE') {
     return new StartError(`Port ${port} on ${host} is already in use. Set PORT to another port.`, {

@@ -3,7 +3,7 @@ import type { Events } from '../telemetry/events.ts'
 
 type Options = {
   events: Pick<Events, 'stuck' | 'stopped'>
-  /** Waits `noticeMs`, stops accepting requests, and finishes those in progress. */
+  /** Waits `noticeMs`, stops accepting requests, and finishes requests in progress. */
   drain: (noticeMs?: number) => Promise<void>
   /** Closes the store and other resources. */
   close: () => Promise<void>

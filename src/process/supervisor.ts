@@ -71,12 +71,12 @@ export function createSupervisor(options: Options): Supervisor {
     onEnd(code, reason)
   }
   const endedWhileStopping = ({ isStarted }: Place, code: number): void => {
-    // A worker that was not ready has no requests to finish.
+    // A worker that was not ready has no requests to finish, so its exit code does not count.
     if (code !== 0 && isStarted) exitCode = 1
     if (places.size === 0) end(hasBegun ? exitCode : code)
   }
   const endedByItself = ({ isStarted, isLeaving }: Place, code: number): void => {
-    // The worker has printed the reason.
+    // The worker has already printed the reason.
     if (!hasBegun) return end(code)
     failedStarts = isStarted ? 0 : failedStarts + 1
     if (failedStarts >= failedStartsMax && answering().length === 0) return end(1, cannotStart)

@@ -25,7 +25,7 @@ export type ToPrimary =
 type Options = Pick<ServeOptions, 'settings' | 'readSettings' | 'exit' | 'print'> & {
   id: number
   isFirst: boolean
-  /** Ends the process during its start. */
+  /** Ends the process if the start fails. */
   fail: (error: Error) => void
 }
 

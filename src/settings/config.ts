@@ -123,7 +123,7 @@ export function loadConfig(variables: Variables): Loaded {
   }
   const errors = settingsCheck(merged) ? [] : (settingsCheck.errors ?? [])
   complaints.push(...errors.map(complaintText), ...complaintsAbout(merged))
-  // Before the throw below only valid members are used: `providers` and `catalog`.
+  // Until the throw below, only `providers` and `catalog` are used, each only if it is valid.
   const checked = merged as Settings
   const own = errors.some(({ instancePath }) => instancePath.startsWith('/providers'))
     ? []

@@ -21,7 +21,7 @@ class Transformer extends OperationNodeTransformer {
 
 const transformer = new Transformer()
 
-/** Gives the text columns of migrations that type. */
+/** Gives text columns of migrations the type `binaryText`. */
 export const binaryTexts: KyselyPlugin = {
   transformQuery: ({ node }) => transformer.transformNode(node),
   transformResult: async ({ result }) => result,

@@ -30,7 +30,7 @@ export type RefusedAttemptsTable = {
 }
 
 export type RefusalsTable = {
-  /** Empty, as `key_id`, for calls with a key that does not exist. */
+  /** Empty for calls with a key that does not exist; so is `key_id`. */
   account_id: string
   hour_at: number
   key_id: string

@@ -27,8 +27,8 @@ type Holder = {
 export type ServedFolder = FolderLock & { listensAt(address: string): void }
 
 /**
- * SQLite's locks on a file that stays empty. Many processes may use the folder, one of them may serve
- * requests, and a change needs it exclusively.
+ * SQLite's locks on an empty file. Many processes may use the folder, one of them may serve requests, and a
+ * change needs the folder exclusively.
  */
 const begins = {
   use: 'BEGIN; SELECT count(*) FROM sqlite_schema',
@@ -37,7 +37,7 @@ const begins = {
 }
 
 const attemptPauseMs = 50
-/** Most commands end within this time. */
+/** How long commands wait for the lock: most commands end within this time. */
 const othersWaitMs = 500
 
 /** Acquires a shared lock for this process. Throws a StoreError during a restore, import or migration. */
@@ -81,11 +81,11 @@ export async function serveFolder({ dataDir, waitMs, onWait }: Serving): Promise
   throw new StoreError(`DATA_DIR: ${dataDir} is in use: ${who}. ${remedy}. ${more}`)
 }
 
-/** The address of the running gateway that serves the folder; undefined if none does. */
+/** The address of the running gateway that serves the folder; undefined if no gateway does. */
 export function servedAt(dataDir: string): string | undefined {
   const idle = tryLock(dataDir, 'serve')
   idle?.release()
-  // Without a lock the file is that of a killed process.
+  // If the lock is free, a killed process left the file that describes the holder.
   return idle === undefined ? holderOf(dataDir)?.address : undefined
 }
 
@@ -114,7 +114,7 @@ async function lockWithin(
   }
 }
 
-/** Returns undefined if another process holds the lock. Throws a StoreError if locking fails. */
+/** Acquires a lock; undefined if another process holds it. Throws a StoreError if locking fails. */
 function tryLock(dataDir: string, kind: keyof typeof begins): FolderLock | undefined {
   const path = join(dataDir, 'gateway.lock')
   makeFile(path)
@@ -172,7 +172,7 @@ const holderPath = (dataDir: string) => join(dataDir, 'gateway.holder')
 
 function holderOf(dataDir: string): Holder | undefined {
   try {
-    // Only `held` writes this file; other content counts as no holder.
+    // Only `held` writes this file; without valid content the holder is unknown.
     return JSON.parse(readFileSync(holderPath(dataDir), 'utf8')) as Holder
   } catch {
     return undefined

@@ -27,7 +27,7 @@ export function makeFolder(dataDir: string): void {
 /** Creates an empty file for the store with mode 0600, unless it exists. */
 export function makeFile(path: string): void {
   try {
-    // SQLite gives its log the same mode.
+    // SQLite creates the store's log with the mode of this file.
     closeSync(openSync(path, 'wx', 0o600))
   } catch {
     // The file exists, or SQLite will report the error.
@@ -54,7 +54,7 @@ function mkdirUnlessFolder(path: string): void {
  * for each path that had them. Skips paths that another user owns.
  */
 export function restrictPermissions(dataDir: string): string[] {
-  // Windows has no such permissions.
+  // Windows, which has no `getuid`, has no permissions to remove.
   if (process.getuid === undefined) return []
   const files = readdirSync(dataDir).filter((name) => name.startsWith('gateway.'))
   const paths = [dataDir, ...files.map((name) => join(dataDir, name))]

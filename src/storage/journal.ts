@@ -20,7 +20,7 @@ export type Journal = {
    * resolves with whether it did.
    */
   takeOver(): Promise<boolean>
-  /** Creates the file again if it was removed, unless records wait to be read from the old one. */
+  /** Creates the file again if it was removed, unless records of the old file are still to be read. */
   look(): Promise<void>
   close(): Promise<void>
 }
@@ -37,10 +37,12 @@ const prefix = 'gateway.journal-'
 export const isJournal = (name: string): boolean => name.startsWith(prefix)
 
 const chunkBytes = 65_536
-/** A journal of another host that was not written for so long counts as left by a dead process. */
+/** A journal of another host that was not written for this time counts as left by a dead process. */
 const foreignAgeMs = 60_000
 
-/** Opens a journal for this process: takes over that of an ended process with its records, or creates one. */
+/**
+ * Opens a journal for this process: takes over an ended process's journal with its records, or creates one.
+ */
 export async function openJournal({ folder, bytesMax, flushes }: Options): Promise<Journal> {
   const path = join(folder, `${prefix}${hostname()}-${process.pid}`)
   let file: FileHandle | undefined
@@ -157,7 +159,7 @@ async function takeOver(
       await rename(found, path)
       return file
     } catch {
-      // Another process was faster.
+      // Another process has taken over the file first.
       await file?.close()
     }
   }
@@ -171,8 +173,8 @@ function takeAnother(folder: string, path: string): Promise<FileHandle | undefin
 }
 
 /**
- * Whether the process of a journal has ended; on another host, whether the journal is old. A wrong guess
- * is harmless: the process creates a new journal, and rows that both replay are inserted once.
+ * Whether the process of a journal has ended; on another host, whether the journal is old. A wrong guess is
+ * harmless: the process creates a new journal, and rows that two processes replay are inserted once.
  */
 async function isLeft(path: string): Promise<boolean> {
   const [host, pid] = ownerOf(path)

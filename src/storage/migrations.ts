@@ -32,7 +32,7 @@ export const applicationId = 0x4d414757
 
 export const updateRemedy = 'Update the gateway.'
 
-/** Run forward only, in the order of their names; they use column types that both databases have. */
+/** The migrations, which only run forward, by name. Both databases have the column types that they use. */
 const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0001_accounts_keys_usage': { up: createAccountsKeysUsage },
   '0002_usage_by_account_and_time': { up: (db) => sortUsage(db, dialect) },

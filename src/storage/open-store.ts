@@ -22,7 +22,7 @@ export async function openStore(
   else if (url === undefined && !existsSync(dataDir))
     assertSchema([], { change: 'none', place: dataDir })
   if (url === undefined) return openSqliteStore(options, notice)
-  // Loaded only if it is used.
+  // The PostgreSQL driver is loaded only if it is used.
   const { openPostgresStore } = await import('./postgres-store.ts')
   return openPostgresStore({ url, limits: options.limits, notice, schemaChange })
 }

@@ -15,8 +15,8 @@ export function placeOf(url: string): PostgresPlace {
 }
 
 /**
- * Replaces sslmodes that `pg` treats as `verify-full` with that name. `pg` warns about the others, since
- * its next major version will verify less for them.
+ * Writes `verify-full` for the sslmodes that `pg` treats like it: `pg` warns about these modes, since its
+ * next major version will verify less for them.
  */
 export function verifying(url: string): string {
   if (/[?&]uselibpqcompat=true\b/.test(url)) return url

@@ -91,7 +91,7 @@ function codeOf(error: unknown): string {
 }
 
 function messageOf(error: unknown): string {
-  // The host has several addresses, and none is reachable.
+  // If a host has several addresses and none is reachable, the error has no message of its own.
   if (error instanceof AggregateError && error.message === '') return systemReason(error)
   return error instanceof Error ? error.message : String(error)
 }

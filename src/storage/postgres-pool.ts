@@ -71,7 +71,7 @@ export function createPool(options: PoolOptions): Pool {
     waiting: () => pool.waitingCount,
     end: async () => {
       const late = Promise.withResolvers<void>()
-      // A server that hangs does not close its connections.
+      // The wait has a limit, since a server that hangs does not close its connections.
       const timer = setTimeout(late.resolve, endTimeoutMs)
       await Promise.race([pool.end(), late.promise]).finally(() => clearTimeout(timer))
     },
@@ -167,7 +167,7 @@ function clientOf(client: pg.PoolClient, options: ClientOptions): PoolClient {
     } catch (error) {
       if (name === undefined || !isStalePlan(error)) throw error
       names.renew(text, name)
-      // In a transaction the failed statement has aborted everything.
+      // A failed statement aborts its transaction, so within a transaction it is not repeated.
       if (isAgain || client.getTransactionStatus() !== 'I') throw error
       return once(text, values, true)
     }
@@ -204,7 +204,7 @@ function withoutNul(value: unknown): unknown {
 function createBreaker() {
   let tripped: { error: StoreError; until: number } | undefined
   return {
-    /** The last failure, if it is too recent to try again. */
+    /** The last failure, unless the pause before the next attempt is over. */
     recentFailure: () => {
       if (tripped === undefined) return undefined
       if (performance.now() < tripped.until) return tripped.error
@@ -213,7 +213,7 @@ function createBreaker() {
     },
     reset: () => (tripped = undefined),
     trip: (cause: StoreError) => {
-      // Without `isLate`: later callers sent no slow query.
+      // The error is created without `isLate`, since later callers sent no slow query.
       const error = new StoreError(cause.message, undefined, {
         cause: cause.cause,
         ...cause.diagnosis,

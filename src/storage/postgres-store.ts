@@ -41,7 +41,7 @@ type Options = {
 }
 
 const versionMin = 13
-/** Calls wait this long for a connection; then the server counts as unreachable. */
+/** Calls wait this long for a connection; after that, the server counts as unreachable. */
 const connectStandardMs = 5000
 const startPauseMs = 500
 /** A notice is printed if the server is silent this long, well before the connection times out. */

@@ -21,8 +21,8 @@ export const locks = { migration: 0x4d414701, writing: 0x4d414702 }
 
 type DialectOptions = {
   /**
-   * Transactions of all processes exclude each other, as in SQLite: rows that one has read do not change
-   * before its end. Commits of the ledger do not wait for them.
+   * Transactions of all processes exclude each other, as in SQLite: rows that a transaction has read do not
+   * change before it ends. Commits of the ledger do not wait for transactions.
    */
   excludes?: boolean
   /** Transactions are read-only and see one snapshot (repeatable read). */

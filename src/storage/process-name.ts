@@ -18,7 +18,7 @@ export function isRunning(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (error) {
-    // EPERM: it runs as another user.
+    // EPERM means that the process runs as another user.
     return (error as { code?: string }).code === 'EPERM'
   }
 }

@@ -3,14 +3,14 @@ import { GatewayError } from '../core/error.ts'
 import { StoreError } from './store-error.ts'
 import type { Tables } from './tables.ts'
 
-/** A report may read the whole ledger while a person waits for it. */
+/** Time limit of a report, which may read the whole ledger while a person waits. */
 export const reportTimeoutMs = 30_000
-/** Reports run one at a time; more queued ones would outlast their callers' timeouts. */
+/** Maximum of waiting reports: reports run one at a time, and more would outlast their callers' timeouts. */
 export const reportsWaitingMax = 32
-/** A page of the dashboard sends several requests at once; one account must not fill the queue. */
+/** Reports of one account: several, since a page sends several requests; few, so that others get a turn. */
 export const reportsPerAccountMax = 8
 
-/** A read-only connection for reports, separate from the ones that write (docs/storage.md#reports). */
+/** A read-only connection for reports, separate from the connections that write (docs/storage.md#reports). */
 export type Reader = {
   db: Kysely<Tables>
   /**
@@ -63,7 +63,7 @@ function ownBusy(count: number): GatewayError {
   return new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
 }
 
-/** For example after a query that took too long, until its thread or connection has ended. */
+/** The error while the reader is unavailable, as after a query that took too long. */
 function absent(cause: StoreError): GatewayError {
   const text = 'Reports are unavailable at the moment. Try again in a moment.'
   return new GatewayError('overloaded', text, { retryAfterSeconds: 2, cause })

@@ -11,7 +11,7 @@ type Replay = {
   journal: Journal
   /** Receives rows that the store refuses for good. */
   events: { rowRefused(row: object, error: StoreError): void }
-  /** Rows of one transaction. */
+  /** Maximum of rows in one transaction. */
   rowsMax: number
 }
 
@@ -74,8 +74,8 @@ export function insertedLate<Name extends keyof Tables>(
 }
 
 /**
- * Deletes the provisional rows of calls whose process was presumed dead
- * (accounts/reservation-sweep.ts). A row without a cost deletes none: the reserved amount stays charged.
+ * Deletes the provisional rows of calls whose process was presumed dead (accounts/reservation-sweep.ts). A
+ * row without a cost deletes no provisional row: the reserved amount stays charged.
  */
 function deleteProvisional(
   { db }: Pick<Store, 'db'>,

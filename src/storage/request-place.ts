@@ -4,13 +4,13 @@ import type { SqlDialect } from './sql-dialect.ts'
 /** Leading hexadecimal digits of an id's 12-digit time that ids of the same 4096 ms share. */
 const digits = 9
 const spanMs = 16 ** (12 - digits)
-/** Where they begin in an id, after `req_`; SQL counts from one. */
+/** The position of these digits in an id, after `req_`; SQL counts from one. */
 const start = 4
 
 /**
- * SQL for whether a ledger row's time differs from the time in its id. An id begins with the time at
- * which its request arrived, and nearly every call begins in the same 4096 ms. Only rows of other calls
- * are in an index of ids, so that few commits change a page of it.
+ * SQL for whether a ledger row's time differs from the time in its id. An id begins with the time at which
+ * its request arrived, and nearly every call begins in the same 4096 ms. The index of ids contains only the
+ * rows of other calls, so that few commits change the index.
  */
 export function timeDiffersFromId(dialect: SqlDialect) {
   const time = dialect === 'sqlite' ? `printf('%012x', at)` : `lpad(to_hex(at), 12, '0')`

@@ -76,7 +76,7 @@ type Thread = {
   checkpoint(): Promise<void>
 }
 
-/** Close to SQLite's default of 1000 pages, since a usual commit changes a few pages. */
+/** Close to SQLite's default of 1000 pages, since a commit usually changes a few pages. */
 const commitsPerCheckpoint = 300
 
 /**
@@ -109,7 +109,7 @@ export function createCommits(options: FileOptions, thread: Thread) {
   }
   const restart = () => {
     commits = 0
-    // If it fails, the next checkpoint copies the whole log.
+    // If the checkpoint fails, the next checkpoint copies the whole log.
     checkpoint = thread.checkpoint().catch(() => undefined)
   }
 

@@ -15,7 +15,7 @@ import { assertOpenable, watchFiles } from './store-files.ts'
 export type SqliteStoreOptions = {
   dataDir: string
   durability: 'normal' | 'full'
-  /** Whether to check the file before opening it; of several workers the first one does. */
+  /** Whether to check the file before opening it; only the first of several workers checks it. */
   examines?: boolean
   /** Which migrations may run; all of them if undefined. */
   schemaChange?: SchemaChange | undefined
@@ -30,11 +30,11 @@ export type SqliteStoreOptions = {
 
 /** How long to wait for the transaction of another process, such as a command. */
 const busyStandardMs = 5000
-/** Queries of calls take milliseconds; a thread that needs this long is broken. */
+/** Queries of calls take milliseconds; a thread that does not answer within this time is broken. */
 const answerTimeoutMs = 30_000
-/** A few for each request in progress. */
+/** Maximum of queued queries: a few for each request in progress. */
 const queueStandardMax = 10_000
-/** The log grows by the commits between two restarts. */
+/** Interval between log restarts: the log grows by the commits of one interval. */
 const logRestartMs = 1000
 
 /** Opens the embedded store in the folder `dataDir`. */
@@ -75,10 +75,10 @@ async function openFiles(
   const file = { path, durability, busyTimeoutMs }
   const { dialect, commit, ready, restartLog } = openSqlite({ ...file, queueMax })
   const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
-  // Always runs a query: Kysely calls the driver's `destroy` only after one, and that ends the thread.
+  // A query always runs: Kysely calls `destroy`, which ends the driver's thread, only after a query.
   const begun = change === 'none' ? sql`select 1`.execute(db) : migrate(db, 'sqlite')
   await begun.catch(async (error: unknown) => {
-    // The store's thread would keep the process alive.
+    // Ends the store's thread, which would keep the process alive.
     await db.destroy().catch(() => undefined)
     throw withRemedy(error, path)
   })

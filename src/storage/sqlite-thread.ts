@@ -12,16 +12,16 @@ export type Unsent = WorkerRequest extends infer R
 
 /** The store's worker thread. If it has ended, a later request starts it again. */
 export type StoreThread = {
-  /** Throws a StoreError, also if the thread `on` was replaced: a transaction ends with its thread. */
+  /** Throws a StoreError, also if the thread `on`, with its transaction, was replaced. */
   ask(request: Unsent, on?: number): Promise<QueryOutcome>
   /** The number of the running thread, counted from 1. */
   current(): number
-  /** Terminates the thread when a later request takes longer. */
+  /** Sets a time limit for later requests; a thread that exceeds it is terminated. */
   limitAnswers(timeoutMs: number): void
   stop(): Promise<void>
 }
 
-/** Saves memory; few objects of the thread are long-lived. */
+/** A small young generation saves memory; few objects of the thread are long-lived. */
 const maxYoungGenerationSizeMb = 4
 const restartPauseMs = 1000
 
@@ -98,7 +98,9 @@ function startWorker(options: FileOptions) {
   return {
     ask,
     fault: () => fault,
-    /** A blocked thread ends late and is replaced only then, so that there is never a second one. */
+    /**
+     * A blocked thread ends late; its replacement waits for the end, so that two threads never run at once.
+     */
     mayBeReplaced: () => performance.now() - endedAt >= restartPauseMs,
     terminate: () => worker.terminate(),
   }

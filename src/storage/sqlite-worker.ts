@@ -49,7 +49,8 @@ function run(request: WorkerRequest): QueryOutcome {
     case 'commit':
       return { rows: [], changes: inOne(request) }
     case 'checkpoint':
-      // Does not wait for readers: commits are queued after it. The next checkpoint copies the rest.
+      // Does not wait for readers, since commits wait for this checkpoint. The next checkpoint copies the
+      // rest.
       withoutWaiting(() => prepare('PRAGMA wal_checkpoint(RESTART)').all())
       return { rows: [], changes: [] }
     case 'close':

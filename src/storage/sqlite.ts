@@ -21,7 +21,7 @@ type Options = FileOptions & {
   queueMax: number
 }
 
-/** Opens the file in a worker thread. Its one connection belongs to a transaction until that ends. */
+/** Opens the file in a worker thread. During a transaction only the transaction uses the one connection. */
 export function openSqlite(options: Options): SqliteThread {
   const thread = startThread(options)
   const lock = createLock(options.queueMax)

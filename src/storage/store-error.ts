@@ -1,8 +1,8 @@
 type Options = ErrorOptions & {
-  /** For the operator; the message if undefined. */
+  /** The reason for the operator; by default the error's message. */
   reason?: string
   remedy?: string
-  /** The cause of an error without `errcode`; the store itself if undefined. */
+  /** What caused an error without `errcode`: by default the store itself. */
   concerns?: 'row' | 'statement'
   /** The statement exceeded its time limit. */
   isLate?: boolean

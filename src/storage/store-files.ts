@@ -26,7 +26,7 @@ export function assertOpenable(
   if (!exists(path)) return assertSchema([])
   let database: DatabaseSync | undefined
   try {
-    // A read-only connection does not checkpoint the log.
+    // The connection is read-only, since closing it must not checkpoint the log.
     database = new DatabaseSync(path, { readOnly: true, timeout: busyTimeoutMs })
     const one = (sql: string) => Object.values(database!.prepare(sql).get() ?? {})[0]
     const id = one('PRAGMA application_id')
@@ -131,7 +131,7 @@ async function damageOf(file: FileOptions, ended: AbortSignal): Promise<string |
   const sql = 'PRAGMA quick_check(1)'
   try {
     const { rows } = await thread.ask({ kind: 'query', sql, parameters: [] })
-    // The pragma gives one row of one text.
+    // The pragma returns one row with one text.
     const found = String(Object.values(rows[0] as object)[0])
     return found === 'ok' ? undefined : found.replaceAll(/\s+/g, ' ')
   } catch (thrown) {
@@ -148,7 +148,7 @@ function textOf(path: string): Promise<string | undefined> {
   return readFile(path, 'utf8').catch(() => undefined)
 }
 
-/** Each copy is as large as the store. */
+/** Maximum of copies, since each copy is as large as the store. */
 const damagedCopiesMax = 5
 
 /** Copies the files of a damaged store before further writes; returns the outcome as text. */

@@ -15,7 +15,7 @@ export type GuardedStore = Store & {
   keep<Name extends keyof Tables>(table: Name, rows: readonly Tables[Name][]): Promise<void>
   /** Runs work that needs the store itself, not the journal. Throws a GatewayError if the store fails. */
   decide<T>(run: () => Promise<T>): Promise<T>
-  /** Throws a GatewayError while the store cannot be written to, as far as known. */
+  /** Throws a GatewayError if the last use of the store showed that it cannot be written to. */
   assertKeeps(): void
   /** Writes a row; throws a GatewayError if that fails or takes too long. */
   checkWritable(): Promise<void>
@@ -44,16 +44,16 @@ type Options = {
   events: StoreEvents
 }
 
-/** Holds some thousand rows, more than the calls in progress; allocated in advance. */
+/** The size of the journal, for some thousand rows: more than the calls in progress. Allocated in advance. */
 const journalBytesMax = 4 * 1024 * 1024
-/** The caller waits while its row is retried. */
+/** Time limit of retries of a row, since the caller waits meanwhile. */
 const retryMaxMs = 2000
-/** A recovered store is used within a second; the check is cheap. */
+/** Interval of checks, which are cheap: a recovered store is used within a second. */
 const checkIntervalMs = 1000
 const retryPauseMs = 50
 /** A transaction of this size takes about ten milliseconds. */
 const replayedRowsMax = 500
-/** Health checks expect an answer within a few seconds. */
+/** Time limit of the write check: health checks expect an answer within a few seconds. */
 const writeCheckTimeoutMs = 2000
 const writeCheckTrustedMs = 1000
 
@@ -217,7 +217,7 @@ async function within<T>(timeoutMs: number, work: Promise<T>): Promise<void> {
 
 const retryAfterSeconds = 5
 
-/** Has no cause, since the first failure was logged and many of these may follow. */
+/** The error has no cause, since the first failure was logged and many of these errors may follow. */
 function unavailable(): GatewayError {
   const text =
     'The gateway cannot record calls at the moment and accepts none. Try again in a moment.'

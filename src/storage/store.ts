@@ -6,7 +6,7 @@ import type { Tables } from './tables.ts'
 
 /** A statement for `commit`, from Kysely's `compile` or from `insertions`. */
 export type StoreStatement = Pick<CompiledQuery, 'sql' | 'parameters'> & {
-  /** Whether it may run again if the outcome of the first run is unknown. */
+  /** Whether the statement may run again if the outcome of its first run is unknown. */
   repeatable?: boolean
 }
 

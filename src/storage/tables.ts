@@ -168,7 +168,7 @@ export type ReservationsTable = {
   nano_usd: number
   at: number
   expires_at: number
-  /** Null in rows of older versions, like the following columns. */
+  /** Null in rows of older versions; so are the following columns. */
   process: string | null
   face: string | null
   modality: string | null
@@ -217,7 +217,7 @@ type IntegerColumn = {
 }[keyof Tables]
 type Integers = Record<Extract<IntegerColumn, string>, true>
 
-/** The integer columns of all tables; a missing one does not compile. */
+/** The integer columns of all tables; a missing column is a compile error. */
 export const integerColumns: Readonly<Integers> = {
   requests_per_minute: true,
   tokens_per_minute: true,

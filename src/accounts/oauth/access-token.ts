@@ -9,9 +9,9 @@ import { accessKinds, artifactDigest } from './artifact-row.ts'
 export const accessTokenPrefix = 'mag_oauth_'
 const shape = new RegExp(`^${accessTokenPrefix}[A-Za-z0-9_-]{20,200}$`)
 
-/** The purpose of access tokens. */
+/** The audience and the scope that an access token must have. */
 export type TokenPurpose = {
-  /** The address of the server. */
+  /** The address of the server that the token must be issued for. */
   audience: string
   /** The scope that lets a client call models. */
   scope: string
@@ -51,7 +51,7 @@ export async function readAccessToken(
   }
   const { grant_id: keyId, expires_at: expiresAt } = row
   if (expiresAt <= now) throw expiredToken()
-  // Written by `artifactRow`.
+  // `artifactRow` writes this column as an object.
   const { aud, scope } = JSON.parse(row.payload) as { aud?: unknown; scope?: unknown }
   if (![aud].flat().includes(audience)) throw otherAudience(audience)
   const mayInfer = typeof scope === 'string' && scope.split(' ').includes(needed)

@@ -72,7 +72,7 @@ export function artifactPayload(
   { id, isUsed }: { id?: string; isUsed: (consumedAt: number) => boolean },
 ): ArtifactPayload {
   return {
-    // Written by `artifactRow`.
+    // `artifactRow` writes this column as an object.
     ...(JSON.parse(payload) as ArtifactPayload),
     ...(id === undefined ? {} : { jti: id }),
     ...(consumedAt !== null && isUsed(consumedAt) ? { consumed: true } : {}),

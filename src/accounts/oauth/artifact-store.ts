@@ -58,7 +58,7 @@ export type ArtifactLimits = {
 
 /** Any client can begin sign-ins; at about a kilobyte per row, this bounds the table at about 100 MB. */
 const signInsMax = 100_000
-/** Includes replaced tokens: one a minute for a week. */
+/** Includes replaced tokens; enough for one refresh a minute during a week. */
 const tokensPerConnectionMax = 10_000
 /** Covers concurrent refreshes by processes of one client, and a retry after a lost response. */
 const refreshGraceSeconds = 120
@@ -181,7 +181,7 @@ async function keepForConnection(
 /** Kinds whose rows are never replaced by a second insert with the same id. */
 const keptOnce: ReadonlySet<string> = new Set(['RefreshToken', 'ReplayDetection'])
 
-/** Inserts a row, or updates the one with its id; returns whether it did. */
+/** Inserts a row, or updates the row with the same id; returns whether a row was written. */
 async function keep(db: Kysely<Tables>, row: OauthArtifactsTable): Promise<boolean> {
   const { client_id, grant_id, uid, payload, expires_at } = row
   const { numInsertedOrUpdatedRows } = await db

@@ -57,7 +57,7 @@ async function removeTokens(
 
 /** The columns that a connection copies from the key that it was created with. */
 export function sharedWith(key: ApiKeysTable): Partial<ApiKeysTable> {
-  // Written by `createKeys`.
+  // `createKeys` writes this column as a list of scopes.
   const scopes = JSON.parse(key.scopes) as Scope[]
   return {
     mode: key.mode,

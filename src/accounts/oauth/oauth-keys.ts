@@ -21,7 +21,7 @@ type Options = {
 const recheckMs = 60_000
 /** The age at which a key begins to sign: by then every process has read it. */
 const publishedMs = 5 * recheckMs
-/** Must exceed the lifetime of anything signed; the longest is the sign-in cookie (1 h). */
+/** How long an older key is kept: longer than anything signed is valid (a sign-in cookie, 1 h). */
 const keptMs = 24 * 3_600_000
 
 /**
@@ -127,7 +127,7 @@ async function newKeys(): Promise<Uint8Array> {
 }
 
 function keysIn(rows: readonly Row[]): OAuthKeys {
-  // Written by `newKeys`.
+  // `newKeys` writes this column in this form.
   const all = rows.map(({ secret }) => JSON.parse(Buffer.from(secret).toString()) as Stored)
   return { signing: all.map(({ signing }) => signing), cookies: all.map(({ cookie }) => cookie) }
 }

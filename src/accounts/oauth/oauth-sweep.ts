@@ -13,7 +13,7 @@ type Options = {
   /** Unix time in milliseconds. */
   clock: () => number
   limits: SweepLimits
-  /** Called after each sweep, and with the reason when one failed. */
+  /** Called after each sweep; `error` is the reason if the sweep failed. */
   onSwept: (error?: unknown) => void
 }
 
@@ -24,21 +24,21 @@ type SweepLimits = {
   oauthIdleClientTtlSeconds?: number
 }
 
-/** Not urgent: expired rows are already refused and only use space. */
+/** Interval of sweeps: not urgent, since expired rows are already refused and only use space. */
 const sweepMs = 60_000
 /** Rows that one statement removes: few enough not to delay calls. */
 const sweepRowsMax = 1000
-/** A person usually connects a client on the day it registers. */
+/** An unused client is removed after a day: people usually connect a client on the day it registers. */
 const unusedClientTtlSeconds = 86_400
-/** A quarter of a year. */
+/** A client that is no longer used is removed after a quarter of a year. */
 const idleClientTtlSeconds = 90 * 86_400
 
-/** Batches of each kind in one sweep; further rows wait for the next sweep. */
+/** Maximum of batches of each kind in one sweep; further rows wait for the next sweep. */
 const batchesMax = 10
 const tokenKinds = ['AccessToken', 'AuthorizationCode', 'RefreshToken']
 /** The age below which a connection without tokens is kept: its client may not have exchanged its code yet. */
 const beginsMs = 600_000
-/** Key ids in one announcement. */
+/** Maximum of key ids in one announcement. */
 const announcedMax = 100
 
 /**

@@ -17,7 +17,7 @@ type Options = {
   limits: { oauthClientsMax?: number }
 }
 
-/** Any client can register, at about a kilobyte each; unused ones are removed after a day. */
+/** Any client can register, with about a kilobyte of metadata; unused clients are removed after a day. */
 const clientsMax = 100_000
 
 /** Clients that registered themselves, and clients of accounts. */
@@ -55,7 +55,7 @@ export function createRegisteredClients({ db, clock, limits }: Options) {
       const isMade = row.account_id !== null
       const digests = isMade ? await validDigests(db, id, clock()) : row.secret_digest
       if (isMade && digests === '') return undefined
-      // Written by `clientRow`.
+      // `clientRow` writes this column as client metadata.
       const metadata = JSON.parse(row.metadata) as ClientMetadata
       return digests === null ? metadata : { ...metadata, client_secret: digests }
     },
@@ -128,7 +128,7 @@ function tooManyClients(): StoreRefusal {
   return new StoreRefusal('too_many_clients', text)
 }
 
-/** The same as for names of keys. */
+/** The maximum for names of keys too. */
 const nameLengthMax = 100
 
 /** A client's self-chosen name on one line, at most 100 characters; `otherwise` for an empty name. */

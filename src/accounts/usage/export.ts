@@ -9,7 +9,7 @@ import { conditions, timeDimensions, type Calls } from './sums.ts'
 
 type Schemas = components['schemas']
 
-/** The head of an export, and its pages of rows, which are read on demand. */
+/** The head of an export, and its pages of rows, which are read when they are needed. */
 type Exported<Head, Row> = { head: Omit<Head, 'data' | 'rows'>; pages: AsyncIterable<Row[]> }
 
 export type RequestsAsked = Omit<ReportRequest, 'groupBy' | 'orderBy' | 'cursor'>
@@ -156,7 +156,7 @@ async function requestsOf(
     .selectAll()
     .select(keyName.as('key_name'))
     .where(conditions(calls))
-    // One bound on each side: SQLite uses only the first of several, and would read earlier pages again.
+    // One condition for each end: of several, SQLite uses only the first, and would read earlier pages again.
     .where('at', '>=', newer ? (passed ?? from) : from)
     .where('at', '<', newer || passed === undefined ? to : passed + 1)
   if (passed !== undefined) {

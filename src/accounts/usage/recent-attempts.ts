@@ -9,7 +9,7 @@ import { rangeText } from './report.ts'
 
 type Options = { reader: Reader; clock: () => number; monotonic: () => number }
 
-/** The most calls that are read, and the most accounts: the accounts that called last. */
+/** Maximum of calls and of accounts that are read: the calls and accounts that were active last. */
 const callsMax = 5000
 const accountsMax = 100
 /** How long a result is cached. */
@@ -18,9 +18,9 @@ const freshMs = 10_000
 const allAccounts = 'everybody'
 
 /**
- * The attempts of the last hour in the ledger, which all processes share; undefined while no report can be
- * made. The cost is independent of the ledger's size: the primary key gives the last call of each account,
- * then a bounded number of calls.
+ * The attempts of the last hour in the ledger, which all processes share; undefined while the reader is
+ * unavailable. The cost is independent of the ledger's size: the primary key gives the last call of each
+ * account, then a bounded number of calls.
  */
 export function createRecentAttempts({
   reader,
@@ -97,6 +97,6 @@ function countsOf(rows: readonly Row[]): Map<string, number> {
 }
 
 function timedAttempts({ at, attempts }: Row): TimedAttempt[] {
-  // The ledger writes the attempts of the call.
+  // The ledger writes this column as a list of attempts.
   return (JSON.parse(attempts) as Attempt[]).map((attempt) => ({ ...attempt, at }))
 }

@@ -14,7 +14,7 @@ export type NamedRow = UsageTable & { key_name: string | null }
 
 /** A row of the ledger in the contract's form. */
 export function toRecord(row: NamedRow): RequestRecord {
-  // Only the ledger writes these columns.
+  // Only the ledger writes these columns, with values of these types.
   const typed = row as typeof row &
     Pick<RequestRecord, 'mode' | 'face' | 'modality'> &
     Pick<RequestRecord, 'outcome' | 'cache'>
@@ -65,7 +65,7 @@ function costOf(row: UsageTable): Schemas['RequestCost'] {
   const { cost_nano_usd: nanoUsd, saved_nano_usd: saved, mode, pricing } = row
   return {
     amount: nanoUsd === null ? null : moneyOf(nanoUsd),
-    // Only the ledger writes this column.
+    // Only the ledger writes this column, with values of this type.
     status: row.cost_status as Schemas['CostStatus'],
     is_charged: mode === 'live',
     saved: saved === null ? null : moneyOf(saved),
@@ -110,7 +110,7 @@ function pictureForm(picture: NonNullable<Pricing['picture']>): Schemas['Picture
 type KeptAttempt = Omit<Attempt, 'startMs'> & Partial<Pick<Attempt, 'startMs'>>
 
 function attemptsIn(text: string): Schemas['RequestAttempt'][] {
-  // The ledger writes the attempts of the call.
+  // The ledger writes this column as a list of attempts.
   const attempts = JSON.parse(text) as KeptAttempt[]
   return attempts.map((attempt, index) => ({
     provider: attempt.provider,

@@ -20,7 +20,7 @@ type RequestFilter = {
   accountId: string
   from?: string | undefined
   to?: string | undefined
-  /** Required values of columns. */
+  /** The values that columns must have. */
   columns: Partial<Record<FilterColumn, string | undefined>>
   costAboveUsd?: string | undefined
   /** The id of the person who created the key. */
@@ -98,7 +98,7 @@ export const keyName = sql<
   string | null
 >`(select name from api_keys where api_keys.id = usage.key_id)`
 
-/** Finds a row at the time that its id contains, otherwise among the few rows at other times. */
+/** Finds a row by the time in its id, else among the few rows whose time differs from their id. */
 async function findRow(
   db: Kysely<Tables>,
   accountId: string,
@@ -129,7 +129,7 @@ type Span = {
   end?: Position | undefined
   rare: Rare | undefined
 }
-/** A filter with its own partial index, of calls that did not succeed. */
+/** A filter that has a partial index, which contains only calls that did not succeed. */
 type Rare = { column: 'error_code' | 'outcome'; value: string }
 
 function spanOf({ accountId, columns, ...range }: RequestFilter, page: PageRequest): Span {
@@ -152,7 +152,7 @@ function rareIn({ error_code: errorCode, outcome }: RequestFilter['columns']): R
 }
 
 function positionIn(cursor: string): Position {
-  // `placeIn` throws unless the values have these types.
+  // The cast is safe: `placeIn` throws unless the values have these types.
   const [at, id] = placeIn(cursor, ['number', 'string']) as [number, string]
   return { at, id }
 }

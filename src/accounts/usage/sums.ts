@@ -22,7 +22,7 @@ const expressions: Readonly<Record<Exclude<Dimension, 'month'>, RawBuilder<unkno
   model: sql.ref('model'),
   provider: sql.ref('provider'),
   key: sql.ref('key_id'),
-  // The creator of the call's key. A report covers one account, so this shows no person of others.
+  // The creator of the call's key. A report covers one account, so people of other accounts are not shown.
   member: sql`coalesce((select created_by from api_keys where api_keys.id = key_id), '')`,
   face: sql.ref('face'),
   modality: sql.ref('modality'),

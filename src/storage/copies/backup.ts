@@ -54,10 +54,10 @@ export async function backUp({ dataDir, file, replaces }: Options): Promise<Back
   const lock = await useFolder(dataDir)
   try {
     return await makeWholeFile({ path, dataDir, replaces }, async (part) => {
-      // Read before the copy: a row that reaches the store meanwhile is inserted once, by its key.
+      // Journals are read before the copy; rows that are also in the copy are skipped, by their key.
       const rows = await journaled(dataDir)
       copyStore(source, part)
-      // Only `keep` writes to a journal.
+      // Only `keep` writes to a journal, and its records are of this type.
       const added = addRows(part, rows as Kept[])
       return { ...checkStoreFile(part, 'The backup'), file: path, ...added }
     })
@@ -145,7 +145,7 @@ export function replaceStore(dataDir: string, made: string): string | undefined 
   for (const suffix of [...logSuffixes, damageSuffix]) rmSync(path + suffix, { force: true })
   renameSync(made, path)
   flush(dataDir)
-  // Moved last: until the rename above the folder holds the store that they belong to.
+  // The journals are moved last, since they belong to the old store, which is here until the rename above.
   for (const name of journals) renameSync(join(dataDir, name), join(folder!, name))
   return folder
 }
@@ -184,7 +184,7 @@ function keepFile(path: string, kept: string): void {
   }
 }
 
-/** Checkpoints the log into the file, so that the file alone is the store until it is replaced. */
+/** Checkpoints the log into the file, so that the file alone is the store until the file is replaced. */
 function checkpointLog(path: string): void {
   try {
     const database = new DatabaseSync(path)

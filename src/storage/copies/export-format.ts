@@ -9,7 +9,7 @@ import { integerColumns, type Tables } from '../tables.ts'
 export const exportVersion = 1
 export const exportName = 'model-access-gateway'
 
-/** The first line. */
+/** The first line of an export. */
 export type ExportHead = {
   format: typeof exportName
   version: number
@@ -19,12 +19,12 @@ export type ExportHead = {
   /** Number of rows of each table. */
   rows: Readonly<Record<string, number>>
 }
-/** The line before the rows of a table, which are lists in the order of its columns. */
+/** The line before the rows of a table. Each row is a list of values in the order of `columns`. */
 export type ExportTable = { table: string; columns: readonly string[] }
-/** The last line. */
+/** The last line of an export. */
 export type ExportEnd = { rows: number; sha256: string }
 
-/** How a table is read: in the order of its key, and the rows of a page. */
+/** How a table is read: the columns to sort by, and the number of rows of a page. */
 export type ExportPlan<Column extends string = string> = {
   key: readonly Column[]
   rowsPerPage: number
@@ -58,7 +58,7 @@ export const exportedTables: {
   usage: { key: ['account_id', 'at', 'id'], rowsPerPage },
   usage_hours: 'derived',
   idempotent_answers: { key: ['key_digest'], rowsPerPage },
-  // A piece has up to 256 KiB.
+  // A page has few rows, since a piece has up to 256 KiB.
   idempotent_answer_pieces: { key: ['answer_id', 'position'], rowsPerPage: 16 },
   reservations: { key: ['request_id'], rowsPerPage },
   budget_windows: { key: ['owner_id', 'ends_at', 'starts_at'], rowsPerPage },
@@ -71,7 +71,7 @@ type BytesColumn = {
   }[keyof Tables[Name]]
 }[keyof Tables]
 
-/** The columns that hold bytes; a missing one does not compile. */
+/** The columns that hold bytes; a missing column is a compile error. */
 const bytesColumns: Record<Extract<BytesColumn, string>, true> = { content: true, secret: true }
 
 /** A value as it is stored. */
@@ -109,12 +109,12 @@ type Listeners = {
 
 const rowsAtOnce = 200
 const bytesAtOnce = 4_194_304
-/** Many times the longest line that an export writes. */
+/** Maximum length of a line: many times the longest line that an export writes. */
 const lineBytesMax = 16_777_216
 
 /**
- * Reads a whole export; resolves with its number of rows. Throws a StoreError. Discard the rows passed
- * to the listeners then, since the checksum is in the last line.
+ * Reads a whole export; resolves with its number of rows. Throws a StoreError, also for a wrong checksum in
+ * the last line: the caller must then discard the rows that the listeners received.
  */
 export async function readExport(path: string, listeners: Listeners): Promise<number> {
   const reading = createReading(listeners)
@@ -220,7 +220,7 @@ function headIn(value: Values): ExportHead {
   if (version !== exportVersion) throw newer('The export')
   assertNotNewer([schema], 'The export')
   if (typeof rows !== 'object' || rows === null) throw new ExportFault('its member rows is missing')
-  // Uses of the members check their types.
+  // The cast is safe: the code that uses the members checks their types.
   return value as ExportHead
 }
 

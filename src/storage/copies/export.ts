@@ -54,7 +54,7 @@ async function write(db: Kysely<Tables>, path: string): Promise<ExportHead> {
     await file.writeFile(bytes)
   }
   try {
-    // A reader's transaction sees one snapshot.
+    // One transaction of the reader sees one snapshot.
     return await db.transaction().execute(async (transaction) => {
       const head = await headOf(transaction)
       await print([head])

@@ -28,7 +28,7 @@ export async function importIntoFolder(options: {
   const file = resolve(options.file)
   makeFolder(dataDir)
   const lock = await changeFolder(dataDir, 'import')
-  // May be left by a killed import; this process holds the folder exclusively.
+  // A killed import may have left the folder; this process holds DATA_DIR exclusively.
   const folder = join(dataDir, 'importing')
   try {
     assertEmptyFolder(dataDir)
@@ -64,7 +64,7 @@ async function makeStore(path: string, file: string): Promise<Filled> {
   const { dialect } = openSqlite(options)
   const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
   try {
-    // The rows have the columns of the schema that they were exported from.
+    // Migrates to the schema of the export first, since the rows have the columns of that schema.
     const onHead = ({ schema }: { schema: string }) => migrate(db, 'sqlite', schema)
     return await fillStore({ file, db, onHead, onEnd: () => migrate(db, 'sqlite') })
   } finally {
@@ -114,7 +114,7 @@ async function assertEmptyDatabase(db: Kysely<Tables>): Promise<void> {
   `.execute(db)
   const { accounts, calls } = rows[0]!
   if (accounts === 0 && calls === 0) {
-    // Written by a start that has not created an account yet; the export has its own secret.
+    // Deletes the secret of a start that has not created an account yet; the export has its own secret.
     await db.deleteFrom('gateway_secrets').execute()
     return
   }
@@ -158,7 +158,7 @@ async function fillStore({ file, db, onHead, onEnd }: Filling): Promise<Filled> 
     onRows: async (table, batch) => {
       if (table === 'usage') batch.forEach((row) => addCost(sums, row))
       const of = `${table} ${batch.length} ${Object.keys(batch[0]!).join()}`
-      // Compiling takes longer than inserting.
+      // Batches of the same form share a query, since compiling takes longer than inserting.
       if (compiled?.of !== of) compiled = { of, query: insertionOf(db, table, batch) }
       const parameters = batch.flatMap((row) => Object.values(row))
       await db.executeQuery({ ...compiled.query, parameters })
@@ -182,7 +182,7 @@ function insertionOf(
 }
 
 function addCost(sums: Map<string, bigint>, row: ExportedRow): void {
-  // `decodeValue` has checked both types.
+  // `decodeValue` has checked the types of both values.
   const account = row['account_id'] as string
   const cost = row['cost_nano_usd'] as number | null
   sums.set(account, (sums.get(account) ?? 0n) + BigInt(cost ?? 0))

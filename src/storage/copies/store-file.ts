@@ -19,7 +19,7 @@ import { StoreError, toStoreError } from '../store-error.ts'
 /** The content of a store, for the report about a copy. */
 export type Contents = {
   bytes: number
-  /** The newest migration that ran on it. */
+  /** The newest migration that ran on the store. */
   schema: string
   accounts: number
   keys: number

@@ -1,4 +1,4 @@
-/** The owners of the windows that rows count in; several keys may share one owner. */
+/** SQL for the owners of the windows that include the rows; several keys may share one owner. */
 const owners = (rows: string) => `
   ${rows} as r
   left join api_keys as k on k.id = r.key_id

@@ -34,7 +34,7 @@ export async function createBudgets(db: Kysely<unknown>, dialect: SqlDialect): P
 
 type Trigger = { after: string; when?: string; run: readonly string[] }
 
-/** The windows that a row counts in; several keys may share one owner. */
+/** SQL for the windows that include a row; several keys may share one owner. */
 export const windowsOf = (row: 'new' | 'old') => `
   where owner_id in (${row}.account_id, coalesce(
       (select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id))
@@ -77,7 +77,7 @@ function triggerOf([name, { after, when, run }]: [string, Trigger]): string {
     begin ${run.map((statement) => `${statement};`).join(' ')} end`
 }
 
-/** The process of the call, so that its reservation is settled after the process has ended. */
+/** Adds the process of a call: after the process has ended, the call's reservation is settled. */
 export async function addReservationProcesses(
   db: Kysely<unknown>,
   dialect: SqlDialect,
@@ -87,8 +87,8 @@ export async function addReservationProcesses(
 }
 
 /**
- * Columns for the provisional ledger row of a call whose process has ended. If the call's own row arrives
- * later, the provisional row is deleted (storage/replay.ts), and a trigger subtracts it from the sums.
+ * Adds columns for the provisional ledger row of a call whose process has ended. When the call's own row
+ * arrives, the provisional row is deleted (storage/replay.ts), and a trigger subtracts it from the sums.
  */
 export async function addReservationCalls(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   for (const column of ['face', 'modality', 'model']) {

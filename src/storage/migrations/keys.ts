@@ -9,7 +9,7 @@ const counts = [
 ] as const
 
 /**
- * Limits, budgets and scopes of accounts and keys. Existing keys keep their permissions; the first
+ * Adds limits, budgets and scopes to accounts and keys. Existing keys keep their permissions; the first
  * account becomes the operator's.
  */
 export async function addAllowances(db: Kysely<unknown>): Promise<void> {
@@ -36,7 +36,7 @@ export async function addAllowances(db: Kysely<unknown>): Promise<void> {
   `.execute(db)
 }
 
-/** The replacement and last use of a key; indexes in the order of lists. */
+/** Adds the replacement and the last use of a key, and indexes in the order of lists. */
 export async function addKeyRotation(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('api_keys').addColumn('replaced_by', 'text').execute()
   await db.schema.alterTable('api_keys').addColumn('last_used_at', 'bigint').execute()
@@ -47,17 +47,17 @@ export async function addKeyRotation(db: Kysely<unknown>): Promise<void> {
     .execute()
 }
 
-/** The person who created a key, to whom its usage is attributed. */
+/** Adds the person who created a key, to whom the usage of the key is attributed. */
 export async function addKeyCreators(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('api_keys').addColumn('created_by', 'text').execute()
 }
 
-/** The redirect host of a client, which identifies it more reliably than its name. */
+/** Adds the redirect host of a client, which identifies the client more reliably than its name. */
 export async function addClientHosts(db: Kysely<unknown>): Promise<void> {
   await db.schema.alterTable('api_keys').addColumn('client_redirect_host', 'text').execute()
 }
 
-/** At most one unrevoked session key per person, account and mode. */
+/** Allows at most one unrevoked session key per person, account and mode. */
 export async function addSessionKeys(db: Kysely<unknown>): Promise<void> {
   await sql`
     create unique index api_keys_session on api_keys (created_by, account_id, mode)

@@ -114,7 +114,7 @@ function adding(dialect: SqlDialect, columns: readonly string[]): string[] {
   const places = dimensionsOf('added.')
   const totals = Object.values(sumsOf('added.', columns)).map((value) => `sum(${value})`)
   const numbers = places.map((_, index) => index + 1).join(', ')
-  // In key order, so that concurrent statements cannot deadlock.
+  // Rows are locked in key order, so that concurrent statements cannot deadlock.
   return [
     `create function usage_hours_add() returns trigger language plpgsql as
      $$ begin

@@ -31,7 +31,7 @@ export async function createAccountsKeysUsage(db: Kysely<unknown>): Promise<void
     .execute()
 }
 
-/** Stores rows in the order in which reports read them; a commit changes half as many pages. */
+/** Stores rows in the order in which reports read them; a commit then changes half as many pages. */
 export async function sortUsage(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   await db.schema.alterTable('usage').renameTo('usage_by_id').execute()
   await db.schema.dropIndex('usage_account_at').execute()
@@ -70,7 +70,7 @@ function createUsage(db: Kysely<unknown>) {
     .addColumn('duration_ms', 'bigint', (column) => column.notNull())
 }
 
-/** Counts of further token classes with their own price. */
+/** Adds the counts of token classes that have their own price. */
 export async function addTokenClasses(db: Kysely<unknown>): Promise<void> {
   for (const column of ['cache_write_tokens', 'image_input_tokens', 'image_output_tokens']) {
     await db.schema
@@ -80,7 +80,7 @@ export async function addTokenClasses(db: Kysely<unknown>): Promise<void> {
   }
 }
 
-/** The inputs of a call's price. Older rows have no `pricing`. */
+/** Adds the inputs of a call's price. Older rows have no `pricing`. */
 export async function addUsagePricing(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   for (const column of ['audio_input_tokens', 'audio_output_tokens']) {
     await db.schema
@@ -104,7 +104,7 @@ export async function addUsagePricing(db: Kysely<unknown>, dialect: SqlDialect):
   )
 }
 
-/** Details for a request's page in the dashboard. */
+/** Adds details for the page of a request in the dashboard. */
 export async function addUsageDetails(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
   for (const column of ['asked_model', 'warnings']) {
     await db.schema.alterTable('usage').addColumn(column, 'text').execute()
