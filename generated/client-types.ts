@@ -630,9 +630,10 @@ export interface paths {
         };
         /**
          * List programs that use the tool server
-         * @description MCP clients by the name that they report, with the key that each uses, most recently used
-         *     first (to the minute). Callers that may manage keys get all programs of the account, other
-         *     people those of their own keys and connections, an API key its own.
+         * @description Programs that use the tool server, by the name that they report, with the key that each
+         *     uses, most recently used first (to the minute). Callers that may manage keys get all
+         *     programs of the account. Other people get the programs of their own keys and connections,
+         *     and an API key gets its own programs.
          */
         get: operations["listClients"];
         put?: never;
@@ -720,7 +721,7 @@ export interface paths {
          * Create the first owner
          * @description Takes the token of the one-time link that the first start or `npm run -s gateway --
          *     setup-link` prints. Creates the owner of the first account and signs them in. If a person
-         *     with this e-mail exists, they become an owner and get the new password.
+         *     with this e-mail exists, they become an owner, and `password` replaces their password.
          */
         post: operations["setUp"];
         delete?: never;
@@ -1508,11 +1509,11 @@ export interface components {
             usd_per_million_output_tokens?: components["schemas"]["Usd"];
             usd_per_million_image_tokens?: components["schemas"]["Usd"];
             usd_per_million_audio_output_tokens?: components["schemas"]["Usd"];
-            /** @description The service tier of the vendor, if it has its own price. */
+            /** @description The vendor's service tier, if the tier has its own price. */
             service_tier?: string;
             /** @description Whether the vendor's off-peak price applied. */
             off_peak?: boolean;
-            /** @description The part of `cost` that another vendor charges to your own key there. */
+            /** @description The part of `cost` that the provider's upstream vendor charges to your own key of that vendor. */
             usd_upstream?: components["schemas"]["Usd"];
             /** @description The part of `cost` for attempts whose responses were not delivered. */
             usd_other_attempts?: components["schemas"]["Usd"];
@@ -1590,7 +1591,7 @@ export interface components {
             name: string;
             created_at: components["schemas"]["Time"];
             /**
-             * @description Whether it is the first account, whose administrators, owners and keys operate the
+             * @description Whether this is the first account, whose administrators, owners and keys operate the
              *     gateway.
              */
             is_operator: boolean;
@@ -1728,12 +1729,12 @@ export interface components {
         GivenKeyKind: "key" | "client";
         /** @description The OAuth client of a connection or service client. */
         KeyClient: {
-            /** @description Its `client_id`, which may be the address of its metadata document. */
+            /** @description The `client_id`, which may be the address of its metadata document. */
             id: string;
             /** @description The name that the client reports; the gateway does not verify it. */
             name: string;
             /**
-             * @description The host of its redirect address, or the scheme of an application such as `cursor:`;
+             * @description The host of the client's redirect address, or the scheme of an application such as `cursor:`;
              *     null for a service client.
              */
             redirect_host: string | null;
@@ -1766,10 +1767,10 @@ export interface components {
             revoked_at: string | null;
             /** @description When the key was last used, to the minute; null for never. */
             last_used_at: string | null;
-            /** @description Id of the key that replaces it; null if it was not rotated. */
+            /** @description Id of the key that replaces this key; null if this key was not rotated. */
             replaced_by: string | null;
             /**
-             * @description Id of the person who created it, directly or through one of their keys. Null if a
+             * @description Id of the person who created the key, directly or through one of their keys. Null if a
              *     command or an older version of the gateway created it.
              */
             created_by: string | null;
@@ -1807,10 +1808,10 @@ export interface components {
             revoked_at: string | null;
             /** @description When the key was last used, to the minute; null for never. */
             last_used_at: string | null;
-            /** @description Id of the key that replaces it; null if it was not rotated. */
+            /** @description Id of the key that replaces this key; null if this key was not rotated. */
             replaced_by: string | null;
             /**
-             * @description Id of the person who created it, directly or through one of their keys. Null if a
+             * @description Id of the person who created the key, directly or through one of their keys. Null if a
              *     command or an older version of the gateway created it.
              */
             created_by: string | null;
@@ -1913,12 +1914,12 @@ export interface components {
             /** @description The version that the program reports; null if it reports none. */
             version: string | null;
             key: components["schemas"]["UsedKey"];
-            /** @description When the program last connected; null if that was not seen. */
+            /** @description When the program last connected; null if the gateway saw no connection. */
             connected_at: string | null;
             last_seen_at: components["schemas"]["Time"];
-            /** @description The tool that it called last; null if it called none. */
+            /** @description The tool that the program called last; null if it called none. */
             last_tool: string | null;
-            /** @description When it called that tool; null if it called none. */
+            /** @description When the program called `last_tool`; null if it called none. */
             last_tool_at: string | null;
         };
         ToolClientList: {
@@ -2039,7 +2040,7 @@ export interface components {
             address: string | null;
             /** @description The `User-Agent` of the browser. */
             user_agent: string | null;
-            /** @description Whether it is the session of this request. */
+            /** @description Whether this is the session of the request. */
             current: boolean;
         };
         SessionList: {
@@ -2473,7 +2474,7 @@ export interface components {
             off_peak: boolean | null;
             /** @description Null for calls that are not image calls. */
             picture: components["schemas"]["PicturePaidFor"] | null;
-            /** @description The part of `amount` that another vendor charges to your own key there. */
+            /** @description The part of `amount` that the provider's upstream vendor charges to your own key of that vendor. */
             upstream: components["schemas"]["NullableMoney"];
             /**
              * @description Original cost of a response that came from the cache; null for other calls, or if it is
@@ -2996,7 +2997,7 @@ export interface components {
             usage: components["schemas"]["ImageUsage"];
             warnings?: components["schemas"]["Warning"][];
         };
-        /** @description Provider group 1: the preview image model and its family (Google). */
+        /** @description Options of Google's image models, such as the preview image model. */
         ImageConfigGoogle: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
             image_size?: components["schemas"]["ImageSizeClass"];
@@ -3004,26 +3005,26 @@ export interface components {
             seed?: components["schemas"]["ImageSeed"];
             output_format?: components["schemas"]["ImageFormat"];
         };
-        /** @description Provider group 2: Alibaba. */
+        /** @description Options of Alibaba's image models. */
         ImageConfigAlibaba: {
             image_size?: components["schemas"]["ImagePixels"];
             n?: number;
             seed?: components["schemas"]["ImageSeed"];
             output_format?: components["schemas"]["ImageFormat"];
         };
-        /** @description Provider group 3: Z.AI. */
+        /** @description Options of Z.AI's image models. */
         ImageConfigZai: {
             image_size?: components["schemas"]["ImagePixels"];
             n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
         };
-        /** @description Provider group 4: ByteDance. */
+        /** @description Options of ByteDance's image models. */
         ImageConfigBytedance: {
             image_size?: components["schemas"]["ImagePixels"];
             n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
         };
-        /** @description xAI's image models. */
+        /** @description Options of xAI's image models. */
         ImageConfigXai: {
             aspect_ratio?: components["schemas"]["ImageAspectRatio"];
             /** @enum {string} */
@@ -3033,7 +3034,7 @@ export interface components {
             n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
         };
-        /** @description Image models of OpenAI and of OpenAI-compatible endpoints. */
+        /** @description Options of the image models of OpenAI and of OpenAI-compatible endpoints. */
         ImageConfigOpenai: {
             image_size?: components["schemas"]["ImagePixels"];
             quality?: components["schemas"]["ImageQuality"];
