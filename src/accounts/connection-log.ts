@@ -125,7 +125,7 @@ function clientRow(accountId: string, keyId: string, { name }: ReportedClient): 
   }
 }
 
-/** Attempts with the same name share a row. The address is left out: one client may use many. */
+/** Attempts with the same name share a row. The name has no address: one client may use many addresses. */
 function groupName({
   accountId,
   keyId,

@@ -35,7 +35,7 @@ type Options = {
   keyCacheEntriesMax?: number
   /** The audience and scope that access tokens must have. */
   tokensFor: TokenPurpose
-  /** Called when a used key is looked up in the store, not when it comes from the cache. */
+  /** Called when the key of a call is looked up in the store, not when the key is in the cache. */
   onUse: (keyId: string) => void
 }
 
@@ -51,7 +51,7 @@ const cacheMs = 1000
 /** An entry takes a few kilobytes; a key that is not cached costs one query. */
 const cacheEntriesMax = 10_000
 
-/** Authenticates keys against the store, and caches those it finds. */
+/** Authenticates keys against the store, and caches the keys that it finds. */
 export function createIdentify({
   store,
   clock,

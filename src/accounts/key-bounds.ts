@@ -91,7 +91,7 @@ export function boundsIn(own: ApiKeysTable): Partial<ApiKeysTable> {
   }
 }
 
-/** Throws `insufficient_scope` if a setting of a key exceeds the issuer's own. */
+/** Throws `insufficient_scope` if a setting of a key exceeds the issuer's own setting. */
 export function assertGrantable(
   bounds: Bounds | undefined,
   wanted: ApiKeysTable,

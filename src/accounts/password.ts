@@ -18,9 +18,9 @@ type Parameters = { memoryKib: number; passes: number; lanes: number }
 
 /** RFC 9106 section 4, the second recommended option. */
 const recommended = { memoryKib: 65_536, passes: 3, lanes: 4 }
-/** Each hash takes 64 MiB and a core. */
+/** Maximum of concurrent hashes: each takes 64 MiB and a core. */
 const hashesConcurrentMax = 2
-/** A longer queue would make people wait too long. */
+/** Maximum of waiting hashes: a longer queue would make people wait too long. */
 const hashesWaitingMax = 64
 const saltBytes = 16
 const tagBytes = 32

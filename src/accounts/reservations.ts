@@ -84,7 +84,7 @@ function statementOf(asked: AskedReservation): StoreStatement {
   return { sql: reservationSql[owners.length]!, parameters }
 }
 
-/** Runs one statement, which first locks the windows of all calls (storage/migrations/budget-functions.ts). */
+/** Runs one statement, which first locks all windows (storage/migrations/budget-functions.ts). */
 async function grantAll({ db }: ReservingStore, asked: readonly AskedReservation[]) {
   const { rows } = await sql<{ granted: number[] }>`
     select budgets_reserve(${JSON.stringify(asked.map(toAsked))}) as granted

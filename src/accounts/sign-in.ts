@@ -51,7 +51,7 @@ export type SignIns = {
   ): Promise<SignInResult>
   /** Makes an owner of the first account with a one-time link. Throws `invalid_value`. */
   setUp(person: NewPerson & { token: string }, from: AnonymousClient): Promise<SignInResult>
-  /** Sets a new password with a one-time link, and ends all sessions. Throws `invalid_value`. */
+  /** Sets a new password with a one-time link, and ends the person's sessions. Throws `invalid_value`. */
   resetPassword(change: ByLink, from: AnonymousClient): Promise<SignInResult>
 }
 

@@ -7,7 +7,7 @@ export type ScriptRunner = {
   eval(text: string, words: ScriptWords): Promise<unknown>
 }
 
-/** A Lua script, run by EVALSHA; it is sent with EVAL if Redis does not have it. */
+/** A Lua script, run by EVALSHA; if Redis does not know the script, it is sent with EVAL. */
 export function createScript(
   text: string,
 ): (commands: ScriptRunner, words: ScriptWords) => Promise<unknown> {

@@ -15,7 +15,7 @@ export type RedisAddress = {
 const standardPort = 6379
 const databaseMax = 1_000_000
 
-/** Parses `redis[s]://[user][:password]@host[:port][/database]`; returns an error text that quotes no part of it. */
+/** Parses `redis[s]://[user][:password]@host[:port][/database]`; an error text quotes no part of the URL. */
 export function readRedisUrl(text: string): RedisAddress | string {
   const url = URL.parse(text)
   if (url === null) {

@@ -20,7 +20,7 @@ import { readRedisUrl, redisPlace } from './redis-url.ts'
 export type Redis = {
   /** Host, port and number of the database. */
   readonly place: string
-  /** Whether Redis answered the last ping; at most two ping intervals old. */
+  /** Whether Redis answered the last ping, which was sent at most two ping intervals ago. */
   isUp(): boolean
   /**
    * Runs commands, whose keys get the gateway's prefix. Rejects with a RedisDown at once if Redis is
@@ -32,7 +32,7 @@ export type Redis = {
   publish(channel: string, message: string): Promise<void>
   /** Subscribes to a channel for good; resubscribes after a reconnect. */
   subscribe(channel: string, listener: (message: string) => void): void
-  /** Calls the listener when Redis is lost and when it is back; the returned function removes it. */
+  /** Calls the listener when Redis is lost and when it is back; the result removes the listener. */
   listen(listener: RedisListener): () => void
   close(): void
 }
@@ -140,7 +140,7 @@ type KeeperParts = {
   connect: (onBroken: (link: RedisLink, error: Error) => void) => Promise<RedisLink>
 }
 
-/** Pings the server and replaces a broken link until it is closed. */
+/** Pings the server and replaces broken links, until `close` is called. */
 function keepConnected({ state, pingIntervalMs, connect }: KeeperParts) {
   let isClosed = false
   let timer: NodeJS.Timeout | undefined

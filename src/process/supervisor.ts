@@ -7,7 +7,7 @@ type Supervised = {
 
 type Options = {
   count: number
-  /** Starts a process; `isFirst` is true until one is ready. */
+  /** Starts a process; `isFirst` is true until a process is ready. */
   fork: (isFirst: boolean) => Supervised
   /** A monotonic clock in milliseconds. */
   monotonic: () => number

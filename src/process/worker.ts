@@ -29,7 +29,7 @@ type Options = Pick<ServeOptions, 'settings' | 'readSettings' | 'exit' | 'print'
   fail: (error: Error) => void
 }
 
-/** Twice as long as the primary waits for its workers. */
+/** Time limit of a metrics answer: twice as long as the primary waits for its workers. */
 const metricsTimeoutMs = 1000
 
 /**

@@ -19,7 +19,7 @@ export type Changes = {
   concernsModels: boolean
 }
 
-/** Compares the current settings with the ones just read. */
+/** Compares the current settings with the settings just read. */
 export function changesBetween(before: Settings, read: Settings): Changes {
   const differing = settings.filter(
     ({ name }) => !isDeepStrictEqual(valueOf(before, name), valueOf(read, name)),

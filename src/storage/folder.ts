@@ -50,8 +50,8 @@ function mkdirUnlessFolder(path: string): void {
 }
 
 /**
- * Removes other users' permissions from the folder and the files of the store; returns one sentence
- * for each path that had them. Skips paths that another user owns.
+ * Removes other users' permissions from the folder and the files of the store; returns one sentence for each
+ * path that had such permissions. Skips paths that another user owns.
  */
 export function restrictPermissions(dataDir: string): string[] {
   // Windows, which has no `getuid`, has no permissions to remove.

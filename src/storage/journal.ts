@@ -13,7 +13,7 @@ export type Journal = {
   append(records: readonly unknown[]): Promise<boolean>
   /** The records from a byte position on, and the position after them. */
   read(from: number): Promise<{ records: unknown[]; end: number }>
-  /** Removes all records, unless some were added after `end`; resolves with whether it did. */
+  /** Removes all records, unless some were added after `end`; resolves with whether records were removed. */
   clear(end: number): Promise<boolean>
   /**
    * If this journal is empty, takes over the journal of a process that has ended, with its records;

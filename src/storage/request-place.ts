@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { SqlDialect } from './sql-dialect.ts'
 
-/** Leading hexadecimal digits of an id's 12-digit time that ids of the same 4096 ms share. */
+/** Number of leading hexadecimal digits of an id's time that ids of the same 4096 ms share. */
 const digits = 9
 const spanMs = 16 ** (12 - digits)
 /** The position of these digits in an id, after `req_`; SQL counts from one. */

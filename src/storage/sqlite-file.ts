@@ -90,7 +90,7 @@ export function createCommits(options: FileOptions, thread: Thread) {
   const flushes = options.durability === 'full'
   let here: SqliteFile | undefined
   let commits = 0
-  /** Set from the start of a checkpoint until the thread has committed after it. */
+  /** Set from the start of a checkpoint until the thread has committed after the checkpoint. */
   let checkpoint: Promise<void> | undefined
 
   const commitHere = (statements: readonly Statement[]): readonly number[] | undefined => {

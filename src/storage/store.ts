@@ -10,10 +10,10 @@ export type StoreStatement = Pick<CompiledQuery, 'sql' | 'parameters'> & {
   repeatable?: boolean
 }
 
-/** `waits: false` fails at once if another connection holds the lock. */
+/** With `waits: false` a commit fails at once if another connection holds the lock. */
 export type CommitOptions = { waits?: boolean }
 
-/** `unlessThere`: skips rows whose key exists. */
+/** With `unlessThere` rows whose key exists are skipped. */
 export type InsertionOptions = { unlessThere?: boolean }
 
 /** Shows the operator a sentence about the opened store; it contains no secrets. */

@@ -38,7 +38,7 @@ export type ArtifactStore = {
   /** Finds an unexpired artifact; it is `consumed` once it was used and its grace period has passed. */
   find(kind: ArtifactKind, id: string): Promise<ArtifactPayload | undefined>
   findByUid(kind: 'Session', uid: string): Promise<ArtifactPayload | undefined>
-  /** Uses a code or refresh token once; a refresh token again within its grace period. Throws a StoreRefusal `already_used`. */
+  /** Uses a code or token. Throws a StoreRefusal `already_used`, for refresh tokens after a grace period. */
   consume(kind: ArtifactKind, id: string): Promise<void>
   /** Records that the tokens of a code were issued: from now on `find` returns the code as consumed. */
   finishExchange(code: string): Promise<void>

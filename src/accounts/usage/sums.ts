@@ -40,7 +40,7 @@ export const timeDimensions: ReadonlySet<Dimension> = new Set(['hour', 'day', 'm
 
 /** The columns that `usage` and `usage_hours` share. */
 const shared = [...usageColumns, 'duration_ms'] as const
-/** Sums of these may exceed Number.MAX_SAFE_INTEGER. */
+/** The sums of these columns may exceed Number.MAX_SAFE_INTEGER. */
 const amounts = ['cost_nano_usd', 'saved_nano_usd'] as const
 const counts = ['calls', 'cached_calls', 'unpriced_calls', ...shared] as const
 const counted = [...counts, ...amounts] as const
