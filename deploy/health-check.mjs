@@ -1,8 +1,8 @@
-/* Asks the gateway of this container for a path, such as /health: the exit code is 0 when the answer is 200. */
+/* Requests a path of the gateway in this container, such as /health; the exit code is 0 if the status is 200. */
 import { get } from 'node:http'
 
 const { HOST = '127.0.0.1', PORT = '8080' } = process.env
-// What listens on every address is asked on this machine's own.
+// A wildcard address is replaced by the loopback address.
 const host = HOST.replace(/^0\.0\.0\.0$/, '127.0.0.1').replace(/^::$/, '::1')
 const path = process.argv[2] ?? '/health'
 const end = (code) => process.exit(code)

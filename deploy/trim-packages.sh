@@ -1,6 +1,6 @@
 #!/bin/sh
-# Deletes what the gateway does not read of installed packages: the Node that npm brought, source maps, types,
-# TypeScript (Node runs none inside of packages), pages and tests. Licences stay.
+# Deletes files of installed packages that the gateway does not need: the Node from npm, source maps, types,
+# TypeScript (Node runs none in packages), documentation and tests. Licences are kept.
 set -eu
 cd "$1"
 rm -rf node-linux-* .bin
@@ -8,7 +8,7 @@ find . -type f \( -name '*.map' -o -name '*.ts' -o -name '*.mts' -o -name '*.cts
   -o -name '*.tsbuildinfo' \) -delete
 find . -type f \( -iname '*.md' -o -iname '*.markdown' \) \
   ! -iname '*licen*' ! -iname '*notice*' ! -iname '*copying*' -delete
-# Of a package itself alone: deeper down such a folder may hold code.
+# Only at the top level of a package: a nested folder of such a name may contain code.
 find . -type d \( -path './*/*' -o -path './@*/*/*' \) ! -path './*/*/*/*' \
   \( -name test -o -name tests -o -name __tests__ -o -name docs -o -name example -o -name examples \
   -o -name benchmark -o -name benchmarks -o -name coverage -o -name .github \) \

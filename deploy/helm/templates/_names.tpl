@@ -43,7 +43,7 @@ env:
   - name: CONFIG_FILE
     value: /etc/model-access-gateway/gateway.yaml
   {{- if and .Values.existingSecret (include "gateway.needsDatabase" .) (not (get .Values.environment "DATABASE_URL")) }}
-  # Without it in the Secret no pod starts, where each would begin a store of its own.
+  # If the Secret lacks it, no pod starts; otherwise each pod would create its own store.
   - name: DATABASE_URL
     valueFrom:
       secretKeyRef:
