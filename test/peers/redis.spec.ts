@@ -113,7 +113,7 @@ describe('the connection to Redis', () => {
     await server.restart()
     const from = performance.now()
     await until('the connection is back', () => redis.isUp())
-    expect(performance.now() - from).to.be.below(2000)
+    expect(performance.now() - from).to.be.below(10_000)
     await redis.publish('news', 'hello')
     await until('the message has arrived', () => heard.includes('hello'))
     expect(seen).to.deep.equal(['down', 'up'])
@@ -126,10 +126,10 @@ describe('the connection to Redis', () => {
     server.kill('SIGSTOP')
     const { ms, end } = await timed(redis.run((commands) => commands.get('a')))
     expect(end).to.equal('RedisDown')
-    expect(ms).to.be.within(100, 1000)
-    await until('the outage is noticed', () => !redis.isUp(), 2000)
+    expect(ms).to.be.within(100, 5000)
+    await until('the outage is noticed', () => !redis.isUp())
     server.kill('SIGCONT')
-    await until('the connection is back', () => redis.isUp(), 2000)
+    await until('the connection is back', () => redis.isUp())
     expect(await redis.run((commands) => commands.ping())).to.equal('PONG')
     expect(notices.map(({ what, reason }) => [what, reason])).to.deep.equal([
       ['lost', 'It does not answer in time'],
@@ -155,7 +155,7 @@ describe('the connection to Redis', () => {
     const { redis, notices } = await open(`redis://127.0.0.1:${port}`)
     expect(redis.isUp()).to.equal(false)
     await start(['--port', String(port)])
-    await until('the connection is open', () => redis.isUp(), 2000)
+    await until('the connection is open', () => redis.isUp())
     expect(notices.map(({ what, reason }) => [what, reason])).to.deep.equal([
       ['lost', 'nothing listens there'],
       ['back', undefined],
@@ -168,7 +168,7 @@ describe('the connection to Redis', () => {
     const { redis } = await open(server.url)
     expect(redis.isUp()).to.equal(false)
     server.kill('SIGCONT')
-    await until('the connection is open', () => redis.isUp(), 2000)
+    await until('the connection is open', () => redis.isUp())
   })
 
   it('does not start with a wrong user, password or database', async () => {

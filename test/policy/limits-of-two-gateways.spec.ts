@@ -93,7 +93,7 @@ describe('two gateways that lose their Redis', () => {
       await two.redis.restart()
       const isShared = (gateway: TestGateway) =>
         gateway.logText().includes('limits are shared again')
-      await until('it is used again', () => isShared(two.a) && isShared(two.b), 2000)
+      await until('it is used again', () => isShared(two.a) && isShared(two.b))
       expect((await admitOf20(two.a)) + (await admitOf20(two.b))).to.equal(10)
       expect(await metric(two.b)).to.equal('0')
     } finally {

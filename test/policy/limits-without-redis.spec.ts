@@ -109,7 +109,7 @@ describe('limits of two replicas when Redis', () => {
   it('is killed after one of them has stopped: the other enforces the whole limit', async () => {
     await other.stop()
     await one.beat()
-    await until('it knows', () => one.processes() === 1, 5000)
+    await until('it knows', () => one.processes() === 1)
     redis.kill('SIGKILL')
     expect(await admitted(one, 30)).to.equal(10)
   })

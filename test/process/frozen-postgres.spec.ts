@@ -80,7 +80,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
     const seen = await underLoad(async () => {
       fleet.postgres.killAll('SIGSTOP')
       await sleep(frozenMs).finally(() => fleet.postgres.killAll('SIGCONT'))
-      await until('both are ready', areReady, 5000)
+      await until('both are ready', areReady)
     })
     expectOnlyRefusals(seen)
     expect(Math.max(...seen.map(({ elapsedMs }) => elapsedMs))).to.be.below(answerTimeoutMs)
@@ -96,7 +96,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
       })
       await sleep(500)
       await setReadOnly('off')
-      await until('both are ready', areReady, 5000)
+      await until('both are ready', areReady)
     })
     expectOnlyRefusals(seen)
     await expectConsistentLedger()

@@ -105,7 +105,7 @@ describe('a reload under load', () => {
     expect(calls).to.be.above(50)
     expect(listeners()).to.equal(listenersBefore)
     // Before idle connections time out.
-    await until('old connections are closed', () => sockets() <= socketsBefore + 4, 2000)
+    await until('old connections are closed', () => sockets() <= socketsBefore + 4)
     const rows = await gateway.usage()
     expect(rows).to.have.length(calls)
     expect(rows.filter(({ outcome }) => outcome !== 'ok')).to.deep.equal([])
