@@ -11,7 +11,7 @@ import {
 
 /** The bytes that the process may hold for all requests together. */
 export type Budget = {
-  /** Creates the account of one request's memory, at 0 bytes. */
+  /** Opens an empty hold for the memory of one request. */
   open(): Hold
   /** The bytes in use. */
   bytes(): number
@@ -28,7 +28,7 @@ export function createBudget(options: BudgetOptions): Budget {
 
 /**
  * The memory of one request: its body, its upstreams' answers, and its own answer until it is read. A class,
- * since every request creates one. After `release` it counts nothing.
+ * since every request creates one. After `release` no bytes are counted.
  */
 export class Hold {
   readonly #ledger: MemoryLedger
@@ -111,7 +111,7 @@ export class Hold {
     this.growAnswer(-Math.min(bytes, this.#answerBytes))
   }
 
-  /** Replaces everything held by this many bytes of an answer. */
+  /** Releases all held bytes and counts this many bytes of an answer. */
   keep(bytes: number): void {
     if (this.#isReleased) return
     if (bytes !== this.bytes) this.grow(bytes - this.bytes)

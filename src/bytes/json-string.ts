@@ -37,7 +37,7 @@ export const nameBytesMax = 64
 export function hasMoreNames(bytes: Buffer, values: number, namesMax: number): boolean {
   const names = new Set<string>()
   let longNames = 0
-  // A text with more strings than this is not valid JSON.
+  // Valid JSON with `values` values has at most this many strings.
   let left = 2 * values
   for (let start = bytes.indexOf(quote); start >= 0 && left-- > 0;) {
     const end = endOfString(bytes, start)

@@ -1,4 +1,4 @@
-/** Why memory is refused: the account's share is used up, the whole budget is, or one request asks too much. */
+/** Why memory is refused: the account's share or the whole budget is used up, or the request exceeds the budget. */
 export type Refusal = 'account' | 'process' | 'never'
 
 /** The client of a connection, which reads an answer or sends a body. */
@@ -15,7 +15,7 @@ export type Peer = {
 export const newWorkShare = 3 / 4
 /** Part of the budget for answers; above it answers of upstreams wait. */
 const answersShare = 1 / 4
-/** Smaller answers, which are most, never wait. */
+/** Smaller answers never wait; most answers are smaller. */
 const waitingBytesMin = 65_536
 /** Grace periods to wait for memory before the answer is refused. */
 const waitGracePeriodsMax = 5
@@ -67,11 +67,11 @@ export class MemoryLedger {
   readonly watched = new Set<Watched>()
   readonly waiting = new Set<Waiting>()
   bytes = 0
-  /** The part for upstreams' answers and unread answers. */
+  /** Bytes held for answers of upstreams and for unread answers. */
   answerBytes = 0
   /** The one answer that may exceed the share of answers, so that at least one can finish. */
   overdrawn: Holder | undefined
-  /** Time in which the event loop ran: peers are not blamed for pauses of the process itself. */
+  /** Time without blocks of the event loop, so that pauses of the process do not count as pauses of peers. */
   #aliveMs = 0
   #sweptAt = 0
   readonly #onReleased: (bytes: number) => void
@@ -176,7 +176,7 @@ export class MemoryLedger {
     }
   }
 
-  /** An answer is complete or has failed. */
+  /** Must be called when an answer is complete or has failed. */
   settle(hold: Holder): void {
     if (this.overdrawn === hold) this.overdrawn = undefined
   }

@@ -30,7 +30,7 @@ export function measuresOf(attempts: readonly Attempt[]): Measures {
   }
 }
 
-/** Whether the provider is to blame for how an attempt ended. */
+/** Whether an attempt failed because of the provider. */
 export function isFailure({ outcome }: Attempt): boolean {
   return outcome !== 'ok' && isProvidersFault(outcome)
 }

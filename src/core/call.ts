@@ -66,7 +66,7 @@ export type Call = {
   allowRepeat: boolean
   /** The amount reserved in the caller's budgets (core/money/spending.ts); undefined before it is reserved. */
   held: BudgetHold | undefined
-  /** Its tries so far. */
+  /** The tries of the call so far. */
   tries: Try[]
   /** Undefined when the call is not traced. */
   trace: Trace | undefined
@@ -86,7 +86,7 @@ export type Call = {
   replay(model: Model, known: CachedAnswer): Promise<Receipt>
   /** Records a call that failed or was cancelled; gives the error to answer with. */
   fail(thrown: unknown, delivered?: Delivered): Promise<GatewayError>
-  /** How far the call has come. */
+  /** The attempts and limits of the call so far, for the headers of an error. */
   progress(): Required<Pick<Progress, 'attempts' | 'limits'>> & Pick<Progress, 'model'>
 }
 
@@ -148,7 +148,7 @@ export function openCall(parts: CallParts, options: Options): Call {
       // A stream that breaks off after its first event counts against the route's health.
       if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
       const error = failure ? errorAfter(failure, tries) : toGatewayError(thrown)
-      // Not recorded: the call was refused before any attempt, its own or the one of the call that it joined.
+      // A call without an attempt, its own or that of a call that it joined, is not recorded.
       if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) {
         await call.held?.release()
         return error

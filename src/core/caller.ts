@@ -49,11 +49,11 @@ export type Caller = {
   scopes: readonly Scope[]
   /** Networks that the key may be used from, as CIDR; null for all. */
   networks: readonly string[] | null
-  /** Both apply. */
+  /** The limits of the account and of the key; both apply. */
   allowances: readonly [account: Allowance, key: Allowance]
   /** Whether the caller belongs to the first account, which operates the gateway. */
   isOperator: boolean
-  /** The API key that an OAuth connection was made with, or the session of a key made for it; ends with it. */
+  /** The API key of an OAuth connection, or the session of a session key; the caller's access ends with it. */
   boundTo?: string
   /** The person who created an administrative key; the key has at most their current permissions. */
   creatorId?: string
@@ -103,7 +103,7 @@ export type CallContext = {
   hold: Hold
   /** Whether the answer may come from the cache and be stored there; `ttlMs`: for how long. */
   cache: { recall: boolean; remember: boolean; ttlMs: number | undefined }
-  /** A request that would be adjusted with a warning is refused instead. */
+  /** Whether to refuse a request that would be adjusted with a warning. */
   strict: boolean
   /** Adjustments made when the request was read; undefined when there were none. */
   warnings?: readonly components['schemas']['Warning'][] | undefined
@@ -111,7 +111,7 @@ export type CallContext = {
   fallback: boolean
   /** Whether a picture that the vendor may have made and charged may be requested again. */
   allowRepeat: boolean
-  /** A process that has ended may already have sent this request to a vendor. */
+  /** Whether a process that has ended may have sent this request to a vendor. */
   isRepeat: boolean
   /** The prefix of idempotency keys for vendors; undefined when the caller sent no key. */
   vendorKey: string | undefined

@@ -24,7 +24,7 @@ export type RefusedAttempt = {
 
 /** Logs connections and refused requests, without waiting for the store. */
 export type ConnectionLog = {
-  /** A client initialized a session with the tool server, called a tool, or both. */
+  /** Logs that a client initialized a session with the tool server, called a tool, or both. */
   heard(
     by: Pick<Caller, 'accountId' | 'keyId'>,
     client: ReportedClient,

@@ -10,7 +10,7 @@ type ErrorType = Schemas['ErrorType']
 
 /** The progress of a failed call, for the headers of its error. */
 export type Progress = {
-  /** The caller's limits after the call, or those that refused it. */
+  /** The caller's limits after the call, or the limits that refused the call. */
   limits?: readonly LimitState[]
   /** The last tried model, or the requested one when none was tried. */
   model?: Pick<Schemas['CatalogModel'], 'id' | 'deprecated_at' | 'deactivated_at'>
@@ -81,7 +81,7 @@ type Options = {
   toolMessage?: string
 }
 
-/** Both may quote the request, so their length is limited. */
+/** Messages and parameter names may quote the request, so their length is limited. */
 const messageLengthMax = 4000
 const paramLengthMax = 300
 

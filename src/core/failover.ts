@@ -28,10 +28,10 @@ export type Try = {
   spent?: Spent
 }
 
-/** Collects the outcomes of tries; routes are ordered by them (policy/route-order.ts). */
+/** Collects the outcomes of tries, which order the routes (policy/route-order.ts). */
 export type RouteHealth = {
   began(route: Route): void
-  /** Without a failure, or with one that is the caller's fault, the route counts as healthy. */
+  /** Reports the end of a try. A failure that is the caller's fault leaves the route healthy. */
   ended(route: Route, failure?: ProviderFailure): void
 }
 
@@ -42,9 +42,9 @@ export type FailoverPolicy = {
     triesMax?: number
     /** Tries of one route in one call; tries with another key do not count. */
     routeTriesMax: number
-    /** The first pause; each further one is twice as long. */
+    /** The first pause; each further pause is twice as long. */
     retryDelayMs?: number
-    /** The longest pause; a route that asks for a longer one is not retried. */
+    /** The longest pause; a route that asks for a longer pause is not retried. */
     retryDelayMaxMs?: number
   }
   health: RouteHealth
@@ -55,9 +55,9 @@ export type FailoverPolicy = {
 
 /** Enough for four routes with a retry each; any try may be charged. */
 const triesStandardMax = 8
-/** An overloaded vendor often recovers within it. */
+/** An overloaded vendor often recovers within this time. */
 const retryDelayStandardMs = 250
-/** For a longer wait the caller gets `Retry-After` instead. */
+/** After a longer pause the caller should retry, and gets `Retry-After`. */
 const retryDelayStandardMaxMs = 2000
 
 /** The first rest of a route or key that failed: brief outages are over by then. */
@@ -151,7 +151,7 @@ function answered<T>(options: Options<T>, route: Route, startedAt: number): Try 
   return note(options, { route, outcome: 'ok', startedAt })
 }
 
-/** Notes a ProviderFailure and returns it; rethrows anything else. */
+/** Records a ProviderFailure and returns it; rethrows other errors. */
 function failed<T>(
   options: Options<T>,
   route: Route,

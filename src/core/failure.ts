@@ -218,7 +218,7 @@ export function wasCancelled(error: unknown): boolean {
   return cause instanceof ProviderFailure && cause.kind === 'cancelled'
 }
 
-/** The caller's error when `failure` is the one to report of these tries. */
+/** The error that the caller gets for `failure`, the most relevant failure of `tries`. */
 export function errorAfter(
   failure: ProviderFailure,
   tries: readonly { route: object }[],
@@ -232,7 +232,7 @@ export function errorAfter(
   if (failure instanceof UnknownOutcome) return unknownOutcome(failure)
   switch (code) {
     case 'provider_error': {
-      // The message is the model's text, for example a refusal: it is for the caller.
+      // The message is text of the model, for example a refusal, which the caller must see.
       if (failure.kind === 'no_picture') return new GatewayError(code, failure.message, options)
       const said = failure.said ? ` It said: ${failure.said.replace(/\.$/, '')}.` : ''
       const next = 'Try again, or choose another model.'

@@ -146,7 +146,7 @@ async function pass<Made, Answer>(
     // Callers that wait for this answer are released even when its row cannot be written.
     const error = await call.fail(thrown).catch(toGatewayError)
     making?.fail(error)
-    // Joined calls share the error, but each has its own progress.
+    // Joined calls share the error, but each call has its own progress.
     throw error.after({ ...asked, ...call.progress() })
   }
 }
@@ -231,7 +231,7 @@ function keyOf(
   const { caller, strict, fallback, cache } = context
   if (!cache.recall && !cache.remember) return undefined
   const { warnings } = context
-  // The cached answer contains its warnings, so they are part of the key.
+  // A cached answer contains its warnings, so the warnings are part of the key.
   const request = warnings === undefined ? canonical() : [canonical(), warnings]
   return cacheKey({ caller, strict, fallback, settingsDigest }, modality, request)
 }

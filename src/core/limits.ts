@@ -31,7 +31,7 @@ export type Used = Pick<Usage, 'inputTokens' | 'outputTokens' | 'images'>
 
 /** A call that is within its caller's limits; `end` must be called. */
 export type Admission = {
-  /** The limits with this call; unused amounts are returned when it ends. */
+  /** The state of the limits, this call included; unused amounts are returned when the call ends. */
   limits: () => readonly LimitState[]
   /** Ends the call with its usage; undefined counts everything that was requested. Idempotent. */
   end: (used: Used | undefined) => void

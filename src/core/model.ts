@@ -11,7 +11,7 @@ export type ImageAbilities = Schemas['ImageAbilities']
 export type Model = {
   row: CatalogModel
   prices: Prices
-  /** The model is not in the catalog: what it can do is unknown, so nothing is checked. */
+  /** The model is not in the catalog: its abilities are unknown, so requests are not checked. */
   undescribed: boolean
 }
 
@@ -27,7 +27,7 @@ export function dropped(param: string, requested: unknown, reason: string): Warn
 export type Problem = {
   param: string
   message: string
-  /** For callers of tools; the same when absent. */
+  /** The message for callers of tools; `message` when absent. */
   toolMessage?: string
   /** Defaults to `model_capability_mismatch`. */
   code?: ErrorCode
@@ -95,7 +95,7 @@ export function toModel({ row }: Model): components['schemas']['Model'] {
   }
 }
 
-/** Limits the list, since a request may contain thousands of ignored fields. */
+/** Maximum number of warnings, since a request may contain thousands of ignored fields. */
 const warningsMax = 100
 const textLengthMax = 300
 const reasonLengthMax = 1000

@@ -24,7 +24,7 @@ export type EventSink = {
 }
 /** The members that all chunks of a stream have in common. */
 export type ChunkIdentity = { id: string; created: number; model: string }
-/** Known after the last event; `usage` only if the upstream reported it. */
+/** The end of a stream; `usage` is undefined if the upstream reported none. */
 export type StreamEnd = { usage: Usage | undefined; identity: ChunkIdentity }
 
 /** A stream whose first event has arrived. */
@@ -57,9 +57,9 @@ export type PreparedChat = {
   problems: readonly Problem[]
   /** Adjustments made for the route. */
   warnings: readonly Warning[]
-  /** Throws a ProviderFailure, and so does `stream`. */
+  /** Requests a complete answer. Throws a ProviderFailure. */
   complete(turn: ChatTurn): Promise<ChatAnswer>
-  /** Resolves when the first event has arrived; until then failover is possible. */
+  /** Starts a stream; resolves when the first event has arrived. Throws a ProviderFailure. */
   stream(turn: ChatTurn): Promise<ChatStream>
 }
 

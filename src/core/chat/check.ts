@@ -242,7 +242,7 @@ export function checkedPictures(
     return { ...message, content, images }
   })
   if (!isCorrected) return undefined
-  // Parts keep their types: only addresses differ.
+  // The cast is safe: only URLs of parts were changed.
   const corrected = { ...request, messages: messages as ChatRequest['messages'] }
   return { request: corrected, warnings: warnings.length === 0 ? undefined : warnings }
 }

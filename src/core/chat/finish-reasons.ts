@@ -22,7 +22,7 @@ export function finishReasonsOf({ choices }: Pick<ChatCompletion, 'choices'>): s
 
 /**
  * The finish reasons in the events of a stream. JSON escapes quotation marks in the text of an answer,
- * so the search cannot match it.
+ * so the search cannot match that text.
  */
 export function finishReasonsIn(events: Buffer): string[] {
   const reasons: string[] = []

@@ -18,7 +18,7 @@ type Call = {
 export type OrderedToolResults = {
   messages: Message[]
   warnings: Warning[]
-  /** Maps the message indexes in warnings and problems back to those of the request. */
+  /** Maps message indexes in warnings and problems back to indexes of the request's messages. */
   asSent: <Note extends Problem | Warning>(notes: readonly Note[]) => readonly Note[]
 }
 

@@ -134,7 +134,7 @@ export function replayStream(
   }
 }
 
-/** The upstream's count so far. Its output count may be late, so it is at least the estimate. */
+/** The upstream's usage so far, with at least the estimated output tokens, since the upstream may count late. */
 function partialUsage(stream: ChatStream, estimated: Usage): Usage {
   const counted = stream.usageSoFar?.()
   if (counted === undefined) return estimated
@@ -143,7 +143,7 @@ function partialUsage(stream: ChatStream, estimated: Usage): Usage {
 }
 
 type KeptEvents = {
-  /** Keeps what is written to it and passes it on. */
+  /** Keeps the events that are written, and forwards them. */
   sink: EventSink
   /** The events that were kept. */
   events(): Buffer

@@ -5,7 +5,7 @@ import type { ChatRequest } from './chat.ts'
 type Schemas = components['schemas']
 type Role = Schemas['ChatMessage']['role']
 type PartType = Schemas['ContentPart']['type']
-/** All members in the contract; a new one is a compile error until it is listed here. */
+/** All members in the contract; a new member is a compile error until it is listed here. */
 type Listed<T> = Record<T extends unknown ? keyof T : never, true>
 
 const instruction: Listed<Schemas['InstructionMessage']> = { role: true, content: true, name: true }
@@ -59,7 +59,7 @@ const tool: Listed<Schemas['Tool']> = {
   custom: true,
   cache_control: true,
 }
-/** The members inside a call or a tool, by its type. */
+/** The members inside a tool call or a tool, by the type of the call or tool. */
 const called = {
   function: { name: true, arguments: true } satisfies Listed<Schemas['FunctionCall']>,
   custom: { name: true, input: true } satisfies Listed<Schemas['CustomToolCall']['custom']>,

@@ -10,7 +10,7 @@ const soundBytesPerToken = 16
 const overheadTokens = 256
 const messageTokens = 16
 const toolTokens = 1024
-/** For a model without a documented output limit. */
+/** Assumed output limit of a model without a documented one. */
 const outputTokensAssumed = 131_072
 
 /**
@@ -40,7 +40,7 @@ type Said = {
   hasAudioInput: boolean
   hasImageInput: boolean
   readsFiles: boolean
-  /** Tokens of `prediction`: vendors charge rejected ones as output. */
+  /** Tokens of `prediction`: vendors charge rejected tokens as output. */
   predictedTokens: number
   serviceTier: string | undefined
 }

@@ -101,7 +101,7 @@ function conversation(request: ChatRequest, timeoutMs: number) {
   }
 }
 
-/** Translates the request for a route at its first try; later tries reuse that. */
+/** Translates the request for a route at its first try; later tries reuse the translation. */
 function preparedChats(request: ChatRequest): (route: Route) => PreparedChat {
   const prepared = new Map<Route, PreparedChat>()
   const settled = orderToolResults(request.messages)

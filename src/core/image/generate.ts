@@ -66,7 +66,7 @@ export function usageOf({ usage = noUsage, pictures }: ImageResult): Usage {
   return { ...usage, images: pictures.length }
 }
 
-/** Merges several answers. */
+/** Merges the answers of several upstream calls. */
 export function merge(results: readonly ImageResult[]): ImageResult {
   const first = results.find(({ usage }) => usage !== undefined)?.usage
   // An answer without usage is estimated by the usage of another answer.

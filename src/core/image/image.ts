@@ -72,7 +72,7 @@ export type ImageResult = {
   usage?: Usage
   /** Text that the model wrote along with the pictures. */
   text?: string
-  /** As reported by the vendor, else as requested. */
+  /** The quality that the vendor reports, else the requested quality. */
   quality?: string
   background?: NonNullable<ImageRequest['background']>
 }
@@ -172,7 +172,7 @@ type Split<T> = {
   n: number
   perCall: number
   concurrency: number
-  /** Receives the answers in order. */
+  /** The answers in order, added as they arrive. */
   answers: T[]
   /** Called with the first failure. */
   onFailure?: (error: unknown) => void

@@ -53,7 +53,7 @@ function formatOf(bytes: Buffer): ImageFormat | undefined {
   return beginnings.find(({ pattern }) => pattern.test(beginning))?.format
 }
 
-/** Segments are at most 64 KiB: so many hold any metadata. */
+/** A JPEG segment has at most 64 KiB; this many segments hold any metadata. */
 const segmentsMax = 2000
 const [segmentMark, exifSegment] = [0xff, 0xe1]
 /** A start for a shortened JPEG: `image-size` skips the first segment, here an empty APP0. */
@@ -91,7 +91,7 @@ function readHeader(bytes: Buffer): Omit<Picture, 'base64'> | undefined {
   if (format === undefined) return undefined
   try {
     const { width, height, orientation = 1 } = imageSize(bytes)
-    // From 5 on a viewer turns the picture by a quarter (Exif 3.0, section 4.6.5).
+    // Orientations from 5 on turn the picture by 90 degrees (Exif 3.0, section 4.6.5).
     const shown = orientation < 5 ? { width, height } : { width: height, height: width }
     return { format, ...shown }
   } catch {

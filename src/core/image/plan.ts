@@ -171,7 +171,7 @@ function planStyle(
 ): Pick<ImagePlan, 'style'> {
   if (style === undefined) return {}
   if (isOpen) return { style }
-  // OpenAI's default; clients send it without a user's choice.
+  // OpenAI's default, which clients send even if the user chose no style.
   if (style === 'vivid') return {}
   warnings.push(dropped('style', style, `${id} has no style setting.`))
   return {}

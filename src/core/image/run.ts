@@ -88,7 +88,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
       }),
     )
   } catch (error) {
-    // The list is sparse after a failure.
+    // After a failure the list has gaps.
     for (const one of Object.values(answers)) {
       one.made.spent = spentOn(one.value, options, one.route)
     }
@@ -179,7 +179,7 @@ function requestedSettings(
   }
 }
 
-/** The traits that select the price per image: those requested from the vendor, else those of the picture. */
+/** The traits that select the price per image: the requested traits, else the traits of the picture. */
 function traits(plan: ImagePlan, made: Picture): PictureTraits {
   return { ...plannedTraits(plan), ...sizeTraits(plan.vendorPixels ?? made) }
 }
@@ -221,7 +221,7 @@ const requested = {
   output_compression: ({ outputCompression }: ImageRequest) => outputCompression,
 }
 
-/** A warning when a signed picture had to be converted here. */
+/** A warning when the gateway converted a signed picture. */
 function lostCredentials(
   request: ImageRequest,
   lostFor: readonly FinishedPicture['credentialsLostFor'][],

@@ -158,7 +158,7 @@ function nearest(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   }
 }
 
-/** The closest ratio; then the smallest size that covers what was asked, else the largest. */
+/** The candidate with the closest ratio, and the smallest size that covers the requested size, else the largest. */
 function closest<T extends Pixels>(asked: Pixels, candidates: readonly T[]): T | undefined {
   const covers = (made: Pixels) => made.width >= asked.width && made.height >= asked.height
   return [...candidates].sort((a, b) => {
@@ -198,7 +198,7 @@ function nearestClass(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   return { sizeClass, aspectRatio, ...(made === undefined ? {} : { vendorPixels: made }) }
 }
 
-/** The scale factor per side that is needed to cover what was asked. */
+/** The scale factor per side that is needed to cover the requested size. */
 function enlargement(asked: Pixels, made: Pixels): number {
   return Math.max(asked.width / made.width, asked.height / made.height)
 }

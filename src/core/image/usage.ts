@@ -6,7 +6,7 @@ import { noUsage } from '../money/price.ts'
 import type { Route } from '../route.ts'
 import { plannedTraits } from './run.ts'
 
-/** More than an input picture takes at any vendor. */
+/** Upper bound of the tokens of an input picture at any vendor. */
 const pictureTokens = 16_384
 /** Tokens that vendors add to a prompt. */
 const overheadTokens = 1024

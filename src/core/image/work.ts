@@ -102,7 +102,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       const made = await runImage({ parts, request, planOf, call, selection: able })
       return { ...made, warnings: [...planned(made.route).warnings, ...named(made.warnings)] }
     },
-    // Cached as it is: the pictures are Buffers, outside the JavaScript heap.
+    // The result is cached unserialized: its pictures are Buffers, outside the JavaScript heap.
     deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
     replay: ({ result, usage }, receipt) => {
       // Only `deliver` writes under the cache key of an image request.

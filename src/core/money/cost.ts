@@ -69,7 +69,7 @@ export function addCost(cost: Cost, { nanoUsd, status }: Cost): Cost {
   }
 }
 
-/** The status of a sum: that of its least certain part. */
+/** The status of a sum: the status of its least certain part. */
 function statusOf(one: CostStatus, other: CostStatus): CostStatus {
   if (one === other) return one
   return one === 'estimated' || other === 'estimated' ? 'estimated' : 'exact'
@@ -125,7 +125,7 @@ function rateOf(
 
 type Listed = { prices: Pricing['prices']; status: CostStatus }
 
-/** The catalog's prices for a usage; undefined when it has none. */
+/** The catalog's prices for a usage; undefined when the catalog has none. */
 function listedPrices(
   prices: Prices,
   usage: Usage,

@@ -45,7 +45,7 @@ export function failedEnd(
 }
 
 /**
- * The total cost of a call: `cost`, which is of its answer or of the try `own`, and the usage that vendors
+ * The total cost of a call: `cost`, of the answer or of the try `own`, and the cost of the usage that vendors
  * reported in other tries. Sets the cost of each attempt that was not delivered.
  */
 export function withOtherTries(cost: Cost, { mode, atMs, tries }: Circumstances, own?: Try): Cost {

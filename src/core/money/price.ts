@@ -77,7 +77,7 @@ export type Prices = {
 export const noUsage: Usage = { inputTokens: 0, outputTokens: 0, images: 0, estimated: false }
 
 const nanoDecimals = 9
-/** Multipliers are read like dollars. */
+/** Multipliers have the same number of decimals as dollars. */
 export const multiplierUnit: Multiplier = 10n ** 9n
 
 /** Nano-dollars of a decimal number of dollars such as `0.035`, exact to nine decimals. */
