@@ -21,7 +21,7 @@ export function checkPicture(base64: Pieces, param: string): Picture {
   }
   checkSize(picture, param)
   if (isWhole(picture)) return picture
-  // Vendors would refuse it too, each with a different message.
+  // Vendors refuse broken images too, each with a different message.
   throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
 }
 

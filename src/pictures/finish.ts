@@ -10,7 +10,7 @@ type Limits = { rendersConcurrentMax?: number; rendersQueuedMax?: number }
 
 /** Each conversion takes one of libuv's four threads, which file access and DNS look-ups share. */
 const concurrentMax = 2
-/** More than can finish before the deadline of a call. */
+/** More conversions than can finish before the deadline of a call. */
 const queuedMax = 256
 
 const bytesPerPixel = 4

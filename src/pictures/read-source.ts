@@ -57,7 +57,7 @@ export function createReadSources({ fetch }: Pick<GuardedFetch, 'fetch'>): ReadS
     try {
       return await Promise.all(addresses.map(read))
     } finally {
-      // After one error the other fetches are useless.
+      // After one error the call fails, so the other fetches are aborted.
       siblings.abort()
     }
   }

@@ -23,7 +23,7 @@ export type EndpointConfig = {
   baseUrl: string
   /** `*` accepts any model, a list only its models, `catalog` (vendors) the catalog's models. */
   models: '*' | readonly string[] | 'catalog'
-  /** Whether it fetches image URLs of conversations itself, as vendors do; true when absent. */
+  /** Whether the endpoint fetches image URLs of conversations itself, as vendors do; true when absent. */
   fetchesImages?: boolean
 }
 /** API keys by provider id; several keys of one provider are used in rotation. */
@@ -41,7 +41,7 @@ type ProviderLimits = {
   streamCoalescingStreamsMin?: number
 }
 
-/** Applies after the end mark of a stream and to error bodies; the answer needs neither. */
+/** Time for the bytes after the end mark of a stream and for error bodies, which the answer does not need. */
 const endTimeoutMs = 2000
 /** Fits ten large pictures as base64, and bounds an endpoint that never ends its answer. */
 const answerBytesMax = 128 * 1024 * 1024

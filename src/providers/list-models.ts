@@ -8,9 +8,9 @@ import type { Vendor } from './vendor.ts'
 type Listed = Pick<Vendor, 'modelsPath' | 'modelsHeaders' | 'modelNames'>
 type Upstream = { dispatch: Dispatch; texts: VendorTexts }
 
-/** Calls wait for the list; without it the name counts as unknown. */
+/** Calls wait for the list; after this time the name counts as unknown. */
 const timeoutMs = 3000
-/** Far above the largest list of a vendor; bounds the memory for a broken one. */
+/** Far above the largest list of a vendor; bounds the memory for a faulty answer. */
 const bytesMax = 4 * 1024 * 1024
 const namesMax = 10_000
 

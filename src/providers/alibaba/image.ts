@@ -52,7 +52,7 @@ function wireRequest(call: ImageCall): object {
   const pictures = request.sources.map((source) => ({ image: pictureUrl(source) }))
   return {
     model: target.upstreamModel,
-    // Images come before the text; the output takes the aspect ratio of the last one.
+    // Images come before the text; the output takes the aspect ratio of the last image.
     input: { messages: [{ role: 'user', content: [...pictures, { text: request.prompt }] }] },
     parameters: {
       n: count,

@@ -85,7 +85,7 @@ function refusedStop(stop: string): string | undefined {
 
 /** The end user's id; OpenAI's newer `safety_identifier` takes precedence over `user`. */
 function metadataOf(request: ChatRequest, { warnings }: Notes): Pick<WireRequest, 'metadata'> {
-  // The contract does not list it, so it may have any type.
+  // The contract does not list `safety_identifier`, so the value may have any type.
   const { safety_identifier: newer } = request as { safety_identifier?: unknown }
   const { user } = request
   if (typeof newer !== 'string') {

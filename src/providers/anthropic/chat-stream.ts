@@ -66,7 +66,7 @@ export function translator(options: Options): Translator {
       switch (event.type) {
         case 'message_start': {
           if (begun) return ''
-          // Compatible servers omit both.
+          // Compatible servers omit the id and the model.
           const { id, model, usage: counted }: Partial<Message> = event.message
           identity = {
             id: answerId(id, texts),

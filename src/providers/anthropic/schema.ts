@@ -36,7 +36,7 @@ const plain: ReadonlySet<string> = new Set([
 ])
 /** Annotations, which are omitted. */
 const idle: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'examples'])
-/** At least one must remain: Anthropic takes no schema that allows any value. */
+/** At least one of these must remain: Anthropic refuses a schema that allows any value. */
 const binding = ['type', 'enum', 'const', 'anyOf', 'allOf', '$ref']
 const formats: ReadonlySet<unknown> = new Set([
   'date-time',

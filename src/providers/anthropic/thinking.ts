@@ -17,7 +17,7 @@ const budgets: Record<Budgeted, number> = {
   xhigh: 32_768,
   max: 32_768,
 }
-/** Default for rows without efforts: those of the newest models. */
+/** Efforts of the newest models; the default for rows without efforts. */
 const usual: readonly ReasoningEffort[] = ['none', 'low', 'medium', 'high', 'xhigh', 'max']
 
 /** Writes the reasoning effort into `body` (docs/vendors.md#anthropic-thinking). */

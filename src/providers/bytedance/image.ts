@@ -57,7 +57,7 @@ function wireRequest({ request, plan, target }: ImageCall): object {
     ...(vendorFormat === undefined ? {} : { output_format: vendorFormat }),
     ...(background === undefined ? {} : { background }),
     response_format: 'b64_json',
-    // The default is true.
+    // The vendor's default is true.
     watermark: false,
   }
 }

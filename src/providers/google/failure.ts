@@ -45,7 +45,7 @@ function firstText(details: unknown, name: string): string | undefined {
 function kindOf(status: number, { code }: Complaint): FailureKind {
   // An invalid key is answered with 400, which is not the caller's fault.
   if (code === 'API_KEY_INVALID') return 'credentials'
-  // Likewise caused by the operator's account: its country or its billing.
+  // Caused by the operator's account (country or billing), not by the caller.
   if (code === 'FAILED_PRECONDITION') return 'credentials'
   return kindOfStatus(status)
 }

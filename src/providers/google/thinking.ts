@@ -18,7 +18,7 @@ const budgets: Record<ReasoningEffort, number> = {
   xhigh: 24_576,
   max: 24_576,
 }
-/** Default for rows without levels: those of all newer models. */
+/** Levels of all newer models; the default for rows without levels. */
 const usual: readonly ReasoningEffort[] = ['low', 'medium', 'high']
 
 /** The configuration for the requested effort; warns when the effort is adjusted. */

@@ -9,7 +9,7 @@ import { isAbsent, readMembers } from './members.ts'
 const texts: ReadonlySet<string> = new Set(['content', 'reasoning_content', 'refusal'])
 const lists: ReadonlySet<string> = new Set(['images', 'annotations'])
 
-/** The members received so far of a choice, and of one of its calls. */
+/** The members of a choice received so far, and of its tool calls. */
 type Choice = { members: Members; message: Members; calls: Map<unknown, Call> }
 type Call = { members: Members; functionMembers: Members; args: string }
 

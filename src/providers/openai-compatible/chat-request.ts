@@ -54,7 +54,7 @@ export function writeChat(
 
 type WholeRequest = { request: ChatRequest } & Notes
 
-/** From the catalog, or else from the name of the model. */
+/** The abilities in the catalog, or else by the name of the model. */
 function abilitiesOf({ model, upstreamModel }: Target, dialect: ChatDialect) {
   if (!model.undescribed && model.row.chat !== undefined) return model.row.chat
   return dialect.families?.find(([names]) => names.test(upstreamModel))?.[1]

@@ -58,49 +58,49 @@ export type ChatDialect = {
   /** The header that carries an idempotency key. */
   idempotencyHeader?: string
   // Fields of the request.
-  /** The only accepted fields, under the vendor's names; it rejects any other. */
+  /** The only accepted fields, under the vendor's names; the vendor rejects any other field. */
   only?: ReadonlySet<string>
-  /** Fields that it ignores or rejects; `n` means one answer per call. */
+  /** Fields that the vendor ignores or rejects; `n` means one answer per call. */
   without?: readonly string[]
-  /** Fields that its reasoning models reject. */
+  /** Fields that the vendor's reasoning models reject. */
   withoutWhenReasoning?: readonly string[]
   /** The vendor's names of fields. */
   renamed?: Readonly<Record<string, string>>
   /** The accepted values of a field. */
   values?: Readonly<Record<string, readonly string[]>>
-  /** Its name of the token limit, for models that the catalog does not describe. */
+  /** The vendor's name of the token limit, for models that the catalog does not describe. */
   limit?: 'max_tokens' | 'max_completion_tokens'
   /** Stop sequences must be a list, or at most `max`. */
   stops?: { listed?: true; max?: number }
   /** `logprobs` is the number of tokens to return. */
   countedLogprobs?: true
-  /** It counts the tokens of every stream and refuses `stream_options`. */
+  /** The vendor counts the tokens of every stream and refuses `stream_options`. */
   alwaysCounts?: true
-  /** It accepts `json_object`, but not `json_schema`. */
+  /** The vendor accepts `json_object`, but not `json_schema`. */
   noJsonSchema?: true
   /** A `json_schema` must contain a schema. */
   wantsSchema?: true
 
   // Tools.
-  /** It accepts custom tools, allowed tools and deprecated functions. */
+  /** The vendor accepts custom tools, allowed tools and deprecated functions. */
   customTools?: true
-  /** Its value for `required`: only `auto`, or the synonym `any`. */
+  /** The vendor's value for `required`: only `auto`, or the synonym `any`. */
   requiredToolChoice?: 'auto' | 'any'
   /** A function must have parameters. */
   wantsParameters?: true
-  /** The ids of tool calls that it accepts. */
+  /** The ids of tool calls that the vendor accepts. */
   callIds?: CallIds
 
   // Thinking.
-  /** The members that switch thinking on or off; without it the effort does. */
+  /** The members that switch thinking on or off; when absent, the effort does. */
   thinking?: (enabled: boolean) => object
-  /** The efforts of its models in ascending order; a model's own take precedence. */
+  /** The efforts of the vendor's models in ascending order; a model's own efforts take precedence. */
   efforts?: readonly ReasoningEffort[]
   /** Abilities by model name, for models that the catalog does not describe. */
   families?: readonly (readonly [RegExp, Abilities])[]
 
   // The conversation.
-  /** It has no role `developer`, only `system`. */
+  /** The vendor has no role `developer`, only `system`. */
   noDeveloper?: true
   /** Messages have no `name`. */
   noNames?: true
@@ -108,15 +108,15 @@ export type ChatDialect = {
   part?: (part: Part) => object
   /** Orders messages so that the vendor accepts their roles; `places` are the original indexes. */
   arrange?: (messages: Message[], places: readonly number[], warnings: Warning[]) => Message[]
-  /** Members of earlier answers that it accepts; all of them when absent. */
+  /** Members of earlier answers that the vendor accepts; all members when absent. */
   takesBack?: readonly (AnswerField | 'audio')[]
   /** The member of a part that marks the end of a cached prompt prefix. */
   partMark?: string
-  /** It accepts `cache_control`; otherwise the marks are removed, unless `takesBack` is absent. */
+  /** The vendor accepts `cache_control`; otherwise the marks are removed, unless `takesBack` is absent. */
   takesCacheControl?: true
-  /** It rejects a returned tool call without `reasoning_content`. */
+  /** The vendor rejects a returned tool call without `reasoning_content`. */
   wantsReasoning?: true
-  /** It does not fetch images, so they are sent as data URLs. */
+  /** The vendor does not fetch images, so images are sent as data URLs. */
   inlineImages?: true
 
   // Answers.
@@ -124,13 +124,13 @@ export type ChatDialect = {
   usageMember?: string
   /** Reads the vendor's own charge from `usage`, for chat and images. */
   readCost?: ReadCost
-  /** The failure kind of its error codes; undefined if the status decides. */
+  /** The failure kind of the vendor's error codes; undefined if the status decides. */
   failureKind?: (complaint: Complaint) => FailureKind | undefined
-  /** OpenAI's finish reasons by the vendor's. */
+  /** OpenAI's finish reasons by the vendor's finish reasons. */
   finishReasons?: Readonly<Record<string, string>>
 }
 
-/** `thinking` for vendors that switch it in a member of that name. */
+/** `thinking` for vendors that switch thinking in a member of that name. */
 export function thinkingSwitch(enabled: boolean): object {
   return { thinking: { type: enabled ? 'enabled' : 'disabled' } }
 }
@@ -162,8 +162,8 @@ export const asBase64 = () => ({ response_format: 'b64_json' })
 
 /** An endpoint that speaks OpenAI's protocol, with its deviations. */
 export type OpenAiEndpoint = Endpoint & {
-  /** How its chat differs from OpenAI's. */
+  /** How the endpoint's chat differs from OpenAI's. */
   dialect?: ChatDialect
-  /** How its images differ from OpenAI's. */
+  /** How the endpoint's images differ from OpenAI's. */
   imageDialect?: ImageDialect
 }

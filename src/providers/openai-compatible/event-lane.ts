@@ -26,7 +26,7 @@ type Options = {
  */
 type ReadEvent = (event: Buffer) => Buffer | undefined
 
-/** Each choice, and text, thoughts and calls, have a form each. */
+/** A stream has one form per choice and kind of event: text, thoughts, calls. */
 const formsMax = 6
 
 /**

@@ -17,7 +17,7 @@ const membersByRole: Readonly<Record<Message['role'], ReadonlySet<string>>> = {
   user: new Set(['role', 'content']),
   // writeAnswer removes members that only answers have, without a warning.
   assistant: new Set(['role', 'content', 'tool_calls', 'function_call', ...answerFields]),
-  // Removed without a warning, since the call's id gives the name.
+  // `name` is removed without a warning, since the id of the call gives the name.
   tool: new Set(['role', 'content', 'tool_call_id', 'name']),
   function: new Set(['role', 'content', 'name']),
 }

@@ -5,7 +5,7 @@ import { openAiTier } from '../wire/token-count.ts'
 import { randomBytes } from 'node:crypto'
 import type { ChunkIdentity } from '../../core/chat/chat.ts'
 
-/** Throws a ProviderFailure `malformed`. */
+/** Throws the ProviderFailure `malformed` for an answer of an unexpected form. */
 export function malformed(): never {
   throw new ProviderFailure('malformed', "The provider's answer has an unexpected form.")
 }
@@ -63,7 +63,7 @@ export const choiceContent: ReadonlySet<string> = new Set([
   'logprobs',
   'finish_reason',
 ])
-/** Of a tool call; `extra_content` may carry signed thoughts. */
+/** Content members of a tool call; `extra_content` may carry signed thoughts. */
 export const callContent: ReadonlySet<string> = new Set([
   'index',
   'id',
@@ -72,7 +72,7 @@ export const callContent: ReadonlySet<string> = new Set([
   'custom',
   'extra_content',
 ])
-/** Of an answer or a chunk: the choices, members read separately, and padding. */
+/** Content members of an answer or a chunk: the choices, members that are read separately, and padding. */
 const answerContent: ReadonlySet<string> = new Set([
   'id',
   'object',

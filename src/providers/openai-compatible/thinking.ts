@@ -14,7 +14,7 @@ export function adjustThinking(draft: Draft): void {
     return
   }
   if (undescribed && abilities === undefined) return
-  // The contract's type, or set below.
+  // Has the contract's type, or a value that this function set.
   const asked = body['reasoning_effort'] as ReasoningEffort | null | undefined
   const effort = besideTools(asked ?? undefined, draft)
   if (effort === undefined) delete body['reasoning_effort']
