@@ -131,8 +131,7 @@ export function createConnectionTable({
       for (const connection of open.values()) {
         settle(connection, nowMs)
         const isQuiet = nowMs - connection.movedAtMs >= quietMs
-        if (isQuiet && hasDefaultValue(connection) && !isAsking(connection))
-          connection.socket.destroy()
+        if (isQuiet && isIdle(connection) && !isAsking(connection)) connection.socket.destroy()
       }
     },
     closeAll: () => {
@@ -172,8 +171,7 @@ function createEvict({ open, cut, monotonic }: Evicting): (origin?: string) => b
     for (const connection of open.values()) {
       if (origin !== undefined && connection.origin !== origin) continue
       settle(connection, nowMs)
-      const isUnused =
-        hasDefaultValue(connection) && nowMs - connection.idleSinceMs >= evictableAfterMs
+      const isUnused = isIdle(connection) && nowMs - connection.idleSinceMs >= evictableAfterMs
       if (!isUnused && connection.closesAtMs === Infinity) continue
       cut(connection, 'evicted')
       if (++evicted === evictedAtOnceMax) break
@@ -216,7 +214,7 @@ function settle(connection: Connection, nowMs: number): void {
 }
 
 /** Whether no request is in progress, as of the last `settle`. */
-function hasDefaultValue({ socket, response, waiting }: Connection): boolean {
+function isIdle({ socket, response, waiting }: Connection): boolean {
   return response === undefined && waiting === 0 && socket.writableLength === 0
 }
 
