@@ -21,7 +21,7 @@ import { createVendorTexts, type VendorTexts } from './transport/vendor-texts.ts
 export type EndpointConfig = {
   id: string
   baseUrl: string
-  /** `*` accepts any model, a list only its models, `catalog` (vendors) the catalog's models. */
+  /** The accepted models: `*` for any, a list of names, or `catalog` for a vendor's catalog models. */
   models: '*' | readonly string[] | 'catalog'
   /** Whether the endpoint fetches image URLs of conversations itself, as vendors do; true when absent. */
   fetchesImages?: boolean
@@ -43,9 +43,9 @@ type ProviderLimits = {
 
 /** Time for the bytes after the end mark of a stream and for error bodies, which the answer does not need. */
 const endTimeoutMs = 2000
-/** Fits ten large pictures as base64, and bounds an endpoint that never ends its answer. */
+/** Limit of an answer: ten large pictures as base64 fit. An endless answer is aborted. */
 const answerBytesMax = 128 * 1024 * 1024
-/** JSON is parsed in one go, which blocks the event loop; answers of models are far smaller. */
+/** Limits JSON, since parsing blocks the event loop; answers of models are far smaller. */
 const jsonBytesMax = 16 * 1024 * 1024
 
 export type Providers = {
@@ -144,7 +144,7 @@ function build(config: EndpointConfig, context: BuildContext) {
   return { provider, close }
 }
 
-/** The server's name and address for traces. */
+/** Name and address of the provider's server for traces. */
 function peerOf(name: string, baseUrl: string): Peer {
   const { hostname: host, port, protocol } = new URL(baseUrl)
   const standard = protocol === 'https:' ? 443 : 80

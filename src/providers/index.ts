@@ -45,7 +45,7 @@ export function imageConfigOf(providerId: string): ImageConfigSchema {
   return vendorOf(providerId)?.imageConfig ?? 'ImageConfigOpenai'
 }
 
-/** Further prefixes of model names by provider id, such as `qwen` for `alibaba`. */
+/** Prefixes of model names besides the provider id, such as `qwen` for `alibaba`. */
 export const namePrefixes: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   vendors.map((vendor) => [vendor.id, vendor.namePrefixes ?? []]),
 )

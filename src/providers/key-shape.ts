@@ -4,7 +4,7 @@ import type { Vendor } from './vendor.ts'
 type KeyFindings = { wrong: readonly string[]; doubtful: readonly string[] }
 type Asked = {
   vendor: Vendor
-  /** The variable that holds the keys. */
+  /** The environment variable that holds the keys. */
   variable: string
   keys: readonly string[]
   /** Whether the keys are sent to the vendor's own address; another address may accept any key. */
@@ -55,7 +55,7 @@ function ownerOf(key: string, vendors: readonly Vendor[]): readonly Vendor[] | u
   const longest = (vendor: Vendor) =>
     Math.max(0, ...(vendor.keyPrefixes ?? []).map((one) => (key.startsWith(one) ? one.length : 0)))
   const most = Math.max(0, ...vendors.map(longest))
-  // A prefix of several vendors does not show whose key it is.
+  // Several vendors may use the same prefix.
   return most === 0 ? undefined : vendors.filter((vendor) => longest(vendor) === most)
 }
 

@@ -8,9 +8,9 @@ import type { Vendor } from './vendor.ts'
 type Listed = Pick<Vendor, 'modelsPath' | 'modelsHeaders' | 'modelNames'>
 type Upstream = { dispatch: Dispatch; texts: VendorTexts }
 
-/** Calls wait for the list; after this time the name counts as unknown. */
+/** Calls wait for the list at most this long; then the requested name counts as unknown. */
 const timeoutMs = 3000
-/** Far above the largest list of a vendor; bounds the memory for a faulty answer. */
+/** Bounds the memory for a broken list; far above the largest list of any vendor. */
 const bytesMax = 4 * 1024 * 1024
 const namesMax = 10_000
 
@@ -41,7 +41,7 @@ export function modelLister(
     })
 }
 
-/** The first names that are safe to show to callers; a list may be long. */
+/** The names that are safe to show to callers, from the first `namesMax` of a list. */
 function plainNames(names: readonly unknown[], texts: VendorTexts): string[] {
   const plain: string[] = []
   for (const name of names.slice(0, namesMax)) {
@@ -54,7 +54,7 @@ function plainNames(names: readonly unknown[], texts: VendorTexts): string[] {
 /** Characters that model names do not contain and that HTML pages and shells interpret. */
 const unsafe = /[\s<>"'`\\]/
 
-/** Some vendors of OpenAI's protocol return the list without an object around it. */
+/** The names of a list in OpenAI's form; some vendors return the array without an object around it. */
 function openAiNames(list: { data?: { id?: unknown }[] }): unknown[] {
   return (Array.isArray(list) ? (list as { id?: unknown }[]) : (list.data ?? [])).map(
     ({ id }) => id,

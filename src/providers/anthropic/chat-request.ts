@@ -83,7 +83,7 @@ function refusedStop(stop: string): string | undefined {
   return stop.trim() === '' ? 'Anthropic accepts no stop sequence of white space alone.' : undefined
 }
 
-/** The end user's id; OpenAI's newer `safety_identifier` takes precedence over `user`. */
+/** The id of the end user: OpenAI's newer field `safety_identifier`, or else `user`. */
 function metadataOf(request: ChatRequest, { warnings }: Notes): Pick<WireRequest, 'metadata'> {
   // The contract does not list `safety_identifier`, so the value may have any type.
   const { safety_identifier: newer } = request as { safety_identifier?: unknown }
@@ -176,7 +176,7 @@ function writeFormat({ response_format: format }: ChatRequest, notes: Notes): Fo
   return { words: [jsonInWords(schema)] }
 }
 
-/** Sends temperature or top_p; neither with thinking (docs/vendors.md#anthropic-versions). */
+/** Sends temperature or top_p, or none of them with thinking (docs/vendors.md#anthropic-versions). */
 function writeSampling(
   request: ChatRequest,
   { model }: Target,

@@ -133,7 +133,7 @@ function blockReader({
     thoughts.read(event)
     const tool = tools.get(event.index)
     if (event.type === 'content_block_stop') {
-      // Clients parse the arguments, and an empty string is not JSON.
+      // Sends `{}` for empty arguments, since clients parse arguments as JSON.
       if (tool?.empty !== true) return undefined
       return toolDelta({ index: tool.call, function: { arguments: '{}' } })
     }
@@ -198,7 +198,7 @@ function toolDelta(call: object): string {
   return `{"tool_calls":[${JSON.stringify(call)}]}`
 }
 
-/** Drops null counts, so that the last event does not overwrite counts of the first. */
+/** Drops null counts, so that the last event does not overwrite counts of the first event. */
 function present(usage: unknown): WireUsage {
   return Object.fromEntries(Object.entries(membersOf(usage)).filter(([, count]) => count !== null))
 }

@@ -16,7 +16,7 @@ export function finishReasonOf(reason: string | null | undefined): string {
   return Object.hasOwn(reasons, reason ?? '') ? reasons[reason!]! : 'stop'
 }
 
-/** The explanation of a refusal. */
+/** The message of a refusal: the vendor's explanation, or else one sentence of the gateway. */
 export function refusalOf(details: unknown, texts: VendorTexts): string {
   const { explanation, category } = membersOf(details)
   const why = texts.words(category)

@@ -166,12 +166,12 @@ function imageOf(
     notes.problems.push({ param: `${param}.image_url.url`, message, code: 'invalid_value' })
     return []
   }
-  // `imageTypes`, which was checked above, holds values of this type only.
+  // The check against `imageTypes` above ensures this type.
   const mediaType = data.mediaType as Base64ImageSource['media_type']
   return [{ type: 'image', source: { type: 'base64', media_type: mediaType, data: data.base64 } }]
 }
 
-/** A PDF stays base64; a text of any type is decoded. */
+/** The document block of a file part: a PDF stays base64, a text of any type is decoded. */
 function documentOf(
   { file: { file_data: url = '', file_id: id, filename: title } }: Schemas['FilePart'],
   param: string,
@@ -196,7 +196,7 @@ function documentOf(
   return []
 }
 
-/** Thinking blocks must come first, so those of the first call go before the text. */
+/** Places thinking blocks of the first call before the text, since Anthropic requires them first. */
 function blocksOfAnswer(
   message: Answer,
   { path, upstreamModel }: { path: string; upstreamModel: string },
@@ -231,7 +231,7 @@ function blocksOfCall(
   return [...thoughts, { type: 'tool_use', id: callIdFor(callIds, call.id), name, input }]
 }
 
-/** Undefined for anything but an object; some models write an empty text for no arguments. */
+/** The arguments as an object, `{}` for an empty text; undefined for any other JSON or text. */
 function parseArguments(text: string): object | undefined {
   if (text.trim() === '') return {}
   try {

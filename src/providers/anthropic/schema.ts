@@ -53,7 +53,7 @@ const formats: ReadonlySet<unknown> = new Set([
 
 function narrow(value: unknown, moved: Set<string>): Schema {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new NotNarrow()
-  // Checked above.
+  // The line above rejects everything but objects.
   const schema = value as Schema
   const narrowed: Schema = {}
   const words: string[] = []
@@ -151,7 +151,7 @@ function resolve(root: Schema, reference: string): unknown {
   return names.reduce<unknown>((node, name) => {
     const key = name.replaceAll('~1', '/').replaceAll('~0', '~')
     if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined
-    // An object with this member, as just checked.
+    // The line above checks that `node` is an object with this member.
     return (node as Schema)[key]
   }, root)
 }

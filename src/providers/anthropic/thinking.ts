@@ -44,7 +44,7 @@ export function writeThinking(
   }
   const budgetMin = row.chat?.thinking_tokens_min
   if (budgetMin !== undefined) return writeBudget(applied, budgetMin, body, notes)
-  // `minimal` exists only on models with a budget, handled above.
+  // `applied` cannot be `minimal`: only models with a budget have this effort, and they returned above.
   body.output_config = { ...body.output_config, effort: applied as WireEffort }
   body.thinking = adaptive
 }

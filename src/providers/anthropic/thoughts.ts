@@ -7,7 +7,7 @@ import type { components } from '../../../generated/types.ts'
 import { membersOf } from '../wire/any-json.ts'
 
 type ToolCall = components['schemas']['FunctionToolCall']
-/** A signed thinking block; the one before a tool call must be sent back unchanged. */
+/** A signed thinking block. The client must send back the block before a tool call unchanged. */
 export type Thought = ThinkingBlockParam | RedactedThinkingBlockParam
 
 /** The thinking block in a block of an answer; undefined for other blocks. */
@@ -45,7 +45,7 @@ export function thoughtsOfCall(
   { extra_content: extra }: ToolCall,
   model: string,
 ): Thought[] | undefined {
-  // Free-form input of the caller: checked below.
+  // `thinking_blocks` and `model` of the caller are checked below.
   const { thinking_blocks: blocks = [], model: thinker = model } = membersOf(extra?.['anthropic'])
   if (!Array.isArray(blocks) || !blocks.every(isThought)) return undefined
   return thinker === model ? blocks : []

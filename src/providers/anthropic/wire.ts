@@ -1,4 +1,4 @@
 import type { MessageCreateParamsBase } from '@anthropic-ai/sdk/resources/messages'
 
-/** The SDK's type, and the sampling fields of the pinned version 2023-06-01 that it lacks. */
+/** The SDK's type with two sampling fields of API version 2023-06-01 that the SDK no longer lists. */
 export type WireRequest = MessageCreateParamsBase & { temperature?: number; top_p?: number }

@@ -29,7 +29,7 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.answerBytesMax
   return {
-    // The API has no `n`: in a sequence the model decides how many images it makes.
+    // The API has no field for the number of images.
     picturesPerCall: () => 1,
     generate: (call) => {
       const request = requestTo('/images/generations', wireRequest(call))
@@ -75,7 +75,7 @@ function readAnswer(
     const pictures = picturesIn(answer, base64, texts)
     return counted === undefined ? { pictures } : { pictures, usage: counted }
   } catch (error) {
-    // A call makes at most one image, whatever the vendor counts.
+    // Counts at most one image, since a call makes no more, whatever number the vendor reports.
     throw countedFailure(error, counted && { ...counted, images: countIn(made) ? 1 : 0 })
   }
 }

@@ -38,10 +38,10 @@ export const blocked = new Set([
   'SPII',
   'RECITATION',
   'IMAGE_RECITATION',
-  // Only on Vertex AI.
+  // Only Vertex AI sends this reason.
   'MODEL_ARMOR',
 ])
-/** Finish reasons of complete answers; with any other reason, an empty answer is a failure. */
+/** Finish reasons of complete answers. An empty answer with any other reason is a failure. */
 const ended: Readonly<Record<string, string>> = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
@@ -51,7 +51,7 @@ const ended: Readonly<Record<string, string>> = {
 /** Upper bound of candidate indexes; no model returns as many answers. */
 const choicesMax = 128
 
-/** The index of a candidate, `place` if it has none. Throws a ProviderFailure. */
+/** The index that a candidate states, or else its `place`. Throws a ProviderFailure. */
 export function choiceIndex(candidate: WireCandidate, place: number): number {
   const { index = place } = candidate
   if (Number.isSafeInteger(index) && index >= 0 && index < choicesMax) return index
@@ -91,7 +91,7 @@ export function refusalOf(
   return texts.words(finishMessage) || `The provider blocked the answer (${finishReason}).`
 }
 
-/** The failure of a request that is refused for its content; `reason` is in the vendor's words. */
+/** The failure of a request that is refused for its content; `reason` is the vendor's text. */
 export function refusedFor(reason: unknown, texts: VendorTexts): ProviderFailure {
   const why = texts.words(reason).replace(/\.$/, '')
   const message = `The provider refused the request as unsafe${why && `: ${why}`}.`

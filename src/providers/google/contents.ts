@@ -24,7 +24,7 @@ const imageTypes: ReadonlySet<string> = new Set([
   'image/heic',
   'image/heif',
 ])
-/** Media types by the `format` of an `input_audio` part; a `file` part carries its own. */
+/** Media types by the `format` of an `input_audio` part. The URL of a `file` part states its type. */
 const audioTypes: Readonly<Record<string, string>> = {
   wav: 'audio/wav',
   mp3: 'audio/mp3',
@@ -35,9 +35,9 @@ const audioTypes: Readonly<Record<string, string>> = {
 }
 const fileTypes = /^(?:application\/pdf|(?:text|image|audio|video)\/[\w.+-]+)$/
 /**
- * Gemini 3 and later: they require the thought signature of a returned call, match calls of one
- * function by their ids, read images in tool results, and enforce JSON together with tools
- * (docs/vendors.md#gemini-request).
+ * Matches Gemini 3 and later. These models require the thought signature of a returned call, match
+ * calls of one function by their ids, read images in tool results, and enforce JSON together with
+ * tools (docs/vendors.md#gemini-request).
  */
 export const newer = /^gemini-(?:[3-9]|\d\d)/
 /** Gemini accepts this value instead of a lost thought signature. */
@@ -144,7 +144,7 @@ function imageOf(
     const reason = 'Gemini has no detail levels for images.'
     notes.warnings.push(dropped(`${param}.image_url.detail`, detail, reason))
   }
-  // The adapter downloads the image and then translates the request again.
+  // Placeholder: the adapter downloads the image and then translates the request again.
   if (!url.startsWith('data:')) return { mimeType: 'image/*', data: '' }
   const data = readDataUrl(url)
   if (data !== undefined && imageTypes.has(data.mediaType)) {
@@ -174,14 +174,14 @@ function callOf(call: ToolCall, index: number, { path, upstreamModel, notes }: P
 }
 
 function signatureOf({ extra_content: extra }: ToolCall): string | undefined {
-  // Unvalidated input of the caller; the member is checked below.
+  // `thought_signature` of the caller is checked below.
   const google = (extra as { google?: { thought_signature?: unknown } } | undefined)?.google
   return typeof google?.thought_signature === 'string' ? google.thought_signature : undefined
 }
 
 /**
- * A tool's result. A text that is not a JSON object is wrapped in one. Images are parts of the
- * result, or separate parts after it for models that do not read images in results.
+ * Parts for the result of a tool. A text that is not a JSON object is wrapped in an object. Images
+ * are parts of the result, or follow the result for models that do not read images in results.
  */
 function resultOf(message: ToolMessage, { path, upstreamModel, names, notes }: Place): Part[] {
   const name = names.get(message.tool_call_id) ?? message.tool_call_id

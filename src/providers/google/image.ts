@@ -117,7 +117,7 @@ function madeIn(
   if (candidate === undefined) throw new ProviderFailure('malformed', 'The answer is empty.')
   const parts = (candidate.content?.parts ?? []).filter(({ thought }) => thought !== true)
   const text = parts.map((part) => part.text ?? '').join('')
-  // Drafts come first: the last image is the final one.
+  // The last image is the result; images before it are drafts.
   const final = parts.findLast(({ inlineData }) => inlineData?.data !== undefined)
   if (final === undefined) throw pictureless(candidate, text, texts)
   const picture = readPicture(base64[Number(final.inlineData!.data!.slice(1))] ?? [])
@@ -129,7 +129,7 @@ function madeIn(
 
 /** Finish reasons after which a repeated request may succeed (docs/vendors.md#gemini-images). */
 const retryable = new Set(['NO_IMAGE', 'IMAGE_OTHER', 'STOP', 'FINISH_REASON_UNSPECIFIED'])
-/** The answer resembles training data; a model of another vendor may not have this problem. */
+/** Finish reasons of an answer that resembles training data; another vendor's model may succeed. */
 const recited = new Set(['RECITATION', 'IMAGE_RECITATION'])
 
 function pictureless(

@@ -27,7 +27,7 @@ export const google: Vendor = {
   }),
 }
 
-/** Gemini's model list names resources, such as `models/gemini-3.5-flash`. */
+/** Names in Google's model list, without the prefix of `models/gemini-3.5-flash`. */
 function modelNames({ models }: { models?: { name?: unknown }[] }): unknown[] {
   return (models ?? []).map(({ name }) => String(name).replace(/^models\//, ''))
 }

@@ -52,7 +52,7 @@ export const mistral = protocolVendor({
   },
 })
 
-/** Mistral has other forms of audio and files (docs/vendors.md#openai-compatible-endpoints). */
+/** Writes audio and files in Mistral's form (docs/vendors.md#openai-compatible-endpoints). */
 function writePart(part: components['schemas']['ContentPart']): object {
   if (part.type === 'input_audio') return { ...part, input_audio: part.input_audio.data }
   if (part.type !== 'file') return part
@@ -66,7 +66,7 @@ const bridge = 'OK.'
 
 /**
  * Mistral rejects instructions after an answer or a tool result, and a user message directly after
- * a tool result. It continues an answer only if the message has `prefix: true`.
+ * a tool result. It continues a last answer of the assistant only with `prefix: true`.
  */
 function arrange(
   messages: readonly Message[],
@@ -95,6 +95,6 @@ function arrange(
   }
   const last = arranged.at(-1)
   if (last?.role !== 'assistant') return arranged
-  // `prefix` is a member that only Mistral has.
+  // The contract's message type lacks `prefix`, which only Mistral has.
   return [...arranged.slice(0, -1), { ...last, prefix: true } as Message]
 }

@@ -5,7 +5,7 @@ import {
 } from '../openai-compatible/dialect.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 
-/** Fields for which each Kimi model accepts a single value, its own. */
+/** Fields for which each Kimi model accepts a single value, so the gateway does not send them. */
 const fixed = ['temperature', 'top_p', 'n', 'presence_penalty', 'frequency_penalty']
 const families: readonly (readonly [RegExp, Abilities])[] = [
   [

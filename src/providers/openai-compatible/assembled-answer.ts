@@ -5,11 +5,11 @@ import { parseEvent } from '../wire/translated-stream.ts'
 import { itemsOf, type Members } from '../wire/any-json.ts'
 import { isAbsent, readMembers } from './members.ts'
 
-/** Members whose text arrives in pieces, and lists that grow. */
+/** Members of a message whose text arrives in pieces. */
 const texts: ReadonlySet<string> = new Set(['content', 'reasoning_content', 'refusal'])
 const lists: ReadonlySet<string> = new Set(['images', 'annotations'])
 
-/** The members of a choice received so far, and of its tool calls. */
+/** The received members of a choice. */
 type Choice = { members: Members; message: Members; calls: Map<unknown, Call> }
 type Call = { members: Members; functionMembers: Members; args: string }
 

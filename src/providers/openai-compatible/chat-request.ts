@@ -82,7 +82,7 @@ function samples(abilities: Abilities | undefined, { reasoning_effort: effort }:
   return effort === 'none' && abilities?.samples_without_thinking === true
 }
 
-/** Sends one token limit, under the name that the model expects; vendors reject both together. */
+/** Sends the token limit under the one name that the model expects; vendors reject both names together. */
 function adjustLimit({ request, target, dialect, body, warnings }: Draft): void {
   const { row, undescribed } = target.model
   const field = (undescribed ? undefined : row.max_tokens_field) ?? dialect.limit
@@ -126,9 +126,9 @@ function adjustToDialect(draft: Draft): void {
   for (const field in body) if (!dialect.only.has(field)) drop(field, reason, draft)
 }
 
-/** Removes empty stop sequences, which vendors reject, and surplus ones. */
+/** Removes stop sequences that are empty or exceed the number that the vendor accepts. */
 function adjustStops({ body, target, dialect, warnings }: Draft): void {
-  // The contract's own type.
+  // `body` is untyped; its `stop` has the contract's type.
   const stop = body['stop'] as ChatRequest['stop']
   if (stop === undefined || stop === null) return
   const { listed = false, max = Infinity } = dialect.stops ?? {}
@@ -153,7 +153,7 @@ function countLogprobs({ request, body }: Draft): void {
   if (request.logprobs === true) body['logprobs'] = request.top_logprobs || 1
 }
 
-/** Describes the schema in the prompt if the vendor cannot enforce one. */
+/** Describes the schema in the prompt if the vendor cannot enforce schemas. */
 function adjustFormat({ request, target, dialect, body, warnings }: Draft): void {
   const format = request.response_format
   if (format?.type !== 'json_schema') return

@@ -98,7 +98,7 @@ type Reading = {
   eventBytesMax: number
 }
 
-/** Some servers stream without being asked to; the first bytes show it. */
+/** Reads an answer that should be one JSON object; some servers stream it, as its first bytes show. */
 function completionReader(how: Reading): PieceReader<ChatAnswer> {
   const whole = wholeReader()
   let bytes = 0

@@ -1,6 +1,6 @@
 import type { Complaint } from '../transport/complaint.ts'
 
-/** Members where vendors put an error or its text; the first present one counts. */
+/** Members where vendors put an error or its text; the first member that is present applies. */
 const places = ['error', 'detail', 'message', 'errors', 'msg', 'error_message', 'title']
 const depthMax = 6
 const listedMax = 3
@@ -36,14 +36,14 @@ function find(value: unknown, depth: number): Complaint {
   return withOrigin(found, metadata, depth)
 }
 
-/** A text may itself be JSON, if a proxy quotes its upstream. */
+/** Reads an error text, which may be JSON if a proxy quotes its upstream. */
 function fromText(value: string, depth: number): Complaint {
   if (/^\s*[{[]/.test(value)) {
     try {
       const inner = find(JSON.parse(value), depth + 1)
       if (inner.message !== undefined) return inner
     } catch {
-      // Plain text that begins with a bracket.
+      // Not JSON: plain text may begin with a bracket.
     }
   }
   return value.trim() === '' ? {} : { message: value }
@@ -93,6 +93,6 @@ function text<Key extends 'code' | 'type' | 'param'>(
   value: unknown,
 ): Partial<Record<Key, string>> {
   if (typeof value !== 'string' && typeof value !== 'number') return {}
-  // TypeScript widens a computed key to string.
+  // TypeScript types an object with a computed key as a record of any strings.
   return { [key]: String(value) } as Record<Key, string>
 }

@@ -21,7 +21,7 @@ export const answerFields = [
   'reasoning_content',
   'reasoning',
   'reasoning_details',
-  // Added by OpenAI's client when it parses a structured answer.
+  // OpenAI's client adds `parsed` when it parses a structured answer.
   'parsed',
 ] as const
 export type AnswerField = (typeof answerFields)[number]
@@ -64,15 +64,15 @@ export type ChatDialect = {
   without?: readonly string[]
   /** Fields that the vendor's reasoning models reject. */
   withoutWhenReasoning?: readonly string[]
-  /** The vendor's names of fields. */
+  /** The vendor's names of fields, by the contract's names. */
   renamed?: Readonly<Record<string, string>>
-  /** The accepted values of a field. */
+  /** The values of a field that the vendor accepts. */
   values?: Readonly<Record<string, readonly string[]>>
   /** The vendor's name of the token limit, for models that the catalog does not describe. */
   limit?: 'max_tokens' | 'max_completion_tokens'
-  /** Stop sequences must be a list, or at most `max`. */
+  /** `listed`: stop sequences must be a list; `max`: the number that the vendor accepts. */
   stops?: { listed?: true; max?: number }
-  /** `logprobs` is the number of tokens to return. */
+  /** The vendor's `logprobs` is the number of alternatives per token, not a boolean. */
   countedLogprobs?: true
   /** The vendor counts the tokens of every stream and refuses `stream_options`. */
   alwaysCounts?: true
@@ -82,9 +82,9 @@ export type ChatDialect = {
   wantsSchema?: true
 
   // Tools.
-  /** The vendor accepts custom tools, allowed tools and deprecated functions. */
+  /** The vendor accepts custom tools, `allowed_tools` and deprecated functions. */
   customTools?: true
-  /** The vendor's value for `required`: only `auto`, or the synonym `any`. */
+  /** The vendor's tool choice for `required`: `auto` if it cannot force a call, or the synonym `any`. */
   requiredToolChoice?: 'auto' | 'any'
   /** A function must have parameters. */
   wantsParameters?: true
@@ -102,7 +102,7 @@ export type ChatDialect = {
   // The conversation.
   /** The vendor has no role `developer`, only `system`. */
   noDeveloper?: true
-  /** Messages have no `name`. */
+  /** The vendor accepts no `name` of a message. */
   noNames?: true
   /** Writes a content part in the vendor's form. */
   part?: (part: Part) => object
@@ -135,7 +135,7 @@ export function thinkingSwitch(enabled: boolean): object {
   return { thinking: { type: enabled ? 'enabled' : 'disabled' } }
 }
 
-/** For endpoints without a known dialect: no difference from OpenAI. */
+/** The dialect of endpoints whose differences from OpenAI are unknown. */
 export const plainDialect: ChatDialect = {}
 
 /** An item of an answer's `data`, with vendor-specific members. */
@@ -145,9 +145,9 @@ export type ImageItem = Readonly<Record<string, unknown>>
 export type ImageDialect = {
   /** Members of each request beyond OpenAI's fields; `response_format: b64_json` when absent. */
   more?: (call: ImageCall) => object
-  /** The members for a size; `size` in pixels when absent. */
+  /** The request members for the planned size; when absent, `size` in pixels. */
   shape?: (plan: ImagePlan) => object
-  /** How input pictures are sent as JSON; as a form to `/images/edits` when absent. */
+  /** Path and members of edits as JSON; when absent, edits are a form to `/images/edits`. */
   edits?: { path: string; inputs: (sources: readonly ImageSource[]) => object }
   /** Whether an item is a placeholder for a picture that the vendor refused as unsafe. */
   isRefused?: (item: ImageItem) => boolean
@@ -157,10 +157,10 @@ export type ImageDialect = {
   unlisted?: DescribedImages
 }
 
-/** Sent in every request, since OpenAI-compatible servers return URLs by default. */
+/** Requests pictures as base64, since OpenAI-compatible servers return URLs by default. */
 export const asBase64 = () => ({ response_format: 'b64_json' })
 
-/** An endpoint that speaks OpenAI's protocol, with its deviations. */
+/** An endpoint with OpenAI's protocol, and its deviations from the protocol. */
 export type OpenAiEndpoint = Endpoint & {
   /** How the endpoint's chat differs from OpenAI's. */
   dialect?: ChatDialect

@@ -12,7 +12,7 @@ export type Draft = Notes & {
   request: Readonly<ChatRequest>
   target: Target
   dialect: ChatDialect
-  /** From the catalog or the name of the model; undefined if neither describes it. */
+  /** Abilities by the catalog or by the model's name; undefined if neither describes the model. */
   abilities: Abilities | undefined
   body: Body
 }

@@ -1,21 +1,21 @@
 /**
- * The bytes that events of a stream have in common, around their texts. An event of a known form is
- * not parsed, since it differs from a parsed one only in its texts.
+ * The bytes around the texts of an event. Many events of a stream have the same form. An event of a
+ * known form is not parsed, since only its texts differ from those of a parsed event.
  */
 export type EventForm = {
-  /** The vendor's bytes: before the first text, between texts, and after the last. */
+  /** The vendor's bytes: before the first text, between texts, and after the last text. */
   from: readonly Part[]
   /** The bytes to forward; undefined if the event is unchanged. */
   to: readonly Buffer[] | undefined
 }
 
-/** Bytes, compared four at a time. */
+/** Bytes of a form, prepared for a comparison of four bytes at a time. */
 type Part = { length: number; words: Uint32Array; rest: Buffer }
 
 /** Events that arrived together; `view` shows the same bytes. */
 type ArrivedEvents = { bytes: Buffer; view: DataView }
 
-/** Members whose texts vary; the last two are padding against traffic analysis. */
+/** Members whose texts vary. `obfuscation` and `p` are padding against traffic analysis. */
 const textMembers = new Set([
   'content',
   'reasoning_content',
@@ -25,9 +25,9 @@ const textMembers = new Set([
   'p',
 ])
 const strings = /"((?:[^"\\]|\\.)*)"\s*(:)?/gs
-/** Longer forms are not cached. */
+/** Events of more bytes have no form. */
 const formBytesMax = 2048
-/** Parsing a longer text is cheaper than comparing it with each form. */
+/** Texts of more bytes match no form: parsing them once is cheaper than a scan for each form. */
 const textBytesMax = 16_384
 const wordBytes = 4
 const quote = 0x22
@@ -35,7 +35,7 @@ const backslash = 0x5c
 const space = 0x20
 
 /**
- * The form of an event and of its forwarded version. Undefined if it has no text, or if the
+ * The form of an event and of its forwarded version. Undefined if the event has no text, or if the
  * forwarded version has different texts.
  */
 export function formOf(event: Buffer, passedOn: Buffer): EventForm | undefined {
@@ -92,7 +92,7 @@ function partOf(bytes: Buffer): Part {
   return { length: bytes.length, words, rest: bytes.subarray(words.length * wordBytes) }
 }
 
-/** The index of a text's closing quote; -1 if it has none, is invalid JSON, or is too long. */
+/** The index of a text's closing quote; -1 for a text without one, invalid JSON or a long text. */
 function endOfText(bytes: Buffer, start: number): number {
   const most = Math.min(bytes.length, start + textBytesMax)
   for (let at = start; at < most; at++) {
@@ -111,7 +111,7 @@ function split(event: Buffer): { parts: Buffer[]; texts: string[] } {
   const texts: string[] = []
   let member = ''
   let start = 0
-  // Copied, since the event is a view of a larger buffer, which would stay in memory.
+  // Copies the bytes, since `event` is a view of a larger buffer, which would stay in memory.
   const part = (end?: number) => Buffer.from(text.slice(start, end), 'latin1')
   for (const { 1: value = '', 2: colon, index } of text.matchAll(strings)) {
     if (colon === undefined && textMembers.has(member)) {

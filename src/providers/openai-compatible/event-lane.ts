@@ -21,12 +21,12 @@ type Options = {
   eventBytesMax: number
 }
 /**
- * Reads an event and returns it as forwarded, the same buffer if unchanged. Throws a
- * ProviderFailure.
+ * Reads an event and returns its forwarded version, which is the same buffer if nothing changes.
+ * Throws a ProviderFailure.
  */
 type ReadEvent = (event: Buffer) => Buffer | undefined
 
-/** A stream has one form per choice and kind of event: text, thoughts, calls. */
+/** Limits the cached forms: text, thoughts and calls have one form each per choice. */
 const formsMax = 6
 
 /**
@@ -73,7 +73,7 @@ export function eventLane(options: Options): StreamReader {
   }
 }
 
-/** Forwards events that arrived together. */
+/** The forwarded version of events that arrived together. */
 function passOn(
   events: Buffer,
   forms: readonly EventForm[],
@@ -126,7 +126,7 @@ function eventReader(
     const parsed = parseEvent<unknown>(data)
     const members = membersOf(parsed)
     const counts = usageIn(members, dialect.usageMember)
-    // The last counts apply even if they are implausible: then the gateway estimates.
+    // The last counts replace earlier counts even if implausible; then the gateway estimates the tokens.
     if (counts?.['prompt_tokens'] !== undefined)
       usage = readUsage(counts, tokensMax, dialect.readCost)
     tier = members['service_tier'] ?? tier
@@ -135,7 +135,7 @@ function eventReader(
     const chunk = readMembers(parsed)
     const ended = repair.ended()
     const repaired = repair.read(chunk)
-    // Events of an ended choice may match the cached forms.
+    // Later events of the ended choice must not match a cached form, or they would be forwarded.
     if (repair.ended() > ended) forget()
     if (repaired === undefined) return undefined
     const passedOn = repaired === chunk && isPlain ? event : eventOf(repaired)

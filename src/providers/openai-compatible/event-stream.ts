@@ -15,7 +15,7 @@ type Options = {
   limits: StreamLimits
   dialect: ChatDialect
   reading: ErrorReading
-  /** Identity of an answer that does not state it. */
+  /** Date and model for answers that do not state them. */
   fallback: Omit<ChunkIdentity, 'id'>
   tokensMax: TokensMax
   /** Reads a complete answer of an upstream that did not stream. Throws a ProviderFailure. */
@@ -39,7 +39,7 @@ export function startStream(answer: OpenAnswer, options: Options): Promise<ChatS
   )
 }
 
-/** Whether the body is JSON, by its bytes: servers send it with any media type. */
+/** Whether the body begins like JSON; the media type is not reliable. */
 function isJson(answer: OpenAnswer): boolean {
   return /^\s*[{[]/.test(beginning(answer).toString())
 }

@@ -19,7 +19,7 @@ export function readFailure(head: UpstreamHead, reading: ErrorReading): PieceRea
   return failureReader(head, complaintOf, kind, reading.texts)
 }
 
-/** The error in the body of a 200 or in an event; undefined if it has none. */
+/** The error in the body of a 200 or in an event; undefined if the body has no error. */
 export function bodyFailure(body: unknown, reading: ErrorReading): ProviderFailure | undefined {
   if (isError(body)) return eventFailure(body, reading)
   const failed = itemsOf(membersOf(body)['choices']).find((choice) =>
@@ -34,7 +34,7 @@ function isPresent(error: unknown): boolean {
   return error !== undefined && error !== null && error !== '' && error !== false
 }
 
-/** The failure in an event named `error`. */
+/** The failure that an event named `error` reports. */
 export function eventFailure(body: unknown, reading: ErrorReading): ProviderFailure {
   const complaint = complaintOf(body)
   const status = statusOf(complaint)
@@ -42,7 +42,7 @@ export function eventFailure(body: unknown, reading: ErrorReading): ProviderFail
   return failureOf(kindOf(status, complaint, reading), complaint, { status, texts, inBand: true })
 }
 
-/** Errors are nested, or flat from old servers; a flat error has no `choices`. */
+/** Whether a body is an error: nested in `error`, or flat from old servers, without `choices`. */
 function isError(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return false
   // Any object can be read as a record of unknown values.
@@ -64,7 +64,7 @@ const kinds: Readonly<Record<string, FailureKind>> = {
   moderation_blocked: 'content_policy',
   content_filter: 'content_policy',
   data_inspection_failed: 'content_policy',
-  // An invalid key of the operator is not the caller's fault, whatever the status.
+  // The operator's key is invalid: not the caller's fault, even with a status like 400.
   invalid_api_key: 'credentials',
 }
 
@@ -75,7 +75,7 @@ function kindOf(status: number, complaint: Complaint, { failureKind }: ErrorRead
   )
 }
 
-/** The status of error codes and types that a 200 or an event reports. */
+/** HTTP statuses for error codes and types, since an error in a 200 or an event has no status. */
 const statuses: Readonly<Record<string, number>> = {
   invalid_request_error: 400,
   BadRequestError: 400,
