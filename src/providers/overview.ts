@@ -22,7 +22,7 @@ type Options = {
   nowMs: number
 }
 
-/** The vendors and the operator's endpoints; the configured ones come first. */
+/** All vendors and the operator's endpoints; the configured providers come first. */
 export function describeProviders(options: Options): Schemas['ProviderList'] {
   const { endpoints, recent } = options
   const ids = new Set(endpoints.map(({ id }) => id))

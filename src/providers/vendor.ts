@@ -12,7 +12,7 @@ export type Vendor = {
   name: string
   /** The first variable that is set holds the key, or several keys separated by commas. */
   keyVariables: readonly string[]
-  /** Prefixes of its keys, if known. */
+  /** Prefixes of the vendor's keys, if known. */
   keyPrefixes?: readonly string[]
   baseUrlVariable: string
   baseUrl: string
@@ -20,23 +20,23 @@ export type Vendor = {
   keyHeader?: string
   /** Text in the body of a 400 that means that the key is invalid. */
   badKeyMark?: string
-  /** Lists the models: a free request that also shows whether the key is valid. */
+  /** The path of the model list, a free request that also shows whether the key is valid. */
   modelsPath: string
-  /** Further headers of that request. */
+  /** Further headers of the request for the model list. */
   modelsHeaders?: Readonly<Record<string, string>>
-  /** Reads the names in the list; OpenAI's form when absent. */
+  /** Reads the names in the model list; when absent, the list has OpenAI's form. */
   modelNames?: (list: object) => readonly unknown[]
-  /** Further prefixes of its model names. */
+  /** Prefixes of the vendor's model names besides its id. */
   namePrefixes?: readonly string[]
-  /** Its name in the semantic conventions of OpenTelemetry; its id when absent. */
+  /** The vendor's name in the semantic conventions of OpenTelemetry; its id when absent. */
   traceName?: string
-  /** When its answers show the model's reasoning; always when absent. */
+  /** When the vendor's answers show the model's reasoning; always when absent. */
   thoughtsShown?: 'asked' | 'never'
   /** Whether any model name is forwarded, since the catalog does not list its models. */
   anyModel?: true
-  /** The contract schema of `image_config` for its models. */
+  /** The contract schema of `image_config` for the vendor's models. */
   imageConfig: ImageConfigSchema
-  /** How its chat differs from OpenAI's; absent for a vendor with its own protocol. */
+  /** How the vendor's chat differs from OpenAI's; absent for a vendor with its own protocol. */
   dialect?: ChatDialect
   /** Translates a request to the vendor's format, with problems and warnings. */
   writeChat(request: ChatRequest, target: Target): WrittenChat<object>

@@ -77,7 +77,7 @@ function withParts(
     isSame &&= one === part
     return one
   })
-  // The dialect may write parts in the vendor's form.
+  // `written` may hold parts in the vendor's form, which the contract's type lacks.
   return isSame ? message : ({ ...message, content: written } as unknown as Message)
 }
 
@@ -110,7 +110,7 @@ function writePart(given: Part, index: number, place: number, draft: Draft): obj
       takeOut(part[type] as object, name, { index, place, type }, draft)
     }
   }
-  // Only members outside the type were removed.
+  // `part` is still a content part: only members outside its type were removed.
   return dialect.part === undefined ? part : dialect.part(part as unknown as Part)
 }
 
@@ -131,11 +131,11 @@ function takeOut(from: object, name: string, at: Place, draft: Draft): void {
 /** A message, a part of it, or a member of the part. */
 type Place = { index: number; place?: number; type?: Part['type'] }
 
-/** The object without its `cache_control` mark. */
+/** The same object without the mark `cache_control`. */
 export function withoutCacheControl<Marked extends object>(marked: Marked): Marked {
   if (!('cache_control' in marked)) return marked
   const { cache_control: _mark, ...rest } = marked
-  // Only `cache_control` is left out, and it is optional.
+  // The type stays the same, since `cache_control` is optional.
   return rest as unknown as Marked
 }
 
@@ -150,12 +150,12 @@ function writeAnswer(message: Answer, { dialect }: Draft): Schemas['AssistantMes
     return answer
   }
   answer.tool_calls = answer.tool_calls.map((call) => writeCall(call, callIds))
-  // A call of another vendor has no reasoning, and an empty text is rejected like a missing one.
+  // Calls of another vendor lack reasoning; a space replaces it, since vendors reject an empty text.
   if (wantsReasoning) answer.reasoning_content ||= ' '
   return answer
 }
 
-/** Whether an answer has no content, which vendors reject. */
+/** Whether an answer has no content: vendors reject such an answer. */
 function isSilent({ content, refusal, tool_calls: calls, ...rest }: Answer): boolean {
   return !content?.length && !refusal && !calls?.length && !rest.function_call && !('audio' in rest)
 }

@@ -151,7 +151,7 @@ type Reading = {
   readCost: ReadCost | undefined
   isRefused: ImageDialect['isRefused']
 }
-/** A picture or its URL, and the vendor's revised prompt. */
+/** One picture of an answer, or the picture's URL, with the vendor's revised prompt. */
 type Item = { picture: Picture | string; revisedPrompt: string | undefined }
 
 function readImages(

@@ -98,21 +98,21 @@ export function cleanOuterMembers(given: Members, texts: VendorTexts): Members {
 /** Members that OpenAI omits where other vendors send null. */
 const neverNull = ['annotations', 'function_call', 'images', 'audio']
 
-/** Removes nulls that OpenAI never sends; returns the same object if it has none. */
+/** Removes nulls that OpenAI never sends; returns the same object if nothing changes. */
 export function withoutNulls(said: Members): Members {
   if (neverNull.every((name) => said[name] !== null)) return said
   const isKept = ([name, value]: [string, unknown]) => value !== null || !neverNull.includes(name)
   return Object.fromEntries(Object.entries(said).filter(isKept))
 }
 
-/** The identity of answers that do not state it, and the filter for the vendor's names. */
+/** Date and model for answers that do not state them, and the filter for the vendor's names. */
 export type Naming = { fallback: Omit<ChunkIdentity, 'id'>; texts: VendorTexts }
 
 function isDate(seconds: unknown): seconds is number {
   return typeof seconds === 'number' && seconds >= 0 && seconds <= Number.MAX_SAFE_INTEGER
 }
 
-/** The identity of an answer; missing values are a new id and those of `fallback`. */
+/** The id, date and model of an answer; a missing id is generated, and `fallback` has the others. */
 export function completeIdentity(given: Members, { fallback, texts }: Naming): ChunkIdentity {
   const { created } = given
   return {

@@ -31,7 +31,7 @@ export function repairAnswer(
   finishReasons?: Readonly<Record<string, string>>,
 ): ChatCompletion {
   const { texts } = naming
-  // The gateway adds its own `usage` and `warnings` to an answer.
+  // Removes the vendor's `usage` and `warnings`: the gateway adds its own to the answer.
   const { usage: _usage, warnings: _warnings, choices, ...rest } = answer
   const { id, created, model } = completeIdentity(answer, naming)
   const repaired = readChoices(choices).map((choice, place) =>
@@ -102,7 +102,7 @@ export function repairCalls(calls: unknown, texts: VendorTexts): Members[] | und
 
 /** Converts the pieces of a choice's calls in a stream to OpenAI's form. */
 type CallRepair = {
-  /** Returns the same list if nothing changes. Throws a ProviderFailure. */
+  /** Converts the pieces of one chunk; the same list if nothing changes. Throws a ProviderFailure. */
   read(pieces: readonly unknown[]): readonly unknown[]
   /** The number of calls that have begun. */
   begun(): number
@@ -191,7 +191,7 @@ export function createCallRepair(texts: VendorTexts): CallRepair {
   }
 }
 
-/** The call that a piece continues; undefined if it begins one. */
+/** The call that a piece continues; undefined if the piece begins a call. */
 function callOfPiece(
   piece: Members,
   calls: readonly Call[],

@@ -22,8 +22,8 @@ import { createCallRepair } from './repair-answer.ts'
 export type ChunkRepair = {
   /**
    * The chunk to forward, without token counts: the same object if nothing changes, undefined for
-   * a chunk without content or after the end of its choices. Throws a ProviderFailure if it is
-   * not a chunk.
+   * a chunk without content or after the end of its choices. Throws a ProviderFailure for other
+   * JSON.
    */
   read(chunk: Members): Members | undefined
   /**
@@ -74,7 +74,7 @@ export function createChunkRepair(
       if (isAbsent(chunk['choices'])) return undefined
       const listed = readChoices(chunk['choices'])
       if (listed.length === 0) return undefined
-      // Taken from the first forwarded chunk: some streams begin with a chunk without a model.
+      // Takes the identity of the first forwarded chunk: an earlier chunk may lack the model.
       identity ??= completeIdentity(chunk, naming)
       const clean = cleanOuterMembers(chunk, texts)
       steady = !usage
@@ -84,7 +84,7 @@ export function createChunkRepair(
       const same = all.every((choice, place) => choice === listed[place])
       const isClean = clean === chunk && chunk['warnings'] === undefined
       if (same && !usage && isClean && isOfStream(chunk, identity)) return chunk
-      // The gateway adds its own usage and warnings.
+      // Removes the vendor's usage and warnings: the gateway adds its own.
       const { usage: _usage, warnings: _warnings, ...rest } = clean
       const counted = usage === null ? { usage } : {}
       return { ...rest, ...identity, object, choices: read, ...counted }
@@ -103,17 +103,17 @@ export function createChunkRepair(
 /** Converts the chunks of one choice to OpenAI's form. */
 type ChoiceRepair = {
   /**
-   * Returns the same object if nothing changes, undefined after the end. Throws a
-   * ProviderFailure.
+   * The choice to forward: the same object if nothing changes, undefined after the end of the
+   * choice. Throws a ProviderFailure.
    */
   read(choice: Members): Members | undefined
   /**
    * Whether the last choice's changes apply to any choice that differs from it only in its texts.
    */
   isSteady(): boolean
-  /** Whether the vendor has sent a finish reason. */
+  /** Whether the vendor has sent the choice's finish reason. */
   hasFinished(): boolean
-  /** The final chunk's choice, if the vendor sent no finish reason. */
+  /** The choice of a final chunk, for a choice without a finish reason of the vendor. */
   end(): Members
 }
 
@@ -146,7 +146,7 @@ function createChoiceRepair(
 
   return {
     read: (choice) => {
-      // Only the first end counts: clients would concatenate a second one.
+      // Ignores what follows the finish reason: clients would append further text.
       if (finished) return undefined
       const clean = texts.members(choice, choiceContent)
       const { index: _index, delta: said, message, finish_reason: vendorReason, ...others } = clean
@@ -180,6 +180,6 @@ function withRole(delta: Members, begun: boolean): Members {
 function withCalls(delta: Members, more: readonly Members[]): Members {
   if (more.length === 0) return delta
   const { tool_calls: calls = [], ...rest } = delta
-  // A list at this point, or absent.
+  // `readDelta` ensures that `tool_calls` is a list or absent.
   return { ...rest, tool_calls: [...(calls as unknown[]), ...more] }
 }

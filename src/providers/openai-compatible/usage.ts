@@ -36,7 +36,7 @@ export function readUsage(
   return usage && { ...usage, ...readCost?.(wire) }
 }
 
-/** The token counts in a chunk: its `usage`, or else the one in the vendor's `member`. */
+/** The token counts of a chunk: its `usage`, or else the `usage` within the chunk's `member`. */
 export function usageIn(
   chunk: Readonly<Record<string, unknown>>,
   member: string | undefined,
@@ -47,7 +47,7 @@ export function usageIn(
   return isMembers(found) ? found : null
 }
 
-/** Some vendors count reasoning outside the completion tokens; the total shows which. */
+/** The output counts. If the total shows that a vendor counts reasoning separately, it is added. */
 function outputOf(wire: Members, reasoning: unknown): unknown[] {
   const { prompt_tokens: prompt, completion_tokens: completion, total_tokens: total } = wire
   const isBeside =

@@ -10,11 +10,11 @@ import { imageAdapter } from './image.ts'
 type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
   Partial<Omit<Vendor, 'dialect' | 'writeChat' | 'build'>> & {
     dialect: ChatDialect
-    /** The path of OpenAI's protocol below `baseUrl`; `baseUrl` itself when absent. */
+    /** The path below `baseUrl` where OpenAI's protocol is; `baseUrl` itself when absent. */
     chatPath?: string
-    /** How its images differ from those of OpenAI-compatible servers. */
+    /** How the vendor's images differ from those of OpenAI-compatible servers. */
     imageDialect?: ImageDialect
-    /** Its image adapter, if it does not use OpenAI's image API. */
+    /** The image adapter of a vendor that does not use OpenAI's image API. */
     image?: (endpoint: Endpoint) => ImageAdapter
   }
 
@@ -38,7 +38,7 @@ export function protocolVendor({ chatPath, imageDialect, image, ...described }: 
   }
 }
 
-/** A provider that speaks OpenAI's protocol. */
+/** A provider with OpenAI's protocol. */
 export function openAiCompatible(endpoint: OpenAiEndpoint): Provider {
   return { id: endpoint.id, chat: chatAdapter(endpoint), image: imageAdapter(endpoint) }
 }

@@ -1,6 +1,6 @@
 import type { Abilities } from '../openai-compatible/dialect.ts'
 
-/** All reasoning models reject it. */
+/** Fields that all reasoning models reject. */
 const without = ['stop']
 /**
  * Abilities of the generations of reasoning models by name, including dated snapshots

@@ -11,7 +11,7 @@ export const openrouter = protocolVendor({
   baseUrl: 'https://openrouter.ai/api/v1',
   dialect: {
     readCost,
-    // It silently ignores unknown fields, so they are dropped here with a warning.
+    // OpenRouter ignores these fields silently, so they are dropped here with a warning.
     without: ['moderation', 'n', 'prompt_cache_retention', 'safety_identifier', 'store'],
     partMark: 'prompt_cache_breakpoint',
     takesCacheControl: true,
@@ -26,8 +26,8 @@ type WireCost = {
 }
 
 /**
- * The cost in dollars. With the operator's own key at the upstream vendor, `cost` is only the fee
- * and that vendor bills the rest (docs/vendors.md#what-vendors-charge).
+ * The cost of a call. With the operator's own key at an upstream vendor, `cost` is only the fee of
+ * OpenRouter, and the upstream vendor bills the rest (docs/vendors.md#what-vendors-charge).
  */
 function readCost(wire: WireCost): ReportedCost | undefined {
   const { cost, is_byok: isOwnKey, cost_details: details } = wire

@@ -45,17 +45,17 @@ export function countedFailure(error: unknown, usage: Usage | undefined): unknow
   const failure = readFailure(error)
   if (usage === undefined) return failure
   const { inputTokens, outputTokens, images, reportedNanoUsd = 0 } = usage
-  // Zeros may mean that the vendor did not count: then the kind of failure decides.
+  // Zeros may mean that the vendor did not count. The kind of failure then decides what is charged.
   const isNothing = inputTokens + outputTokens + images + reportedNanoUsd === 0
   return isNothing ? failure : afterSpending(failure, usage)
 }
 
-/** Aborts an answer whose rest is not needed. */
+/** The reason for aborting an answer whose rest is not needed. */
 export function enough(): ProviderFailure {
   return new ProviderFailure('cancelled', 'The rest of the answer is not needed.')
 }
 
-/** Aborts an answer with too many bytes. */
+/** The reason for aborting an answer with too many bytes. */
 export function tooLarge(): ProviderFailure {
   return new ProviderFailure('malformed', 'The answer is too large.')
 }

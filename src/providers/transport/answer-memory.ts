@@ -2,7 +2,7 @@ import type { Hold } from '../../bytes/budget.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { UpstreamControl, UpstreamHead } from './dispatch.ts'
 
-/** Maximum reserved beyond the received bytes if the length is not announced. */
+/** Maximum memory reserved beyond the received bytes of an answer without an announced length. */
 const aheadBytesMax = 1024 * 1024
 
 type Options = {
@@ -13,7 +13,7 @@ type Options = {
   abort: (reason: ProviderFailure) => void
 }
 
-/** Memory for an answer, reserved before its bytes are read; without memory reading pauses. */
+/** Memory for an answer, reserved before its bytes are read; reading pauses while memory is short. */
 export type AnswerMemory = {
   /** Call with the head: reserves the announced length, up to `bytesMax`. */
   announce(head: Pick<UpstreamHead, 'headers'>, bytesMax: number): void
@@ -67,7 +67,7 @@ export function reserveAnswerMemory({ hold, copies, control, abort }: Options): 
     },
     settle: () => {
       leave()
-      // Bytes that were received without a reservation are in memory nevertheless.
+      // Counts the bytes that were received without a reservation, since they are in memory too.
       hold.growAnswer(here - drawn)
       drawn = here
     },

@@ -18,16 +18,16 @@ type Options = {
   streamsMin?: number | undefined
 }
 
-/** Unnoticeable to a reader, and long enough for many streams to share a flush. */
+/** A delay that readers do not notice, and that lets many streams share a flush. */
 const intervalStandardMs = 10
-/** Above this size batching saves nothing, since the write itself dominates. */
+/** More waiting bytes are flushed at once, since the write then dominates the cost. */
 const bytesStandardMax = 65_536
-/** Fewer streams leave CPU time to spare (docs/performance.md#event-streams). */
+/** Batching is not needed for fewer streams (docs/performance.md#event-streams). */
 const streamsStandardMin = 32
 
 /**
  * Batches pieces of many streams. Forwarding each piece alone costs a system call and cold code,
- * which is most of a stream's CPU time. With few streams nothing waits
+ * which is most of a stream's CPU time. With few open streams pieces do not wait
  * (docs/performance.md#event-streams).
  */
 export function coalesceStreams({

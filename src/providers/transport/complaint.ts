@@ -12,7 +12,7 @@ export type Complaint = {
   code?: string
   type?: string
   param?: string
-  /** From the body; takes precedence over the headers. */
+  /** The delay that the body states; it takes precedence over the headers. */
   retryAfterSeconds?: number
 }
 
@@ -34,7 +34,7 @@ const tooLongCodes = new Set([
   'exceed_context_size_error',
 ])
 const charactersRead = 2000
-/** Messages of vendors without a code for it (docs/vendors.md#forms-of-errors). */
+/** Messages for the same error from vendors without a code (docs/vendors.md#forms-of-errors). */
 const tooLongWords = [
   /context[_ ](?:length|window)[_ ]exceeded/i,
   /(?:maximum|max|model's|only) (?:context|prompt|model) length/i,

@@ -7,7 +7,7 @@ import type { TraceHeaders } from '../../core/trace.ts'
 export type UpstreamBody = string | readonly (string | Buffer)[]
 export type UpstreamRequest = {
   method: 'GET' | 'POST'
-  /** Appended to the base URL. */
+  /** The path below the base URL. */
   path: string
   headers: Record<string, string>
   body?: UpstreamBody
@@ -120,7 +120,7 @@ export function inTrace(
   return { ...request, headers: { ...request.headers, ...traceHeaders } }
 }
 
-/** undici does not compute the length of an iterable, and vendors require `content-length`. */
+/** The header `content-length`, which vendors require and undici does not add for several pieces. */
 function lengthOf(pieces: readonly (string | Buffer)[]): Record<string, string> {
   const bytes = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0)
   return { 'content-length': String(bytes) }
@@ -132,7 +132,7 @@ function handlerFor(receiver: Receiver): Dispatcher.DispatchHandler {
     onRequestStart: (controller) => receiver.start(controller),
     onRequestSent: () => receiver.sent?.(),
     onResponseStart: (controller, status, headers) => {
-      // Informational responses (1xx) precede the final one.
+      // Skips informational responses (1xx), which precede the final response.
       if (status < 200) return
       taking = unpacking(receiver, { headers }, controller) ?? receiver
       taking.head(status, headers)
@@ -144,8 +144,8 @@ function handlerFor(receiver: Receiver): Dispatcher.DispatchHandler {
 }
 
 /**
- * Decompresses an answer for a receiver, which gets a new `control` for both; undefined for an
- * uncompressed answer. Backpressure passes through, so unread data is not decompressed.
+ * Decompresses an answer for a receiver; undefined for an uncompressed answer. The receiver's new
+ * `control` also pauses decompression, so unread data is not decompressed.
  */
 function unpacking(
   receiver: Receiver,
@@ -165,7 +165,7 @@ function unpacking(
   }
   const abort = (reason: Error) => {
     control.abort(reason)
-    // After its last byte an upstream no longer reports an abort.
+    // Reports the abort here, since a request whose last byte has arrived reports none.
     fail(reason)
   }
   unpacker.on('data', (piece: Buffer) => {

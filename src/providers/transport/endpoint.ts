@@ -38,7 +38,7 @@ export function below(endpoint: Endpoint, path: string): Endpoint {
   }
 }
 
-/** For endpoints without picture URLs in requests or answers. */
+/** The functions of an endpoint without picture URLs in requests and answers. */
 export const noPictures: Pick<Endpoint, 'fetchPicture' | 'readSources'> = {
   fetchPicture: () => Promise.reject(new Error('This endpoint returns no picture URLs.')),
   readSources: () => Promise.reject(new Error('This endpoint returns no picture URLs.')),

@@ -48,7 +48,7 @@ type Options = {
   }
 }
 
-/** Signed URLs have a few hundred characters. */
+/** Longer URLs are rejected; signed URLs have a few hundred characters. */
 const addressCharactersMax = 8192
 
 /** Downloads pictures without the vendor's key; a failed download is retried once. */
@@ -64,7 +64,7 @@ export function createFetchPicture(options: Options): FetchPicture {
       const { headersTimeoutMs, idleTimeoutMs, endTimeoutMs: errorTimeoutMs } = limits
       const timeouts = { headersTimeoutMs, idleTimeoutMs, errorTimeoutMs }
       const request = { method: 'GET', path, headers: {}, ...timeouts } as const
-      // No trace headers: the URL may lead to any service on that origin.
+      // Sends no trace headers: the URL may lead to any service on the vendor's origin.
       const how = { dispatch, request, signal, hold, traceHeaders: undefined, bytesMax }
       return receive(how, ({ status }) =>
         status === 200 ? pictureReader() : refusedReader(status),
@@ -86,8 +86,8 @@ export function createFetchPicture(options: Options): FetchPicture {
     try {
       return await fetchOnce(address, call)
     } catch (error) {
-      // The picture is made and paid for, so a failed download is retried.
-      // Other errors have no status and are retried too.
+      // Retries a failed download, since the picture is made and paid for. An error without a status
+      // is retried too.
       const { status = 500, kind } = error as Partial<ProviderFailure>
       if (call.signal.aborted || status < 500 || kind === 'no_memory') throw error
       return fetchOnce(address, call)
@@ -119,7 +119,7 @@ function pictureReader(): PieceReader<Picture> {
   }
 }
 
-/** Throws in `finish`, since an error thrown at the head would not reject the caller's promise. */
+/** A reader that throws in `finish`: an error thrown at the head would not reject the promise. */
 function refusedReader(status: number): PieceReader<never> {
   return {
     push: () => undefined,

@@ -24,7 +24,7 @@ export function failureReader(
     isEnough: () => bytes >= answerBytesKept,
     finish: () => {
       const { status, headers } = head
-      // An unsupported encoding: the body is not text.
+      // With an unsupported encoding the body is not text.
       const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
       const complaint = isPacked ? {} : readComplaint(whole.finish(), complaintOf)
       throw failureOf(kindOf(status, complaint), complaint, {
@@ -36,11 +36,11 @@ export function failureReader(
   }
 }
 
-/** An answer that is not JSON is the message itself. */
+/** The error in a body; a body that is not JSON is the message itself. */
 function readComplaint(body: Buffer, complaintOf: (body: unknown) => Complaint): Complaint {
   try {
     const complaint = complaintOf(jsonOrText(body.toString()))
-    // The readers do not validate: an upstream may send a message of any JSON type.
+    // Omits a message of another type, which `complaintOf` does not check.
     return typeof complaint.message === 'string' ? complaint : { ...complaint, message: undefined }
   } catch {
     return {}
@@ -78,7 +78,7 @@ export function kindOfStatus(status: number): FailureKind {
   if (status === 401 || status === 403) return 'credentials'
   if (status === 402) return 'out_of_credit'
   if (status === 404) return 'not_found'
-  // 524 is Cloudflare's: the origin accepted the request but did not answer in time.
+  // Cloudflare answers 524 when the origin accepted the request but did not answer in time.
   if (status === 408 || status === 504 || status === 524) return 'timeout'
   if (status === 413) return 'too_large'
   if (status === 429) return 'rate_limited'

@@ -5,11 +5,11 @@ import { ProviderFailure } from '../../core/failure.ts'
  * Vendors nest JSON some ten levels deep; thousands would overflow the stack when it is printed.
  */
 const levelsMax = 256
-/** 5000 tokens with the probabilities of twenty alternatives each are a million values. */
+/** Enough for 5000 tokens with the probabilities of twenty alternatives each. */
 const valuesMax = 1_000_000
-/** V8 creates a class for each set of names; a hundred thousand names block it for 100 ms. */
+/** Limits names, since V8 creates a class for each set; 100,000 names block the process for 100 ms. */
 const namesMax = 10_000
-/** Smaller texts cannot block the event loop. */
+/** Smaller texts are not scanned, since they cannot block the event loop. */
 const bytesMin = 2048
 
 const [quote, comma] = [0x22, 0x2c]

@@ -1,7 +1,7 @@
 /** Removes keys from texts. */
 export type KeyRedaction = {
   redact(text: string): string
-  /** A fast check: false means that the text holds no key. */
+  /** A fast check: false if the text contains no key, true if it may contain one. */
   mayHold(text: string): boolean
 }
 
@@ -11,7 +11,7 @@ const removed = '[removed]'
  * keys.
  */
 const partCharacters = 12
-/** Shorter keys are placeholders of servers without keys, such as `none`, or ordinary words. */
+/** Shorter keys are matched as whole words only: they are placeholders such as `none`, or words. */
 const keyCharactersMin = 8
 
 /**
@@ -45,7 +45,7 @@ export function redactionOf(keys: readonly string[]): KeyRedaction {
   }
 }
 
-/** Substring searches, since the patterns take twenty times as long on the id of an answer. */
+/** The fast check: substring searches, since on a short text the patterns take twenty times as long. */
 function quickLook(keys: readonly string[]): (text: string) => boolean {
   const parts = keys
     .flatMap((key) => [key.slice(0, partCharacters), key.slice(-partCharacters)])

@@ -26,8 +26,8 @@ type Key = { headers: Record<string, string>; restsUntil: number }
 const refusals = new Set([401, 402, 403, 429])
 
 /**
- * Uses the keys in rotation. A rejected key rests for a time; if all keys rest, the one whose rest
- * ends first is used.
+ * Uses the keys in rotation. A rejected key is not used for a time. If this applies to all keys, the
+ * key whose time ends first is used.
  */
 export function createKeyRing(options: Options): KeyRing {
   const { dispatch, keys, keyHeader, restMs, restMaxMs, monotonic } = options

@@ -20,12 +20,12 @@ type Asked = {
   limits: { upstreamConnectionsMax: number }
 }
 
-/** Enough for two lost packets; a slower host counts as unreachable, and failover continues. */
+/** Allows for two lost packets. A slower host counts as unreachable, and the next route is tried. */
 const connectTimeoutMs = 5000
 
 /** Connections to providers, which stay open when settings change. */
 export type Lines = {
-  /** Opens connections, or shares the existing ones and their resting keys. */
+  /** Opens connections, or shares existing connections and the state of their keys. */
   open(asked: Asked): Line
 }
 

@@ -1,4 +1,4 @@
-/** Input limit; the cleaned text is cut much shorter anyway. */
+/** Limit of a text that is cleaned; callers truncate the result to far less. */
 const charactersRead = 8000
 
 const addressNumber = String.raw`(?:\d{1,3}\.){3}\d{1,3}|\[[0-9a-f:]*:[0-9a-f:.]*\]`
@@ -69,14 +69,14 @@ export function withoutPlaces(text: string): string {
   return cleaned + replaced(replaced(text.slice(at), secrets), places)
 }
 
-/** Whether a text certainly has no secrets, addresses or paths; a fast check. */
+/** A fast check: true if a text certainly has no secrets, addresses or paths. */
 export function isPlain(text: string): boolean {
   return !anyOfTexts.test(text)
 }
 
 function replaced(text: string, replacements: readonly Replacement[]): string {
   return replacements.reduce(
-    // TypeScript has no overload for both kinds of replacement at once.
+    // TypeScript has no overload of `replace` for a string or a function.
     (current, [pattern, replacement]) => current.replace(pattern, replacement as string),
     text,
   )
@@ -89,7 +89,7 @@ function isPublic(address: string): boolean {
 }
 
 function publicAddress(found: string): string {
-  // A full stop after an address ends a sentence.
+  // Punctuation after an address belongs to the sentence.
   const [, text = '', end = ''] = /^(.*?)([.,;:)\]]*)$/s.exec(found) ?? []
   const url = URL.parse(text)
   if (url?.protocol !== 'https:' || url.port !== '' || !isPublic(text)) return `[address]${end}`
@@ -106,7 +106,7 @@ const entities: Readonly<Record<string, string>> = {
   '&amp;': '&',
 }
 
-/** The title of a page, or else its first heading: the rest is decoration. */
+/** The first title or heading of an HTML page; the rest is decoration. */
 function htmlText(page: string): string {
   const found = /<(title|h1)[^>]*>([^<]*)/i.exec(page.slice(0, charactersRead))
   return (found?.[2] ?? '').replace(/&(?:lt|gt|quot|#39|nbsp|amp);/g, (entity) => entities[entity]!)

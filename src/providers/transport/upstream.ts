@@ -22,7 +22,7 @@ export const printedCopies = 3
 export type PieceReader<T> = {
   push(piece: Buffer): void
   finish(): T
-  /** Whether the beginning that is needed has arrived; such an answer also has a time limit. */
+  /** For readers that need only the beginning: whether it has arrived. They also have a time limit. */
   isEnough?(): boolean
 }
 
@@ -166,7 +166,7 @@ export type OpenAnswer = {
   abort(reason: ProviderFailure): void
   /** The memory of the call. */
   hold: Hold
-  /** Aborts the answer if it has not ended after the timeout, once its content is complete. */
+  /** Called when the content is complete: aborts an answer that does not end within the timeout. */
   endWithin(timeoutMs: number): void
 }
 
@@ -213,7 +213,7 @@ export function open({
       sent: () => (wasSent = true),
       head: (status, headers) => {
         head = { status, headers }
-        // Errors are read with a short timeout, so do not wait for the first piece.
+        // Resolves at once for an error, whose body is read with its own short timeout.
         if (status !== 200) answer()
       },
       data: (piece) => {
@@ -242,7 +242,7 @@ function passPieces(coalescing: Coalescing) {
   let ending: Ending | undefined
   let listener: ((piece: Buffer) => void) | undefined
   let onEnding: (how: Ending) => void
-  // A burst is hundreds of pieces in one turn of the event loop; joined, they cost about one.
+  // Joins the pieces of a burst: hundreds may arrive in one turn of the event loop.
   const flush = () => {
     if (listener === undefined) return
     if (waiting !== undefined) {
@@ -270,7 +270,7 @@ function passPieces(coalescing: Coalescing) {
         if (bytes > coalescing.bytesMax) flush()
         return 'further'
       }
-      // Not pushed to an empty array, for which V8 would allocate seventeen slots.
+      // A literal, since V8 allocates seventeen slots when `push` is called on an empty array.
       waiting = [piece]
       if (listener === undefined) return 'first'
       coalescing.next(flush)

@@ -25,16 +25,16 @@ export type VendorTexts = {
 }
 
 const wordsCharactersMax = 500
-/** Input limit of a message. */
+/** Characters of a message that are read. */
 const wordsCharactersRead = 16_384
 const nameCharactersMax = 256
-/** No vendor nests deeper, and deeper objects cannot be printed. */
+/** Limits nesting, since very deep objects cannot be printed; no vendor nests deeper. */
 const depthMax = 64
-/** Cache of cleaned texts: those outside the content repeat in each event of a stream. */
+/** Size of the cache of cleaned texts: texts outside the content repeat in each event of a stream. */
 const seenMax = 256
 /** Longer texts outside the content are truncated. */
 const textCharactersMax = 8192
-/** Limit per object; further texts are omitted, since cleaning takes time. */
+/** Characters that are cleaned per object; further texts are omitted, since cleaning takes time. */
 const objectCharactersMax = 262_144
 const seenCharactersMax = 256
 
@@ -65,7 +65,7 @@ export function createVendorTexts(keys: readonly string[]): VendorTexts {
       throw new ProviderFailure('malformed', 'The answer is nested too deeply.')
     }
     if (Array.isArray(value)) return passedList(value, depth)
-    // Neither null nor a list.
+    // `value` is an object: the lines above handle all other types.
     return passedMembers(value as Members, noContent, depth)
   }
   const passedList = (list: readonly unknown[], depth: number): readonly unknown[] => {
@@ -88,7 +88,7 @@ export function createVendorTexts(keys: readonly string[]): VendorTexts {
   return {
     words: (value) => {
       if (typeof value !== 'string') return ''
-      // Keys first: truncation could leave a part of a key that is not recognised.
+      // Removes keys before truncation, which could leave a part of a key that is not recognised.
       const redacted = redact(value.slice(0, wordsCharactersRead))
       return plainWords(redacted).slice(0, wordsCharactersMax)
     },
@@ -110,5 +110,5 @@ export function createVendorTexts(keys: readonly string[]): VendorTexts {
 
 const noContent: ReadonlySet<string> = new Set()
 
-/** For an upstream inside the process, which has no secrets. */
+/** The filter for an upstream inside the process, which has no secrets. */
 export const ownTexts: VendorTexts = createVendorTexts([])

@@ -9,16 +9,16 @@ export type SplicedJson = { json: unknown; texts: Buffer[][] }
 
 const quote = 0x22
 const backslash = 0x5c
-/** The rest of the answer is counts, prompts and signatures of thoughts. */
+/** Limit of the bytes outside the base64 texts: counts, prompts and signatures of thoughts. */
 const aroundBytesMax = 16_777_216
-/** More pictures than any vendor makes per call. */
+/** Limit of base64 texts; no vendor makes as many pictures per call. */
 const textsMax = 256
-/** More white space than encoders write between a name and its value. */
+/** Limit of white space between a name and its value; no encoder writes as much. */
 const gapBytesMax = 1024
 
 /**
- * Reads JSON whose members named `key` hold megabytes of base64. Their bytes are kept as they
- * arrived, and only the rest is parsed (docs/performance.md#large-base64-texts). `finish` throws a
+ * Reads JSON whose members named `key` contain megabytes of base64. The base64 is kept as received,
+ * and only the rest is parsed (docs/performance.md#large-base64-texts). `finish` throws a
  * ProviderFailure `malformed`.
  */
 export function base64Reader(key: string): PieceReader<SplicedJson> {
@@ -96,12 +96,12 @@ function canonical(text: Buffer[]): Buffer[] {
   return encodeBase64([decodeBase64(plain)])
 }
 
-/** Accepts unused bits that decoders ignore. */
+/** Whether all characters are of base64; unused bits are not checked, since decoders ignore them. */
 function isBase64(piece: Buffer): boolean {
   return /^[A-Za-z0-9+/=]*$/.test(piece.toString('latin1'))
 }
 
-/** Some encoders write `\/`; base64 contains no other character to escape. */
+/** Replaces the escape `\/` that some encoders write; base64 has no other character to escape. */
 function unescaped(text: Buffer[]): Buffer[] {
   if (!text.some((piece) => piece.includes(backslash))) return text
   const whole = parseJson(Buffer.concat([Buffer.from('"'), ...text, Buffer.from('"')]))

@@ -10,7 +10,7 @@ const ascending: readonly ReasoningEffort[] = [
   'max',
 ]
 
-/** The closest effort that a model offers; the higher one of two equally close. */
+/** The closest effort that a model offers; of two equally close efforts, the higher effort. */
 export function nearestEffort(
   offered: readonly ReasoningEffort[],
   asked: ReasoningEffort,

@@ -6,16 +6,16 @@ import type { OpenAnswer } from '../transport/upstream.ts'
 /** An answer as its events; paused until `listen` is called. */
 type EventSource = {
   answer: OpenAnswer
-  /** Passes whole events; several that arrived together are passed at once. */
+  /** Passes whole events; events that arrived together are passed in one call. */
   listen(onEvents: (events: Buffer) => void): void
   /** Rejects with a ProviderFailure if the answer breaks off or reports an error. */
   ended: Promise<void>
 }
 
-/** Converts pieces of an answer to events; undefined if none is complete. Both may throw. */
+/** Converts pieces of an answer to events; undefined if no event is complete. `push` and `end` may throw. */
 export type EventReader = {
   push(piece: Buffer): Buffer | undefined
-  /** Called at the end of the answer. */
+  /** The last events; called at the end of the answer. */
   end(): Buffer | undefined
 }
 
@@ -64,7 +64,7 @@ export async function startEvents(answer: OpenAnswer, reader: EventReader): Prom
       handOn(0, () => reader.end())
       if (failure !== undefined) throw failure
     })
-  // The code that forwards the stream handles the rejection of `ended`.
+  // A rejection after the first event is handled by the code that forwards the stream.
   ended.then(opened.resolve, opened.reject)
   await opened.promise
   if (waiting.length === 0) {
@@ -122,11 +122,11 @@ export function wholeEvents(
   return {
     push: (given) => {
       const piece = withLineFeeds(given)
-      // Most pieces are whole events and need no search.
+      // Shortcut: most pieces are whole events.
       if (carried.length() === 0 && endsEvent(piece)) return read(piece)
       const searched = Math.max(0, carried.length() - lineEndsBytes)
       const bytes = carried.add(piece)
-      // Bytes that were searched before have no end; searching them again would take quadratic time.
+      // Searches new bytes only: a search of all bytes for each piece would take quadratic time.
       const end = endOfEvents(bytes.subarray(searched))
       if (end === 0) {
         if (bytes.length > eventBytesMax) throw eventTooLarge()
@@ -182,29 +182,29 @@ function growingBytes() {
       return bytes.subarray(0, used)
     },
     keepFrom: (start: number) => {
-      // Limited to its length, so that the next piece does not overwrite returned bytes.
+      // Leaves no capacity after `used`, so that the next piece does not overwrite returned bytes.
       bytes = bytes.subarray(start, used)
       used = bytes.length
     },
   }
 }
 
-/** The failure of a stream with an event without an end. */
+/** The failure of a stream whose event exceeds the limit. */
 export function eventTooLarge(): ProviderFailure {
   return new ProviderFailure('malformed', 'An event of the answer is too large.')
 }
 
 const nothing = Buffer.alloc(0)
-/** The part of an empty line that may be at the end of a piece. */
+/** Bytes of an empty line that may be at the end of an earlier piece. */
 const lineEndsBytes = 1
-/** Small events get some spare capacity, large ones twice their size. */
+/** Spare capacity for small events; the capacity of large events is doubled. */
 const spareBytes = 1024
 const doubledFromBytes = 65_536
 const lineFeed = 0x0a
 const carriageReturn = 0x0d
 const emptyLine = Buffer.from('\n\n')
 
-/** The end of the last whole event: after an empty line. */
+/** The end of the last whole event, after its empty line; 0 for none. */
 function endOfEvents(bytes: Buffer): number {
   const at = bytes.lastIndexOf(emptyLine)
   return at < 0 ? 0 : at + emptyLine.length
@@ -223,13 +223,13 @@ export function endOfEvent(events: Buffer, from: number): number {
 
 type Fields = {
   name: string | undefined
-  /** Empty for comments and empty lines. */
+  /** The data; empty for an event of comments or empty lines. */
   data: string
-  /** Whether it is a single line of data, the form that the gateway writes. */
+  /** Whether the event is a single line of data, the form that the gateway writes. */
   isPlain: boolean
 }
 
-/** Data is one line, or a few lines if it is pretty-printed. */
+/** Limit of lines in an event: data is one line, or several lines if pretty-printed. */
 const linesMax = 4096
 const byteOrderMark = Buffer.from('\uFEFF')
 const [eventField, dataField] = [Buffer.from('event:'), Buffer.from('data:')]

@@ -74,14 +74,14 @@ export async function forwardedStream(
   }
 }
 
-/** The vendor's token counts in a stream without chunks; an estimate if the stream was cut off. */
+/** The vendor's token counts in a stream that failed before its first chunk; an estimate if cut off. */
 function countedBefore(thrown: unknown, { usageSoFar }: StreamReader): Usage | undefined {
   const counted = orNone(usageSoFar)
   const isCut = thrown instanceof ProviderFailure && thrown.wasSent
   return counted && isCut ? { ...counted, estimated: true } : counted
 }
 
-/** Undefined if reading throws: the last counts of a broken stream may be malformed. */
+/** The result, or undefined if reading throws: counts of a broken stream may be malformed. */
 function orNone<T>(give: () => T): T | undefined {
   try {
     return give()

@@ -42,7 +42,7 @@ export function functionsOnly(request: ChatRequest, vendor: string): FunctionsOn
     called === undefined &&
     (typeof choice !== 'object' || choice.type === 'function') &&
     tools?.every(({ type }) => type === 'function') !== false
-  // Checked above: the request contains functions only.
+  // The check above ensures that the request contains functions only.
   if (unchanged) return { request: request as FunctionRequest, ...notes }
   const { functions: _functions, function_call: _called, ...rest } = request
   const given = toolsOf(request, vendor, notes)
@@ -93,7 +93,7 @@ function choiceOf(
 }
 
 function messagesOf(messages: ChatRequest['messages'], vendor: string, notes: Notes) {
-  // Function messages only, as checked here, or converted below.
+  // The check ensures that all messages are function messages.
   if (!messages.some(isOther)) return messages as FunctionMessage[]
   let latest = ''
   return messages.map((message, index): FunctionMessage => {

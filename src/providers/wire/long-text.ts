@@ -19,7 +19,7 @@ export function pictureUrl({ base64, format }: ImageSource): LongText {
 
 /** Prints a JSON body; long texts are inserted in pieces, without a copy. */
 export function printJson(body: unknown): UpstreamBody {
-  // Random, so that the body cannot contain it.
+  // A random placeholder, so that the body does not contain the same text.
   const gap = randomUUID()
   const texts: LongText[] = []
   const printed = JSON.stringify(body, (_name, value: unknown) => {

@@ -1,18 +1,16 @@
 /** The vendor's charge from its usage, in nano-dollars. */
 export type ReportedCost = { reportedNanoUsd: number; upstreamNanoUsd?: number }
 
-/**
- * No call costs more; a larger amount is an error of the vendor, and the catalog's price applies.
- */
+/** Limit of a plausible charge. The catalog's price replaces a larger amount, an error of the vendor. */
 const usdMax = 1000
 const nanoPerUsd = 1_000_000_000n
-/** A double has 17 significant digits; small amounts have leading zeros as well. */
+/** Decimals of an amount: up to 17 significant digits after leading zeros. */
 const decimals = 30
 
 /**
  * Converts amounts that a vendor reported, in units of 1/`unitsPerUsd` dollars, to nano-dollars.
- * Uses their decimal text and rounds once, half up. Undefined unless each amount is a plausible
- * number.
+ * Uses the decimal text of the amounts and rounds the sum, half up. Undefined unless each amount is
+ * a plausible number.
  */
 export function nanoUsdOf(amounts: readonly unknown[], unitsPerUsd = 1n): number | undefined {
   let sum = 0n

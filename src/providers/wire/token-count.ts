@@ -5,9 +5,9 @@ import type { VendorTexts } from '../transport/vendor-texts.ts'
 /** The maximum token counts of a call; larger counts are an error of the vendor. */
 export type TokensMax = { input: number; output: number }
 
-/** Vendors with built-in tools read and write several times per call. */
+/** Factor on the limits of a model: built-in tools make it read and write several times per call. */
 const turnsMax = 4
-/** Known context windows are hardly larger; an unknown one may be as large. */
+/** Lower bound of the limit: an unknown context window may be as large as the largest known. */
 const inputTokensMin = turnsMax * 1_048_576
 const outputTokensMin = 1_048_576
 

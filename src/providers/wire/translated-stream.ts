@@ -65,7 +65,7 @@ function translatingReader(translator: Translator, eventBytesMax: number): Strea
       const end = endOfEvent(events, at)
       try {
         const { data } = fieldsOf(events.subarray(at, end))
-        // Some proxies end every stream as OpenAI does.
+        // Some proxies send OpenAI's end mark in every stream.
         if (data === '[DONE]') isDone = true
         else if (data !== '') chunks += read(data)
       } catch (thrown) {
@@ -79,7 +79,7 @@ function translatingReader(translator: Translator, eventBytesMax: number): Strea
   return { ...events, failure: () => failure, isOver: ends, finish, usageSoFar }
 }
 
-/** Smaller chunks cannot block the event loop. */
+/** Smaller events are not scanned, since they cannot block the event loop. */
 const checkedCharactersMin = 2048
 
 /** Parses the data of an event. Throws a ProviderFailure. */
@@ -99,9 +99,9 @@ export function brokenOff(): ProviderFailure {
 
 /** Writes chunks around JSON text, since JSON.stringify of each chunk would double the cost. */
 export type ChunkWriter = {
-  /** `delta` is JSON. */
+  /** A chunk with `delta`, which is JSON. */
   delta(choice: number, delta: string): string
-  /** `logprobs` is JSON. */
+  /** A chunk with `logprobs`, which is JSON. */
   logprobs(choice: number, logprobs: string): string
   finish(choice: number, reason: string): string
   hasEnded(choice: number): boolean
@@ -110,7 +110,7 @@ export type ChunkWriter = {
 export function chunkWriter(identity: ChunkIdentity): ChunkWriter {
   const members = JSON.stringify({ ...identity, object: 'chat.completion.chunk' }).slice(0, -1)
   const head = `data: ${members},"choices":[{"index":`
-  /** Only the first end counts: clients would concatenate later chunks to it. */
+  /** Choices that have ended; later chunks are dropped, since clients would append their texts. */
   const ended = new Set<number>()
   const chunk = (choice: number, rest: string) =>
     ended.has(choice) ? '' : `${head}${choice},${rest}}]}\n\n`
@@ -127,5 +127,5 @@ export function chunkWriter(identity: ChunkIdentity): ChunkWriter {
   }
 }
 
-/** OpenAI's first chunk of a choice. */
+/** The delta of the first chunk of a choice, as OpenAI sends it. */
 export const roleDelta = '{"role":"assistant","content":""}'

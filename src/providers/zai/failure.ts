@@ -12,7 +12,7 @@ const kinds: readonly (readonly [FailureKind, readonly number[]])[] = [
   ['overloaded', [1120, 1230, 1234]],
 ]
 
-/** By code, since an empty balance has the status 429 too (docs/vendors.md#zai-errors). */
+/** The failure kind by code, since an empty balance has status 429 too (docs/vendors.md#zai-errors). */
 export function failureKind({ code }: Complaint): FailureKind | undefined {
   return kinds.find(([, codes]) => codes.includes(Number(code)))?.[0]
 }
