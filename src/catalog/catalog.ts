@@ -16,7 +16,7 @@ export type CatalogOptions = {
   /** Endpoints whose models are not in the catalog; `*` accepts any model name. */
   undescribed: readonly { provider: string; models: '*' | readonly string[] }[]
   aliases: Readonly<Record<string, string>>
-  /** Further prefixes of model names by provider id, such as `qwen` for `alibaba`. */
+  /** Prefixes of model names besides the provider id, such as `qwen` for `alibaba`. */
   prefixes: NamePrefixes
   defaultImageModel: string
   clock: () => number
@@ -103,7 +103,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const models: Model[] = [...described, ...listed.filter(({ row }) => !ids.has(row.id))]
   const ownIds = new Set(undescribed.map(({ provider }) => provider))
   const names = createNames(models, prefixes, ownIds)
-  // Callers may ask for any name: only the most recently used models are kept.
+  // Keeps only the most recently used models, since callers may ask for any name.
   const recent = new LRUCache<string, Model>({ max: recentModelsMax })
 
   const lookUp = (name: string): Model | undefined => {
@@ -165,14 +165,14 @@ function isOf({ family, provider }: CatalogModel, plain: string): boolean {
   return family.toLowerCase() === plain || provider.toLowerCase() === plain
 }
 
-/** Status of a row at a Unix time in milliseconds; announced dates take effect by themselves. */
+/** Status of a row at a Unix time in milliseconds, by its `status` and its announced dates. */
 export function statusAt(row: CatalogModel, nowMs: number): CatalogModel['status'] {
   const past = (date: string | undefined) => date !== undefined && Date.parse(date) <= nowMs
   if (row.status === 'deactivated' || past(row.deactivated_at)) return 'deactivated'
   return row.status === 'deprecated' || past(row.deprecated_at) ? 'deprecated' : 'active'
 }
 
-/** When a model is deactivated, Unix time in milliseconds. Cached, since every call reads it. */
+/** The Unix time, in milliseconds, when a model is deactivated. Cached, since each call reads it. */
 function endOf(row: CatalogModel): number {
   let end = ends.get(row)
   if (end === undefined) {

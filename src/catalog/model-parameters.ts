@@ -26,7 +26,7 @@ type ParameterRules = {
 /** The parameters that a model accepts on its first route, with their values and bounds. */
 export type ParametersOf = (target: Target) => Parameter[]
 
-/** The result depends only on the settings and the catalog, so it is cached per model. */
+/** Parameters of models. Cached per model, since they depend only on the settings and the catalog. */
 export function createParameters(rules: ParameterRules): ParametersOf {
   const cached = new Map<string, Parameter[]>()
   const find = (target: Target): Parameter[] =>
@@ -106,7 +106,7 @@ function imageParameters({ row }: Model, { imageConfigOf }: ParameterRules): Par
   if (image === undefined) return []
   const { size, reference_images_min: least, reference_images_max: most } = image
   const listed = (values: string[] | undefined) => values !== undefined && { values }
-  // False for a parameter that the model does not support.
+  // The value false stands for a parameter that the model does not support.
   const own: Record<string, RequestParameter | false> = {
     n: {},
     images: most > 0 && { minimum: least, maximum: most },

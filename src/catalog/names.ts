@@ -3,18 +3,18 @@ import type { Model } from '../core/model.ts'
 import { readPrices } from '../core/money/price.ts'
 import { nearName } from '../core/words/near-name.ts'
 
-/** Further prefixes of model names by provider id, such as `qwen` for `alibaba`. */
+/** Prefixes of model names besides the provider id, such as `qwen` for `alibaba`. */
 export type NamePrefixes = Readonly<Record<string, readonly string[]>>
 
 /** Finds the catalog's models by name. */
 export type Names = {
-  /** By id, alias or snapshot, or by id without its provider where that is unambiguous. */
+  /** Models by id, alias and snapshot, and by the id without its provider if unambiguous. */
   exact: ReadonlyMap<string, Model>
-  /** By a name in another spelling (docs/behaviour.md#names-and-defaults). */
+  /** Finds a model by a name in another spelling (docs/behaviour.md#names-and-defaults). */
   read(name: string): Model | undefined
 }
 
-/** A name trimmed and in lower case; undefined if it cannot be the name of a model. */
+/** The name, trimmed and in lower case; undefined for a text that cannot be the name of a model. */
 export function plainName(name: string): string | undefined {
   if (!schemaChecks.ModelName(name)) return undefined
   const plain = name.trim().toLowerCase()
@@ -27,13 +27,13 @@ export function createNames(
   ownIds: ReadonlySet<string> = new Set(),
 ): Names {
   const exact = exactNames(models)
-  // Names at the operator's own endpoints must match exactly.
+  // Omits models of the operator's endpoints, whose names must match exactly.
   const loose = looseNames(models.filter(({ row }) => !ownIds.has(row.provider)))
   const providers = new Map(
     Object.entries(prefixes).flatMap(([id, others]) => [id, ...others].map((one) => [one, id])),
   )
 
-  /** A model by its name without prefix, at one provider or at any. */
+  /** A model by its name without a prefix, at the given provider or at any provider. */
   const find = (plain: string, provider?: string): Model | undefined => {
     const scope = provider === undefined ? '' : `${provider}/`
     return loose.get(scope + looseKey(plain))
@@ -98,7 +98,7 @@ function looseNames(models: readonly Model[]): Map<string, Model | undefined> {
     if (known?.row.id === model.row.id && known.row.upstream_model === model.row.upstream_model) {
       return
     }
-    // The catalog's names of a model take precedence over its names at the vendor.
+    // A name in the catalog takes precedence over the same name at a vendor.
     if (strong.has(key) && !isOwn) return
     names.set(key, names.has(key) && strong.has(key) === isOwn ? undefined : model)
     if (isOwn) strong.add(key)
@@ -133,17 +133,17 @@ function snapshotOf({ row, undescribed }: Model, upstreamModel: string, isListed
   return { row: dated, prices: readPrices(dated), undescribed }
 }
 
-/** Maximum difference in length; `nearName` allows as many typing errors. */
+/** Maximum difference in length of similar names; `nearName` allows as many typing errors. */
 const lettersMax = 3
 
-/** The existing name that is closest to an unknown one; undefined if none is close. */
+/** The existing name that is closest to an unknown name; undefined if no name is close. */
 export function nearModel(asked: string, models: readonly Model[]): string | undefined {
   const plain = asked.trim().toLowerCase()
   const names = models
     .flatMap(({ row: { id, aliases = [] } }) => [id, id.slice(id.indexOf('/') + 1), ...aliases])
     .filter((name) => Math.abs(name.length - plain.length) <= lettersMax)
   const digits = digitsOf(plain)
-  // Names of the same version come first: letters are mistyped more often than digits.
+  // Prefers names with the same digits, since letters are mistyped more often than digits.
   const sameVersion = names.filter((name) => digitsOf(name) === digits)
   return nearName(plain, sameVersion) ?? nearName(plain, names)
 }

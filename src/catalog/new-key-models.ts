@@ -7,13 +7,13 @@ import { plainName, type NamePrefixes, nearModel } from './names.ts'
 type Known = {
   catalog: Pick<Catalog, 'find' | 'list'>
   endpoints: readonly { id: string; models: string | readonly string[] }[]
-  /** Vendors with the further prefixes of their model names. */
+  /** Prefixes of model names besides the provider id, by provider id. */
   prefixes: NamePrefixes
 }
 
 /**
- * The ids of the models that a new key may call, each given by any name that a call may use. A name
- * outside the catalog is accepted as `vendor/name`, since the vendor may offer the model. Throws
+ * The ids of the models that a new key may call; `names` may hold any names that calls may use. A
+ * name outside the catalog is accepted as `vendor/name`, since the vendor may offer the model. Throws
  * `invalid_value` for an unknown model, with the closest name.
  */
 export function keyModelIds(names: readonly string[], known: Known): string[] {
@@ -45,7 +45,7 @@ function noKeyModel(message: string, param: string): GatewayError {
   return new GatewayError('invalid_value', message, { param })
 }
 
-/** `openai/<name>` for any prefix of a vendor; own endpoints list their models themselves. */
+/** The id `vendor/name` of a name with a prefix of a vendor; undefined for any other name. */
 function vendorsOwn(asked: string, prefixes: NamePrefixes): string | undefined {
   const slash = asked.indexOf('/')
   if (slash < 0) return undefined

@@ -18,7 +18,7 @@ type Options = {
   clock: () => number
 }
 
-/** The models that a caller may use, or the named one, with routes. Throws `model_not_found`. */
+/** The models that a caller may use, or only the model `name`, with routes. Throws `model_not_found`. */
 export function describeCatalog(
   options: Options,
   caller: Caller,
@@ -34,7 +34,7 @@ export function describeCatalog(
   return { object: 'list', measured: recent?.measured ?? null, data }
 }
 
-/** Also finds deactivated models. Throws `model_not_found`. */
+/** A model that the caller may use, even if deactivated. Throws `model_not_found`. */
 function findModel({ catalog, routes }: Options, caller: Caller, name: string): Model {
   const model = catalog.get(name) ?? routes.peek(name, caller)
   if (model === undefined || !routes.mayUse(model, caller)) throw new ModelNotFound(name)

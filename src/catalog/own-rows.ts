@@ -19,14 +19,14 @@ type OwnRows = {
   undescribed: ReadonlySet<string>
   /** Schema violations; `instancePath` is the path in gateway.yaml. */
   errors: readonly SchemaError[]
-  /** Other errors, one sentence each. */
+  /** Errors that the schema cannot express, one sentence each. */
   complaints: readonly string[]
 }
 
 type Options = {
   rows: readonly CatalogModel[]
   entries: OwnEntries
-  /** Vendors with the further prefixes of their model names. */
+  /** Prefixes of model names besides the provider id, by provider id. */
   prefixes: NamePrefixes
   /** The ids of the operator's endpoints. */
   endpointIds: readonly string[]
@@ -96,7 +96,7 @@ function merged(base: CatalogModel, entry: Members): Members {
   const { pricing, capabilities, ...more } = entry
   return withoutNulls({
     ...base,
-    // Announced price changes apply to the vendor's prices, not to the operator's.
+    // Removes announced price changes, which apply to the vendor's prices, not to the operator's prices.
     ...('pricing' in entry ? { price_changes: undefined } : {}),
     doubtful: base.doubtful?.filter((what) => !(what in entry)),
     ...more,
@@ -106,12 +106,12 @@ function merged(base: CatalogModel, entry: Members): Members {
   })
 }
 
-/** The catalog's prices that still apply next to the operator's. */
+/** The catalog's prices that still apply besides the operator's prices. */
 function besideOwn(base: CatalogModel['pricing'], own: unknown): Members {
   if (typeof own !== 'object' || own === null) return base
   const { input_per_million_tokens: input } = own as Members
   const prices: Record<string, unknown> = { ...base }
-  // The operator's picture prices are exact.
+  // Prices per picture of the operator are no estimates.
   if ('per_image' in own) delete prices['per_image_is_estimate']
   for (const name of ['image_input_per_million_tokens', 'audio_input_per_million_tokens']) {
     const isText = name in prices && prices[name] === base.input_per_million_tokens
@@ -120,7 +120,7 @@ function besideOwn(base: CatalogModel['pricing'], own: unknown): Members {
   return prices
 }
 
-/** Returns a value that is not an object unchanged; the schema check reports it. */
+/** The merged members of two objects. A value that is no object is kept, for the schema check to report. */
 function membersOf(base: object, own: unknown): unknown {
   if (own === undefined) return base
   const isTable = typeof own === 'object' && own !== null && !Array.isArray(own)

@@ -2,8 +2,8 @@ import type { CatalogModel, Target } from '../core/model.ts'
 import { pricesAt, readPrices } from '../core/money/price.ts'
 
 /**
- * Prices for comparing routes: nano-dollars for a million input plus a million output tokens of the
- * route's upstream model today, which may differ from the requested model.
+ * Prices for comparing routes: today's nano-dollars for a million input plus a million output tokens
+ * of the route's upstream model, which may differ from the requested model.
  */
 export function createPriceOf(
   rows: readonly CatalogModel[],

@@ -16,11 +16,11 @@ type Options = {
   sandbox: { routes: readonly Provider[]; standby: Provider }
   /** The operator's routes by model name, each as `provider` or `provider/upstream model`. */
   routes: Readonly<Record<string, readonly string[]>>
-  /** The setting that would enable a provider. */
+  /** The setting that enables a provider; undefined if there is none. */
   settingFor: (providerId: string) => string | undefined
 }
 
-/** A provider, and the model's name there. */
+/** A provider, and the name of the model at this provider. */
 type Target = { provider: string; upstreamModel: string }
 type Found = { model: Model; warnings: Warning[] }
 
@@ -41,7 +41,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
   const usable = (model: Model, caller: Caller) =>
     keyModels.mayUse(model, caller) && routesOf(model, caller).length > 0
 
-  /** Test keys see the catalog only: their answers must not depend on lists that others loaded. */
+  /** Finds a model by name: live keys also in the vendors' lists, test keys only in the catalog. */
   const find = (name: string, caller: Caller): Found => {
     try {
       return catalog.find(name)
@@ -96,7 +96,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
   }
 }
 
-/** Omits candidates that the key may not use. */
+/** The error of an ambiguous name, without candidates that the key may not use. */
 function narrowed(
   { asked, candidates, param }: AmbiguousModel,
   isUsable: (model: Model) => boolean,
@@ -107,14 +107,14 @@ function narrowed(
     : new ModelNotFound(asked, own[0]?.row.id, param!)
 }
 
-/** Runs a look-up; its errors name the parameter, `model` or `models[n]`. */
+/** Runs a look-up, whose errors name the parameter `model` or `models[n]`. */
 function placed<T>(place: number, look: () => T): T {
   try {
     return look()
   } catch (error) {
     if (place === 0 || !(error instanceof GatewayError)) throw error
     const param = `models[${place - 1}]`
-    // Suggestions are added later and need the requested name.
+    // Keeps the requested name, which `suggest` needs later.
     if (error instanceof ModelNotFound) throw new ModelNotFound(error.asked, undefined, param)
     if (error instanceof AmbiguousModel)
       throw new AmbiguousModel(error.asked, error.candidates, param)
@@ -172,16 +172,16 @@ function notConfigured(
   )
 }
 
-/** Which models a key may call. */
+/** The check of which models a key may call. */
 type KeyModels = {
   mayUse(model: Model, caller: Caller): boolean
-  /** Throws `model_not_allowed`. */
+  /** Throws `model_not_allowed` for a model that the key may not call. */
   check(model: Model, caller: Caller): void
 }
 
 /**
  * Compares model ids, so requests and the key's list may use any name of a model. `idOf` returns
- * the id of a name, or the name itself if it is unknown.
+ * the id of a model by any of its names, or an unknown name unchanged.
  */
 function createKeyModels(idOf: (name: string) => string): KeyModels {
   // The ids of a key's list are cached as long as the caller object lives.

@@ -11,26 +11,26 @@ export type VendorModels = {
    * AmbiguousModel if several vendors list the name.
    */
   find(name: string): Model | undefined
-  /** Loads missing and expired lists; undefined if all are fresh. Never rejects. */
+  /** Loads missing and expired lists; undefined if all lists are current. Never rejects. */
   learn(): Promise<void> | undefined
 }
 
 type Options = {
-  /** Fetches the model names of a vendor; rejects on failure. */
+  /** Functions by provider id that fetch the model names of a vendor and reject on failure. */
   lists: ReadonlyMap<string, (signal: AbortSignal) => Promise<readonly string[]>>
   prefixes: NamePrefixes
   limits: { modelListTtlSeconds: number; modelListTimeoutMs?: number }
   monotonic: () => number
 }
 
-/** A vendor's names by lower-case name; its list is not fetched again before `until`. */
+/** A vendor's model names by lower-case name, and when the list expires (`until`). */
 type Known = { names: ReadonlyMap<string, string>; until: number; reading?: Promise<void> }
 
-/** Callers may name any model: only the most recently used ones are kept. */
+/** Limit of cached models, since callers may name any model. */
 const modelsMax = 1000
 /** Delay before a list that failed is fetched again. */
 const retryMs = 30_000
-/** Calls wait for the list; without it the name counts as unknown. */
+/** Calls wait for the list at most this long; then the requested name counts as unknown. */
 const listTimeoutMs = 3000
 
 /** Fetches each list at most once per `modelListTtlSeconds`, and only for an unknown name. */
@@ -52,7 +52,7 @@ export function createVendorModels({ lists, prefixes, limits, monotonic }: Optio
         until: monotonic() + modelListTtlSeconds * 1000,
       })
     } catch {
-      // The earlier names stay valid; callers do not see the failure.
+      // Keeps the earlier names, so that callers do not notice the failure.
       known.set(id, { names: before, until: monotonic() + retryMs })
     }
   }

@@ -12,7 +12,7 @@ import { wellKnown, type Target } from './target.ts'
 /** A check for all clients; `works` is reported when it passes. */
 type AddressCheck = {
   works: string
-  /** The clients that a fault breaks; all if undefined. */
+  /** The clients that a fault breaks; all clients when absent. */
   whom?: readonly string[]
   examine(requester: Requester, target: Target): Promise<Fault | undefined>
 }
@@ -104,7 +104,7 @@ function cached(first: Answer, second: Answer): Fault | undefined {
 
 const forgedHost = 'forged.example'
 
-/** Headers of a request must not change the addresses in the metadata. */
+/** A fault if forged headers of a request change the addresses in the metadata. */
 async function forged(requester: Requester, target: Target): Promise<Fault | undefined> {
   const url = wellKnown(target, 'oauth-authorization-server')
   const headers = {
@@ -126,7 +126,7 @@ async function forged(requester: Requester, target: Target): Promise<Fault | und
   }
 }
 
-/** Whether the issuer is wrong without forged headers too, which another check reports. */
+/** Whether the issuer is wrong even without forged headers, which another check reports. */
 async function isWrongWithoutForgery(
   requester: Requester,
   url: URL,
@@ -136,7 +136,7 @@ async function isWrongWithoutForgery(
   return !hasNoAnswer(response) && readObject(response)?.['issuer'] === issuer
 }
 
-/** The size of a camera's image as base64 in a message. */
+/** The size of a message with a camera's picture as base64. */
 const pictureBytes = 8 * 1024 * 1024
 
 async function large(requester: Requester, target: Target): Promise<Fault | undefined> {
@@ -145,7 +145,7 @@ async function large(requester: Requester, target: Target): Promise<Fault | unde
     params: { _meta: { filler: 'x'.repeat(pictureBytes) } },
   })
   const response = await requester.ask(ask)
-  // The connection may close early, since a 401 needs no body.
+  // No answer is no fault: the gateway may answer 401 and close before it has read the body.
   if (hasNoAnswer(response) || response.status !== 413) return undefined
   return {
     code: 'bodies_too_small',

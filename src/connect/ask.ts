@@ -25,7 +25,7 @@ export type Answer = {
 /** A request without an answer: an error code of the system, of TLS or of undici, or `timeout`. */
 export type NoAnswer = { errorCode: string }
 
-/** The remote end of the last connection. */
+/** The IP address of the server of the last connection. */
 export type Peer = { address: string | undefined }
 
 export type Requester = {
@@ -37,7 +37,7 @@ export type Requester = {
   close(): Promise<void>
 }
 
-/** When the chunks of a stream arrived, and when it ended; undefined if it did not end. */
+/** When the chunks of a stream arrived, and when the stream ended; undefined if it did not end. */
 export type Watched = {
   status: number
   headers: Readonly<Record<string, string>>
@@ -47,7 +47,7 @@ export type Watched = {
 
 /** The timeout of the strictest client (docs/connect.md#what-each-client-needs). */
 export const patienceMs = 10_000
-// The rest are constants: `doctor --connect` runs without the settings of a gateway.
+// These limits are constants, since `doctor --connect` runs without the settings of a gateway.
 const bodyBytesMax = 256 * 1024
 const headerBytesMax = 32 * 1024
 const connectionsMax = 4
@@ -117,7 +117,7 @@ function recordingPeer(
   })
   return (options, callback) =>
     connect(options, (...found) => {
-      // Undefined after an error.
+      // The socket is undefined after an error.
       const socket = found[1] as Socket | null | undefined
       peer.address = socket?.remoteAddress ?? peer.address
       callback(...found)

@@ -31,7 +31,7 @@ const openings: Record<Client['opening'][number], (target: Target) => Ask> = {
   stream: (target) => openStream(target),
 }
 
-/** The steps of a client before a person signs in, in its order. */
+/** The steps of a client before a person signs in, in the client's order. */
 export function stepsOf(client: Client): Step[] {
   return [
     ...client.opening.map(open),
@@ -117,7 +117,7 @@ const register: Step = {
   },
 }
 
-/** For PKCE (RFC 7636); it need not be secret, since no code is exchanged. */
+/** The PKCE verifier (RFC 7636), which need not be secret, since no code is exchanged. */
 const verifier = 'a-connection-check-that-never-exchanges-its-code-00000'
 const challenge = createHash('sha256').update(verifier).digest('base64url')
 

@@ -2,24 +2,24 @@
 export type Client = {
   id: string
   name: string
-  /** Whether it calls from its maker's servers and not from the person's machine. */
+  /** Whether the client calls from its maker's servers and not from the user's machine. */
   isHosted: boolean
   userAgent: string
-  /** Its requests to the tool server before the sign-in. */
+  /** The requests of the client to the tool server before the sign-in. */
   opening: readonly Opening[]
-  /** Where it looks for resource metadata: at the address in the challenge, below the path, or at the root. */
+  /** Where the client looks for resource metadata: the address in the challenge, the path, or the root. */
   looksAt: readonly ('announced' | 'path' | 'root')[]
-  /** The body of its registration. */
+  /** The body of the registration request. */
   registration: Registration
-  /** Its `redirect_uri`; on loopback the port may differ from the registered one. */
+  /** The `redirect_uri`; on loopback its port may differ from the registered port. */
   callback: string
-  /** Its parameter `scope`; undefined if it sends none. */
+  /** The parameter `scope` of the authorization request; undefined if the client sends none. */
   scope: string | undefined
-  /** Its parameter `prompt`. */
+  /** The parameter `prompt` of the authorization request. */
   prompt?: string
-  /** Whether it can use the address of a published metadata document as its `client_id`. */
+  /** Whether the client can use the address of a published metadata document as its `client_id`. */
   hasDocument: boolean
-  /** Its document, if all installations share one. */
+  /** The metadata document, if all installations share one document. */
   document?: { url: string; callback: string }
 }
 
@@ -37,10 +37,10 @@ const publicClient = {
   response_types: ['code'],
   token_endpoint_auth_method: 'none',
 }
-// Stands in for the free port that a program picks on the person's machine.
+// An example of the free port that a client picks on the user's machine.
 const freePort = 51_763
 
-/** Observed on the network or read in the source of each client (docs/connect.md#what-each-client-needs). */
+/** The data of clients, observed or read in their source (docs/connect.md#what-each-client-needs). */
 export const clients: readonly Client[] = [
   {
     id: 'claude',
@@ -70,7 +70,7 @@ export const clients: readonly Client[] = [
     hasDocument: true,
     userAgent: 'claude-code/2.1 (cli)',
     opening: ['initialize'],
-    // Some versions look only at the root.
+    // Some versions of Claude Code look only at the root.
     looksAt: ['announced', 'root'],
     registration: {
       client_name: 'Claude Code',

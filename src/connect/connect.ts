@@ -49,7 +49,7 @@ export async function examineConnection(options: Options): Promise<Connection> {
   if (hasNoAnswer(refused) && isOfCertificate(refused.errorCode)) {
     report.fault(unreachable(target, refused.errorCode))
     await requester.close()
-    // Continue with an unverified server, but send it no secret.
+    // Continues with the unverified server, but sends it no secret.
     requester = openRequester(net, { isTrusting: true })
     isSafe = false
   }
@@ -136,10 +136,10 @@ async function missingEndpoint(
   return endpointMissing(target, isBelow)
 }
 
-/** Whether the gateway sent the answer: each of its answers has an `x-request-id`. */
+/** Whether the gateway sent the answer: each answer of the gateway has an `x-request-id`. */
 const hasRequestId = ({ headers }: Answer): boolean => headers['x-request-id'] !== undefined
 
-/** Deletes the registrations (RFC 7592), and notes how many remain. */
+/** Deletes the registrations (RFC 7592), and adds a note about those that remain. */
 async function endRegistrations(
   requester: Requester,
   results: readonly ClientResult[],

@@ -1,4 +1,4 @@
-/** A fault that breaks clients: `text` is the finding, `remedy` what to change. */
+/** A fault that breaks clients: `text` is the finding, `remedy` says what to change. */
 export type Fault = { code: string; text: string; remedy: string }
 
 /** An observation that breaks no client. */
@@ -14,8 +14,8 @@ export const passAllPathsRemedy =
   'Pass all paths to the gateway: nginx `location / { proxy_pass http://gateway; }`, Caddy `reverse_proxy` without a path (deploy/proxies).'
 
 /**
- * Masks random ids in a text: they may be secret, and without them equal faults of several clients
- * are reported once.
+ * Masks random ids in a text, which may be secret. Without ids, faults of several clients are equal
+ * and are reported once.
  */
 export function withoutIds(text: string): string {
   return text.replaceAll(/[\w-]{32,}/g, '…')

@@ -26,20 +26,20 @@ export function post(
   }
 }
 
-/** The first message of a client of a revision with a handshake. */
+/** The first message of a client with a protocol revision with a handshake. */
 export const initialize: Message = {
   method: 'initialize',
   params: { protocolVersion: older, capabilities: {}, clientInfo },
 }
 
-/** The `_meta` of each request of a revision without a handshake. */
+/** The `_meta` of each request in a protocol revision without a handshake. */
 const newestMeta = {
   'io.modelcontextprotocol/protocolVersion': newest,
   'io.modelcontextprotocol/clientCapabilities': {},
   'io.modelcontextprotocol/clientInfo': clientInfo,
 }
 
-/** The first message of a client of the newest revision. */
+/** The first message of a client with the newest protocol revision. */
 export const discover: Message = { method: 'server/discover', params: { _meta: newestMeta } }
 
 export const listTools: Message = { method: 'tools/list', params: {} }

@@ -11,7 +11,7 @@ export type ClientResult = {
   client: Client
   works: readonly string[]
   faults: readonly Fault[]
-  /** Registrations were rate-limited, so the later steps were skipped. */
+  /** Whether a registration was rate-limited, so that later steps were skipped. */
   isLimited: boolean
   state: ClientState
 }
@@ -62,10 +62,10 @@ function judge(
     const fault = check(answer, state)
     if (fault === undefined) continue
     faults.push(fault)
-    // The first check is of the answer's form, on which the other checks rely.
+    // Stops after a failed first check, which is of the answer's form: the other checks rely on it.
     if (check === expects[0]) return faults
   }
-  // The next step may work despite a fault in one member.
+  // Stores members even after a fault, since the next step may still work.
   learn?.(answer, state)
   return faults
 }

@@ -15,7 +15,7 @@ export type ClientState = {
   resource?: Metadata
   server?: Metadata
   clientId?: string
-  /** The sign-in page, and the cookies that it needs. */
+  /** The sign-in page, and the cookies that the page needs. */
   page?: { url: URL; cookie: string }
   /** The address and token that delete the registration (RFC 7592). */
   registrationAccess?: { url: URL; token: string }
@@ -23,12 +23,12 @@ export type ClientState = {
 
 export type Metadata = Readonly<Record<string, unknown>>
 
-/** Checks an answer; undefined if it passes. */
+/** Checks an answer; undefined if the answer passes. */
 export type Check = (answer: Answer, state: ClientState) => Fault | undefined
 
 /** A request of a client and the checks of its answer. */
 export type Step = {
-  /** Reported if all checks pass. */
+  /** What works, reported if all checks pass. */
   works: string
   /** Returns the request; undefined to skip the step if an earlier answer lacked a required member. */
   ask(state: ClientState): Ask | undefined
@@ -39,7 +39,7 @@ export type Step = {
   leniency?: { mayRedirect?: boolean; mayBePage?: boolean }
 }
 
-/** The body as a JSON object; undefined if it is none. */
+/** The JSON object in the body; undefined for any other body. */
 export function readObject({ body }: Answer): Metadata | undefined {
   try {
     const value: unknown = JSON.parse(body)
@@ -50,7 +50,7 @@ export function readObject({ body }: Answer): Metadata | undefined {
   }
 }
 
-/** An address on the checked origin; undefined for any other, which is never requested. */
+/** An address on the checked origin; undefined for any other address, which is never requested. */
 export function ownAddress(value: unknown, { origin }: Target): URL | undefined {
   const url = typeof value === 'string' ? URL.parse(value) : null
   return url !== null && url.origin === origin ? url : undefined

@@ -74,7 +74,7 @@ async function listsTools(use: Use): Promise<void> {
   })
 }
 
-/** Claude sends the header of one revision with a body of a later one. */
+/** Lists tools as Claude does: with the header of one protocol revision and a body of a later one. */
 async function listsMixed(use: Use): Promise<void> {
   const { requester, target, key } = use
   const ask = post(target, listToolsNewest, { ...bearer(key), ...headersOf.older })
@@ -121,7 +121,7 @@ async function session(use: Use): Promise<void> {
   await requester.ask({ method: 'DELETE', url: target.endpoint, headers })
 }
 
-/** The gateway rejects a made-up session with 404, which shows that it received the header. */
+/** The fault of a made-up session that is not answered 404: the gateway did not receive the header. */
 function sessionUnread({ status }: Answer): Fault {
   return {
     code: 'session_header_stripped',
@@ -172,7 +172,7 @@ function cutStream(afterMs: number): Fault {
   }
 }
 
-/** The gateway sends the first bytes at once, so they arrive within this time over any network. */
+/** Time limit for the first bytes, which the gateway sends at once; enough for any network. */
 const firstByteMs = 5000
 
 function streamFault(
@@ -198,13 +198,13 @@ function streamFault(
   if (endedMs !== undefined && endedMs < holdMs) return cutStream(endedMs)
   const [first, second] = piecesMs
   if (first === undefined || first > firstByteMs) return buffered(0)
-  // A buffering nginx passes the bytes that arrived with the headers, and holds back the rest.
+  // A buffering nginx forwards the bytes that arrived with the headers, but delays later bytes.
   return second === undefined ? buffered(holdMs) : undefined
 }
 
 const webOrigins = ['https://claude.ai', 'https://chatgpt.com']
 
-/** Connectors of hosted clients send no Origin; a page in a browser does. */
+/** Checks requests with the header Origin, which web pages send, but not the connectors of hosted clients. */
 async function webPages({ requester, target, key, found }: Use): Promise<void> {
   const refused: string[] = []
   for (const origin of webOrigins) {

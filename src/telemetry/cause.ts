@@ -24,7 +24,7 @@ export function causeOf(error: unknown): object {
 
 const root = new URL('../../', import.meta.url).href
 
-/** Lines of the message are left out too: their number and length are unlimited. */
+/** Whether a line of a stack is a frame. Other lines are of the message, whose length is unlimited. */
 function isFrame(line: string): boolean {
   return line.length <= textLengthMax && /^\s+at /.test(line)
 }

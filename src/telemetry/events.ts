@@ -27,7 +27,7 @@ type Exchange = {
   left: boolean
 }
 
-/** Other methods share the label `other`: Node accepts some thirty methods. */
+/** Methods with a label of their own. Other methods that Node accepts share the label `other`. */
 const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
 
 /** One function per business event: only this file decides what is logged and counted. */
@@ -40,7 +40,7 @@ export function createEvents(log: Log, metrics: Metrics) {
     log.defer(() => printExchange({ log, metrics, refusals }, exchange, endedAt))
     if (exchange.error !== undefined) log.settle()
   }
-  /** Writes the deferred lines first, so that the order is kept. */
+  /** The log for a line that is written at once: deferred lines are written first, to keep the order. */
   const now = (): Log => {
     log.settle()
     return log
@@ -65,12 +65,12 @@ export function createEvents(log: Log, metrics: Metrics) {
       log.defer(() => metrics.attempts.inc({ provider, outcome }))
       if (outcome === 'ok' || outcome === 'cancelled') return
       const fields = { requestId, ...attempt }
-      // Only the operator can fix these.
+      // Only the operator can fix an account without credit or with an invalid key.
       if (outcome === 'credentials' || outcome === 'out_of_credit')
         now().error(fields, 'provider account needs attention')
       else now().warn(fields, 'attempt failed')
     },
-    /** A client disconnected from a call that continues (1), or such a call has ended (-1). */
+    /** A client disconnected from a call that continues (1), or a call without its client ended (-1). */
     left(change: 1 | -1): void {
       metrics.abandonedCalls.inc(change)
       if (change > 0) metrics.left.inc()
@@ -100,7 +100,7 @@ export function createEvents(log: Log, metrics: Metrics) {
   }
 }
 
-/** The system rejects many connections at once; one of them is logged per second. */
+/** Minimum time between logged rejections: the system rejects many connections at once. */
 const acceptPauseMs = 1000
 
 /** Events of the server. `now` returns the log for lines that are written at once. */

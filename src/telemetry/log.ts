@@ -3,8 +3,8 @@ import { pino, type DestinationStream, type Logger } from 'pino'
 
 export type Log = Logger & {
   /**
-   * Runs the task soon, in a batch: most of the time of a single line is CPU cache misses. The task must set
-   * the `time` of the line itself.
+   * Runs the task soon, in a batch, since most of the time of a single line is CPU cache misses. The task
+   * must set the `time` of its line.
    */
   defer(task: () => void): void
   /** Runs the deferred tasks now. */
@@ -13,10 +13,10 @@ export type Log = Logger & {
 
 const deferMs = 200
 const deferredMax = 300
-/** Lines are collected for this long, since each write wakes a thread. */
+/** Time for which lines are collected, since each write wakes a thread. */
 const flushMs = 50
 const bufferBytes = 16_384
-/** If standard error is not read, lines beyond this are dropped. */
+/** Limit of unwritten bytes while standard error is not read; further lines are dropped. */
 const unwrittenBytesMax = 16 * 1024 * 1024
 
 /**
@@ -112,7 +112,7 @@ function isPipe(): boolean {
  */
 function pipe(): Sink {
   const { stderr } = process
-  // If the reader has closed the pipe, lines are lost.
+  // Ignores the error of a closed pipe; the lines are lost.
   stderr.on('error', () => undefined)
   return {
     write: (text) => {
@@ -126,10 +126,10 @@ function pipe(): Sink {
   }
 }
 
-/** A file or a terminal; a thread writes to it. */
+/** Writes to a file or a terminal in a thread. */
 function regularFile(): Sink {
   const file = pino.destination({ dest: 2, sync: false, maxLength: unwrittenBytesMax })
-  // A full disk must not stop the gateway.
+  // Ignores errors such as a full disk, which must not stop the gateway.
   file.on('error', () => undefined)
   return file
 }

@@ -111,14 +111,14 @@ function createPeerMetrics(registers: Registry[]) {
     limitsFallback: lateGauge({
       name: 'gateway_limits_fallback',
       help: '1 while this process counts its share of the limits without Redis, else 0.',
-      // 1 if any worker counts alone.
+      // The value is 1 if any worker counts alone.
       aggregator: 'max',
       registers,
     }),
     redisUp: lateGauge({
       name: 'gateway_redis_up',
       help: '1 while Redis answers, else 0; only with REDIS_URL.',
-      // 1 only if Redis answers all workers.
+      // The value is 1 only if Redis answers all workers.
       aggregator: 'min',
       registers,
     }),
@@ -141,7 +141,7 @@ function spansDropped(registers: Registry[]) {
   })
 }
 
-/** A gauge that appears with its first value: before that, 0 would be wrong. */
+/** A gauge that appears with its first value: before the first value, 0 would be wrong. */
 function lateGauge(options: GaugeConfiguration<string>): (value: number) => void {
   let gauge: Gauge | undefined
   return (value) => {
@@ -172,7 +172,7 @@ type Sums = {
 
 /**
  * Counters of the ledger's rows. The sums are kept here until the metrics are read: prom-client serializes
- * and checks the labels of each increment, and a row has four.
+ * and checks the labels of each increment, and a row causes four increments.
  */
 function createLedgerCounters(registers: Registry[]) {
   const calls = new Counter({

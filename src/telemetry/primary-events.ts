@@ -12,14 +12,14 @@ export function createPrimaryEvents(log: Log) {
     workerEnded(ended: { worker: number; pid: number; how: string }): void {
       log.error(ended, 'worker ended, restarting it')
     },
-    /** Another gateway has the folder of the store, and is waited for. */
+    /** Another gateway uses the folder of the store; the primary waits until that gateway ends. */
     folderTaken(text: string): void {
       log.warn(text)
     },
     faulted(error: unknown): void {
       log.error({ cause: causeOf(error) }, 'error in inter-process communication')
     },
-    /** A signal that changes nothing. */
+    /** A signal without effect was received. */
     ignored(signal: string): void {
       log.warn({ signal }, 'signal ignored')
     },

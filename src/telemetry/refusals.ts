@@ -3,17 +3,17 @@ import { causeOf } from './cause.ts'
 import type { Log } from './log.ts'
 
 /**
- * The first refusal with a cause is logged at once. Further ones within this time become one line with their
- * count.
+ * The first refusal with a cause is logged at once. Further refusals within this time become one line with
+ * their count.
  */
 const windowMs = 10_000
-/** Some causes contain model names: beyond this number each refusal is a line of its own. */
+/** Limit of counted causes, since some contain model names; other refusals are a line each. */
 const causesMax = 100
 
 export type LoggedRefusals = {
   /** Logs the counts now. */
   settle(): void
-  /** Logged without the stack: the fault is in the settings, the store or the load. */
+  /** Logs or counts a refusal, without its stack: its cause is the settings, the store or the load. */
   refused(log: Log, fields: object, error: unknown, message: string): void
 }
 

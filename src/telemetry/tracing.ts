@@ -29,9 +29,9 @@ type Derived = Pick<
   'otlpHeaders' | 'isOneOfMany' | 'spansMax' | 'flushTimeoutMs'
 >
 
-/** A few megabytes. If the collector is too slow, further spans are dropped. */
+/** Limit of queued spans, a few megabytes. If the collector is too slow, further spans are dropped. */
 const spansMax = 4096
-/** Delays the exit; orchestrators kill a process that takes too long. */
+/** Time limit of the last export, which delays the exit; orchestrators kill a process after a time. */
 const flushTimeoutMs = 3000
 
 /** Traces requests; `close` sends the remaining spans and metrics. */
@@ -62,7 +62,7 @@ export async function startTracing({
     },
     readMetrics: async () => {
       log.settle()
-      // The type of prom-client omits the names within a histogram.
+      // prom-client's type of a metric omits `metricName` within a histogram.
       return (await metrics.readObjects()) as unknown as MetricFamily[]
     },
     losses: {
@@ -72,7 +72,7 @@ export async function startTracing({
   })
 }
 
-/** Passes `traceparent` of clients on to providers unchanged, without spans of its own. */
+/** Forwards `traceparent` of clients to providers unchanged, without spans of the gateway. */
 const passingOn: Tracing = {
   request: passedOn,
   tool: (_name, meta, around) => passedOn(meta) ?? around,

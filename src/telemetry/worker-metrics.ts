@@ -11,12 +11,12 @@ export type Reading = readonly {
   values: readonly { value: number; labels: object }[]
 }[]
 
-/** Metrics of workers that answer later are missing. */
+/** Time limit for the answers of workers; gauges of a later worker are missing. */
 const answerTimeoutMs = 500
 
 /**
- * Sums the metrics of workers. Counters and histograms of a worker that has ended, or does not answer, stay
- * in the sums as of the last page, so that no counter falls.
+ * Sums the metrics of workers. The last counters and histograms of a worker that has ended, or does not
+ * answer, stay in the sums, so that no counter falls.
  */
 export function createWorkerMetrics(ask: (worker: number) => void) {
   /** The last answer of each worker. */
@@ -63,7 +63,7 @@ export function createWorkerMetrics(ask: (worker: number) => void) {
   }
 }
 
-/** Gauges describe the present, so those of ended workers are left out. */
+/** Whether a metric stays in the sums after its worker ends; a gauge describes the present only. */
 const isCount = ({ type }: Reading[number]): boolean => type === 'counter' || type === 'histogram'
 
 function added(readings: readonly Reading[]) {

@@ -37,7 +37,7 @@ function cut(asked: string, reason: string): Fault {
   }
 }
 
-/** A redirected POST arrives as a GET, without its body or its credentials. */
+/** The fault of a redirect, after which a POST arrives as a GET without body and credentials. */
 function redirected(url: URL, { status, headers }: Answer): Fault {
   const to = URL.parse(headers['location'] ?? '', url.href)
   const lost = 'Clients that follow a redirect lose the body and the credentials of a POST.'

@@ -7,7 +7,7 @@ export function announcedMetadata({ headers }: Answer): string | undefined {
   return /\bresource_metadata="([^"]*)"/.exec(headers['www-authenticate'] ?? '')?.[1]
 }
 
-/** Requests to the tool server without credentials get a 401 with a Bearer challenge. */
+/** Checks that a request without credentials gets a 401 with a Bearer challenge. */
 export function isChallenge(answer: Answer, { asked }: ClientState): Fault | undefined {
   const { status, headers } = answer
   const challenge = headers['www-authenticate']
@@ -38,7 +38,7 @@ export function isChallenge(answer: Answer, { asked }: ClientState): Fault | und
   return undefined
 }
 
-/** The challenge names metadata on the same origin. */
+/** Checks that the challenge names metadata on the same origin. */
 export function challengeNamesMetadata(answer: Answer, { target }: ClientState): Fault | undefined {
   const announced = announcedMetadata(answer)
   if (announced === undefined) {
@@ -61,7 +61,7 @@ export function challengeNamesMetadata(answer: Answer, { target }: ClientState):
 
 type Named = { what: string; code: string; origin: string }
 
-/** A fault if an address is not on the checked origin: BASE_URL is wrong. */
+/** The fault of an address on another origin than the checked one: BASE_URL is wrong. */
 export function otherOriginFault(url: URL, { what, code, origin }: Named): Fault | undefined {
   if (url.origin === origin) return undefined
   const isScheme = url.host === new URL(origin).host

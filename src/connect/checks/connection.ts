@@ -31,12 +31,12 @@ const selfSigned = [
   'Get a certificate from a public authority; Caddy gets one from Let’s Encrypt automatically.',
 ] as const
 
-/** Whether an error is about the certificate: requests that ignore it can still be sent. */
+/** Whether the certificate caused an error, so that requests without verification still work. */
 export function isOfCertificate(code: string): boolean {
   return code in certificates || /SELF_SIGNED|CERT|ISSUER/.test(code)
 }
 
-/** Why no connection could be made. */
+/** The fault of a target to which no connection can be made. */
 export function unreachable({ endpoint, origin }: Target, code: string): Fault {
   const { hostname, host } = endpoint
   if (isOfCertificate(code)) {
@@ -66,7 +66,7 @@ export function unreachable({ endpoint, origin }: Target, code: string): Fault {
   }
 }
 
-/** No tool server at the address; `isBelow` if the address with a slash at its end has one. */
+/** The fault of an address without a tool server; `isBelow`: it is at the address with a final slash. */
 export function endpointMissing({ endpoint }: Target, isBelow: boolean): Fault {
   const { pathname } = endpoint
   return isBelow
@@ -82,7 +82,7 @@ export function endpointMissing({ endpoint }: Target, isBelow: boolean): Fault {
       }
 }
 
-/** Plain http on a public address: anyone on the network path can read keys. */
+/** The fault of plain http on a public address: anyone on the network path can read keys. */
 export function plainHttp({ host }: URL): Fault {
   return {
     code: 'plain_http',
@@ -91,7 +91,7 @@ export function plainHttp({ host }: URL): Fault {
   }
 }
 
-/** Hosted clients connect only to port 443. */
+/** The fault of another port than 443, the only port that hosted clients connect to. */
 export function otherPortFault({ port }: URL): Fault {
   return {
     code: 'other_port',

@@ -4,7 +4,7 @@ import { otherOriginFault } from './challenge.ts'
 
 const update = 'Update the gateway, or delete the rule of the proxy that rewrites its answers.'
 
-/** The document exists and is a JSON object. */
+/** Checks that the metadata exists and is a JSON object. */
 export const isMetadata: Check = (answer, { asked }) => {
   if (answer.status !== 200) {
     return {
@@ -21,7 +21,7 @@ export const isMetadata: Check = (answer, { asked }) => {
   }
 }
 
-/** RFC 9728 section 3.3: the `resource` is the address that the client was given. */
+/** Checks that `resource` is the address that the client was given (RFC 9728 section 3.3). */
 export const isOfThisResource: Check = (answer, { target }) => {
   const { resource } = readObject(answer)!
   const typed = target.endpoint.href
@@ -47,7 +47,7 @@ export const namesOwnServer: Check = (answer, { target: { origin } }) => {
   return otherOriginFault(url, { what: 'authorization_servers', code: 'server', origin })
 }
 
-/** RFC 8414 section 3.3: the issuer is the address from which the metadata was derived. */
+/** Checks that the issuer is the address that led to the metadata (RFC 8414 section 3.3). */
 export const hasOwnIssuer: Check = (answer, { target: { origin }, resource }) => {
   const { issuer } = readObject(answer)!
   const servers = resource?.['authorization_servers']
@@ -63,7 +63,7 @@ export const hasOwnIssuer: Check = (answer, { target: { origin }, resource }) =>
 
 const endpoints = ['authorization_endpoint', 'token_endpoint', 'registration_endpoint']
 
-/** Each endpoint is on the checked origin. */
+/** Checks that each endpoint in the metadata is on the checked origin. */
 export const hasOwnEndpoints: Check = (answer, { target: { origin } }) => {
   const server = readObject(answer)!
   for (const name of endpoints) {
@@ -79,7 +79,7 @@ export const hasOwnEndpoints: Check = (answer, { target: { origin } }) => {
   return undefined
 }
 
-/** Required values of list members, and what fails without them. */
+/** Required values of list members, and what fails without the value. */
 const listed: readonly { list: string; word: string; code: string; otherwise: string }[] = [
   {
     list: 'code_challenge_methods_supported',
@@ -122,7 +122,7 @@ export const hasLists: readonly Check[] = listed.map(
         : { code, text: `${list} lacks '${word}': ${otherwise}.`, remedy: update },
 )
 
-/** At least one method of registration that this client supports. */
+/** Checks that the metadata offers a method of registration that this client supports. */
 export const allowsRegistration: Check = (answer, { client }) => {
   const server = readObject(answer)!
   if (typeof server['registration_endpoint'] === 'string') return undefined
@@ -154,7 +154,7 @@ function includes(server: Metadata, list: string, word: string): boolean {
   return Array.isArray(words) && words.includes(word)
 }
 
-/** An unknown address is answered 404: some clients take any 200 for metadata. */
+/** Checks that an unknown address is answered 404, since some clients take any 200 for metadata. */
 export const isUnknown: Check = ({ status }, { asked }): Fault | undefined => {
   if (status === 404) return undefined
   return {

@@ -6,7 +6,7 @@ import { otherOriginFault } from './challenge.ts'
 
 const update = 'Update the gateway, or delete the rule of the proxy that rewrites its answers.'
 
-/** RFC 7591 section 3.2.1: 201 with the `client_id` and the registered metadata. */
+/** Checks for a 201 with the `client_id` and the registered metadata (RFC 7591 section 3.2.1). */
 export const isRegistered: Check = (answer) => {
   const { status } = answer
   const registered = readObject(answer)
@@ -30,7 +30,7 @@ export const isRegistered: Check = (answer) => {
   }
 }
 
-/** The answer contains the redirect addresses that the client sent. */
+/** Checks that the answer contains the redirect addresses that the client sent. */
 export const keepsRedirects: Check = (answer, { client }) => {
   const { redirect_uris: kept } = readObject(answer)!
   const sent = client.registration.redirect_uris
@@ -44,7 +44,7 @@ export const keepsRedirects: Check = (answer, { client }) => {
   }
 }
 
-/** The browser is redirected to a page on this origin, with a cookie that binds the sign-in to it. */
+/** Checks for a redirect to a page on this origin, with a cookie that binds the sign-in to the browser. */
 export const reachesSignIn: Check = (answer, state) => {
   const { status, headers } = answer
   const { target } = state
@@ -73,7 +73,7 @@ export const reachesSignIn: Check = (answer, state) => {
   return wrong ?? cookieFault(headers['set-cookie'])
 }
 
-/** As `reachesSignIn`, for a client whose `client_id` is the address of its document. */
+/** The check `reachesSignIn` for a client whose `client_id` is the address of its metadata document. */
 export const reachesSignInByDocument: Check = (answer, state) => {
   const fault = reachesSignIn(answer, state)
   const { url } = state.client.document!
@@ -85,7 +85,7 @@ export const reachesSignInByDocument: Check = (answer, state) => {
   }
 }
 
-/** The message in the body of an error: of RFC 6749, or of the gateway's own format. */
+/** The message in the body of an error, in the format of RFC 6749 or of the gateway. */
 function reasonIn(answer: Answer): string {
   const { error, error_description: text } = readObject(answer) ?? {}
   const message = (error as { message?: unknown } | undefined)?.message
@@ -103,7 +103,7 @@ function cookieFault(cookies: string | undefined): Fault | undefined {
   }
 }
 
-/** The sign-in page is an HTML page. */
+/** Checks that the sign-in page is an HTML page. */
 export const isPage: Check = (answer, { asked }) => {
   const { status, headers } = answer
   if (status === 200 && /^text\/html/i.test(headers['content-type'] ?? '')) return undefined
@@ -114,7 +114,7 @@ export const isPage: Check = (answer, { asked }) => {
   }
 }
 
-/** A made-up code is refused with `invalid_grant` (RFC 6749 section 5.2). */
+/** Checks that a made-up code is refused with `invalid_grant` (RFC 6749 section 5.2). */
 export const refusesUnknownCode: Check = (answer, { asked }) => {
   const { status } = answer
   const error = readObject(answer)?.['error']

@@ -12,7 +12,7 @@ const widestLine = 40
 const lineHeight = 1.28
 const statusScale = 0.62
 
-/** Tried in order until the whole prompt fits; the last one truncates it with an ellipsis. */
+/** Font sizes to try until the whole prompt fits; at the smallest, an ellipsis truncates the prompt. */
 const settings = [
   { scale: 1, lines: 2 },
   { scale: 0.8, lines: 3 },
@@ -67,7 +67,7 @@ function fitPrompt(prompt: string, font: number, width: number) {
   return { lines: shorten(wrap(prompt, width / lineFont), 5, width / lineFont), lineFont }
 }
 
-/** Scripts and emoji that the font lacks; they would be rendered as boxes. */
+/** Characters of scripts and emoji that the font lacks and would show as boxes. */
 const unprintable =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Tamil}\u3000-\u303f\uff00-\uffef\p{Emoji_Presentation}\u{fe0f}]/gu
 

@@ -88,7 +88,7 @@ function callsOf({ toolCalls }: Said, { id }: Identity, choice: number): Call[] 
   })
 }
 
-/** The members of a message with tool calls; deprecated functions are called one at a time. */
+/** The message members for calls: `tool_calls`, or `function_call` for a deprecated function. */
 function calledIn(said: Said, identity: Identity, choice: number): object {
   const [first] = said.toolCalls
   if (first === undefined) return {}
@@ -130,7 +130,7 @@ const otherStep = 0.7
 function tokenOdds(tokens: readonly string[], top: number): TokenOdds[] {
   return tokens.map((token, index) => {
     const chance = hash('sha256', `${index}${token}`, 'buffer').readUInt16BE() / 65_536
-    // Between 1 and 1/3, so that the chosen token is always the most likely.
+    // A probability from 1/3 to 1, so that the chosen token is always the most likely.
     const logprob = round(-1.1 * chance * chance)
     const rest = others
       .filter((other) => other !== token)

@@ -8,9 +8,9 @@ import { quoteResults, type MadeCall } from './tool-calls.ts'
 
 /** An answer of the sandbox in tokens, determined by the request. */
 export type Said = {
-  /** Its reasoning, if the vendor's answers show it. */
+  /** The model's reasoning; empty if answers of the vendor do not show it. */
   thoughts: string[]
-  /** The text, the same for each choice. */
+  /** The text of the answer, the same for each choice. */
   tokens: string[]
   /** Whether the text is a refusal. */
   isRefusal: boolean
@@ -33,7 +33,7 @@ const thoughtsMax = 4
 /** Answers a conversation deterministically, within `max_tokens` and `stop`. */
 export function say(request: PlayedRequest, toolCalls: MadeCall[], asked: Asked): Said {
   const most = request.max_completion_tokens ?? request.max_tokens ?? Infinity
-  // Reasoning counts towards `max_completion_tokens`, as with real vendors.
+  // Reasoning counts towards the token limit, as with real vendors.
   const thoughts = tokensOf(thoughtsFor(request)).slice(0, most)
   const left = most - thoughts.length
   const spoken =

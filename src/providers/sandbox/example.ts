@@ -55,7 +55,7 @@ function resolve(schema: unknown, root: unknown, first: boolean, hops = 0): Rule
   if (!isRule(schema) || hops > depthMax) return {}
   const { $ref: reference, allOf, anyOf, oneOf, ...rule } = schema
   const choice = list(anyOf ?? oneOf)
-  // The last branch is often the simplest, such as null, which ends a recursion.
+  // The last branch ends a recursion: often it is the simplest, such as null.
   const chosen = choice.at(first ? 0 : -1)
   const parts = [...(reference === undefined ? [] : [target(reference, root)]), ...list(allOf)]
   return [...parts, ...(chosen === undefined ? [] : [chosen])]
@@ -90,7 +90,7 @@ function text({ format, minLength, maxLength }: Rule): string {
   return padded.slice(0, finite(maxLength) ?? padded.length)
 }
 
-/** 1, or a number close to it within the bounds. */
+/** The number 1, or a number close to 1 within the bounds. */
 function number({ type, minimum, maximum, multipleOf, ...rule }: Rule): number {
   const whole = typeOf({ type }) === 'integer'
   const [above, below] = [finite(rule['exclusiveMinimum']), finite(rule['exclusiveMaximum'])]
@@ -102,7 +102,7 @@ function number({ type, minimum, maximum, multipleOf, ...rule }: Rule): number {
     if (Number.isFinite(least) && Number.isFinite(most)) return least + (most - least) / 2
     return Number.isFinite(least) ? least + 1 : most - 1
   }
-  // In multiples of `step` the bounds are integers.
+  // The bounds in multiples of `step`, rounded to integers within the bounds.
   const least = Math.max(
     Math.ceil((finite(minimum) ?? -Infinity) / step),
     above === undefined ? -Infinity : Math.floor(above / step) + 1,

@@ -20,7 +20,7 @@ type Options = {
   limits: UpstreamLimits
   coalescing: Coalescing
   pixelQueue: PixelQueue
-  /** How many providers to build: the most routes that a model may have. */
+  /** The number of providers to build, which is the maximum number of routes of a model. */
   routesMax: number
   playChat: PlayChat
   clock: () => number
@@ -34,25 +34,25 @@ export type PlayChat = (
 
 /** The providers of test keys. */
 export type Sandbox = {
-  /** The n-th simulates a model's n-th route, so that failover can be tested. */
+  /** The n-th provider simulates the n-th route of a model, so that failover can be tested. */
   routes: readonly Provider[]
   /** A second route for models with one route; used only by the scenario `first-route-fails`. */
   standby: Provider
 }
 
-/** A simulated vendor in the process, used through the adapters of a real one. */
+/** Simulated vendors in the process, called through the adapter of OpenAI-compatible servers. */
 export function createSandbox(options: Options): Sandbox {
   const routes = Array.from({ length: options.routesMax }, (_, index) => simulate(index, options))
   return { routes, standby: { ...simulate(1, options), skipsPrompt: isNotFailover } }
 }
 
-/** Other prompts use the model's own routes only, like a live call. */
+/** Whether a prompt skips the standby: without `first-route-fails`, a call has the live call's routes. */
 function isNotFailover(prompt: string): boolean {
   const asked = readScenarios(prompt, 'chat')
   return typeof asked === 'string' || !asked.has('first-route-fails')
 }
 
-/** A picture is rendered once for the drawing and once for the caption. */
+/** Renderings per picture: one for the drawing and one for the caption. */
 const layers = 2
 
 function simulate(
@@ -61,7 +61,7 @@ function simulate(
 ): Provider {
   const render: Render = (request) =>
     pixelQueue(request.width * request.height * layers, async () => {
-      // Loaded on first use, since live keys do not need it.
+      // Loads the renderer on first use, since live keys do not need it.
       const { renderPicture } = await import('./render.ts')
       return renderPicture(request)
     })
@@ -82,7 +82,7 @@ function simulate(
   return { id, chat: { prepare }, image, simulated: true }
 }
 
-/** Skips the catalog's adjustments, since those of the simulated vendor were applied. */
+/** A target without the catalog's adjustments, since `playChat` has applied the vendor's adjustments. */
 function undescribed(target: Target): Target {
   return { ...target, model: { ...target.model, undescribed: true } }
 }
@@ -91,7 +91,7 @@ const imageDialect: ImageDialect = {
   // Asks for the vendor's own format, so that test keys convert pictures as live keys do.
   more: ({ plan, target, index }) => ({
     output_format: plan.vendorFormat ?? target.model.row.image?.native_format ?? 'png',
-    // Vendors pick a random seed per picture, so the pictures of one request must differ here too.
+    // Gives each picture of a request another seed, as the random seeds of real vendors do.
     seed: (plan.seed ?? 0) + index,
     tokens: tokensOfClass(target.model.prices, plan),
   }),
@@ -101,7 +101,7 @@ const imageDialect: ImageDialect = {
   },
 }
 
-/** Output tokens of a picture of a size class, derived from its price; undefined without one. */
+/** Output tokens of a picture, derived from the price of its size class; undefined without a price. */
 function tokensOfClass({ perImage, tokens }: Prices, { sizeClass }: ImagePlan): number | undefined {
   const row = perImage.find((one) => sizeClass !== undefined && one.sizeClass === sizeClass)
   if (row === undefined || !tokens?.imageOutput) return undefined

@@ -20,7 +20,7 @@ export type ImageBody = {
 export type Render = (request: RenderRequest) => Promise<Buffer>
 
 const defaultPixels = { width: 1024, height: 1024 }
-/** OpenAI's rate for pictures of high quality; the default is medium quality. */
+/** Pixels per output token of a picture of high quality, as OpenAI counts. */
 const pixelsPerToken = 252
 const shareOfQuality: Readonly<Record<string, number>> = { low: 0.0654, high: 1, hd: 1 }
 const mediumShare = 0.2538

@@ -6,7 +6,7 @@ import { functionsOnly } from '../wire/function-tools.ts'
 type Played = {
   contextWindow?: number
   reasons: boolean
-  /** Whether its answers contain its reasoning as `reasoning_content`. */
+  /** Whether answers of the model contain its reasoning as `reasoning_content`. */
   showsThoughts: boolean
 }
 /** When answers show the model's reasoning; `asked` means only with a `reasoning_effort`. */
@@ -51,6 +51,6 @@ export function playedRequest(
     reasons,
     showsThoughts: reasons && thoughtsShown !== 'never',
   }
-  // Only optional members were removed, and adapters apply only valid values.
+  // `left` is still a valid request: only optional members were removed, and adapters apply valid values.
   return { ...(left as ChatRequest), played }
 }

@@ -27,7 +27,7 @@ export function askedRefusal(asked: Asked, routeIndex: number): Refusal | undefi
   return refusal(status, `The sandbox was asked for the status ${status}.`)
 }
 
-/** The error answer for an invalid parameter, or for an invalid scenario in it. */
+/** The error answer for an invalid parameter, or for a parameter with an invalid scenario. */
 export function invalid(complaint: string, param: string): Refusal {
   return refusal(400, complaint, { code: 'invalid_value', param })
 }

@@ -10,11 +10,11 @@ export type RenderRequest = {
   width: number
   height: number
   format: 'png' | 'jpeg' | 'webp'
-  /** 0 to 100; applies to jpeg and webp. */
+  /** The quality of a jpeg or webp, from 0 to 100. */
   quality?: number
-  /** Applies to png and webp. */
+  /** Whether the background of a png or webp is transparent. */
   transparent?: boolean
-  /** The input pictures of an edit; their headers were checked. */
+  /** The input pictures of an edit. Only their headers were checked. */
   sources?: readonly Buffer[]
 }
 

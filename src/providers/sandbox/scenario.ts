@@ -3,7 +3,7 @@ import { nearName } from '../../core/words/near-name.ts'
 /** Whether a scenario applies to chat only, or also to pictures. */
 type Reach = 'chat' | 'all'
 
-/** The value after a scenario's `=`; required if it has no default (`otherwise`). */
+/** The value after the `=` of a scenario; required if there is no default, `otherwise`. */
 type Value =
   | { kind: 'number'; least: number; most: number; otherwise?: number }
   | { kind: 'name'; otherwise: '' }
@@ -140,7 +140,7 @@ type Name = (typeof scenarios)[number]['name']
 export type Asked = {
   has(name: Name): boolean
   number(name: Name): number | undefined
-  /** The tools to call, '' for any. */
+  /** The names of tools to call; an empty name stands for any tool. */
   tools: readonly string[]
 }
 
@@ -148,8 +148,7 @@ const word = /\bsandbox:([a-z][a-z-]*)(?:(=)((?:[\w-]+(?:\.[\w-]+)*)?))?/gi
 const byName: ReadonlyMap<string, Scenario> = new Map(scenarios.map((one) => [one.name, one]))
 
 /**
- * Reads the scenarios in a prompt; without any the sandbox answers normally. Returns a complaint
- * instead if one of them is invalid.
+ * Reads the scenarios in a prompt. Returns a complaint instead if one of the scenarios is invalid.
  */
 export function readScenarios(prompt: string, reach: Reach): Asked | string {
   const numbers = new Map<string, number>()

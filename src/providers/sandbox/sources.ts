@@ -43,7 +43,7 @@ function coversAll({ raw }: SourceLayer, { width, height }: PictureSize): boolea
   return raw.width >= width && raw.height >= height
 }
 
-/** Positions of tiles for the other pictures, side by side; more tiles are smaller. */
+/** Positions of tiles for the other pictures, side by side: the more tiles, the smaller. */
 function tiles(count: number, { width, height }: PictureSize, captionHeight: number): Frame[] {
   if (count === 0) return []
   const gap = Math.max(1, Math.round(Math.min(width, height) * 0.02))

@@ -9,10 +9,10 @@ export function tokensOf(text: string): string[] {
   return text.match(/\s?\p{L}{1,8}|\s?\p{N}{1,3}|\s?[^\s\p{L}\p{N}]|\s/gu) ?? []
 }
 
-/** Longer texts are extrapolated, since splitting millions of tokens takes too long. */
+/** Characters that are counted; the rest is extrapolated, since splitting long texts takes too long. */
 const countedCharactersMax = 262_144
 
-/** The number of tokens in a text; the rest of a very long one is extrapolated. */
+/** The number of tokens in a text; estimated for a very long text. */
 export function countTokens(text: string): number {
   const { length } = tokensOf(text.slice(0, countedCharactersMax))
   if (text.length <= countedCharactersMax) return length
@@ -25,7 +25,7 @@ const tilePixels = 512
 const [longSideMax, shortSideMax] = [2048, 768]
 const headerCharactersMax = 131_072
 const unseenPixels = { width: 1024, height: 1024 }
-/** Per file or audio part; the sandbox does not read their content. */
+/** Tokens per file or audio part, whose content the sandbox does not read. */
 const fileTokens = 255
 
 /** The tokens of the images, files and audio parts in a conversation. */

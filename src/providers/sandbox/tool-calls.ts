@@ -9,8 +9,8 @@ type Tool = { kind: Kind; name: string; parameters?: object }
 export type MadeCall = { kind: Kind; name: string; arguments: string }
 
 /**
- * The calls that the request forces or the prompt requests; none after tool results, so that loops
- * end. Returns a complaint instead if a requested call is impossible.
+ * The calls that the request forces or the prompt requests. After a tool result there are no calls,
+ * so that loops end. Returns a complaint instead if a requested call is impossible.
  */
 export function callTools(request: ChatRequest, asked: Asked): MadeCall[] | string {
   if (isResult(request.messages.at(-1)?.role)) return []

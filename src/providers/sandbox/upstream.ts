@@ -12,7 +12,7 @@ import { readScenarios, type Asked } from './scenario.ts'
 import { callTools } from './tool-calls.ts'
 
 type Options = {
-  /** The index of the model's route; the scenario `first-route-fails` applies to 0. */
+  /** The index of the model's route; the scenario `first-route-fails` applies to index 0. */
   routeIndex: number
   render: Render
   clock: () => number
@@ -37,7 +37,7 @@ export function sandboxUpstream(options: Options): Dispatch {
 }
 
 async function answerChat(line: Line, sent: string, options: Options): Promise<void> {
-  // Not validated: the gateway's own adapter wrote it.
+  // The request is not validated, since an adapter of the gateway wrote it.
   const request = JSON.parse(sent) as PlayedRequest
   const asked = readScenarios(lastUserText(request), 'chat')
   if (typeof asked === 'string') return line.refuse(invalid(asked, 'messages'))
@@ -60,7 +60,7 @@ async function answerChat(line: Line, sent: string, options: Options): Promise<v
 }
 
 async function answerPictures(line: Line, sent: string, options: Options): Promise<void> {
-  // Not validated, as above.
+  // The request is not validated, since an adapter of the gateway wrote it.
   const body = JSON.parse(sent) as ImageBody
   const asked = readScenarios(body.prompt, 'all')
   if (typeof asked === 'string') return line.refuse(invalid(asked, 'prompt'))
@@ -83,7 +83,7 @@ async function misbehave(line: Line, asked: Asked, { routeIndex }: Options): Pro
   return true
 }
 
-/** Errors of the simulated model in OpenAI's words; its adapter has checked the other fields. */
+/** Errors of the simulated model in OpenAI's words. Its adapter has checked all other fields. */
 function playedRefusal(request: PlayedRequest): Refusal | undefined {
   if ((request.top_logprobs ?? 0) > 0 && request.logprobs !== true) {
     return invalid("'top_logprobs' is only allowed when 'logprobs' is enabled.", 'top_logprobs')

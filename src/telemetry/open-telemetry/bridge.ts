@@ -17,7 +17,7 @@ export type MetricFamily = {
   values: { value: number; labels: Record<string, string | number>; metricName?: string }[]
 }
 
-/** Metrics of the process and of Node have other names in OpenTelemetry. */
+/** Prefix of the gateway's own metrics; metrics of Node have other names in OpenTelemetry. */
 const prefix = 'gateway_'
 
 /** Passes the gateway's metrics of `/metrics` on to OpenTelemetry under the same names. */

@@ -32,7 +32,7 @@ export type Tools = {
 /** The parent span of a call and the rest of its trace context. */
 export type Around = {
   span: Span
-  /** The received `tracestate`. */
+  /** The `tracestate` that the gateway received. */
   state: string | undefined
   /** The operation name; by default it follows from the modality. */
   operation?: string
@@ -44,7 +44,7 @@ type FollowedCall = Trace & { end(finish: (endTime: number) => void): void }
 /** An attempt that has not ended, or whose stream continues. */
 type OpenTry = { span: Span; labels: Attributes; startedAt: number; firstChunkSeconds?: number }
 
-/** Traces the attempts and the ledger row of a call within its span. */
+/** Traces the attempts and the ledger row of a call within the span of the call. */
 export function followCall(tools: Tools, around: Around): FollowedCall {
   const { tracer, instruments } = tools
   const { span } = around
@@ -82,7 +82,7 @@ export function followCall(tools: Tools, around: Around): FollowedCall {
     },
     end: (finish) => {
       const endTime = performance.now()
-      // When the client disconnects, the call may continue.
+      // Ends the span of a call that continues without its client when the call is recorded.
       if (isOpen) whenRecorded = () => finish(endTime)
       else finish(endTime)
     },
@@ -100,7 +100,7 @@ function startTry(
   { streams, modality }: TracedWork,
   labels: Attributes,
 ): Span {
-  // Span names become series: a model name that the client invented is left out.
+  // Omits a model name that the client may have invented, since each span name becomes a series.
   const name = model.undescribed
     ? operationOf(modality)
     : `${operationOf(modality)} ${upstreamModel}`
@@ -153,7 +153,7 @@ function traceAnswer(span: Span, { id, finishReasons }: TracedAnswer): void {
   if (finishReasons.length > 0) span.setAttribute(attribute.finishReasons, [...finishReasons])
 }
 
-/** The attributes that distinguish the series of attempts. */
+/** The attributes of an attempt in metrics and in its span. */
 function labelsOf({ provider, model }: TracedRoute, { modality }: TracedWork): Attributes {
   const { id, peer } = provider
   return {
@@ -175,7 +175,7 @@ function countTokens(
   labels: Attributes,
 ): void {
   const { inputTokens, outputTokens } = usage
-  // A cached answer cost no tokens; without counts there is nothing to record.
+  // Records nothing for a cached answer, which cost no tokens, and for a row without counts.
   if (cache === 'hit' || inputTokens + outputTokens === 0) return
   tokenUsage.record(inputTokens, { ...labels, [attribute.tokenType]: 'input' })
   tokenUsage.record(outputTokens, { ...labels, [attribute.tokenType]: 'output' })

@@ -52,5 +52,5 @@ export const metricName = {
   toolDuration: 'mcp.server.operation.duration',
 } as const
 
-/** Replaces names that clients choose: each would be a new series. */
+/** Replaces names that clients choose, since each name would be a new series. */
 export const other = '_OTHER'

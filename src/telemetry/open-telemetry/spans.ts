@@ -29,7 +29,7 @@ type Options = Tools & {
 }
 
 const pathCharactersMax = 500
-/** Other methods share one series, because clients choose them. */
+/** Methods with series of their own. Other methods share one series, since clients choose them. */
 const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
 
 /** Creates a span for each request, each tool call and each attempt on a provider. */
@@ -73,12 +73,12 @@ export function createSpans(options: Options): Tracing {
 
 const toolOperation = 'execute_tool'
 const toolMethod = 'tools/call'
-/** The value of `error.type` in the semantic conventions; the gateway's own code is a separate attribute. */
+/** The value of `error.type` in the semantic conventions; the gateway's code has another attribute. */
 const toolError = 'tool_error'
 
 type Parents = { own: TraceContext | undefined; outer: Span | undefined }
 
-/** The trace context in the MCP message takes precedence; the span of the HTTP request is then linked. */
+/** Starts a span below the trace context of the MCP message, or else below the span of the request. */
 function startTool({ tracer }: Tools, name: string, { own, outer }: Parents): Span {
   const links: Link[] = own && outer ? [{ context: outer.spanContext() }] : []
   const attributes = { ...toolLabels(name), [attribute.operation]: toolOperation }

@@ -57,11 +57,11 @@ type Options = {
 const spanBatchMax = 512
 /** The maximum length of attribute values that providers or clients choose. */
 const valueCharactersMax = 256
-/** Limits the pending exports to a slow endpoint. */
+/** The maximum number of pending exports to a slow collector. */
 const exportsConcurrentMax = 4
 const spanDelayMs = 1000
 
-/** Starts to export spans and metrics; `close` exports the last ones within its time limit. */
+/** Starts to export spans and metrics; `close` exports the remaining ones within a time limit. */
 export async function startOpenTelemetry({
   settings,
   readMetrics,
@@ -113,7 +113,7 @@ export async function startOpenTelemetry({
 
 type Exporters = { spans: SpanExporter; metrics: PushMetricExporter }
 
-/** Every option is passed explicitly: an exporter reads missing ones from the environment. */
+/** Creates exporters with every option, since they read missing options from the environment. */
 async function createExporters(settings: OpenTelemetrySettings): Promise<Exporters> {
   const { otlpEndpoint, otlpProtocol, otlpTimeoutMs, otlpHeaders = {} } = settings
   const isJson = otlpProtocol === 'http/json'
@@ -164,7 +164,7 @@ function metricReader(
   })
 }
 
-/** An instance is one process: if several run, a configured instance id is replaced. */
+/** The resource of this process. If several processes run, a configured instance id is replaced. */
 function resourceOf(settings: OpenTelemetrySettings): Record<string, string> {
   const { serviceName, resourceAttributes, isOneOfMany } = settings
   const instance = { 'service.instance.id': randomUUID() }

@@ -80,7 +80,7 @@ const endings = [
 ] as const
 
 function index<Name extends string>(words: Record<Name, string>): ReadonlyMap<string, Name> {
-  // Object.keys returns strings; these are the keys of the table.
+  // `Object.keys` has the type string[], but the keys are of type Name.
   const names = Object.keys(words) as Name[]
   return new Map(names.flatMap((name) => words[name].split(' ').map((word) => [word, name])))
 }

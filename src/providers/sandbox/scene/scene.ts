@@ -21,7 +21,7 @@ type Request = PictureSize & {
   covered: number
 }
 
-/** The vertical range in which objects stand, from the far edge to the near one. */
+/** The vertical range in which objects stand, from the far edge to the near edge. */
 type Band = { top: number; bottom: number }
 
 const drawnMax = 24

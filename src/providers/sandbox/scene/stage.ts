@@ -67,7 +67,7 @@ export function shade({ gradients }: Pick<Stage, 'gradients'>, colours: readonly
   return `url(#${id})`
 }
 
-/** Positions across the picture about `wanted` apart; at most about 24, also at extreme ratios. */
+/** Positions across the picture, about `wanted` apart; about 24 at most, even at extreme ratios. */
 export function steps({ width, chance }: Pick<Stage, 'width' | 'chance'>, wanted: number) {
   const step = Math.max(wanted, width / 20)
   const positions: number[] = []

@@ -4,7 +4,7 @@ import { circle, darker, ellipse, lighter, path, polygon, rect, stroke } from '.
 
 /** Colours and randomness for one drawing. */
 export type Pen = {
-  /** The requested colour in the picture's light, or else the drawing's own. */
+  /** The requested colour, or else the drawing's `own` colour, in the picture's light. */
   main(own: string): string
   /** Another colour in the picture's light. */
   tone(colour: string): string
@@ -175,11 +175,11 @@ const fish: Drawing = (pen) => {
 
 type Kind = {
   draw: Drawing
-  /** Its height as a fraction of the picture's shorter side. */
+  /** The object's height as a fraction of the picture's shorter side. */
   size: number
-  /** Its position between the horizon (0) and the lower edge (1). */
+  /** The position between the horizon (0) and the lower edge (1). */
   depth: number
-  /** Whether it needs water: the scene becomes a sea. */
+  /** Whether the object needs water, so that the scene becomes a sea. */
   swims?: boolean
 }
 
