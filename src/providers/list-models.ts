@@ -34,7 +34,7 @@ export function modelLister(
       const finish = () => {
         if (status !== 200)
           throw new ProviderFailure('malformed', 'The provider returned no list of models.')
-        // Not validated: `receive` reports a wrong shape as `malformed`.
+        // The answer is not validated: `receive` reports a wrong shape as `malformed`.
         return plainNames(modelNames(parseJson(whole.finish()) as object), texts)
       }
       return { push: whole.push, finish }

@@ -68,7 +68,7 @@ function readAnswer(
   bytes: Buffer,
   { texts, count }: { texts: VendorTexts; count: number },
 ): string[] {
-  // Not validated: `receive` reports a wrong shape as `malformed`.
+  // The answer is not validated: `receive` reports a wrong shape as `malformed`.
   const body = parseJson(bytes) as WireAnswer
   const made = Math.min(countIn(membersOf(body.usage)['image_count']) ?? 0, count)
   try {

@@ -84,7 +84,7 @@ type Asked = {
 type WireMessage = (Partial<Message> & { error?: unknown }) | null
 
 function readMessage(bytes: Buffer, asked: Asked): ChatAnswer {
-  // Not validated: a wrong shape is reported as `malformed`.
+  // The answer is not validated: a wrong shape is reported as `malformed`.
   const wire = parseJson(bytes) as WireMessage
   try {
     return answerIn(wire, bytes.length, asked)

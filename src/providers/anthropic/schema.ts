@@ -34,7 +34,7 @@ const plain: ReadonlySet<string> = new Set([
   'default',
   '$ref',
 ])
-/** Annotations, which are omitted. */
+/** Annotations that are not sent. */
 const idle: ReadonlySet<string> = new Set(['$schema', '$id', '$comment', 'examples'])
 /** At least one of these must remain: Anthropic refuses a schema that allows any value. */
 const binding = ['type', 'enum', 'const', 'anyOf', 'allOf', '$ref']

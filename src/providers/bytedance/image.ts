@@ -67,7 +67,7 @@ function readAnswer(
   texts: VendorTexts,
   most: TokensMax,
 ): ImageResult {
-  // Not validated: a wrong shape is reported as `malformed`.
+  // The answer is not validated: a wrong shape is reported as `malformed`.
   const answer = (json ?? {}) as WireAnswer
   const { output_tokens: output, generated_images: made } = membersOf(answer.usage)
   const counted = output === undefined ? undefined : usageOf({ input: [0], output: [output] }, most)

@@ -103,7 +103,7 @@ type Asked = {
 }
 
 function readAnswer(bytes: Buffer, asked: Asked): ChatAnswer {
-  // Not validated: a wrong shape is reported as `malformed`.
+  // The answer is not validated: a wrong shape is reported as `malformed`.
   const answer = (parseJson(bytes) ?? {}) as WireAnswer & { error?: unknown }
   try {
     return answerIn(answer, bytes.length, asked)

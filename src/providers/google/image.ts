@@ -93,7 +93,7 @@ function readAnswer(
   { json, texts: base64 }: SplicedJson,
   { texts, target }: { texts: VendorTexts; target: Target },
 ): ImageResult {
-  // Not validated: a wrong shape is reported as `malformed`.
+  // The answer is not validated: a wrong shape is reported as `malformed`.
   const answer = (json ?? {}) as WireAnswer
   const usage = readUsage(answer.usageMetadata, tokensMaxOf(target))
   try {

@@ -158,7 +158,7 @@ function readImages(
   { json, texts: base64 }: SplicedJson,
   { count, texts, tokensMax, readCost, isRefused }: Reading,
 ): Omit<ImageResult, 'pictures'> & { items: Item[] } {
-  // Not validated: `receive` reports a wrong shape as `malformed`.
+  // The answer is not validated: `receive` reports a wrong shape as `malformed`.
   const { data = [], usage, quality, background } = (json ?? {}) as WireImages
   const counted = readUsage(usage, tokensMax, readCost)
   const failure = bodyFailure(json, { texts })

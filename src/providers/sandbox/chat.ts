@@ -12,7 +12,7 @@ export type Said = {
   thoughts: string[]
   /** The text of the answer, the same for each choice. */
   tokens: string[]
-  /** Whether the text is a refusal. */
+  /** Whether the text is a refusal to answer. */
   isRefusal: boolean
   toolCalls: MadeCall[]
   finishReason: 'stop' | 'length' | 'tool_calls' | 'function_call' | 'content_filter'

@@ -22,7 +22,7 @@ export const printedCopies = 3
 export type PieceReader<T> = {
   push(piece: Buffer): void
   finish(): T
-  /** For readers that need only the beginning: whether it has arrived. They also have a time limit. */
+  /** Whether a needed beginning has arrived; a reader with this function also has a time limit. */
   isEnough?(): boolean
 }
 

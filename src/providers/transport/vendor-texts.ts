@@ -32,7 +32,7 @@ const nameCharactersMax = 256
 const depthMax = 64
 /** Size of the cache of cleaned texts: texts outside the content repeat in each event of a stream. */
 const seenMax = 256
-/** Longer texts outside the content are truncated. */
+/** Length to which texts outside the content are truncated. */
 const textCharactersMax = 8192
 /** Characters that are cleaned per object; further texts are omitted, since cleaning takes time. */
 const objectCharactersMax = 262_144

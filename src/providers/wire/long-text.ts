@@ -4,7 +4,7 @@ import type { UpstreamBody } from '../transport/dispatch.ts'
 
 const pieces = Symbol('pieces')
 
-/** A long string of a JSON body, kept in pieces; it must need no JSON escaping. */
+/** A long string of a JSON body, kept in pieces; the string must need no JSON escaping. */
 export type LongText = { readonly [pieces]: readonly (string | Buffer)[] }
 
 /** The base64 text of a picture. */

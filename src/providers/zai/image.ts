@@ -53,7 +53,7 @@ function wireRequest({ request, plan, target }: ImageCall): object {
 }
 
 function readAnswer(bytes: Buffer, texts: VendorTexts): string {
-  // Not validated: `receive` reports a wrong shape as `malformed`.
+  // The answer is not validated: `receive` reports a wrong shape as `malformed`.
   const body = parseJson(bytes) as WireAnswer
   const address = body.data?.[0]?.url
   if (address !== undefined && address !== '') return address
