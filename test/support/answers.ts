@@ -42,7 +42,7 @@ function headerComplaints({ headers: promised = {} }: ResponseObject, headers: H
   return [...unknown.map((name) => `The header ${name} is not declared.`), ...wrong]
 }
 
-/** Whether a header is part of the gateway's API, so that the contract must declare it. */
+/** Whether a header is part of the gateway's API. The contract must declare such a header. */
 function ours(name: string): boolean {
   return /^(x-(request|gateway|ratelimit|should|accel)-|ratelimit|retry|depr|sunset|www-|allow)/.test(
     name,

@@ -28,7 +28,7 @@ export function callerOf(options: Partial<Caller> = {}): Caller {
   }
 }
 
-/** Description of a call for a reservation. */
+/** The call that tests reserve a budget for. */
 export const askedCall = { face: 'chat', modality: 'chat', model: 'm' } as const
 
 /** An account row without limits and budget. */

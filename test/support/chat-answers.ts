@@ -4,7 +4,7 @@ type Usage = Record<string, unknown>
 type Options = {
   model?: string
   finish?: string
-  /** Usage in the answer; null for none. */
+  /** Usage in the answer; null omits the usage. */
   usage?: Usage | null
 }
 
@@ -45,7 +45,7 @@ export function finishChunk(finish = 'stop', members: object = {}): string {
   return chunk({ choices: [{ index: 0, delta: {}, finish_reason: finish }], ...members })
 }
 
-/** The event with the token counts only. */
+/** The event that carries only the token counts. */
 export function usageChunk(counts: Usage = usage): string {
   return chunk({ choices: [], usage: counts })
 }

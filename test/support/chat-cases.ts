@@ -2,7 +2,7 @@ import { note, pdf } from './chat-wire.ts'
 import { pixel } from './pixel.ts'
 
 type Members = Record<string, unknown>
-/** Capabilities without which a model refuses the case with an error that names them. */
+/** A capability that a case needs. A model without the capability refuses with an error that names it. */
 export type Need = 'vision' | 'audio' | 'file' | 'tools' | 'custom tools' | 'choices' | 'logprobs'
 
 /** A chat request that OpenAI clients send; `request` lacks `model`. */
@@ -45,7 +45,7 @@ const call = (id: string, town: string) => ({
   function: { name: 'weather', arguments: JSON.stringify({ town }) },
 })
 
-/** Two rounds of tool calls, in the form in which OpenAI's client sends them back. */
+/** Two rounds of tool calls, as OpenAI's client sends them in the next request. */
 const twoSteps: readonly Members[] = [
   { role: 'system', content: 'Be brief.' },
   { role: 'user', content: 'How is it in Rome, Oslo and Bern?' },
@@ -277,7 +277,7 @@ const options: readonly ChatCase[] = [
 
 const whole = [...conversations, ...toolCases, ...options]
 
-/** Every case as a whole answer, and some streamed, where only `stream_options` differs. */
+/** Every case with a whole answer, and some cases also streamed. */
 export const chatCases: readonly ChatCase[] = [
   ...whole,
   ...whole

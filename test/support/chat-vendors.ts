@@ -22,7 +22,7 @@ export const chatVendors: readonly ChatVendor[] = [
   { id: 'google', model: 'gemini-3-flash-preview', double: geminiDouble },
 ]
 
-/** A gateway with a double of each vendor. */
+/** A gateway, and a test double of each vendor. */
 export type VendorGateway = {
   gateway: TestGateway
   upstreams: Record<ChatVendor['id'], Upstream>

@@ -22,7 +22,7 @@ type Part = Exclude<ChatRequest['messages'][number]['content'], string | null | 
 export const pdf = 'data:application/pdf;base64,JVBERi0xLjcK'
 export const note = `data:text/csv;base64,${Buffer.from('a,ä\n').toString('base64')}`
 
-/** Refusals of a model in both forms that OpenAI allows. */
+/** A conversation with refusals of a model, in both forms that OpenAI allows. */
 export const refusing: ChatRequest['messages'] = [
   ...hello,
   { role: 'assistant', content: null, refusal: 'No.' },

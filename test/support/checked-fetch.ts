@@ -1,6 +1,6 @@
 import { isOpenAiPath, openAiComplaints } from './openai-facts.ts'
 
-/** Longer answers are not checked; shorter ones of the same kind are. */
+/** Longer answers are not checked. Shorter answers of the same operations are. */
 const charactersMax = 4_000_000
 
 /**

@@ -4,7 +4,7 @@ import type * as OpenApiBackend from 'openapi-backend'
 import type { Document } from 'openapi-backend'
 import { contract } from './contract.ts'
 
-// require() as in the gateway: a pending import() would leave the module half loaded for the gateway.
+// Uses require() as the gateway does: during an import(), the gateway would get the half-loaded module.
 const { OpenAPIBackend, SetMatchType, ValidationContext } = createRequire(import.meta.url)(
   'openapi-backend',
 ) as typeof OpenApiBackend
@@ -32,7 +32,7 @@ const backend = await new Backend({
     }),
 }).init()
 
-/** Violations of the contract in an answer that openapi-backend finds, as an independent validator. */
+/** Violations of the contract that openapi-backend, an independent validator, finds in an answer. */
 export function backendComplaints(id: string, { status, headers, text }: Answer): string[] {
   const type = headers.get('content-type') ?? ''
   const isJson = type.startsWith('application/json')

@@ -69,7 +69,7 @@ function read(name: string): string {
   return readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8')
 }
 
-/** The parsed openapi.yaml, without generated code in between. */
+/** The parsed openapi.yaml. Tests read the file itself, independent of generated code. */
 export const contract = parse(read('openapi.yaml')) as ContractDocument
 /** The parsed mcp-tools.json, with resolved references. */
 export const tools = toolsOf(
@@ -93,7 +93,7 @@ export const operations: OperationRow[] = Object.entries(contract.paths).flatMap
   })),
 )
 
-/** Operations without OAuth's, which test/oauth checks against the standards. */
+/** Operations other than OAuth's. test/oauth checks OAuth's operations against the standards. */
 export const ownOperations = operations.filter((row) => row['x-protocol'] !== 'oauth')
 
 export function operation(id: string): OperationRow {
@@ -112,7 +112,7 @@ export function resolve<T extends object>(thing: T | Reference): T {
   )
   if (found === undefined) throw new Error(`${thing.$ref} does not exist.`)
   const { $ref: _, ...beside } = thing
-  // Members beside a reference apply as well.
+  // Members beside a `$ref` override members of its target.
   const pointee = resolve(found as T)
   return Object.keys(beside).length === 0 ? pointee : { ...pointee, ...beside }
 }
@@ -165,7 +165,7 @@ export function complaints(schema: Schema, value: unknown): string[] {
   return complaintsOf(ajv, 'open', schema, value)
 }
 
-/** Also reports members that the contract does not describe. */
+/** Violations of a schema, where members that the contract does not describe are violations too. */
 export function strictComplaints(schema: Schema, value: unknown): string[] {
   return complaintsOf(closed, 'closed', schema, value)
 }

@@ -30,7 +30,7 @@ export async function openCutConnection(to: string): Promise<CutConnection> {
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // The address of a TCP server always has this type.
+  // The address of a server that listens on TCP always has this type.
   const { port: own } = server.address() as AddressInfo
   const cut = () => {
     for (const socket of open) socket.destroy()

@@ -18,7 +18,7 @@ type Look = {
   /** Time zone and clock of the browser, in Unix milliseconds; the gateway's clock by default. */
   timezoneId?: string
   clockMs?: number
-  /** Whether the page stays open for all tests of the `describe`, which saves the time of loading it again. */
+  /** Keeps the page open for all tests of the `describe`, which saves loading it again. */
   stays?: boolean
 }
 
@@ -125,10 +125,10 @@ function watch(page: Page, url: string, troubles: string[]): void {
   })
 }
 
-/** Clicks a "Copy …" button, and returns the clipboard after the button has confirmed. */
+/** Clicks a "Copy …" button, waits for its confirmation, and returns the text of the clipboard. */
 export async function copyBy(page: Page, name: string): Promise<string> {
   const confirmed = page.getByRole('button', { name: name.replace('Copy', 'Copied'), exact: true })
-  // The confirmation is short, so the test waits for it before it clicks.
+  // Waits for the confirmation from before the click, because the confirmation disappears soon.
   await Promise.all([confirmed.waitFor(), page.getByRole('button', { name, exact: true }).click()])
   return page.evaluate<string>('navigator.clipboard.readText()')
 }
@@ -145,7 +145,7 @@ export async function expectGoodLooks(page: Page): Promise<void> {
     await page.setViewportSize({ width, height: 800 })
     for (const colorScheme of schemes) {
       await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-      // Only colours depend on the colour scheme.
+      // In dark mode checks only the contrast, because other rules do not depend on the colour scheme.
       const rules = colorScheme === 'light' ? undefined : ['color-contrast']
       expect(await barriersOf(page, rules), `${colorScheme}, ${width}`).to.deep.equal([])
     }

@@ -29,7 +29,7 @@ export function forEachStore(name: string, suite: (kind: StoreKind) => void): vo
 
 type Database = { url: Promise<string>; isShared: boolean }
 const databases = new Map<string, Database>()
-// Migrated databases with rows of a finished test.
+// Databases of finished tests, migrated and with rows, to be emptied and reused.
 const used: Promise<string>[] = []
 let template: Promise<string> | undefined
 
@@ -47,7 +47,7 @@ export function useDatabase(folder: string, url: string): void {
   databases.set(folder, { url: Promise.resolve(url), isShared: false })
 }
 
-/** Call when a folder is removed: its database is emptied and reused. */
+/** Releases the database of a removed folder. A later test empties the database and uses it again. */
 export function forgetDatabase(folder: string): void {
   const database = databases.get(folder)
   if (database?.isShared === true) used.push(database.url)

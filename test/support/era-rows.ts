@@ -7,7 +7,7 @@ export const revisionMember = 'io.modelcontextprotocol/protocolVersion'
 const capabilities = 'io.modelcontextprotocol/clientCapabilities'
 export const versionHeader = 'mcp-protocol-version'
 
-/** Expected result: accepted as legacy or modern, or refused. */
+/** Expected result: the request is accepted as legacy or modern, or refused. */
 type Outcome = { era: 'legacy' | 'modern' } | { status: number; code: number; says: RegExp }
 export type EraRow = {
   name: string

@@ -15,9 +15,9 @@ import { sharedRedis, type TestRedis } from './servers/redis.ts'
 
 /** One of several processes that count limits together. */
 export type TestProcess = TestLimits & {
-  /** Changes between counting alone and counting together. */
+  /** Log of changes between counting alone and counting together with other processes. */
   modes: readonly string[]
-  /** Number of processes by which limits would be divided. */
+  /** Number of running processes, by which limits are divided while Redis is unreachable. */
   processes(): number
   /** Number of messages sent to the shared counts. */
   messages(): number

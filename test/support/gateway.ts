@@ -27,7 +27,7 @@ export type GatewayOptions = {
   file?: { limits?: object; [setting: string]: unknown }
   bounds?: Bounds
   clock?: () => number
-  /** Monotonic clock; by default it follows `clock`. */
+  /** Monotonic clock; by default it advances with `clock`. */
   monotonic?: () => number
   /** Waits between retries; a test can replace it to count them without waiting. */
   sleep?: (delayMs: number, signal: AbortSignal) => Promise<void>
@@ -35,7 +35,7 @@ export type GatewayOptions = {
   /** Replaces DNS and connections to the internet. */
   publicNet?: PublicNet
   moreTools?: readonly BoundTool[]
-  /** A gateway whose store this gateway shares, as a second process. */
+  /** Another gateway, whose store this gateway shares as a second process would. */
   beside?: Pick<TestGateway, 'dataDir'> | undefined
   redisUrl?: string | undefined
 }
@@ -62,7 +62,7 @@ export type TestGateway = {
   /** Sets limits and budget of a key, or of the first account. */
   allow(columns: Partial<AllowanceColumns>, key?: string): Promise<void>
   revokeKeys(): Promise<void>
-  /** The tables. */
+  /** The database of the gateway's store. */
   db: Store['db']
   /** People who sign in. */
   people: TestPeople
@@ -80,7 +80,7 @@ export type TestGateway = {
   /** All log lines so far. */
   logText(): string
   fetch(path: string, init?: CallOptions): Promise<Response>
-  /** Posts JSON with the test key, or the key that is given. */
+  /** Posts JSON, by default with the test key. */
   post(path: string, body: unknown, init?: CallOptions): Promise<Response>
   /** Overwrites gateway.yaml, with a string for invalid YAML, and sets variables as `.env` would. */
   rewrite(file: GatewayOptions['file'] | string, variables?: Variables): void
@@ -110,10 +110,10 @@ function onlyForward(clock: () => number): () => number {
 // A fixed date: retirements of models and prices depend on the clock.
 const today = Date.parse('2026-11-22T12:00:00Z') - performance.now()
 
-/** The current time of the suite, which starts at that date. */
+/** The current time in tests: 2026-11-22, 12:00 UTC, plus the time since the start of the process. */
 export const suiteClock = (): number => Math.floor(today + performance.now())
 
-// Tests do not wait for the drain notice.
+// Drains without a notice period, so that tests do not wait.
 const quickDrain = { drain_notice_ms: 0, drain_quiet_ms: 0 }
 // Fast password hashes.
 const quickHashes = { passwordMemoryKib: 1024 }

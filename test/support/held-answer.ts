@@ -3,7 +3,7 @@ import { hello, type OwnEndpoint } from './own-endpoint.ts'
 import { openConnection, postHead } from './raw-connection.ts'
 import { until } from './until.ts'
 
-/** A connection whose request waits for its provider. */
+/** A connection with a request whose provider has not answered yet. */
 export type HeldAnswer = {
   socket: Awaited<ReturnType<typeof openConnection>>
   /** Bytes received so far, as text. */

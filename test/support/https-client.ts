@@ -14,7 +14,7 @@ import { approveClient } from './oauth-person.ts'
  */
 const [url = '', testKey = ''] = process.argv.slice(2)
 
-/** Headers of an attacker who wants the gateway to take another address for its own. */
+/** Headers of an attacker who wants the gateway to use another address as its public address. */
 const forged = {
   host: 'evil.example',
   'x-forwarded-host': 'evil.example',

@@ -54,7 +54,7 @@ export async function storeKey(
   return key
 }
 
-/** Revokes every key directly in the database, as another process does. */
+/** Revokes every key directly in the database, as another process would. */
 export async function revokeStoredKeys({ db }: Pick<Store, 'db'>, now: number): Promise<void> {
   await db.updateTable('api_keys').set({ revoked_at: now }).execute()
 }

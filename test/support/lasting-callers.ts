@@ -68,7 +68,7 @@ async function askWithAgent(
 ): Promise<number> {
   const asking = request(url, { method: 'POST', agent, headers })
   asking.end(body)
-  // The argument of the `response` event.
+  // The `response` event has one argument, an IncomingMessage.
   const [answer] = (await once(asking, 'response')) as [IncomingMessage]
   answer.resume()
   await once(answer, 'end')

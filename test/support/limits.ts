@@ -7,7 +7,7 @@ import { createRateLimit } from '../../src/policy/rate-limit.ts'
 import { callerOf, unlimited } from './callers.ts'
 
 const none = unlimited('').limits
-/** The demand of a call. */
+/** Images and tokens that a call counts against the limits. */
 export const demandOf = (images = 0, tokens = 0): Demand => ({
   images,
   tokens: () => ({ certain: tokens, assumed: 0 }),
@@ -23,9 +23,9 @@ export type TestLimits = {
   pass(ms: number): Promise<void> | void
   /** Default limits of accounts. */
   settings: { limits: UsageLimits }
-  /** Errors after an answer was sent. */
+  /** Errors that occurred after the answer was sent. */
   faults: readonly unknown[]
-  /** Number of entries in memory. */
+  /** Number of counts in memory. */
   size?(): number
   stop(): Promise<void> | void
 }
@@ -34,7 +34,7 @@ export type TestLimits = {
 export const callTimeoutMs = 36_000_000
 
 type LimitsInMemory = {
-  /** Returns at once, without asking another process. */
+  /** Returns the limits synchronously, because they are in the memory of this process. */
   lookNow(caller: Caller): readonly LimitState[]
   size(): number
 }
@@ -74,7 +74,7 @@ export function callerWith(
   })
 }
 
-/** The error of a call that is not admitted. */
+/** The error that refuses a call. Throws when the call is admitted. */
 export async function refusal(admitted: Promise<unknown>): Promise<GatewayError> {
   const error: unknown = await admitted.then(
     () => undefined,

@@ -22,7 +22,7 @@ type Options = {
   key: string
   callers: number
   chance: Chance
-  /** Called after each complete answer, with their number. */
+  /** Called after each complete answer, with the number of complete answers so far. */
   onAnswer: (count: number) => void
 }
 type Call = { kind: string; path: string; body: object }
@@ -58,7 +58,7 @@ const chat = '/v1/chat/completions'
 
 function nextCall(chance: Chance): Call {
   const dice = chance.below(100)
-  // Some prompts repeat, so that the cache and shared calls answer as well.
+  // Some prompts repeat, so that some answers come from the cache and from shared calls.
   const content = `tell me about ${chance.below(300)}`
   const conversation = (text: string) => ({
     model: 'gpt-5.2',
@@ -77,7 +77,7 @@ function nextCall(chance: Chance): Call {
     const body = { model: 'alibaba/qwen-image-2.0', prompt: content, size: '512x512' }
     return { kind: 'image', path: '/v1/images/generations', body }
   }
-  // Each is unique: a caller that joins a failing call would be refused without its own call.
+  // Failing prompts are unique, since a caller that shares a failing call is refused without a call.
   const once = chance.below(2 ** 31)
   return { kind: 'failing', path: chat, body: conversation(`sandbox:status=500 ${once}`) }
 }

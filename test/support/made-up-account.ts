@@ -3,7 +3,7 @@ import { chanceFrom, type Chance } from './chance.ts'
 import type { TestGateway } from './gateway.ts'
 import { usageRow } from './usage-row.ts'
 
-/** Cost of one kind of call, in nano-dollars, and its frequency. */
+/** A kind of call. `weight` is its frequency; costs are in nano-dollars. */
 type Kind = {
   model: string
   provider: string
@@ -80,10 +80,10 @@ const failures = [
 ]
 
 const keyNames = ['Website', 'Mobile app', 'Nightly summaries', 'Design team']
-/** Index of the calling key, repeated by its share of the calls. */
+/** Indexes of `keyNames`, each repeated in proportion to the calls of the key. */
 const keyShares = [0, 0, 0, 0, 1, 1, 1, 2, 2, 3]
 const dayMs = 86_400_000
-/** Calls per day of the week, fewer on weekends. */
+/** Number of calls per day of the week. */
 const callsOfDay = [22, 64, 70, 75, 72, 66, 26]
 
 /**
@@ -130,7 +130,7 @@ async function createKey(gateway: TestGateway, body: object): Promise<string> {
 function madeUpCall(at: number, chance: Chance): UsageTable {
   const kind = drawn(chance)
   const isPicture = 'images' in kind
-  // Sorts by time, as real request ids do.
+  // The id starts with the time, so that ids sort by time as real request ids do.
   const random = Array.from({ length: 20 }, () => chance.below(16).toString(16)).join('')
   const id = `req_${at.toString(16).padStart(12, '0')}${random}`
   const durationMs = Math.round(kind.durationMs * (0.5 + chance.below(100) / 80))

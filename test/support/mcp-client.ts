@@ -56,7 +56,7 @@ export async function callTool(
   args: Record<string, unknown> = {},
   options?: Parameters<Client['callTool']>[2],
 ): Promise<ToolResult> {
-  // The SDK's type also allows the results of the oldest revisions.
+  // The cast excludes results of the oldest MCP revisions, which the SDK's type allows.
   return (await client.callTool({ name, arguments: args }, undefined, options)) as ToolResult
 }
 

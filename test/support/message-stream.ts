@@ -23,7 +23,7 @@ export type MessageStream = {
   leave(): void
 }
 
-/** Opens a stream; `open` gets the signal that aborts it. */
+/** Opens a stream with `open`; aborting the signal of `open` closes the stream. */
 export async function openMessageStream(
   open: (signal: AbortSignal) => Promise<Response>,
 ): Promise<MessageStream> {

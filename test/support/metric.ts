@@ -9,7 +9,7 @@ export async function metric({ fetch }: Measured, name: string): Promise<number>
   return Number(line?.split(' ')[1] ?? 0)
 }
 
-/** Counts calls that continue after their caller has disconnected, from now on. */
+/** Counts, from now on, calls that continue after their caller has disconnected. */
 export async function countLeft(...gateways: readonly Measured[]) {
   const all = async () => {
     const counts = gateways.map((one) => metric(one, 'gateway_calls_left_total'))

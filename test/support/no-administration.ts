@@ -7,7 +7,7 @@ const scoped = operations.filter(({ security = [] }) =>
   security.some((one) => (one['bearer'] ?? []).some((scope) => scope !== 'inference')),
 )
 
-/** Checks that a token may use no operation that needs a session or another scope than `inference`. */
+/** Checks that a token is refused for operations that need a session or a scope other than `inference`. */
 export async function expectNoAdministration(
   gateway: Pick<TestGateway, 'fetch'>,
   key: string,

@@ -5,13 +5,13 @@ import type {
 } from '@modelcontextprotocol/sdk/shared/auth.js'
 import { callback } from './oauth-client.ts'
 
-/** State that the SDK's client keeps in a program, and the URL that it opens for the person. */
+/** Storage that a program gives to the SDK's OAuth client, and the URL that the person has to open. */
 export type TestProvider = OAuthClientProvider & {
   sentTo: URL | undefined
   kept: { client?: OAuthClientInformationMixed; tokens?: OAuthTokens }
 }
 
-/** A program that signs in with the SDK; with a URL, that of its client metadata document. */
+/** A program that signs in with the SDK. The URL is the address of its client metadata document. */
 export function createTestProvider(clientMetadataUrl?: string): TestProvider {
   let verifier = ''
   const provider: TestProvider = {

@@ -19,7 +19,7 @@ const oauthLimits: ArtifactLimits & { oauthConnectionsPerAccountMax: number } = 
   oauthConnectionsPerAccountMax: 100,
 }
 
-/** OAuth's stored data in a store, with a clock that the test sets. */
+/** The gateway's OAuth code with its stored data, and a clock that the test sets. */
 export function oauthOf(store: Store, changed: Partial<typeof oauthLimits> = {}) {
   const time = { now: 1_000_000 }
   const clock = () => time.now
@@ -40,7 +40,7 @@ export function oauthOf(store: Store, changed: Partial<typeof oauthLimits> = {})
   }
 }
 
-/** One store with an account and a member, opened as two processes would. */
+/** A store with an account and a member, opened twice, as by two processes. */
 export type OAuthStores = {
   store: Store
   other: Store

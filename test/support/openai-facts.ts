@@ -33,7 +33,7 @@ const call = {
   ],
 }
 const reasons = ['stop', 'length', 'tool_calls', 'content_filter', 'function_call']
-/** `ServiceTier`, which alone may be null. */
+/** `ServiceTier` and `system_fingerprint`. `ServiceTier` may be null. */
 const beside = {
   service_tier: { enum: ['auto', 'default', 'flex', 'scale', 'priority', 'fast', null] },
   system_fingerprint: text,
@@ -193,7 +193,7 @@ function streamComplaints(body: string): string[] {
     }
   }
   if (ids.size > 1) found.push('The chunks have several ids.')
-  // A stream whose caller disconnected has no end mark.
+  // Requires a finish reason only with an end mark, since a stream that a test aborts has neither.
   if (events.at(-1)?.data === '[DONE]' && finished.size === 0) found.push('No choice has an end.')
   if (/^(?:id|retry):|\r|^\uFEFF/m.test(body)) found.push('A line is not in the format of OpenAI.')
   return found

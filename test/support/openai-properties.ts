@@ -2,7 +2,7 @@ import type OpenAI from 'openai'
 import { pdf } from './chat-wire.ts'
 import { pixel } from './pixel.ts'
 
-/** Source of the names; the compiler checks them against the types of this package. */
+/** Source of the property names. The compiler checks the names against the types of this package. */
 export const source = { package: 'openai', version: '7.55.0', date: '2026-11-22' }
 
 type Members = Record<string, unknown>
@@ -11,7 +11,7 @@ export type Probe = { with: Members; without?: Members }
 
 type Chat = OpenAI.ChatCompletionCreateParamsNonStreaming
 type Parts = OpenAI.ChatCompletionContentPart
-// Used by the gateway itself, for every vendor.
+// Properties that the gateway itself uses, for every vendor.
 type Ours = 'messages' | 'model' | 'stream' | 'stream_options'
 
 const weather = { type: 'function', function: { name: 'weather', parameters: { type: 'object' } } }
@@ -61,7 +61,7 @@ export const chatProperties: Readonly<Record<Exclude<keyof Chat, Ours>, Probe>> 
 }
 
 const user = { role: 'user', content: 'Hello' }
-/** A conversation that ends as required: tool results with an assistant message, everything else with a user message. */
+/** A valid conversation: adds a final user message, unless the last message is a tool result. */
 const messages = (...given: Members[]): Members => {
   const answers = ['tool', 'function'].includes(String(given.at(-1)?.['role']))
   return { messages: answers ? given : [...given, user] }
@@ -77,7 +77,7 @@ const member = (message: Members, more: Members, ...following: Members[]): Probe
 })
 
 type Role<Param> = Exclude<keyof Param, 'role' | 'content'>
-/** Roles, and members of their messages other than the content. */
+/** Message roles, and the members of messages of each role, other than the content. */
 export const messageProperties: Readonly<
   Record<
     | OpenAI.ChatCompletionMessageParam['role']

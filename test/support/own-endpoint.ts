@@ -17,7 +17,7 @@ type Options = {
   own?: object
 }
 
-/** A gateway with an OpenAI-compatible server of the operator as `own/<model>`. */
+/** A gateway with the operator's own OpenAI-compatible server, whose models are called `own/<model>`. */
 export type OwnEndpoint = {
   gateway: TestGateway
   upstream: Upstream
@@ -30,7 +30,7 @@ export type OwnEndpoint = {
 /** API key of the operator's server. */
 export const ownKey = 'sk-own-0123456789abcdef'
 
-/** One try per provider, and a short drain when a test fails in the middle of a stream. */
+/** One try per provider, and a short drain timeout, since a failed test may leave a stream open. */
 export const quickLimits = { route_tries_max: 1, drain_timeout_ms: 2000 }
 
 export const hello = [{ role: 'user' as const, content: 'hello' }]

@@ -4,7 +4,7 @@ import type { Role } from '../../src/core/caller.ts'
 import type { Store } from '../../src/storage/store.ts'
 import { callerOf } from './callers.ts'
 
-/** A signed-in person with the data of a browser session. */
+/** A signed-in person, with session token and request headers. */
 export type SignedInPerson = {
   personId: string
   sessionId: string
@@ -15,7 +15,7 @@ export type SignedInPerson = {
 }
 type Options = { accountId?: string; role?: Role; email?: string }
 
-/** Creates people of a gateway under test, without password hashing and HTTP. */
+/** Creates people in the store of a gateway under test, without password hashing and HTTP. */
 export type TestPeople = ReturnType<typeof createTestPeople>
 
 export function createTestPeople(store: Store, parts: People, firstAccountId: string) {
@@ -34,7 +34,7 @@ export function createTestPeople(store: Store, parts: People, firstAccountId: st
       const { accountId = firstAccountId, role = 'owner' } = options
       const { email = `person-${++made}@example.com` } = options
       const id = `usr_${digestOf(email).replaceAll(/[_-]/g, '0')}`
-      // No password has this hash.
+      // The hash matches no password, since these people need none.
       const row = { id, email, name: 'Somebody', password_hash: noHash, created_at: made }
       await store.db.insertInto('people').values(row).execute()
       const member = { account_id: accountId, person_id: id, role, joined_at: made }
@@ -48,7 +48,7 @@ export function createTestPeople(store: Store, parts: People, firstAccountId: st
     },
     /** Creates a further session of a person. */
     signInAgain: ({ personId, email }: SignedInPerson) => begin(personId, email),
-    /** Creates an invitation as an operator. */
+    /** Creates an invitation to an account, as an operator does. */
     invite: (email: string, accountId = firstAccountId, role: Role = 'member') =>
       parts.invitations.create(
         { ...operator, accountId },

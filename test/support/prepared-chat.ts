@@ -20,7 +20,7 @@ export type PreparedChat = {
 
 /** Prepares a request as a call does, up to the vendor's format. */
 export function prepareChat(model: string, request: Members): PreparedChat {
-  // Cases are requests of real clients, which may violate the contract.
+  // The cast is needed because requests of real clients may violate the contract.
   const whole = structuredClone({ model, ...request }) as unknown as ChatRequest
   const asked = withoutEmpty(whole)
   const refused = refusalOf(asked)
@@ -48,7 +48,7 @@ function refusalOf(request: ChatRequest): Problem[] {
 
 /** Members that only the gateway reads, or that do not affect the model. */
 const ours = new Set(['model', 'models', 'messages', 'stream', 'stream_options', 'cache_control'])
-/** Members with another name at vendors. */
+/** Members that vendors call by another name. */
 const names: Readonly<Record<string, string>> = {
   user: 'user_id',
   seed: 'random_seed',
@@ -66,7 +66,7 @@ export function lostFields({ asked, sent, warnings, problems }: PreparedChat): s
   const fields = Object.entries(asked).filter(([field, value]) => {
     if (ours.has(field) || hasDefaultValue(field, value) || isTold(field)) return false
     if (reported.some((param) => param.startsWith(field))) return false
-    // A tool choice reports removed tools, and legacy functions are reported together.
+    // A warning about `tool_choice` also covers `tools`; a warning about `functions` covers `function_call`.
     if (reported.includes({ tools: 'tool_choice', function_call: 'functions' }[field] ?? ''))
       return false
     if (isDeepStrictEqual(sent[field], value)) return false
@@ -123,7 +123,7 @@ function reasons({ model }: Members): boolean {
   )
 }
 
-/** Members whose form differs between vendors, that only answers have, or that only mark. */
+/** Members whose form depends on the vendor, that occur only in answers, or that only mark a part. */
 const silent = new Set(
   'role type id tool_call_id reasoning_content annotations parsed extra_content cache_control'.split(
     ' ',
@@ -136,7 +136,7 @@ function leavesOf(value: unknown, path: string): [string, unknown][] {
   }
   const { content } = value as { content?: string | unknown[] | null }
   return Object.entries(value).flatMap(([name, inner]) => {
-    // An answer with text and refusal counts as its text.
+    // Ignores the refusal of a message that also has text.
     if (silent.has(name) || (name === 'refusal' && content?.length)) return []
     return leavesOf(inner, Array.isArray(value) ? `${path}[${name}]` : `${path}.${name}`)
   })

@@ -1,6 +1,6 @@
 import { complaints, resolve, type Schema } from './contract.ts'
 
-/** A value just inside or outside of a bound of its schema. */
+/** A value just inside or just outside a bound of its schema. */
 export type Probe = {
   value: unknown
   allowed: boolean
@@ -11,7 +11,7 @@ export type Probe = {
 /** Values of properties that the schema does not restrict but the gateway does: `model`, `url`, … */
 export type Words = Readonly<Record<string, unknown>>
 
-/** Matching and other texts for each pattern of the contract. A new pattern needs an entry. */
+/** Texts that match each pattern of the contract, and texts that do not. A new pattern needs an entry. */
 const patterns: Record<string, { passes: string[]; stops: string[] }> = {
   '^[1-9][0-9]?(\\.[0-9])?:[1-9][0-9]?(\\.[0-9])?$': {
     passes: ['1:1', '16:9'],
@@ -73,7 +73,7 @@ export function probesOf(schema: Schema, words: Words, key = ''): Probe[] {
   }
   const wrong = kinds.size === 0 ? [] : wrongValues.filter(({ kind }) => !kinds.has(kind))
   return [
-    // A value that one branch refuses may be valid in another branch.
+    // Drops a refused value of one branch when another branch allows the value.
     ...found.filter(
       ({ allowed, value }) => allowed || branches.every((b) => complaints(b, value).length > 0),
     ),

@@ -7,7 +7,7 @@ import { projectFolder } from './folder.ts'
 
 const startTimeoutMs = 60_000
 
-// Halves the start time of the many child processes.
+// Compiled code is cached in this folder, which halves the start time of child processes.
 const compileCache = join(tmpdir(), 'gateway-test-compile-cache')
 
 /** Exit code and output of a program. */
@@ -24,7 +24,7 @@ export type Program = {
   /** Resolves when the program has ended and its output is complete. */
   ended: Promise<Ended>
   kill(signal: NodeJS.Signals): void
-  /** Kills its process group, when it has its own. */
+  /** Kills the program's process group, when it has one of its own. */
   killGroup(): void
   /** Resolves when `pattern` appears on stdout; rejects when the program ends or the time is over. */
   printed(pattern: RegExp, timeoutMs?: number): Promise<RegExpExecArray>
@@ -33,7 +33,7 @@ type Options = {
   /** Working folder, from which `.env` is read. */
   folder: string
   variables?: Variables
-  /** Whether it gets its own process group. */
+  /** Whether the program gets its own process group. */
   isGroup?: boolean
 }
 
@@ -90,7 +90,7 @@ export function startProgram(
       try {
         process.kill(-child.pid!, 'SIGKILL')
       } catch {
-        // The whole group has ended already.
+        // Ignores the error: all processes of the group have ended already.
       }
     },
     printed,

@@ -24,7 +24,7 @@ export function makeProject(): Project {
   }
   const options = { extends: join(root, 'tsconfig.json'), include: ['**/*.ts'] }
   write('tsconfig.json', JSON.stringify(options))
-  // Marks it as an ES module project, from which the compiler infers the module format.
+  // The compiler reads the module format, ES modules, from package.json.
   write('package.json', '{"type":"module"}')
   return { path, write, compile: () => compile(path), remove }
 }

@@ -9,7 +9,7 @@ import { isPublicAddress } from '../../src/pictures/public-address.ts'
 const key = readFileSync(new URL('public-host-key-for-tests.pem', import.meta.url), 'utf8')
 const cert = readFileSync(new URL('public-host-certificate-for-tests.pem', import.meta.url), 'utf8')
 
-// Also loopback, but the gateway treats it as public when it is started with `net`.
+// A loopback address that a gateway started with `net` treats as public.
 const publicAddress = '127.0.0.2'
 const insideAddress = '127.0.0.1'
 
@@ -48,7 +48,7 @@ export async function startPublicHost(): Promise<PublicHost> {
   })
   const port = await freePort()
   await listen(outside, publicAddress, port)
-  // Same port and certificate, so that a request that gets here succeeds.
+  // The private server has the public server's port and certificate, so that a forbidden request succeeds.
   const inside = createServer({ key, cert }, secret)
   await listen(inside, insideAddress, port)
   outside.on('connection', () => connections.public++)

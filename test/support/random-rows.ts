@@ -4,10 +4,10 @@ import { exportedTables } from '../../src/storage/copies/export-format.ts'
 import { storePath } from '../../src/storage/store.ts'
 import { integerColumns } from '../../src/storage/tables.ts'
 
-/** Rows by table. */
+/** Rows of the store, by table name. */
 export type Rows = Readonly<Record<string, readonly Record<string, SQLInputValue>[]>>
 
-/** Exported tables, in their order. */
+/** Tables that an export contains, in the order of the export. */
 export const tables = Object.entries(exportedTables).flatMap(([name, plan]) =>
   plan === 'derived' ? [] : [{ name, key: plan.key }],
 )
@@ -67,7 +67,7 @@ export function insertRows(path: string, rows: Rows): void {
   database.close()
 }
 
-/** All rows of a store, also hourly sums, sorted by key. */
+/** All rows of a store, including hourly sums, sorted by key. */
 export function contentOf(dataDir: string): Record<string, unknown[]> {
   const database = new DatabaseSync(storePath(dataDir), { readOnly: true })
   const read = (name: string, order: string) =>

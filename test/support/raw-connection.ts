@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 export async function openConnection(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
-  // Some tests make the gateway break the connection.
+  // Ignores a broken connection, which some tests cause on purpose.
   socket.on('error', () => undefined)
   await once(socket, 'connect')
   return socket

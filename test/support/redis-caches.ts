@@ -22,7 +22,7 @@ export type TestProcess = ResponseCache & {
   recallShared: NonNullable<ResponseCache['recallShared']>
 }
 
-/** Several processes with a shared cache. */
+/** Several processes that share one cache. */
 export type Together = {
   processes: readonly TestProcess[]
   /** Adds a process, with its own options. */

@@ -5,7 +5,7 @@ import { selectRoutes, type Provider, type Route } from '../../src/core/route.ts
 
 const rows = readCatalogRows()
 
-/** Finds models that are not in the catalog, of providers that accept any name. */
+/** A catalog without models, of providers that accept any model name. */
 const others = createCatalog({
   rows: [],
   undescribed: ['moonshot', 'openrouter', 'own', 'together'].map((provider) => {
@@ -17,14 +17,14 @@ const others = createCatalog({
   clock: () => 0,
 })
 
-/** A model of the catalog, or of a provider that accepts any name. */
+/** A model of the catalog, or of a provider that accepts any model name. */
 export function modelOf(id: string): Model {
   const row = rows.find((one: CatalogModel) => one.id === id)
   if (row === undefined) return others.find(id).model
   return { row, prices: readPrices(row), undescribed: false }
 }
 
-/** A route for tests that do not call it. */
+/** A route for tests that do not call the provider. */
 export function routeOf(
   provider: string,
   { model = 'gpt-4.1', ...rest }: Partial<Omit<Provider, 'id'>> & { model?: string } = {},
@@ -37,7 +37,7 @@ export function routeOf(
   }
 }
 
-/** Selects among routes with these adjustments for a caller who allows none (strict mode). */
+/** Selects a route in strict mode, which refuses routes with warnings such as these. */
 export function selectStrictly(warnings: readonly Warning[]): void {
   const check = () => ({ problems: [], warnings })
   selectRoutes({ routes: [routeOf('one')], check, warnings: [], strict: true, fallback: true })

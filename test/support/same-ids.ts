@@ -6,7 +6,7 @@ import type { Upstream } from './upstream.ts'
 import { until } from './until.ts'
 
 type Round = {
-  /** Counter of continued calls, over all rounds. */
+  /** Counter of calls that continue after their caller has disconnected, over all rounds. */
   left: Awaited<ReturnType<typeof countLeft>>
   upstream: Upstream
   round: number

@@ -4,7 +4,7 @@ import type { PictureFormat } from './image-doubles/paint.ts'
 /** A minimal manifest: a JUMBF superbox whose description says `c2pa`. */
 const manifest = Buffer.from('0000002a6a756d62000000226a756d6463327061', 'hex')
 
-/** Adds a C2PA manifest to a picture, where its format stores one. */
+/** Adds a C2PA manifest to a picture, at the place where the picture's format stores manifests. */
 export function signed(bytes: Buffer, format: PictureFormat): Buffer {
   if (format === 'png') {
     const typed = Buffer.concat([Buffer.from('caBX'), manifest])

@@ -17,7 +17,7 @@ export function readSource(pattern: string): SourceFile[] {
   })
 }
 
-/** Imports of a file as written, also types and dynamic imports. */
+/** Imports of a file as written, including type imports and dynamic imports. */
 export function importsOf({ tree }: SourceFile): string[] {
   return nodesOf(tree).flatMap((node) => {
     const { moduleSpecifier } = node as ts.ImportDeclaration | ts.ExportDeclaration

@@ -1,6 +1,6 @@
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 
-/** Output of a double's model, independent of the vendor's format. */
+/** Output of the model that a test double simulates, independent of the vendor's format. */
 export type Spoken = {
   /** Text, in the pieces of the stream. */
   text?: string[]
@@ -20,7 +20,7 @@ export type Counts = {
 
 export const usualCounts: Counts = { input: 20, output: 7 }
 
-/** A refusal, which a double sends in its vendor's format. */
+/** A refusal of a request, which a test double sends in its vendor's format. */
 export class Refused extends Error {
   readonly status: number
   readonly type: string
@@ -32,7 +32,7 @@ export class Refused extends Error {
   }
 }
 
-/** Builds a double: errors from `check` become refusals in the vendor's format, other requests go to `answer`. */
+/** Builds a test double that refuses when `check` throws, and otherwise answers with `answer`. */
 export function vendorDouble({ check, refusal, answer }: VendorDouble): Play {
   return (request) => {
     try {

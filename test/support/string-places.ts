@@ -1,10 +1,10 @@
 import { branchesOf, sample, type Words } from './probes.ts'
 import type { Schema } from './contract.ts'
 
-/** A place for free text in a schema; `put` returns a minimal value with a text at this place. */
+/** A place in a schema that accepts any text; `put` returns a minimal value with a text at this place. */
 export type StringPlace = { at: string; put: (text: string) => unknown }
 
-/** All places of a schema that accept any text, also names of free members. */
+/** All places of a schema that accept any text, including names of members that the schema does not list. */
 export function stringPlaces(schema: Schema, words: Words, key = ''): StringPlace[] {
   return branchesOf(schema).flatMap((branch): StringPlace[] => {
     const { type, enum: values, const: constant, properties = {}, items } = branch

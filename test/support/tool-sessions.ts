@@ -10,7 +10,7 @@ export const initialize = request('initialize', {
   clientInfo: { name: 'x', version: '1' },
 })
 
-/** Client requests in a session, or without one when the id is undefined; by default with the live key. */
+/** Client requests in a session; an undefined id sends no session. The default key is the live key. */
 export function sessionCalls(gateway: TestGateway) {
   const headersOf = (id: string | undefined): Record<string, string> =>
     id === undefined ? {} : { [sessionHeader]: id }

@@ -8,7 +8,7 @@ export type UploadingGateway = {
   gateway: TestGateway
   /** Upload folder. */
   folder: string
-  /** Parent of the upload folder, without other content. */
+  /** Parent of the upload folder; contains only the upload folder. */
   outer: string
   stop(): Promise<void>
 }

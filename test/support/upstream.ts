@@ -12,9 +12,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export type ScriptedAnswer = {
   status?: number
   headers?: Record<string, string>
-  /** An object is sent as JSON, everything else unchanged. */
+  /** The body; an object is sent as JSON, everything else unchanged. */
   body?: object | string | Buffer
-  /** Sent as separate writes, as fast as they are read. */
+  /** Pieces of the body, each sent as a separate write, as fast as the client reads. */
   pieces?: Iterable<string | Buffer> | AsyncIterable<string | Buffer>
   /** The answer waits for this promise. */
   after?: Promise<unknown>

@@ -1,6 +1,6 @@
 import type { UsageTable } from '../../src/storage/tables.ts'
 
-/** A ledger row with default values except for id and time. */
+/** A ledger row with this id and time, and default values. */
 export function usageRow(id: string, at = 1): UsageTable {
   return { ...blank, id, at }
 }

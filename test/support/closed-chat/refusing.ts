@@ -15,7 +15,7 @@ import {
 } from './forms.ts'
 import { openAiFields, type Body, type ClosedChat } from './schema.ts'
 
-/** Vendors that refuse unknown members of a request. */
+/** Request schemas of vendors that refuse unknown members. */
 export const openai: ClosedChat = {
   source: 'openai 7.55.0, resources/chat/completions; smolagents#1671',
   fields: openAiFields,

@@ -2,9 +2,9 @@ import { Refused } from '../spoken.ts'
 
 export type Body = Record<string, unknown>
 
-/** Request members that a vendor accepts, typed in from its documents; `rules` are further checks. */
+/** Request members that a vendor accepts, copied from its documentation; `rules` are further checks. */
 export type ClosedChat = {
-  /** The document. */
+  /** URL or name of the vendor's document. */
   source: string
   fields: readonly string[]
   /** Unknown members are ignored, unless they are members of OpenAI's API that the vendor lacks. */
@@ -148,7 +148,7 @@ function checkStops({ stop }: Body): void {
   if (stops.includes('')) refuse("Invalid 'stop': empty string")
 }
 
-/** Throws unless all members are accepted, also nested ones: `a`, `a.b`. */
+/** Throws unless all members are accepted; `a.b` names a nested member. */
 function checkMembers(value: Body, members: readonly string[] | undefined, where: string): void {
   if (members === undefined) refuse(`${where} has an unknown type`)
   for (const [name, inner] of Object.entries(value)) {

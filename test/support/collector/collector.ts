@@ -15,7 +15,7 @@ export type Attributes = Record<string, Value>
 /** A span that the collector received. */
 export type SeenSpan = {
   name: string
-  /** 1 internal, 2 server, 3 client. */
+  /** Kind of the span in OTLP: 1 internal, 2 server, 3 client. */
   kind: number
   traceId: string
   spanId: string
@@ -25,7 +25,7 @@ export type SeenSpan = {
   endMs: number
   attributes: Attributes
   links: { traceId: string; spanId: string }[]
-  /** 2 for an error. */
+  /** Status code of the span in OTLP: 2 for an error. */
   status: number
 }
 export type SeenPoint = { attributes: Attributes; value: number; count?: number; counts?: number[] }
@@ -37,7 +37,7 @@ export type Behaviour = 'takes' | 'refuses' | 'hangs' | 'breaks'
 /** An OpenTelemetry collector that refuses everything that violates OTLP. */
 export type Collector = {
   url: string
-  /** In the order of arrival. */
+  /** Received spans, in the order of arrival. */
   spans: SeenSpan[]
   resources: Attributes[]
   headers: IncomingHttpHeaders[]

@@ -91,7 +91,7 @@ async function actAll(house: House): Promise<Record<string, string>> {
     ids[name] = traceId
     await act(headers)
   }
-  /** Sets an upstream's answer. The upstream forgets earlier requests, so their headers are kept first. */
+  /** Sets an upstream's answer. This clears the upstream's requests, so their headers are saved first. */
   const script = (upstream: Upstream, answer: ScriptedAnswer) => {
     for (const { headers } of upstream.requests) traceparents.push(String(headers['traceparent']))
     upstream.answer(answer)
@@ -141,7 +141,7 @@ async function chat({ gateway }: House, body: object, headers: Headers, key = ga
   await answer.text()
 }
 
-/** One tool call in the trace of the HTTP request, one in the trace of its `_meta`, and one that fails. */
+/** Calls a tool in the trace of the HTTP request, then in the trace of `_meta`, then with a failure. */
 async function callTools(gateway: TestGateway, headers: Headers, own: Headers): Promise<void> {
   const messages = [{ role: 'user', content: `${secrets.prompt}, and more` }]
   const call = (id: number, meta: Headers, name = 'chat') => {

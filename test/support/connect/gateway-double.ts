@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 
 type Answer = { status: number; headers?: Record<string, string>; json?: unknown; page?: string }
 
-/** A double of a gateway with OAuth sign-in, as clients see it. It refuses everything that the gateway refuses. */
+/** A test double of a gateway with OAuth sign-in. Refuses every request that the gateway refuses. */
 export type GatewayDouble = {
   url: string
   key: string
-  /** The base URL that it announces, and additional members of its metadata. */
+  /** The base URL that the metadata announces, and members that a test adds to the metadata. */
   baseUrl: string
   saysAlso: { server: object; resource: object }
   registered: Map<string, readonly string[]>

@@ -28,7 +28,7 @@ export type Script = {
   ) => void
   /** Changes the body of an answer that is no event stream. */
   text?: (body: string, request: IncomingMessage, sent: string) => string
-  /** Buffers an event stream, or cuts it after a time. */
+  /** Buffers an event stream, or closes the stream's connection after a time. */
   stream?: 'buffered' | { cutAfterMs: number }
 }
 

@@ -5,9 +5,9 @@ import type { Script } from './scripted-proxy.ts'
 export type SeededFault = {
   wrong: string
   code: string
-  /** Expected sentence. */
+  /** Sentence that the finding must contain. */
   says: RegExp
-  /** Expected remedy. */
+  /** Remedy that the finding must contain. */
   remedy: RegExp
   script?: Script
   /** Overrides of the gateway's metadata. */
@@ -15,7 +15,7 @@ export type SeededFault = {
   resource?: object
   /** The base URL that the gateway announces, given the correct one. */
   baseUrl?: (url: string) => string
-  /** Names of the only clients that the fault affects; undefined for all clients. */
+  /** Names of the clients that the fault affects; undefined when all clients are affected. */
   whom?: readonly string[]
 }
 
@@ -23,7 +23,7 @@ export const onPath = (path: RegExp, change: () => void, { url = '' }: IncomingM
   if (path.test(url)) change()
 }
 
-/** Answers with a page where `path` matches. */
+/** Answers requests whose path matches `path` with an HTML page. */
 export function pageAt(path: RegExp, status: number): Script {
   return {
     instead: ({ url = '' }, response) => {
@@ -62,7 +62,7 @@ export function withHeader(path: RegExp, name: string, value: string): Script {
   }
 }
 
-/** Changes a JSON body where `path` matches. */
+/** Changes the JSON body of answers to requests whose path matches `path`. */
 export function rewritten(path: RegExp, change: (json: Record<string, unknown>) => void): Script {
   return {
     text: (body, { url = '' }) => {
@@ -87,7 +87,7 @@ export function refusing(body: RegExp): Script {
   }
 }
 
-/** The script that makes a proxy in front of a gateway at `url` cause the fault. */
+/** The script of a proxy that causes the fault for the gateway at `url`. */
 export function scriptOf(fault: SeededFault, url: string): Script {
   const { script = {}, server, resource, baseUrl } = fault
   const other = baseUrl?.(url)

@@ -18,7 +18,7 @@ export type Composed = {
   gateways: readonly string[]
   /** URLs of nginx, and of Caddy in front of the same gateways. */
   urls: { nginx: string; caddy: string }
-  /** A key for tests, which both gateways take. */
+  /** A test key that both gateways accept. */
   key: string
   /** A test key that works only from 127.0.0.2. */
   nearKey: string
@@ -138,7 +138,7 @@ async function startStores({ services }: ComposeFile) {
   }
 }
 
-/** nginx.conf with this machine's addresses and folders. */
+/** The text of nginx.conf, with this machine's addresses and folders. */
 export function nginxConfiguration(
   port: number,
   folder: string,
@@ -172,7 +172,7 @@ export function writeNginxTls(port: number, folder: string): void {
   writeFileSync(join(folder, 'gateway.d/tls.conf'), text)
 }
 
-/** Caddyfile with this machine's addresses. */
+/** The text of the Caddyfile, with this machine's addresses. */
 export function caddyConfiguration(
   port: number,
   addresses: readonly (readonly [string, string])[],

@@ -15,7 +15,7 @@ import { basename, dirname, join } from 'node:path'
 import { DockerfileParser, type Copy, type Env, type JSONInstruction } from 'dockerfile-ast'
 import { projectFolder } from '../folder.ts'
 
-/** How the image's last stage is run; paths are those inside the image. */
+/** How a container of the image starts. Paths are inside the image. */
 export type ReplayedImage = {
   /** The folder that represents `/`. */
   root: string
@@ -69,7 +69,7 @@ function replay(folder: string | undefined): ReplayedImage {
       continue
     }
     if (stage === undefined) throw new Error(`${keyword} stands before FROM.`)
-    // The parser's class for an instruction follows from its keyword.
+    // The cast is safe: the parser selects the class of an instruction by its keyword.
     const json = () => (instruction as JSONInstruction).getJSONStrings().map(unquoted)
     if (keyword === 'WORKDIR') stage.workingFolder = words[0]!
     if (keyword === 'WORKDIR' || keyword === 'RUN' || keyword === 'COPY') {
@@ -120,7 +120,7 @@ function run({ root, workingFolder }: Stage, command: string): void {
   if (/(^|\s)\//.test(command))
     throw new Error(`A path of the image cannot be replayed: ${command}`)
   if (command === 'npm ci') {
-    // The project's own node_modules contain the development packages that this command installs.
+    // Links the project's node_modules, which contain the packages that this command would install.
     symlinkSync(join(projectFolder, 'node_modules'), join(root, workingFolder, 'node_modules'))
     return
   }

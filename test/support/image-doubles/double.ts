@@ -22,11 +22,11 @@ export type ImageDouble = {
   calls: ReceivedRequest[]
   /** Requests for pictures by URL. */
   fetches: ReceivedRequest[]
-  /** Answers the next valid calls with these instead of pictures; `paint` keeps the picture. */
+  /** Answers the next valid calls with the given answers; `paint` answers with a picture. */
   play(...answers: (ScriptedAnswer | 'paint')[]): void
-  /** Answers requests for pictures by URL with these from now on. */
+  /** Sets the answers to requests for pictures by URL. */
   playFetches(...answers: (ScriptedAnswer | 'paint')[]): void
-  /** Puts another origin into the URLs of pictures. */
+  /** Sets the origin in the URLs of pictures; undefined restores the double's own. */
   hostPicturesAt(origin: string | undefined): void
   /** Delays answers. */
   delayBy(delayMs: (request: ReceivedRequest) => number): void

@@ -5,7 +5,7 @@ export type Painting = {
   width: number
   height: number
   format: PictureFormat
-  /** Selects the colour: equal numbers give equal bytes. */
+  /** Selects the colour of the picture. Equal numbers give equal bytes. */
   number: number
 }
 

@@ -5,26 +5,26 @@ import type { TestProgram } from '../../../scripts/test-servers/programs.ts'
 import { programPath } from '../program-path.ts'
 import { childrenOf } from '../child-processes.ts'
 
-/** A real server on a loopback port. It ends with this process at the latest. */
+/** A server in a child process, on a loopback port. The server ends when this process ends. */
 export type Daemon = {
   /** Sends a signal to the server's own process: SIGKILL, SIGSTOP, SIGCONT. */
   kill(signal: NodeJS.Signals): void
-  /** Also signals its child processes, such as PostgreSQL's connections. */
+  /** Sends a signal to the server's process and its child processes, such as PostgreSQL's connections. */
   killAll(signal: NodeJS.Signals): void
-  /** Stops the server, and removes its folder unless it is kept. */
+  /** Stops the server, and removes its folder unless `keepsFolder` is set. */
   stop(options?: { keepsFolder?: boolean }): Promise<void>
 }
 
 type Options = {
   program: TestProgram
   words: readonly string[]
-  /** Output that shows that it accepts connections; undefined with `isReady`. */
+  /** Output that shows that the server accepts connections; undefined with `isReady`. */
   ready?: RegExp
-  /** Polled until it returns true. */
+  /** Polled until it returns true, when the server accepts connections. */
   isReady?: () => Promise<boolean>
-  /** Signal that stops it. */
+  /** Signal that stops the server. */
   stopSignal: NodeJS.Signals
-  /** User that it runs as. */
+  /** User that the server runs as. */
   user?: { uid: number; gid: number } | undefined
   folder: string
 }
@@ -44,7 +44,7 @@ wait
 [ "$last" = keep ] || rm -rf "$PWD"
 `
 
-/** Starts a server; rejects with its output when it ends or is not ready in time. */
+/** Starts a server. Rejects with the server's output when the server ends or is not ready in time. */
 export async function startDaemon(options: Options): Promise<Daemon> {
   const { program, words, ready, isReady, stopSignal, user = {}, folder } = options
   const signal = stopSignal.replace(/^SIG/, '')
@@ -70,13 +70,13 @@ export async function startDaemon(options: Options): Promise<Daemon> {
     await sleep(10)
   }
   const pid = Number(/^pid (\d+)$/m.exec(output)?.[1])
-  // Does not keep the test process running.
+  // An open child process does not keep the test process running.
   child.unref()
   for (const pipe of [child.stdin, child.stdout, child.stderr]) unref(pipe)
   return {
     kill: (name) => void process.kill(pid, name),
     killAll: (name) => {
-      // The parent first, so that it starts no further child.
+      // Signals the parent first, so that the parent starts no further child.
       process.kill(pid, name)
       for (const child of childrenOf(pid)) sendSignal(child, name)
     },

@@ -15,7 +15,7 @@ export type TestPostgres = Daemon & {
   port: number
   /** Creates a database, empty or copied from a template, and returns its URL. */
   createDatabase(options?: { template?: string }): Promise<string>
-  /** Starts it again after it was killed, with the same data and port. */
+  /** Starts the killed server again, with the same data and port. */
   restart(): Promise<void>
 }
 
@@ -79,7 +79,7 @@ export async function startPostgres(
   }
 }
 
-/** Retries the start: connections of a killed server run on for a moment, and block a new one. */
+/** Retries the start: processes of a killed server run on for a moment, and block a new server. */
 async function startAgain(start: () => Promise<Daemon>): Promise<Daemon> {
   for (let left = 50; ; left--) {
     try {
@@ -93,7 +93,7 @@ async function startAgain(start: () => Promise<Daemon>): Promise<Daemon> {
 
 let shared: Promise<TestPostgres> | undefined
 
-/** PostgreSQL of this test process, for specs that need a database and do not disturb the server. */
+/** PostgreSQL of this test process, for specs that neither stop nor configure the server. */
 export function sharedPostgres(): Promise<TestPostgres> {
   shared ??= startPostgres()
   return shared

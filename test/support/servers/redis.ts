@@ -7,13 +7,13 @@ import { startDaemon, type Daemon } from './daemon.ts'
 /** A temporary Redis server, empty at each start. */
 export type TestRedis = Daemon & {
   url: string
-  /** Starts it again after it was killed, on the same port. */
+  /** Starts the killed server again, on the same port. */
   restart(): Promise<void>
 }
 
 let shared: Promise<TestRedis> | undefined
 
-/** Redis of this test process, for specs that do not disturb it. */
+/** Redis of this test process, for specs that neither stop nor configure the server. */
 export function sharedRedis(): Promise<TestRedis> {
   shared ??= startRedis()
   return shared
