@@ -3,15 +3,15 @@ import type { Target } from './target.ts'
 
 export const allowedModel = 'own/house-1'
 
-/** Further keys, each for one limit that it must respect. */
+/** Additional keys, each with a restriction that the attack tests. */
 export type AccessKeys = {
-  /** A key of the first account, for one model. */
+  /** A key of the first account that may call only one model. */
   limited: string
   /** A key of another account. */
   stranger: string
   /** A key to revoke, with its name in `keys list`. */
   doomed: { key: string; name: string }
-  /** A key that expires between these times of `performance.now`. */
+  /** A key, and the range of `performance.now` in which it expires. */
   expiring: { key: string; endsFromMs: number; endsByMs: number }
 }
 
@@ -27,7 +27,7 @@ export async function makeKeys({ command }: Target): Promise<AccessKeys> {
     create('stranger', '--account', other),
     create('doomed'),
   ])
-  // Made last, because its lifetime starts here.
+  // Creates the expiring key last, because its lifetime starts now.
   const endsFromMs = performance.now() + lifetimeMs
   const expiring = await create('expiring', '--expires-in-days', String(lifetimeMs / 86_400_000))
   const endsByMs = performance.now() + lifetimeMs

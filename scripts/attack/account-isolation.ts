@@ -83,7 +83,7 @@ async function sharingFaults({ owner, stranger, ask }: Case, write: Write): Prom
   ]
 }
 
-/** Control: the owner must get its own cached answer, or the attack proves nothing. */
+/** Control: the owner must get the cached answer of its own call, or the attack proves nothing. */
 function controlFaults(first: Answer, again: Answer, request: Buffer): Failure[] {
   const isShared = first.status === 200 && madeIn(first) === madeIn(again)
   return isShared ? [] : [{ what: 'The owner does not get its own cached answer.', request }]
@@ -124,7 +124,7 @@ async function streamFaults({ owner, stranger, url, ask }: Case): Promise<Failur
     () => undefined,
   )
   const isNotified = own.text().includes('generate-image')
-  // Other checks call other tools as the stranger at the same time.
+  // Ignores events of other tools, which other checks call with the stranger's key at the same time.
   const overheard = strange.filter(({ text }) => text().includes('generate-image'))
   for (const { leave } of [own, ...strange]) leave()
   return [

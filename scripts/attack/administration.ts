@@ -28,11 +28,11 @@ async function made(
   })
   const text = await answer.text()
   if (answer.status >= 300) throw new Error(`POST ${path} answers ${answer.status}: ${text}`)
-  // Is ApiKeyCreated or Account of the contract.
+  // By the contract the body is an ApiKeyCreated or an Account.
   return JSON.parse(text) as { id: string; key: string }
 }
 
-/** The JSON of a GET of the administration API. Throws with the answer when it is not 200. */
+/** The JSON answer to a GET of the administration API. Throws when the status is not 200. */
 export async function fetchJson<Body>(url: string, path: string, key: string): Promise<Body> {
   const answer = await fetch(url + path, { headers: { authorization: `Bearer ${key}` } })
   if (answer.status === 200) return (await answer.json()) as Body

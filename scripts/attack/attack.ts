@@ -1,17 +1,17 @@
 import type { Target, TargetOptions } from './target.ts'
 
-/** A broken promise, with the request that shows it. */
+/** A violation of documented behaviour, with a request that shows it. */
 export type Failure = { what: string; request: string | Buffer }
 
 /** The result of an attack. */
 export type Outcome = {
   tried: number
   failures: Failure[]
-  /** Further numbers of the report, by name. */
+  /** Additional numbers for the report, by name. */
   figures?: Record<string, string | number>
 }
 
-/** The size of an attack: all of it, or a part that is quick enough for the tests. */
+/** The size of an attack: the full attack, or a part that is quick enough for the tests. */
 export type Dose = 'full' | 'quick'
 
 export type Context = {
@@ -24,7 +24,7 @@ export type Context = {
   asked(model: string): number
   seed: number
   dose: Dose
-  /** The duration of an attack that has no end of its own. */
+  /** The duration of attacks that run until time is up. */
   durationMs: number
   /** The checkout whose gateway is attacked. */
   project: string
@@ -34,13 +34,13 @@ export type Context = {
 
 export type Attack = {
   name: string
-  /** Needs a new gateway, so that leftovers of other attacks do not change the measurements. */
+  /** Needs a new gateway, because requests of other attacks would change the measurements. */
   needsFresh?: true
   /** The seed decides all requests, so that another seed makes another attack. */
   isDrawn?: true
-  /** Starts its own gateways, and kills or starves them. */
+  /** Starts its own gateways, because it kills them or takes their resources. */
   startsOwn?: true
-  /** Needs a gateway with short timeouts, so that it ends soon. */
+  /** Needs a gateway with short timeouts, so that the attack ends soon. */
   isHurried?: true
   run(context: Context): Promise<Outcome>
 }

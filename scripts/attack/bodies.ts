@@ -71,7 +71,7 @@ function chatText(model: string, content: string): string {
   return JSON.stringify({ model, messages: [{ role: 'user', content }] })
 }
 
-/** Places whose value is translated to a vendor's format; models after the first send only these. */
+/** Places whose value is translated to a vendor's format. Models other than the first test only these. */
 const translated = new Set(['parameters', 'schema', 'content'])
 
 function chatBodies(model: string, isTranslated: boolean): Body[] {
@@ -138,7 +138,7 @@ function toolBodies({ chat }: Models): Body[] {
 
 const quickly = { [constants.BROTLI_PARAM_QUALITY]: 1 }
 
-/** Compressed bodies, which expand to up to the largest body allowed. */
+/** Compressed bodies, whose decompressed size is at most the largest body allowed. */
 function packedBodies({ chat }: Models): Body[] {
   const packers = {
     gzip: gzipSync,

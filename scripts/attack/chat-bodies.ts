@@ -27,7 +27,7 @@ export function chatPlaces(model: string): Record<string, (value: string) => str
   }
 }
 
-/** Chat bodies with too many of one part, by name. */
+/** Chat bodies with very many repetitions of one part, by name of the part. */
 export function chatLists(model: string): Record<string, (bytes: number) => string> {
   const { ask, talk, append } = chatWith(model)
   return {

@@ -4,7 +4,7 @@ import type { Answer } from '../../test/support/answers.ts'
 import { openConnection } from '../../test/support/raw-connection.ts'
 import { readAnswers } from './http-answers.ts'
 
-/** The answers on a connection until enough came, it closed or the time was up. */
+/** Answers received until their number was reached, the connection closed or the time was up. */
 export type Heard = {
   answers: Answer[]
   /** Bytes after the last complete answer. */
@@ -14,16 +14,16 @@ export type Heard = {
 }
 
 type Asked = {
-  /** Whether the request of this index is a HEAD. */
+  /** Whether the request with this index is a HEAD request. */
   isHead?: (index: number) => boolean
-  /** Ends after this many answers; without it, when the connection closes. */
+  /** Stops after this many answers; by default when the connection closes. */
   answersMax?: number
   /** Half-closes the connection after the bytes. */
   isHalfClosed?: boolean
   timeoutMs: number
 }
 
-/** A keep-alive connection; it is reopened after the gateway closed it. */
+/** A keep-alive connection, which is reopened after the gateway closes it. */
 export type Line = {
   ask(bytes: Buffer, asked: Asked): Promise<Heard>
   close(): void
@@ -88,7 +88,7 @@ async function exchange(
     try {
       if (read(false).answers.length >= answersMax) over.resolve('quiet')
     } catch {
-      // `read` throws again at the end.
+      // Ignores the error here, because `read` throws the same error at the end.
       over.resolve('closed')
     }
   }

@@ -51,7 +51,7 @@ export function contractRequests(keys: Keys): fc.Arbitrary<HttpRequest> {
   )
 }
 
-// An image costs the gateway a hundred times as much as a refusal.
+// Frequencies of operations. Images are rare, since an image takes the CPU time of a hundred refusals.
 const weights: Record<string, number> = {
   createChatCompletion: 10,
   postMcp: 7,
@@ -91,7 +91,7 @@ function packed(bytes: Buffer, packing: string): { name?: string; body: Buffer }
   return packing === 'unknown' ? { name: 'x-none', body: bytes } : { body: bytes }
 }
 
-/** Method and path with query: mostly those of the operation. */
+/** Method, path and query of a request; mostly valid for the operation. */
 function targetOf(
   operation: OperationRow,
   keys: Keys,
@@ -119,7 +119,7 @@ function targetOf(
   return fc.oneof({ weight: 12, arbitrary: own }, { weight: 1, arbitrary: other })
 }
 
-/** A path parameter: mostly a name that exists. */
+/** Values of a path parameter, mostly names that exist. */
 function namesFor({ path }: OperationRow, { administrator }: Keys): fc.Arbitrary<string> {
   const known: Record<string, readonly string[]> = {
     '/api/keys': administrator.keyIds,
@@ -177,7 +177,7 @@ function headersOf(
     fc.nat(3000).map((length) => 'x'.repeat(length)),
   )
   const further = fc.array(fc.tuple(name, value), { maxLength: 3 })
-  // Excluded: it would end the session that other requests use.
+  // Excludes deleteCurrentSession, which would end the session that other requests use.
   const isPersonal = personal.test(path) && operationId !== 'deleteCurrentSession'
   const credentials = isPersonal ? oneOrRarely(person, [[]], 6) : key.map((one) => [one])
   return fc
@@ -199,7 +199,7 @@ function bodyFor(operation: OperationRow): fc.Arbitrary<Body> {
   }
   const values = operation.operationId === 'postMcp' ? toolMessage : jsonValues(schema)
   const changed = fc.array(mutation, { maxLength: 3 })
-  // These bodies are small: with a few changes hardly one would be valid.
+  // Makes fewer changes to the small bodies of these operations, so that some stay valid.
   const isSmall = operation.path.startsWith('/api/')
   const changes = isSmall ? fc.oneof({ weight: 2, arbitrary: fc.constant([]) }, changed) : changed
   const json = fc

@@ -5,13 +5,13 @@ import { descriptorsOf, processMiB, processPeakMiB, resetPeak } from './watch.ts
 
 /** Load that a gateway carries until `release`. */
 export type HeldLoad = {
-  /** Ends the load; returns the failures seen meanwhile. */
+  /** Ends the load; returns the failures that occurred during the load. */
   release(): Promise<Failure[]> | Failure[]
 }
 
 type Dosed = {
   name: string
-  /** The size of the small dose; the large dose is four times as large. */
+  /** The size of the small dose. The large dose has four times this size. */
   counts: Record<Dose, number>
   isHurried?: true
   hold(context: Context, count: number): Promise<HeldLoad>
@@ -62,7 +62,7 @@ export function dosed({ name, counts, hold, isHurried }: Dosed): Attack {
   }
 }
 
-/** Other attacks share the gateway, so that memory and descriptors are not compared. */
+/** Does not compare memory and descriptors, because other attacks use the gateway at the same time. */
 async function quickOutcome({ release }: HeldLoad, count: number): Promise<Outcome> {
   await sleep(quickHoldMs)
   return { tried: count, failures: [...(await release())] }

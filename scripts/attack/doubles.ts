@@ -16,7 +16,7 @@ import { hostileAnswer } from './hostile-vendor.ts'
 /** Test doubles of upstreams: normal vendors, and an operator's own server with hostile models. */
 export type Doubles = {
   own: Upstream
-  /** The number of requests for a model that the own server received. */
+  /** The number of requests for a model that the operator's own server received. */
   asked(model: string): number
   /** Environment variables with the addresses and keys of the vendors' doubles. */
   variables: Record<string, string>
@@ -77,7 +77,7 @@ function answerOwn(request: ReceivedRequest, model: string): ScriptedAnswer {
   const hostile = hostileAnswer(request)
   if (hostile !== undefined) return hostile
   const { stream, n } = body as { stream?: boolean; n?: number }
-  // Slow, so that callers can disconnect before the answer.
+  // Answers of these models are slow, so that callers can disconnect before the answer.
   if (model === 'unique' || model.startsWith('left-')) return uniqueAnswer(path, stream)
   if (path.includes('/images/')) {
     const data = Array.from({ length: n ?? 1 }, () => ({ b64_json: pixelBase64 }))
@@ -86,10 +86,10 @@ function answerOwn(request: ReceivedRequest, model: string): ScriptedAnswer {
   return stream === true ? streamed(['Hello ', 'there.']) : completion('Hello there.')
 }
 
-/** Slow enough for a second caller to ask the same during the call. */
+/** Long enough for a second caller to send the same request during the call. */
 const uniqueDelayMs = 300
 
-/** An answer with an id of its own. */
+/** An answer that contains a unique id. */
 function uniqueAnswer(path: string, isStream = false): ScriptedAnswer {
   const made = `made-${randomUUID()}`
   if (isStream) return { ...streamed([made]), delayMs: uniqueDelayMs }

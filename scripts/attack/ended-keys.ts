@@ -5,7 +5,7 @@ import type { Context, Failure, Outcome } from './attack.ts'
 import { askOnce } from './connection.ts'
 import { asked, got, posted } from './questions.ts'
 
-/** The settings end open requests within a second; the rest allows for a busy machine. */
+/** By the settings, open requests end within a second. The remaining time allows for a busy machine. */
 const endsWithinMs = 4000
 const timeoutMs = 10_000
 

@@ -12,11 +12,11 @@ import { answerFaults } from './verdict.ts'
 
 const concurrent = 16
 const timeoutMs = 20_000
-/** The number of image models to try, and of other models. */
+/** The maximum number of image models to try, and the maximum number of other models. */
 const modelsMax = { full: 12, quick: 1 }
 
 type Listed = { id: string; owned_by: string; aliases?: string[]; output_modalities: string[] }
-/** A request that names a model somewhere. */
+/** Makes a request that names a model in one member of the body or argument of a tool. */
 type Place = (name: string, key: string) => Buffer
 
 /** A key for one model must not call another model, by any spelling, member or endpoint. */
@@ -36,7 +36,7 @@ export async function forbiddenModels(
   ]
   // Controls: the allowed model must answer, or the attack proves nothing.
   const controls = places.map((place) => place(allowedModel, limited))
-  // Any key may read the description of a model; that calls no provider.
+  // Any key may read the description of a model, since the gateway calls no provider for it.
   const looks = [...names].map((name) =>
     got(`/v1/models/${encodeURIComponent(name)}`, { authorization: `Bearer ${limited}` }),
   )
@@ -79,7 +79,7 @@ export async function forbiddenModels(
 async function listed(url: string, key: string): Promise<Listed[]> {
   const headers = { authorization: `Bearer ${key}` }
   const response = await fetch(`${url}/v1/models`, { headers })
-  // Has the type of openapi.yaml, which the attack `contract` checks.
+  // The attack `contract` checks that the body has the type in openapi.yaml.
   return ((await response.json()) as { data: Listed[] }).data
 }
 

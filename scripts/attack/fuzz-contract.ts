@@ -13,7 +13,7 @@ const requests = { full: 30_000, quick: 400 }
 const keysMade = { full: 60, quick: 6 }
 const concurrent = 24
 const timeoutMs = 15_000
-/** The time to search for a smaller request that fails in the same way. */
+/** Time limit of the search for a smaller request that fails in the same way. */
 const shrinkMs = 5000
 
 /** Sends mutated requests of every operation: each answer must comply with the contract. */

@@ -7,7 +7,7 @@ import { models, startWatchedGateway } from './watched-gateway.ts'
 
 const bytes = { full: 16 * 1024 * 1024, quick: 3 * 1024 * 1024 }
 
-/** One body of each kind, for the tests. */
+/** Names of the bodies that the tests send: one of each kind. */
 const quick: ReadonlySet<string> = new Set([
   'chat mock/any: members of the body: keys',
   'chat mock/any: logit_bias: numbers for keys',
@@ -69,7 +69,7 @@ function shuffled(list: readonly Body[], seed: number): Body[] {
 
 function failureOf({ name, cpuMs, status }: Outcome, allowedMs: number): Failure[] {
   const request = `node scripts/attack/stall.ts --only '${name}'`
-  // A number is the status of an answer; a text is why none came.
+  // `status` is the status of the answer, or a text that says why no answer came.
   if (typeof status === 'string') return [{ what: `'${name}' got no answer: ${status}`, request }]
   if (cpuMs <= allowedMs) return []
   return [{ what: `'${name}' blocks the event loop for ${Math.round(cpuMs)} ms.`, request }]

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { dictionary } from './dictionary.ts'
 
-/** Values that have broken servers before: wrong types, bounds, names, characters and depth. */
+/** Values that are known to break servers: wrong types, bounds, names, characters and deep nesting. */
 export const hostileValue: fc.Arbitrary<unknown> = fc.oneof(
   {
     weight: 4,

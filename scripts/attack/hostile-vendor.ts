@@ -75,7 +75,7 @@ function bomb(): Buffer {
 }
 
 let painted: Promise<string> | undefined
-/** A picture of about 4 MB in base64. */
+/** A random picture, whose base64 is about 4 MB long. */
 function noise(): Promise<string> {
   const [width, height] = [1024, 1024]
   painted ??= sharp({

@@ -2,7 +2,7 @@ import type { Answer } from '../../test/support/answers.ts'
 
 // Strict on purpose: an answer that a strict client rejects is a failure of the gateway.
 
-/** The complete answers of a connection, in order, and the bytes after the last one. */
+/** The complete answers of a connection, in order, and the bytes after the last complete answer. */
 export type Answers = { answers: Answer[]; rest: Buffer }
 
 type Framed = { answer: Answer; end: number }
@@ -20,7 +20,7 @@ export function readAnswers(
   for (;;) {
     const framed = readAnswer(bytes, at, isHead(answers.length), isClosed)
     if (framed === undefined) return { answers, rest: bytes.subarray(at) }
-    // 100 Continue only announces an answer.
+    // Skips 1xx answers such as 100 Continue, which precede the answer to a request.
     if (framed.answer.status >= 200) answers.push(framed.answer)
     at = framed.end
   }

@@ -1,13 +1,13 @@
 /** Makes the text of a JSON value of about this many bytes that is slow to parse. */
 type Filling = (bytes: number) => string
 
-/** An array that repeats a text as often as it fits. */
+/** An array that repeats an item as often as the size allows. */
 const listOf =
   (text: string): Filling =>
   (bytes) =>
     `[${times(text, bytes, ',')}]`
 
-/** An object with as many keys as fit, in no sorted order. */
+/** An object with as many keys as the size allows, unsorted. */
 const keys =
   (value: string, name = (at: number) => `k${mixed(at)}`): Filling =>
   (bytes) => {
@@ -16,7 +16,7 @@ const keys =
     return `{${members.join(',')}}`
   }
 
-/** A string that repeats characters as often as they fit. */
+/** A string that repeats characters as often as the size allows. */
 const textOf =
   (text: string): Filling =>
   (bytes) =>
@@ -68,7 +68,7 @@ export const fillings: Readonly<Record<string, Filling>> = {
   'spaces for a text': textOf(' '),
 }
 
-/** A different number for each index, in no sorted order. */
+/** A number that differs for each index; the numbers of consecutive indexes are unsorted. */
 function mixed(at: number): number {
   return (at * 2_654_435_761) % 4_294_967_296
 }

@@ -7,7 +7,7 @@ const rounds = { full: 8, quick: 1 }
 const callers = 16
 const answersMax = 150
 
-/** Kills the gateway under load: each answer that a client got must be in the ledger, once. */
+/** Kills the gateway under load. The ledger must contain each answer that a client received, once. */
 export const kill: Attack = { name: 'kill', startsOwn: true, run }
 
 async function run({ start, seed, dose }: Context): Promise<Outcome> {
@@ -29,7 +29,7 @@ async function run({ start, seed, dose }: Context): Promise<Outcome> {
     const { integrity } = readLedger(dataDir)
     if (integrity !== 'ok') faults.push(`The store is damaged: ${integrity}.`)
   }
-  // The next start records the rows that the killed process had only journaled.
+  // Starts the gateway again, which adds journaled rows of the killed process to the ledger.
   await (await start({ dataDir })).stop()
   const { rows } = readLedger(dataDir)
   const times = Map.groupBy(rows, ({ id }) => id)

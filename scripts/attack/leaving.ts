@@ -7,11 +7,11 @@ import type { Attack, Context, Outcome } from './attack.ts'
 import { ledgerFaults, noteReservations, reservationsIn, rowsOf } from './money-ledger.ts'
 
 const rounds = { full: 10, quick: 3 }
-/** Concurrent calls per kind; their sum is below the concurrency limit of a key. */
+/** Concurrent calls of each kind. Their total is below the concurrency limit of a key. */
 const callers = 6
 const settledMs = 30_000
 
-/** Longer than an answer of the provider takes. */
+/** The ledger is settled when it has not changed for this time, which is longer than a call. */
 const quietMs = 500
 
 const [chatModel, streamModel, toolModel] = ['gpt-5-mini', 'gpt-5-nano', 'gpt-5.2']
@@ -113,7 +113,7 @@ async function run({ start, asked, seed, dose }: Context): Promise<Outcome> {
   return { tried: seen.left, failures, figures: { ...seen, rows: rows.length } }
 }
 
-/** Waits until pending calls have ended: no new rows and no reservations. */
+/** Waits until pending calls have ended: the store has no new rows and no reservations. */
 async function untilOver(dataDir: string): Promise<void> {
   let last = -1
   const isOver = async () => {

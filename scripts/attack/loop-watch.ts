@@ -4,9 +4,9 @@ import { performance } from 'node:perf_hooks'
 
 /** The longest pause of an event loop since the last report, in milliseconds. */
 export type Pause = {
-  /** CPU time of the loop's thread, which does not depend on the load of the machine. */
+  /** CPU time of the event loop's thread, which does not depend on other load of the machine. */
   cpuMs: number
-  /** Elapsed time, which other work on the machine makes longer. */
+  /** Elapsed time, which other load of the machine increases. */
   clockMs: number
 }
 
@@ -26,7 +26,7 @@ if (process.send !== undefined) {
   process.channel?.unref()
 }
 
-/** Runs on a timer: it is late by as much as any request would be. */
+/** Measures the time since the last run. A blocked event loop delays this timer as it delays requests. */
 function look(): void {
   const [cpu, clock] = [threadMs(), performance.now()]
   longest = {

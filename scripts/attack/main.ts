@@ -17,7 +17,7 @@ const { seed, project } = options
 console.error(`Seed ${seed}, the gateway of ${project}.`)
 const folder = makeFolder()
 process.once('exit', () => folder.remove())
-// `exit` also ends the gateways, which are separate process groups.
+// A signal would not reach the gateways, which are separate process groups. `exit` ends them.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
 const startedAt = performance.now()
 const rows = await runAttacks({

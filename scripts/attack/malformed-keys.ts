@@ -12,7 +12,7 @@ const timeoutMs = 10_000
 
 type Given = { headers?: HttpRequest['headers']; query?: string; status?: number }
 
-/** Operations that need a key must refuse requests without a valid one. */
+/** Operations that need a key must refuse requests without a valid key. */
 export async function malformedKeys(
   { target, seed }: Context,
   { limited }: AccessKeys,
@@ -69,7 +69,7 @@ function withoutAKey({ testKey, liveKey }: { testKey: string; liveKey: string },
     ...schemes.map((scheme): Given => ({ headers: [['authorization', `${scheme} ${liveKey}`]] })),
     ...wrong.flatMap((text) => [bearer(text), apiKey(text)]),
     { headers: ['', wrong[0]!].map((text) => ['x-api-key', text] as const) },
-    // Two different keys are ambiguous: 400.
+    // A request with two different keys is ambiguous and must be refused with 400.
     ...[wrong.slice(0, 2), [wrong[0]!, liveKey], [liveKey, wrong[0]!]].map((texts): Given => ({
       headers: texts.map((text) => ['authorization', `Bearer ${text}`] as const),
       status: 400,

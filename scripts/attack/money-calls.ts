@@ -18,7 +18,7 @@ export type Receipt = {
   name: string | undefined
 }
 
-/** What all callers saw: receipts, statuses, cut connections and calls they left. */
+/** Results of all callers: receipts, statuses, cut connections and calls that callers aborted. */
 export type Seen = { receipts: Receipt[]; statuses: Map<number, number>; cut: number; left: number }
 
 /** Routes of the models to the operator's server, which may be slow or fail. */
@@ -54,7 +54,7 @@ type Call = {
 
 type Asking = { url: string; key: string; account: number; run: string; chance: Chance; seen: Seen }
 
-/** Sends one request after the other until the server is gone. */
+/** Sends one request after another until the server no longer answers. */
 export async function askUntilGone(asking: Asking, onAnswer: () => void): Promise<void> {
   const { url, key, seen, chance } = asking
   for (;;) {
@@ -74,7 +74,7 @@ export async function askUntilGone(asking: Asking, onAnswer: () => void): Promis
       seen.statuses.set(status, (seen.statuses.get(status) ?? 0) + 1)
       const receipt = receiptOf(call, response, text)
       if (receipt !== undefined) seen.receipts.push(receipt)
-      // Slows down refusals, which this attack does not examine.
+      // Pauses after a refusal, because this attack does not examine refusals and they are fast.
       if (status !== 200) await sleep(20)
     } catch {
       if (!leaving.signal.aborted) return void seen.cut++
@@ -90,7 +90,7 @@ const chatModels = ['gpt-5-mini', 'gpt-5-mini', 'gpt-5-nano', 'gpt-5-nano', 'gpt
 function nextCall({ account, run }: Asking, chance: Chance): Call {
   const kind = ['chat', 'chat', 'stream', 'stream', 'image', 'tool', 'silent'][chance.below(7)]!
   const isNamed = chance.below(2) === 0 && kind !== 'silent'
-  // Fewer different questions, so that idempotency keys repeat.
+  // Calls with an idempotency key have only three questions, so that keys repeat.
   const question = chance.below(isNamed ? 3 : 12)
   const model = chatModels[chance.below(chatModels.length)]!
   const name = isNamed ? `${run}-${kind}-${model}-${question}` : undefined
@@ -126,7 +126,7 @@ function nextCall({ account, run }: Asking, chance: Chance): Call {
   return { ...common, path: chatPath, body }
 }
 
-/** The receipt of a complete answer that is charged; undefined for others. */
+/** The receipt of a complete, charged answer; undefined for other answers. */
 function receiptOf(
   { kind, name }: Call,
   { status, headers }: Response,

@@ -63,7 +63,7 @@ export function ledgerFaults(dataDir: string): string[] {
   ]
 }
 
-/** A call of unknown cost is charged its reservation. */
+/** The query counts the reservation of a call whose cost is unknown, since the budget is charged with it. */
 const windowsThatDiffer = `
   select owner_id, ends_at, spent_nano_usd, rows from (
     select *, (

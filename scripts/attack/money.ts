@@ -24,7 +24,7 @@ import type { Target } from './target.ts'
 
 const kills = { full: 8, quick: 2 }
 const answersMax = { full: 400, quick: 100 }
-/** Per key. */
+/** Number of callers per key. */
 const callers = 5
 
 /**
@@ -90,7 +90,7 @@ async function run({ start, seed, dose, project }: Context): Promise<Outcome> {
   }
 }
 
-/** Each receipt needs a row of the same cost; each idempotency key has one request id. */
+/** Each receipt needs a row with the same cost. Each idempotency key must have one request id only. */
 function receiptFaults(receipts: readonly Receipt[], dataDir: string): string[] {
   const rows = rowsOf(dataDir, 'select id, cost_nano_usd from usage')
   const costs = new Map(rows.map((row) => [row['id'], row['cost_nano_usd']]))

@@ -7,7 +7,7 @@ const callers = 24
 const beforeMs = 300
 const timeoutMs = 10_000
 
-/** Sends SIGTERM under load on keep-alive connections: each request that was sent must be answered. */
+/** Stops the gateway with SIGTERM under load. Each request on a keep-alive connection must be answered. */
 export const restart: Attack = { name: 'restart', startsOwn: true, run }
 
 async function run({ start, dose }: Context): Promise<Outcome> {
@@ -31,7 +31,7 @@ async function run({ start, dose }: Context): Promise<Outcome> {
           // The server no longer accepts connections.
           return
         }
-        // Some connections are idle for a while, like those of a load balancer.
+        // Every second connection pauses between requests, as connections of a load balancer do.
         await sleep(index % 2 === 0 ? 0 : index * 10)
       }
     }

@@ -10,7 +10,7 @@ import { processMiB, processPeakMiB, watch } from './watch.ts'
 
 type Running = Options & { folder: string; onStart: (name: string) => void }
 
-/** Small limits, so that small doses exceed them, and a small cache that does not count as a leak. */
+/** A small memory limit, which small doses exceed, and a small cache, which does not count as a leak. */
 const limits = {
   requests_per_minute: 100_000_000,
   buffered_bytes_max: 64 * 1024 * 1024,
@@ -25,16 +25,16 @@ const hurriedLimits = {
   upstream_idle_timeout_ms: 2000,
 }
 const peakMiBMax = 600
-/** After the attacks the gateway has this time to free all memory but `leftMiBMax`. */
+/** Time in which the gateway must free all memory but `leftMiBMax` after the attacks. */
 const settleMs = 30_000
 const leftMiBMax = 100
 const healthMsMax = 1000
-/** The first start measures the machine; under load a start may take `startTimes` as long. */
+/** Time limit of the first start. Later starts may take `startTimes` the time of the first start. */
 const firstStartMsMax = 300_000
 const startTimes = 20
 const startMsMin = 30_000
 
-/** Runs attacks one after the other, and checks that the gateways survive them. */
+/** Runs attacks one after another, and checks that the gateways survive the attacks. */
 export async function runAttacks({ attacks, onStart, ...options }: Running): Promise<Row[]> {
   const { project, folder } = options
   const prepared = await prepareStore({ project, folder })
@@ -63,7 +63,7 @@ export async function runAttacks({ attacks, onStart, ...options }: Running): Pro
   try {
     return await runAll(attacks, onStart, { ...options, start, asked: doubles.asked })
   } finally {
-    // Includes gateways of an attack that threw, and gateways that did not start in time.
+    // Ends all gateways, including those of an attack that threw and those that did not start in time.
     endAll()
     process.off('exit', endAll)
     await Promise.all(programs.map(({ ended }) => ended))
@@ -79,7 +79,7 @@ async function runAll(
   const { start, dose } = options
   const target = await start()
   const context = { ...options, target }
-  // Warms up, so that lazily loaded code does not count as a leak.
+  // Makes the gateway load all code first, so that lazily loaded code does not count as a leak.
   await fuzzContract.run({ ...context, dose: 'quick' })
   const startMiB = processMiB(target.processId)
   const rows: Row[] = []
@@ -91,7 +91,7 @@ async function runAll(
   const peaksMiB = rows.map(({ watched }) => watched?.peakMiB ?? 0)
   const peakMiB = Math.max(processPeakMiB(target.processId), ...peaksMiB)
   const goalMiB = startMiB + leftMiBMax
-  // The tests do not wait until memory is freed.
+  // The quick dose does not measure freed memory, because the tests would have to wait for it.
   const leftMiB = dose === 'quick' ? Number.NaN : await settled(target, goalMiB, settleMs)
   const row = memoryRow({ startMiB, peakMiB, leftMiB })
   row.outcome.failures.push(...(await healthFaults(target)))
@@ -115,7 +115,7 @@ function settingsOf({ isHurried }: Attack): Parameters<Context['start']>[0] {
   return isHurried ? { limits: hurriedLimits } : {}
 }
 
-/** Runs attacks one after the other; meanwhile attacks that mostly wait run on a second gateway. */
+/** Runs attacks one after another. Attacks that mostly wait run at the same time on a second gateway. */
 async function quickRows(attacks: readonly Attack[], context: Context): Promise<Row[]> {
   const target = await context.start({ limits: hurriedLimits })
   const hurried = attacks.filter(({ isHurried }) => isHurried)

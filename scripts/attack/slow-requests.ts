@@ -55,7 +55,7 @@ function head(
 
 type Counts = Record<Dose, number>
 
-/** Sends part of a request, then nothing. */
+/** Sends part of a request, and keeps the connection open. */
 function stalled(name: string, counts: Counts, bytes: (context: Context) => Buffer) {
   const hold = async (context: Context, count: number): Promise<HeldLoad> => {
     const sockets = await openUnread(context.target.url, count, bytes(context))

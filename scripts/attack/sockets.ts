@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { openConnection } from '../../test/support/raw-connection.ts'
 import type { Failure } from './attack.ts'
 
-/** Opens connections and writes the same bytes on each; reads nothing. */
+/** Opens connections, writes the same bytes on each connection, and reads nothing. */
 export async function openUnread(
   url: string,
   count: number,
@@ -24,7 +24,7 @@ export function destroyAll(sockets: readonly Socket[]): Failure[] {
   return []
 }
 
-/** The connections that the gateway has not closed within a time; discards what they receive. */
+/** The connections that the gateway has not closed after `limitMs`; discards received bytes. */
 export async function stillOpen(sockets: readonly Socket[], limitMs: number): Promise<Socket[]> {
   const over = new AbortController()
   const timer = setTimeout(() => over.abort(), limitMs)

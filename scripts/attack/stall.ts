@@ -6,11 +6,11 @@ import { models, startWatchedGateway, type WatchedGateway } from './watched-gate
 // node scripts/attack/stall.ts [--megabytes 32] [--only text] [--main src/main.ts]: sends each of
 // the bodies to a gateway, prints how long its event loop was blocked, and exits with 1 when that is too long.
 
-/** The pause that is always allowed; the alternative is `honestTimes` the longest pause of honest bodies. */
+/** Bodies may cause a pause of this length, or of `honestTimes` the longest pause of honest bodies. */
 const pauseMs = 100
 const honestTimes = 5
 
-/** The answer to the last size of a body, and the longest pause of all its sizes. */
+/** The answer to the body at the last size that was sent, and the longest pause at any size. */
 export type Outcome = { name: string; bytes: number; status: number | string } & Pause
 
 /** A body that is refused as too large (413) is sent again at half its size, at most this often. */

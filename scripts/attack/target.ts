@@ -13,7 +13,7 @@ export type Target = Pick<Program, 'processId' | 'ended' | 'kill'> &
     dataDir: string
     /** Runs a command of the gateway; returns its output. */
     command(...words: string[]): Promise<string>
-    /** The log so far. */
+    /** The text that the gateway has logged so far. */
     log(): string
     stop(): Promise<void>
   }
@@ -30,7 +30,7 @@ export type TargetOptions = {
   project: string
   folder: string
   doubles: Doubles
-  /** A store with keys, which is copied for this gateway. */
+  /** A store with keys. The gateway gets a copy of this store. */
   prepared: Prepared
   /** The `limits` of gateway.yaml. */
   limits?: Record<string, number>
@@ -129,7 +129,7 @@ function variablesFor(
 
 type SettingsDocument = { properties: { limits: { properties: Record<string, unknown> } } }
 
-/** The limits that the checkout's settings.yaml knows; an older checkout lacks newer limits. */
+/** Removes limits that the checkout's settings.yaml lacks, because the checkout is an older version. */
 function supportedLimits(project: string, limits: Record<string, number>): Record<string, number> {
   const text = readFileSync(join(project, 'settings.yaml'), 'utf8')
   const { properties } = (parse(text) as SettingsDocument).properties.limits

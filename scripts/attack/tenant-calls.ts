@@ -9,16 +9,16 @@ type TenantKey = { key: string; requestsPerMinute: number; begun: number }
 export type Tenant = {
   accountId: string
   keys: readonly TenantKey[]
-  /** Reads the account's usage and requests. */
+  /** The key that reads the usage and the requests of the account. */
   adminKey: string
   requestsPerMinute: number
   /** Request ids of all answers. */
   requestIds: Set<string>
-  /** Request ids of new and cached answers, which each have a row. */
+  /** Request ids of new and cached answers. Each of these answers has a row. */
   recordedIds: Set<string>
-  /** Unique ids in answers, with how often each came. */
+  /** Unique ids in answers, with the number of answers that contained each id. */
   made: Map<string, number>
-  /** Answers replayed by an idempotency key. */
+  /** The number of answers that were replayed because of an idempotency key. */
   replayed: number
 }
 
@@ -34,7 +34,7 @@ export type TenantCall = {
   name: number | undefined
 }
 
-/** Random calls of this many tenants, often the same call. */
+/** Random calls of this many tenants; many of the calls are equal. */
 export function callsOf(tenants: number): fc.Arbitrary<TenantCall> {
   return fc.record({
     tenant: fc.nat(tenants - 1),
@@ -46,7 +46,7 @@ export function callsOf(tenants: number): fc.Arbitrary<TenantCall> {
   })
 }
 
-/** Makes an account with keys. The limits differ, so that headers show whose limit applies. */
+/** Makes an account with keys. All limits differ, so that headers show which limit applies. */
 export async function openTenant(target: Target, limits: readonly number[]): Promise<Tenant> {
   const [requestsPerMinute, ...ofKeys] = limits as [number, ...number[]]
   const limited = (requests_per_minute: number) => ({ limits: { requests_per_minute } })

@@ -81,7 +81,7 @@ async function callFaults(
   return call.face === 'tool' ? [] : limitFaults(tenant, call, headers)
 }
 
-/** Checks that rate limit headers show the account's and the key's own limits and calls. */
+/** Checks that rate limit headers show limits and calls of this account and this key only. */
 function limitFaults(tenant: Tenant, { key }: TenantCall, headers: Headers): string[] {
   const [policy, state] = ['ratelimit-policy', 'ratelimit'].map((name) => headers.get(name) ?? '')
   const begun = tenant.keys.reduce((sum, one) => sum + one.begun, 0)
@@ -101,7 +101,7 @@ function numberOf(header: string, name: string): number {
   return Number.parseInt(rest, 10)
 }
 
-/** Answers that both accounts got; and as a control, whether each account repeats its own answers. */
+/** Faults: answers that both accounts received, and, as a control, an account without repeated answers. */
 function sharedFaults(both: readonly Tenant[]): string[] {
   const [first, second] = both as [Tenant, Tenant]
   const shared = [...first.made.keys()].filter((made) => second.made.has(made))
@@ -122,7 +122,7 @@ function repeatedAnswers({ made }: Tenant): number {
   return [...made.values()].reduce((sum, times) => sum + times - 1, 0)
 }
 
-/** Opens the account's event stream of the tool server. */
+/** Opens an event stream of the tool server for the account. */
 async function listen(url: string, { keys }: Tenant): Promise<MessageStream> {
   const authorization = `Bearer ${keys[0]!.key}`
   const accept = 'application/json, text/event-stream'

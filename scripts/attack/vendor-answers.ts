@@ -32,7 +32,7 @@ async function faultsOf({ target }: Context, request: Buffer): Promise<string[]>
   try {
     const { answers, end } = await askOnce(target.url, request, { answersMax: 1, timeoutMs })
     const [answer] = answers
-    // The gateway cuts an endless stream, so that its answer is never complete.
+    // The answer may be incomplete, since the gateway cuts endless streams, but the connection must close.
     if (answer === undefined) return end === 'timeout' ? ['The answer does not end.'] : []
     return answerFaults(answer, {
       operation: operation('createChatCompletion'),

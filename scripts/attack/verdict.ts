@@ -7,14 +7,14 @@ type Asked = {
   operation: OperationRow | undefined
   path: string
   secrets: readonly string[]
-  /** The vendor failed on purpose, so that 502 is a correct status. */
+  /** Whether the vendor fails on purpose, so that 502 is a correct status. */
   isVendorBad?: boolean
 }
 
 /** Internals that an answer must not show: stack frames, folders, SQL errors and names of source files. */
 const internals = /\n\s+at |\(file:\/\/|node_modules|node:internal|SQLITE_|[\w-]+\.[tj]s:\d+/
 
-/** How an answer breaks the contract, one sentence each; empty when it complies. */
+/** Violations of the contract in an answer, one sentence each; empty when the answer complies. */
 export function answerFaults(
   answer: Answer,
   { operation, path, secrets, isVendorBad = false }: Asked,
@@ -43,11 +43,11 @@ function isPage(path: string, status: number): boolean {
   return status < 400 && !operations.some((operation) => path.startsWith(operation.path))
 }
 
-/** How an error breaks the format that errors have on every path; empty for other answers. */
+/** Violations of the error format that applies to every path; empty when the answer is not an error. */
 export function errorFaults({ status, headers, text }: Answer): string[] {
   if (status < 400 || text === '') return []
   const [type] = (headers.get('content-type') ?? '').split(';')
-  // A page for a person who signs in.
+  // The sign-in pages answer errors with an HTML page.
   if (type === 'text/html' && text.includes(' · Model-Access Gateway</title>')) return []
   if (type !== 'application/json') return ['An error is not JSON.']
   const body: unknown = JSON.parse(text)
@@ -63,7 +63,7 @@ const errorSchemas = [
 
 type LogLine = { level: string; code?: string }
 
-/** The log lines that no caller may cause: internal errors, and lines that are not JSON. */
+/** Log lines that no request may cause: internal errors, and lines that are not JSON. */
 export function logFaults(log: string): string[] {
   return log.split('\n').filter((line) => line !== '' && isFault(line))
 }

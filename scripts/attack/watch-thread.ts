@@ -1,4 +1,4 @@
-/** The thread of watch.ts. */
+/** The code of the worker thread that watch.ts starts. */
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -20,14 +20,14 @@ while (!over.signal.aborted) {
   await askHealth()
   pauseMsMax = Math.max(pauseMsMax, performance.now() - startedAt)
   descriptorsMax = Math.max(descriptorsMax, descriptorsOf(processId))
-  // `dosed` resets the counter of the kernel between doses.
+  // Keeps the maximum, because `dosed` resets the kernel's peak counter between doses.
   peakMiB = Math.max(peakMiB, processPeakMiB(processId))
   await sleep(intervalMs)
 }
 agent.destroy()
 parentPort!.postMessage({ peakMiB, descriptorsMax, pauseMsMax })
 
-/** Resolves after an answer, an error or the timeout: only the time counts. */
+/** Resolves after an answer, an error or the timeout, because only the time is measured. */
 function askHealth(): Promise<void> {
   return new Promise((resolve) => {
     const asked = request(`${url}/health`, { agent, timeout: timeoutMs }, (response) => {

@@ -34,7 +34,7 @@ export function resetPeak(processId: number): void {
   try {
     writeFileSync(`/proc/${processId}/clear_refs`, '5')
   } catch {
-    // Not permitted here: the peak covers the whole life of the process.
+    // Without permission to reset, the peak covers the whole lifetime of the process.
   }
 }
 

@@ -20,7 +20,7 @@ export type WatchedGateway = {
   stop(): Promise<void>
 }
 
-/** Models of this gateway; their vendor gives every chat the same answer. */
+/** Models of this gateway. Their test vendor answers every chat with the same text. */
 export const models = {
   chat: ['mock/any', 'claude-sonnet-4-6', 'gemini-3.5-flash'],
   image: 'mock/painter',
@@ -69,7 +69,7 @@ export async function startWatchedGateway(mainFile = main): Promise<WatchedGatew
       const reported = once(child, 'message')
       child.send('report')
       const ended = gone.then(() => Promise.reject(new Error('The gateway has ended.')))
-      // loop-watch.ts sends one Pause.
+      // The message has this type: loop-watch.ts sends one Pause.
       const [pause] = (await Promise.race([reported, ended])) as [Pause]
       return pause
     },

@@ -86,7 +86,7 @@ export const wireMessage: fc.Arbitrary<WireMessage> = fc
     const bytes = Buffer.concat(pieces)
     if (spoilt !== null && bytes.length > 0) bytes[spoilt[0] % bytes.length] = spoilt[1]
     const sent = cut === null ? bytes : bytes.subarray(0, cut)
-    // Any line may begin a request, if the parser ends the previous request before it.
+    // An upper limit: each line begins a request if the parser ends the previous request before the line.
     const requestsMax = 1 + sent.toString('latin1').split(/[\r\n]+/).length
     return { bytes: sent, isHalfClosed, requestsMax }
   })
