@@ -1,11 +1,18 @@
 /**
- * The measured process: `direct` is the mock upstream itself, `koa` a minimal Koa server, `bare` and `booked` the
- * core without and with identification, limits and ledger, `base` the gateway of another checkout. The others are
- * this gateway: `tuned` with a container's variables, `http` over its HTTP API instead of the tool server, `openai`
- * with an OpenAI-like upstream instead of another format, `quiet` without concurrent usage reports, `limited` with
- * all limits and a budget, `token` with an access token instead of a key, `shared` with PostgreSQL and Redis, `far`
- * with its cache in Redis alone, `workers` in two processes on both cores, `replica` in one process with Redis and half the
- * connections.
+ * The measured process.
+ * - `floor`: a minimal proxy; `direct`: the mock upstream itself; `koa`: a minimal Koa server
+ * - `bare`: the core without identification, limits and ledger; `booked`: the core with them
+ * - `base`: the gateway of another checkout; `gateway`: this gateway
+ *
+ * The others are this gateway with one difference.
+ * - `tuned`: variables of a container
+ * - `http`: requests to the HTTP API instead of the tool server
+ * - `openai`: an OpenAI-compatible vendor instead of a vendor with another format
+ * - `quiet`: no concurrent usage reports
+ * - `limited`: all limits and a budget
+ * - `token`: an access token instead of a key
+ * - `shared`: PostgreSQL and Redis; `far`: the cache in Redis, nothing else in Redis or PostgreSQL
+ * - `workers`: two processes on both cores; `replica`: one process with Redis and half the connections
  */
 export type Candidate =
   | 'floor'

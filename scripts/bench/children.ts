@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline'
 // The driver and the mock share a core, so that the measured process has the second core alone.
 export const driverCore = 0
 export const measuredCore = 1
-/** Candidates of several processes use both cores. */
+/** Candidates that consist of several processes use both cores. */
 export const bothCores = `${driverCore},${measuredCore}`
 
 const stopTimeoutMs = 10_000
@@ -76,7 +76,7 @@ const pinDriver = (): boolean =>
 const taskset = (...args: string[]): boolean =>
   spawnSync('taskset', args, { stdio: 'ignore' }).status === 0
 
-/** The port that a child prints as its first line. */
+/** The port number that a child process prints as its first line. */
 export const printedPort = async ({ process: { stdout } }: Child): Promise<number> => {
   if (!stdout) throw new Error('The stdout of this child is not read.')
   const [line] = await once(createInterface(stdout), 'line')

@@ -11,7 +11,7 @@ const lastChunk = Buffer.from('\r\n0\r\n\r\n')
 export type Answer = {
   status: number
   chunked: boolean
-  /** The body, including the framing of its chunks. */
+  /** The bytes of the body, including the framing of chunks. */
   pieces: Buffer[]
   bytes: number
 }
@@ -72,11 +72,11 @@ const answerReader = (): ((piece: Buffer) => Answer | undefined) => {
   }
 }
 
-// No answer of the bench has these bytes inside: JSON escapes line ends, and events end in \n.
+// Only the end of an answer has these bytes: JSON escapes line ends, and lines of events end in \n.
 const isWhole = ({ chunked, pieces, bytes }: Answer, length: number): boolean =>
   chunked ? tail(pieces, lastChunk.length).equals(lastChunk) : bytes === length
 
-/** The last bytes of the pieces, none of which is empty. */
+/** The last bytes of the concatenated pieces. No piece may be empty. */
 export const tail = (pieces: Buffer[], bytes: number): Buffer => {
   const last = pieces.at(-1)
   if (last && last.length >= bytes) return last.subarray(-bytes)

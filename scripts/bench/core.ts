@@ -26,7 +26,7 @@ import { plainReply } from './replies.ts'
 // The core alone, between a node:http server and a vendor that answers at once. `booked` identifies its
 // caller, applies limits and budgets, and records each call; `bare` does none of these.
 
-// Is the vendor's chat completion.
+// plainReply is the vendor's chat completion.
 const completion = JSON.parse(plainReply.toString()) as ChatCompletion & { usage: unknown }
 const usage = { inputTokens: 120, outputTokens: 200, images: 0, estimated: false }
 const chat: ChatAdapter = {
@@ -116,7 +116,7 @@ const authorization = 'key' in parts ? `Bearer ${String(parts.key)}` : ''
 
 const server = createServer((request, response) => {
   const answer = async (): Promise<void> => {
-    // The only client is the driver.
+    // The driver, the only client, sends only chat requests.
     const asked = JSON.parse(await bodyOf(request)) as ChatRequest
     const caller = await identify(authorization)
     const { result } = await gateway.chat(

@@ -68,7 +68,7 @@ const readers: Partial<Record<Workload['kind'], (body: string) => string | undef
     Array.from(body.matchAll(/"text":\s?"(word-\d+ )"/g), ([, word]) => word).join(''),
   'tool-list': toolsIn,
   'tool-list-modern': toolsIn,
-  // The answer is followed by a line with model, tokens and cost.
+  // Excludes the last line of the text, which contains model, tokens and cost.
   'tool-chat': (body) =>
     (JSON.parse(body) as ToolReply).result.content?.[0]?.text?.split('\n\n', 1)[0],
   'tool-image': (body) => (JSON.parse(body) as ToolReply).result.content?.[1]?.data,

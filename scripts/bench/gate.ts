@@ -5,10 +5,10 @@ import { workloads } from './workloads.ts'
 
 /** The page with the table of ratios. */
 const page = join(import.meta.dirname, '../../docs/performance.md')
-/** Other load on the machine raises a ratio less than this. */
+/** Allowed factor between a measured ratio and the documented one; other load changes ratios less. */
 const factorMax = 1.4
 const triesMax = 3
-/** Short rounds, since the best of three tries counts. */
+/** Rounds are short, because the best of three tries counts. */
 const rounds = { rounds: 3, seconds: 1 }
 
 /** The ratios of docs/performance.md by workload: rows `| name | 1.23 |` of its table of ratios. */

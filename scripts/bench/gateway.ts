@@ -11,7 +11,7 @@ import { fillHistory } from './usage-history.ts'
 const project = join(import.meta.dirname, '../..')
 const startTimeoutMs = 30_000
 
-/** Node's flags and glibc's variables in the start script of a checkout. */
+/** Flags of Node and variables of glibc in the start script of a checkout. */
 export const startOf = (
   project: string,
 ): { flags: string[]; allocator: Record<string, string> } => {
@@ -100,14 +100,14 @@ export const startGateway = async ({
   tuned: boolean
   /** The key has all limits and a budget. */
   limited?: boolean
-  /** The caller uses an OAuth access token. */
+  /** The caller sends an OAuth access token instead of a key. */
   signsIn?: boolean
   historyRows?: number
-  /** PostgreSQL and Redis; embedded by default. */
+  /** PostgreSQL and Redis; by default SQLite and the process's memory. */
   stores?: Stores
   /** Whether answers are cached in the memory of the process. */
   remembers?: boolean
-  /** Number of workers; several run on both cores. */
+  /** Number of workers. Several workers run on both cores. */
   workers?: number
   /** The folder of another checkout to run instead. */
   base?: string | undefined
@@ -168,7 +168,7 @@ const vendorVariables = (name: string, baseUrl: string): NodeJS.ProcessEnv => ({
   [`${name}_BASE_URL`]: baseUrl,
 })
 
-/** All limits, too high to refuse a call. */
+/** Every limit is set, each too high to refuse a call. */
 const allowance = [
   'requests-per-minute',
   'tokens-per-minute',
@@ -185,7 +185,7 @@ const createKey = async (place: Place, limited: boolean): Promise<string> => {
   const budget = ['--budget-usd', '1000000', '--budget-period', 'month']
   const most = [...allowance, ...budget]
   const account = await command(place, ['accounts', 'create', ...named, ...most, '--json'])
-  // `--json` prints the account.
+  // With `--json` the command prints the account.
   const { id } = JSON.parse(account) as { id: string }
   return command(place, [...create, ...most, '--account', id, '--scopes', 'inference'])
 }
@@ -203,7 +203,7 @@ const createClient = async (place: Place): Promise<string> => {
     'bench',
     '--json',
   ]
-  // `--json` prints the client.
+  // With `--json` the command prints the client.
   const made = JSON.parse(await command(place, words)) as Record<string, string>
   return `Basic ${btoa(`${made['client_id']}:${made['client_secret']}`)}`
 }

@@ -58,18 +58,18 @@ export type Measured = Sample & {
   forcedCollections: number
 }
 
-/** The HTTP request that does the same as each tool. */
+/** The kind of HTTP request that is equivalent to a tool call, by kind of tool call. */
 const httpKinds: Partial<Record<Workload['kind'], Workload['kind']>> = {
   'tool-chat': 'chat',
   'tool-image': 'image',
 }
 
-/** The key of processes that check none: all but the gateways. */
+/** The key for processes that do not check keys: all except the gateways. */
 const withoutKey = 'bench'
 
 type Server = { candidate: Candidate; child: Child; port: number; model: string; key: string }
 
-/** Measures each candidate in a new process, by turns, so that a noisy minute affects all of them. */
+/** Measures each candidate in its own process, in turn, so that other load affects all candidates. */
 export const measure = async (
   bench: Bench,
   workload: Workload,
@@ -78,11 +78,11 @@ export const measure = async (
   const servers: { server: Server; samples: Sample[] }[] = []
   for (const candidate of candidates)
     servers.push({ server: await startServer(bench, workload, candidate), samples: [] })
-  // Memory grows only in the first round.
+  // `hold` needs one round, because memory grows only in the first round.
   const rounds = workload.kind === 'hold' ? 1 : bench.rounds
   for (let round = 0; round < rounds; round += 1)
     for (const { server, samples } of servers) {
-      // Warms up, so that compiled code is measured.
+      // Warms up first, so that the measured code is compiled.
       const warmUpMs = (bench.seconds * 1000) / (round === 0 ? 1 : 10)
       if (workload.kind === 'hold') samples.push(await takeHoldSample(bench, workload, server))
       else samples.push(await takeSample(bench, { workload, server, warmUpMs }))
@@ -156,7 +156,7 @@ const storesOf = async (candidate: Candidate): Promise<Stores> => {
   return { redisUrl }
 }
 
-/** Without the gateway, the path does not name the vendor's format, so the model's name does. */
+/** Without the gateway the path does not select the vendor's format, so the model's name selects it. */
 const upstreamModel = ({ kind, model, wire }: Workload): string =>
   wire && kind === 'stream' ? `${wire}-${model}` : model
 
@@ -175,11 +175,11 @@ const takeSample = async (
   const kind = kindFor(workload, candidate)
   const expectation = expectationFor({ ...workload, kind })
   const hasReports = workload.historyRows !== undefined && candidate !== 'quiet'
-  // Runs before connections are opened, since the gateway would close them meanwhile.
+  // Measured before connections are opened, since the gateway would close them as idle.
   const reportCpuMs = hasReports ? await costOfReport(server) : Number.NaN
   const load = await openLoad({
     port: server.port,
-    // A replica gets the load of one of two workers.
+    // A replica gets half the load, like one of two workers.
     connections: candidate === 'replica' ? workload.connections / 2 : workload.connections,
     request: requestFor({ kind }, server),
     nextCounter: by === candidate ? () => bench.nextCounter() % things : bench.nextCounter,
@@ -223,7 +223,7 @@ const takeHoldSample = async (
   server: Server,
 ): Promise<Sample> => {
   const { processId } = server.child
-  // The first streams load modules, which is not measured.
+  // Opens streams before the measurement, so that loading modules is not measured.
   for (const stream of await holdStreams(server, 50)) stream.destroy()
   const before = readCounters(children, server)
   const beforeMiB = processMiB(processId)
@@ -268,7 +268,7 @@ const countedRun = async (
 
 const readCounters = ({ alive }: Children, { child }: Server) => {
   const oursUs = (core: number): number =>
-    // The system does not report on which core a process of both cores ran.
+    // Unknown for a process on both cores: the system does not report on which core it ran.
     [...alive].some((ours) => ours.core === bothCores)
       ? Number.NaN
       : [...alive]

@@ -16,7 +16,7 @@ const peakMiBMax = 572
 const leftMiBMax = 95 // 100 MB
 const attackMs = 10_000
 const restMs = 30_000
-/** The gateway finishes calls whose client left, so the upstream ends them before the rest is measured. */
+/** The upstream ends calls after this time. Calls of disconnected clients last until then. */
 const hangMs = 15_000
 
 type Target = { port: number; key: string }
@@ -49,7 +49,7 @@ const connected = (target: Target, open: Socket[]): Socket => {
 
 const statusOf = (answer: Buffer): number => Number(answer.toString('latin1', 9, 12))
 
-/** Requests a large answer and does not read it. */
+/** Requests a large answer and does not read the answer. */
 const unread =
   (count: number, path: string, model: string): Scenario =>
   async (target, open) => {
@@ -76,7 +76,7 @@ const uploads =
       body.subarray(body.indexOf('@') + 1),
     ]
     const room = bytes - body.length
-    // A cut character is invalid UTF-8, which is refused early.
+    // Whole characters only, since a cut character is invalid UTF-8, which the gateway refuses early.
     const letters = Buffer.alloc(room - (room % Buffer.byteLength(letter)), letter)
     const length = before.length + letters.length + after.length
     const statuses: number[] = []
@@ -95,7 +95,7 @@ const uploads =
     return statuses
   }
 
-/** Requests `count` answers at once and reads them. */
+/** Requests `count` answers at once and reads the answers. */
 const burst =
   (count: number, model: string): Scenario =>
   (target) =>
@@ -106,7 +106,7 @@ const burst =
       }),
     )
 
-/** The cache is excluded: it has its own limit. */
+/** Requests bypass the cache, whose memory has its own limit. */
 const uncached = { 'cache-control': 'no-store' }
 
 const ask = ({ port, key }: Target, body: object): Promise<number> =>
@@ -194,7 +194,7 @@ const countsOf = (statuses: readonly number[]): string =>
 const measure = async (name: string, scenario: Scenario, upstreamPort: number) => {
   const { child, port, key } = await startGateway({ children, folder, upstreamPort, tuned: false })
   const target = { port, key }
-  // The first calls load and compile the modules.
+  // Makes calls before the measurement, so that all modules are loaded and compiled.
   for (let index = 0; index < 50; index += 1)
     await ask(target, { model: 'mock/picture-0.1', prompt: `warm ${index}` })
   const startMiB = processMiB(child.processId)

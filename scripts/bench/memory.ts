@@ -13,7 +13,7 @@ const { values } = parseArgs({ options: { streams: { type: 'string', default: '1
 const streams = Number(values.streams)
 const connections = 32
 const samplesMax = 20
-/** The allowed ratio of memory in the last quarter to the second quarter; the first warms up. */
+/** The allowed ratio of memory in the last quarter to the second quarter; the first quarter warms up. */
 const growthMax = 1.1
 
 const models = ['mock/stream-20', 'mock/burst-200', ...burstModels()]

@@ -50,7 +50,7 @@ for (const wire of ['anthropic', 'gemini'] as const) {
   streams.set(`${wire}-burst-200`, { paced: false, pieces })
 }
 
-/** The stream that a vendor's path selects; for requests through the floor, the model's name alone. */
+/** The stream for the path and model of a vendor. For the floor, the model's name alone selects it. */
 const vendorStream = (path: string, { model }: Question) => {
   if (path === '/v1/messages') return streams.get(`anthropic-${model}`)
   const gemini = /^\/v1beta\/models\/([\w-]+):stream/.exec(path)
@@ -86,12 +86,12 @@ const sendStream = (
   { paced, pieces }: { paced: boolean; pieces: Buffer[] },
 ): void => {
   response.writeHead(200, eventStream)
-  // Streams that start together would otherwise stay in step, and be cheaper than real ones.
+  // Starts streams at random times: streams in step would take less CPU time than real streams.
   if (paced) setTimeout(() => sendPaced(response, pieces), Math.random() * paceMs)
   else sendAtOnce(response, pieces)
 }
 
-// Node joins writes of one tick into one TCP write: one burst with a chunk per event.
+// Sends each event as a chunk; Node joins the chunks into one TCP write.
 const sendAtOnce = (response: ServerResponse, pieces: Buffer[]): void => {
   for (const piece of pieces) response.write(piece)
   response.end()

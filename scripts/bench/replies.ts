@@ -1,7 +1,7 @@
 import { createCipheriv } from 'node:crypto'
 import { crc32, deflateSync } from 'node:zlib'
 
-// The answers of the mock upstream. The driver uses them too, to check answers.
+// The answers of the mock upstream. The driver compares received answers with these.
 
 const completion = { id: 'chatcmpl-bench', created: 1_760_000_000, model: 'bench' }
 const usage = { prompt_tokens: 120, completion_tokens: 200, total_tokens: 320 }
@@ -27,7 +27,7 @@ export const plainReply = Buffer.from(
 export const streamWords = (count: number): string[] =>
   Array.from({ length: count }, (_, index) => `word-${index} `)
 
-/** The events of a stream in `count` pieces; the last piece also has the closing events. */
+/** The events of a stream in `count` pieces. The last piece also contains the closing events. */
 export const streamPieces = (count: number, includeUsage: boolean): Buffer[] => {
   const pieces = streamWords(count).map((content) => choice({ content }))
   pieces[0] = choice({ role: 'assistant', content: '' }) + pieces[0]!

@@ -32,7 +32,7 @@ export const table = (results: Result[]): string => {
   return [head, line(widths.map((width) => '-'.repeat(width))), ...body].join('\n')
 }
 
-/** The CPU time of identification, limits and ledger per call; empty if it was not measured. */
+/** A line with the CPU time per call of identification, limits and ledger; empty if not measured. */
 export const bookkeepingLine = (results: Result[]): string => {
   const result = results.find(({ workload }) => workload.name === bookkeeping)
   const [bare, booked] = (['bare', 'booked'] as const).map((name) =>
@@ -44,7 +44,7 @@ export const bookkeepingLine = (results: Result[]): string => {
 
 /** Average share of the driver's core and of the measured core that other processes used. */
 export const othersPercent = (rows: Measured[]): [number, number] => {
-  // The kernel samples a core's busy time, so it may be below the CPU time of our processes.
+  // At least 0: the kernel samples a core's busy time, which may be below our processes' CPU time.
   const average = (read: (row: Measured) => number): number => {
     const reported = rows.map(read).filter((share) => !Number.isNaN(share))
     return (100 * reported.reduce((sum, share) => sum + Math.max(0, share), 0)) / reported.length

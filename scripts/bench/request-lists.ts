@@ -28,7 +28,7 @@ const views: View[] = [
   { name: 'page of an outcome', path: () => `${list}&outcome=failed`, isJudged: true },
   { name: 'page of an error', path: () => `${list}&error_code=timeout`, isJudged: true },
   { name: 'one by its id', path: ({ rows }) => `/api/requests/${idOf(rows, 40)}`, isJudged: true },
-  // Scans 10,000 rows of the large account, but only 100 of the small one.
+  // Not judged: the query scans 10,000 rows of the large account, but only 100 of the small account.
   { name: 'page of a key without calls', path: () => `${list}&key_id=key_none`, isJudged: false },
 ]
 

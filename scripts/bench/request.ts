@@ -6,7 +6,7 @@ const counterDigits = 12
 const placeholder = '#'.repeat(counterDigits)
 
 export type Request = {
-  /** A copy of the request's bytes for one connection. */
+  /** Makes a copy of the request's bytes for one connection. */
   copy: () => Buffer
   /** Writes a number into the prompt, so that the gateway does not answer from its cache. */
   stamp: (copy: Buffer, counter: number) => void
@@ -78,7 +78,7 @@ const pictureBody = (model: string): object => ({
   size: '1024x1024',
 })
 
-// Padded to one size, so that all requests have the same length whatever the model's name.
+// Padded, so that all requests have the same length, independent of the model's name.
 const chatBody = (model: string, kind: Workload['kind']): object => {
   const stream = { stream: true, stream_options: { include_usage: true } }
   const withText = (text: string): object => ({

@@ -1,4 +1,4 @@
-/** The value below which this share of the sorted values lies. */
+/** The quantile of sorted values; `share` is between 0 and 1. */
 export const quantile = (sorted: number[], share: number): number =>
   sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN
 

@@ -1,7 +1,7 @@
 import { startPostgres, type TestPostgres } from '../../test/support/servers/postgres.ts'
 import { startRedis, type TestRedis } from '../../test/support/servers/redis.ts'
 
-/** Addresses of PostgreSQL and Redis; without one, the gateway uses SQLite or its own memory. */
+/** URLs of PostgreSQL and Redis. By default the gateway uses SQLite and its own memory. */
 export type Stores = { databaseUrl?: string; redisUrl?: string }
 
 let started: Promise<[TestPostgres, TestRedis]> | undefined

@@ -54,7 +54,7 @@ export const askForReports = (asked: Asked) => {
   }
   const all = asking()
   return {
-    /** Resolves after the last report. */
+    /** Stops requesting reports; resolves after the last report has arrived. */
     stop: async (): Promise<void> => {
       end.abort()
       await all

@@ -86,7 +86,7 @@ export const geminiPicture = (textBytes: number): Buffer => {
   })
 }
 
-/** DashScope answers with an address, which the gateway fetches. */
+/** DashScope answers with the URL of the picture, which the gateway fetches. */
 export const dashscopePicture = (image: string): Buffer => {
   const message = { role: 'assistant', content: [{ image }] }
   return json({

@@ -22,18 +22,18 @@ export type Workload = {
   candidates: Candidate[]
   /** The format of the vendor; the floor forwards the vendor's bytes. */
   wire?: Wire
-  /** Measured only when the workload or this name is given with `--only`. */
+  /** A workload with a group is measured only when `--only` names the workload or the group. */
   group?: typeof imagesGroup
   /** The process to compare with; the floor by default. */
   against?: Candidate
   target: Target
   /** The process that answers repeated requests from its cache, and the number of different requests. */
   repeats?: { by: Candidate; things: number }
-  /** Number of calls in the ledger, over 30 days; reports of all of them run one after another. */
+  /** Number of calls in the ledger, over 30 days. Reports of these calls run during the load. */
   historyRows?: number
 }
 
-/** The upper limits. */
+/** Upper limits of measured values, for the candidate `of`. */
 export type Target = { of: Candidate; most: Partial<Record<Measure, number>> }
 
 export type Measure = 'p99Ratio' | 'ratio' | 'addedP50Ms' | 'peakMiB' | 'addedMiB'
@@ -205,7 +205,7 @@ export const workloads: Workload[] = [
     candidates: ['gateway', 'far'],
     against: 'gateway',
     target: { of: 'far', most: { ratio: 0.8 } },
-    // More than the connections, since identical concurrent requests share one look-up.
+    // More requests than connections, since identical concurrent requests share one look-up.
     repeats: { by: 'far', things: 16 },
   },
   {

@@ -13,7 +13,7 @@ type Call = { url: string; key: string; question: string; isStreamed: boolean }
 
 const timeoutMs = 30_000
 
-/** Sends one question, without retries. Throws when no answer comes within 30 s. */
+/** Sends one request, without retries. Throws when no answer arrives within 30 s. */
 export async function ask({ url, key, question, isStreamed }: Call): Promise<Answer> {
   const signal = AbortSignal.timeout(timeoutMs)
   try {

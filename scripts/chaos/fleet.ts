@@ -18,7 +18,7 @@ export type Replica = {
   kill(signal: NodeJS.Signals): void
   /** The log since the last start. */
   stderr(): string
-  /** Waits for its end and starts it again. */
+  /** Waits until the gateway has ended, and starts the gateway again. */
   restart(): Promise<void>
 }
 

@@ -4,9 +4,9 @@ import type { Answer } from './calls.ts'
 /** Ledger rows, budgets and sums of a store. */
 export type Ledger = {
   rows: readonly { id: string; cost: number | null; isKnown: boolean }[]
-  /** Budget windows whose sum differs from their rows. */
+  /** Budget windows whose sum differs from the sum of their ledger rows. */
   wrongWindows: readonly string[]
-  /** The number of accounts whose hourly sums differ from their rows. */
+  /** The number of accounts whose hourly sums differ from their ledger rows. */
   wrongHours: number
   reservations: number
 }
@@ -59,7 +59,7 @@ export function faultsOf(answers: readonly Answer[], ledger: Ledger, charged: Ch
   const otherwise = given.filter(
     ({ requestId, costNanoUsd }) => costs.has(requestId) && costs.get(requestId) !== costNanoUsd,
   )
-  // If the gateway died, it cannot know whether the vendor was asked: the call is charged its reservation.
+  // A killed gateway's call is charged its reservation, as it is unknown if the vendor was called.
   const known = ledger.rows.filter(({ isKnown, cost }) => isKnown && (cost ?? 0) > 0).length
   const unknown = ledger.rows.filter(({ isKnown }) => !isKnown).length
   const asked = [...charged.values()].reduce((sum, times) => sum + times, 0)

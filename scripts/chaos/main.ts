@@ -30,7 +30,7 @@ async function runCells(name: string): Promise<[Phase, Cell][]> {
   const victim = victims[name]!
   const chance = chanceFrom(seed)
   const fleet = await startFleet(victim)
-  // A budget that is never exhausted, so that reservations are tested too.
+  // The key has a budget, which is never exhausted, so that reservations are tested too.
   const key = await fleet.createKey(['--budget-usd', '1000', '--budget-period', 'total'])
   const charged = new Map<string, number>()
   const cells: [Phase, Cell][] = []

@@ -67,7 +67,7 @@ export async function runRound({
       isStreamed: index % 4 > 1,
     }),
   )
-  // Kills the victim even if the calls ended early, or none reached the vendor.
+  // Kills the victim even if the calls ended early, or no call reached the vendor.
   const late = sleep(2000).then(kill)
   const answers = await Promise.all(asked)
   await late

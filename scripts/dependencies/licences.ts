@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundledPackages, keptPackages, productionPackages, root } from './production.ts'
 
-/** Permissive licences; the last one belongs to the sandbox's font. */
+/** Permissive licences. The sandbox's font has the last licence. */
 const permissive = new Set([
   '0BSD',
   'Apache-2.0',
@@ -37,7 +37,7 @@ const bundledLicences: readonly RegExp[] = [
   /^New BSD License$/,
   /^(?:fontconfig|freetype|libtiff) License \(BSD-like\)$/,
   /^libpng License$/,
-  // Linked into the library file of libvips, which the exception covers.
+  // Licence of a library that is linked into libvips, which `exceptions` covers.
   /^LGPLv3$/,
   /^Mozilla Public License 1\.1$/,
 ]
@@ -69,7 +69,7 @@ export function complaintsAbout(
   return [...ofPackages, ...ofBundles]
 }
 
-/** Whether an SPDX expression is allowed; one with inner parentheses is not, and needs review. */
+/** Whether an SPDX expression is allowed. Expressions with inner parentheses are not, and need review. */
 function isAllowed(expression: string, name: string): boolean {
   const exempt = exceptions.filter(({ packages }) => packages.test(name))
   const isKnown = (id: string) => permissive.has(id) || exempt.some((one) => one.licence === id)

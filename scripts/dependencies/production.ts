@@ -6,7 +6,7 @@ export const root = join(import.meta.dirname, '../..')
 /** A package of the lock file (docs.npmjs.com, package-lock.json). */
 export type LockedPackage = {
   version: string
-  /** Absent when it is the registry's default address of this version. */
+  /** URL of the archive; absent for the registry's default URL of this version. */
   resolved?: string
   integrity?: string
   license?: string
@@ -25,11 +25,11 @@ export type ProductionPackage = LockedPackage & {
   name: string
   /** The folder of the package; the same version may be in several folders. */
   path: string
-  /** Paths of its dependencies that the lock file has. */
+  /** Paths of the package's dependencies that are in the lock file. */
   needs: readonly string[]
 }
 
-/** A package whose files are in this repository instead of being installed. */
+/** A package whose files are in this repository, so that npm does not install it. */
 export type KeptPackage = {
   name: string
   version: string
@@ -46,7 +46,7 @@ const bundled = ['preact', '@preact/signals', '@preact/signals-core', 'openapi-f
 
 type Lock = { packages: Record<string, LockedPackage> }
 
-/** Each package of the lock file that production installs on any platform, in the order of paths. */
+/** Each package of the lock file that production installs on any platform, sorted by path. */
 export function productionPackages(): ProductionPackage[] {
   const { packages } = readJson<Lock>('package-lock.json')
   return Object.entries(packages)
@@ -91,7 +91,7 @@ function needsOf(path: string, packages: Lock['packages']): string[] {
   })
 }
 
-/** The path where Node finds a package: in the nearest node_modules above `path`. */
+/** The path where Node finds a package that `path` imports: in the nearest node_modules folder above. */
 function foundFrom(path: string, name: string, packages: Lock['packages']): string | undefined {
   for (let at: string | undefined = path; at !== undefined; at = above(at)) {
     const candidate = at === '' ? `node_modules/${name}` : `${at}/node_modules/${name}`

@@ -10,7 +10,7 @@ export const absentNulls = {
   keyword: 'x-absent-nulls',
   before: 'anyOf',
   code: ({ gen, data, schema }: KeywordCxt) => {
-    // A list names the members whose null has a meaning.
+    // A list names the members that keep null, because their null has a meaning.
     const kept = Array.isArray(schema) ? (schema as string[]) : []
     const isObject = _`${data} && typeof ${data} == "object" && !Array.isArray(${data})`
     gen.if(isObject, () =>
@@ -39,7 +39,7 @@ export function withAbsentNulls(document: Document, bodies: readonly Schema[]): 
     name,
     reached.has(name) ? mark(schema) : schema,
   ])
-  // `mark` only adds a keyword.
+  // The cast is safe, since `mark` only adds a keyword.
   const found = Object.fromEntries(marked) as Document['components']['schemas']
   return { ...document, components: { ...document.components, schemas: found } }
 }

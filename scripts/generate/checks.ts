@@ -24,7 +24,7 @@ export function checkFiles(
     document,
     bodies.map(({ operation }) => jsonBody(operation)!),
   )
-  // `forChecks` replaces schemas only.
+  // The cast is safe, since `forChecks` replaces schemas only.
   const contract = forChecks(withTexts(asked, asked.components.schemas)) as Document
   const schemas = Object.keys(document.components.schemas)
   const strict = new Ajv2020({ ...options, useDefaults: true })
@@ -85,13 +85,13 @@ function jsonBody(operation: Operation): Schema | undefined {
 
 /** The schema with its references pointing into the document named `contract`. */
 function rebased(schema: Schema): Schema {
-  // Replaces only texts of references.
+  // The cast is safe, since only texts of references are replaced.
   return JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"contract#/')) as Schema
 }
 
 /** The schema that checks a tool's arguments; null means absent at any depth. */
 export function checkedSchema({ inputSchema }: Tool): Schema {
-  // Both functions return a schema for a schema.
+  // The cast is safe: both functions return a schema for a schema.
   return forChecks(mark(withoutConditionalDefaults(inputSchema))) as Schema
 }
 
@@ -115,7 +115,7 @@ function forChecks(value: unknown): unknown {
  */
 function withTags(schema: Schema): Schema {
   const required = new Set([schema['required']].flat())
-  // `forChecks` keeps the shape of a schema's properties.
+  // The cast is safe, since `forChecks` keeps the shape of a schema's properties.
   const properties = Object.entries(schema['properties'] as Record<string, Schema>)
   const tagged = properties.map(([name, property]) => {
     const { enum: values, ...rest } = property
@@ -142,7 +142,7 @@ function withTexts<T>(value: T, schemas: Document['components']['schemas']): T {
     const isText = target?.['type'] === 'string' && target['enum'] === undefined
     return isText ? { ...target, ...beside } : schema
   }
-  // `replaced` keeps the type of its argument.
+  // The cast is safe, since `replaced` keeps the type of its argument.
   return replaced(value) as T
 }
 

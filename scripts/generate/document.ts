@@ -11,16 +11,16 @@ type Parameter = {
 }
 type RequestBody = { content: Record<string, { schema: Schema }> }
 type Response = { headers?: Record<string, unknown> }
-/** Alternative requirements, each with scopes by security scheme. */
+/** Alternative security requirements, each with the scopes by security scheme. */
 export type Security = Record<string, string[]>[]
 export type Operation = {
   operationId: string
   security?: Security
   /** The protocol, if its handler parses bodies and formats errors itself; absent for `rest`. */
   'x-protocol'?: string
-  /** Whether only operators of the gateway may call it, whatever scopes a key has. */
+  /** Whether only operators may call the operation, whatever scopes a key has. */
   'x-operators-only'?: boolean
-  /** Further paths of the operation. */
+  /** Additional paths of the operation. */
   'x-also-at'?: string[]
   parameters?: Parameter[]
   requestBody?: RequestBody

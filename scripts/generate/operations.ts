@@ -9,7 +9,7 @@ import {
   type Security,
 } from './document.ts'
 
-/** The text of `operations.ts`: operations, security schemes, methods and headers. */
+/** The content of `operations.ts`: operations, security schemes, methods and headers. */
 export function operationsFile(document: Document, rows: OperationRow[]): string {
   const { title, version } = document.info
   const schemes = Object.keys(document.components.securitySchemes)
@@ -97,7 +97,7 @@ function methodsOf(rows: OperationRow[]): string[] {
 function requestHeaders(document: Document, rows: OperationRow[]): string[] {
   const schemes = Object.values(document.components.securitySchemes)
   const credentials = schemes
-    // Browsers add cookies themselves, so that CORS need not allow the header.
+    // Excludes `cookie`: browsers add cookies themselves, so CORS need not allow the header.
     .filter((scheme) => scheme.in !== 'cookie')
     .map(({ type, name }) => (type === 'apiKey' ? name! : 'authorization'))
   const named = rows.flatMap(({ operation }) =>
@@ -111,6 +111,6 @@ function responseHeaders(document: Document, rows: OperationRow[]): string[] {
   const named = rows.flatMap(({ operation }) =>
     responsesOf(document, operation).flatMap(({ headers = {} }) => Object.keys(headers)),
   )
-  // Browsers never expose set-cookie to pages.
+  // Excludes `set-cookie`, which browsers never expose to pages.
   return [...new Set(named)].filter((name) => name !== 'set-cookie')
 }

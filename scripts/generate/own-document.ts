@@ -9,7 +9,7 @@ type Schemas = Record<string, Schema>
  */
 export function ownDocument(document: Document, catalog: Schemas): Document {
   const schemas = { ...document.components.schemas, ...rebased(catalog) }
-  // Changes only properties and parameters with a default.
+  // The cast is safe: only properties and parameters with a default change.
   return withDefaults({ ...document, components: { ...document.components, schemas } }, schemas)
 }
 
@@ -18,13 +18,13 @@ function rebased(catalog: Schemas): Schemas {
   const text = JSON.stringify(catalog)
     .replaceAll('"#/', '"#/components/schemas/')
     .replaceAll('"openapi.yaml#/', '"#/')
-  // Replaces only texts of references.
+  // The cast is safe, since only texts of references are replaced.
   return JSON.parse(text) as Schemas
 }
 
 function withDefaults<T>(value: T, schemas: Schemas): T {
   if (typeof value !== 'object' || value === null) return value
-  // Has the same shape, plus defaults.
+  // The result has the shape of the argument, plus defaults.
   if (Array.isArray(value)) return value.map((item) => withDefaults(item, schemas)) as T
   const entries = Object.entries(value).map(([key, inner]: [string, unknown]) => [
     key,

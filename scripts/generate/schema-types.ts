@@ -5,6 +5,6 @@ import { banner, type Schema } from './document.ts'
 export async function schemaTypes(schemas: Record<string, Schema>): Promise<string> {
   const info = { title: 'Schemas', version: '1' }
   const document = { openapi: '3.1.1', info, paths: {}, components: { schemas } }
-  // Plain JSON Schema, which openapi-typescript's input type does not accept.
+  // The cast is needed, as openapi-typescript's input type does not accept plain JSON Schema.
   return banner + astToString(await openapiTS(document as never))
 }

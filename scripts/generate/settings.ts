@@ -23,7 +23,7 @@ export async function settingsFiles(
   schema: SettingsSchema,
   document: Document,
 ): Promise<Record<string, string>> {
-  // `limits` contains settings; Schema does not type nested properties.
+  // The cast is needed, as Schema does not type nested properties: the settings in `limits`.
   const limits = schema.properties['limits']!['properties'] as Record<string, Setting>
   const rows = (settings: Record<string, Setting>, prefix = '') =>
     Object.entries(settings).map(

@@ -29,7 +29,7 @@ export function toolsOf(written: ToolsDocument, contract: Document): Tool[] {
     // Keywords beside a reference override those of its target.
     return inlined({ ...(targetOf(documents[file], pointer) as Schema), ...beside })
   }
-  // Replaces only references.
+  // The cast is safe, since only references are replaced.
   return written.tools.map((tool) => inlined(tool) as Tool)
 }
 
@@ -83,7 +83,7 @@ function clientChoices(choice: Schema): Schema[] {
 }
 
 function clientMember(member: unknown): Schema {
-  // A member of `properties` is a schema.
+  // The cast is safe: a member of `properties` is a schema.
   return clientSchema(member as Schema)
 }
 
