@@ -166,7 +166,7 @@ describe('large pictures', () => {
     const broken = [{ image_url: dataUrl(damaged, 'image/png') }]
     const response = await vendors.gateway.post(edits, { images: broken, prompt })
     const { message } = await expectError(response, { status: 400, code: 'invalid_value' })
-    expect(message).to.match(/cannot read a picture/)
+    expect(message).to.match(/cannot read one of the pictures/)
   })
 
   it('are not repeated in a warning', async () => {
