@@ -8,7 +8,7 @@ type Warned = {
   warnings?: { param: string; requested: unknown; applied: unknown; reason: string }[]
 }
 
-/** Fields of OpenAI's chat request; a client's types send each as null when it is not set. */
+/** Fields of OpenAI's chat request. Generated clients send unset fields as null. */
 const chatFields = [
   'audio cache_control frequency_penalty function_call functions image_config logit_bias logprobs',
   'max_completion_tokens max_tokens metadata modalities models n parallel_tool_calls prediction',
@@ -19,7 +19,7 @@ const imageFields = [
   'background model moderation n output_compression output_format partial_images quality',
   'response_format size stream style user input_fidelity mask made_up',
 ].flatMap((names) => names.split(' '))
-/** OpenAI's defaults. */
+/** Default values of chat fields in OpenAI's API. */
 const chatDefaults = {
   stream: false,
   n: 1,

@@ -26,7 +26,7 @@ describe("OpenAI's own client, whatever the format of a vendor's answer", () => 
     expect(new Set(calls.map(({ id }) => id)).size).to.equal(calls.length)
     expect(reasoningIn(choice!.message)).to.equal(message.reasoning_content ?? '')
   }
-  /** The whole answer of a stream; the client keeps only the last piece of reasoning. */
+  /** The whole answer of a stream. Collects reasoning itself: the client keeps only the last piece. */
   const streamed = async (model: string) => {
     const stream = client.chat.completions.stream({ model, messages: hello })
     let thoughts = ''

@@ -134,7 +134,7 @@ const rows: Row[] = [
 describe('an invalid conversation', () => {
   let house: VendorGateway
   before(async () => {
-    // All three models see images; this route adds a model that does not.
+    // Adds a model without image input, because all three models accept images.
     house = await startVendorGateway({
       aliases: { blind: 'groq/llama-3.1-8b-instant' },
       routes: { 'groq/llama-3.1-8b-instant': ['openai/llama'] },

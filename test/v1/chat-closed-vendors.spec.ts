@@ -9,7 +9,7 @@ import { openAiEvents } from '../support/openai-upstream.ts'
 import { Refused } from '../support/spoken.ts'
 import { startUpstream, type ScriptedAnswer, type Upstream } from '../support/upstream.ts'
 
-/** One model of each vendor, with the variables of its key and its URL. */
+/** A model of each vendor, with the names of the variables for the vendor's key and URL. */
 const models: Readonly<Record<string, [model: string, variable: string, key: string]>> = {
   openai: ['gpt-5.6-terra', 'OPENAI', 'sk-proj-0123456789abcdef'],
   mistral: ['mistral/mistral-medium-latest', 'MISTRAL', '0123456789abcdef0123456789abcdef'],
@@ -24,7 +24,7 @@ const models: Readonly<Record<string, [model: string, variable: string, key: str
   openrouter: ['openrouter/any', 'OPENROUTER', 'sk-or-0123456789abcdef'],
   cerebras: ['cerebras/gpt-oss-120b', 'CEREBRAS', 'csk-0123456789abcdef'],
 }
-/** Prefix of the upstream's refusals. */
+/** Prefix of the error messages of the upstream. */
 const late = 'Refused upstream'
 const media = new Set(['audio', 'file'])
 const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 }

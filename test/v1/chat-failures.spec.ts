@@ -13,13 +13,13 @@ type Row = {
   /** The status for the caller when no other route is left. */
   status: number
   code: string
-  /** The caller's own error: no other route is tried. */
+  /** The caller caused the error, so the gateway tries no other route. */
   callers?: true
-  /** Tried again after a pause. */
+  /** The gateway tries the route again after a pause. */
   again?: true
-  /** Its Retry-After is longer than the first pause. */
+  /** The answer's Retry-After is longer than the first pause. */
   later?: true
-  /** Streams are covered by another test. */
+  /** The row applies to whole answers only; another test covers streams. */
   wholeOnly?: true
 }
 
@@ -115,7 +115,7 @@ describe('a call with two routes', () => {
   let one: Upstream
   let two: Upstream
   let gateway: TestGateway
-  /** For all rows except those with a URL of their own. */
+  /** The gateway for all rows except rows with their own `url`. */
   let usual: TestGateway
   let pauses: number[]
   let now = Date.now()
@@ -133,7 +133,7 @@ describe('a call with two routes', () => {
     pauses = []
     one.requests.length = 0
     two.requests.length = 0
-    // Longer than any circuit stays open.
+    // Advances the clock until all circuits are closed again.
     now += 3_600_000
     if (row.url === undefined) {
       gateway = usual
@@ -225,7 +225,7 @@ describe('a call with two routes', () => {
         const rest = row.again && !row.later ? round : ['one overloaded']
         expect(made).to.deep.equal(row.callers ? round : [...round, ...rest])
         expect(pauses).to.deep.equal(row.callers ? [] : [250])
-        // Nothing was charged, or the outcome is unknown.
+        // A failed call costs nothing, unless its cost is unknown.
         const cost = recorded.cost_status === 'unknown' ? null : 0
         expect(recorded).to.include({
           outcome: 'failed',

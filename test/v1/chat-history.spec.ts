@@ -28,7 +28,7 @@ describe('a continued conversation', () => {
   let house: VendorGateway
   let client: OpenAI
   before(async () => {
-    // All three models see images; this route adds a model that does not.
+    // Adds a model without image input, because all three models accept images.
     house = await startVendorGateway({
       aliases: { blind: 'groq/llama-3.1-8b-instant' },
       routes: { 'groq/llama-3.1-8b-instant': ['openai/llama'] },
@@ -38,7 +38,7 @@ describe('a continued conversation', () => {
   after(() => house.stop())
 
   const vendor = (id: string) => chatVendors.find((one) => one.id === id)!
-  /** Sets the next answer of the vendor; returns the request that it received. */
+  /** Sets the next answer of the vendor; returns an object that receives the vendor's request as `sent`. */
   const says = (id: string, spoken: Spoken): { sent: Body } => {
     const { id: name, double } = vendor(id)
     const asked: { sent: Body } = { sent: {} }

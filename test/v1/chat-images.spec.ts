@@ -219,7 +219,7 @@ describe('a chat with an image model', () => {
     expect(response.headers.get('x-gateway-attempts')).to.include('bytedance=ok')
     expect(choices[0]!.message.images).to.have.length(3)
     expect(vendors.doubles.bytedance.calls).to.have.length(3)
-    // Two pictures of the first model were made, and are charged although they are not delivered.
+    // The charge includes two pictures that the first model made, although they were not delivered.
     expect(usage.cost).to.equal(0.37666)
     expect(usage.cost_details).to.deep.include({ usd_other_attempts: 0.27166 })
   })

@@ -68,7 +68,7 @@ describe('the cost of an answer of a language model', () => {
       name: "reads DeepSeek's own name for cached input",
       model: 'deepseek/deepseek-v4-pro',
       usage: { prompt_tokens: 10, completion_tokens: 1, prompt_cache_hit_tokens: 10 },
-      // Half the price, off-peak.
+      // The vendor charges half the price at off-peak times.
       nanoUsd: (10 * 44 + 3960) / 2,
     },
     {
@@ -116,7 +116,7 @@ describe('the cost of an answer of a language model', () => {
   ]
   for (const { name, model, usage, nanoUsd } of rows) {
     it(name, async () => {
-      // Text with no output tokens would be estimated.
+      // The text is empty if no tokens are reported, else the gateway would estimate the tokens.
       const text = usage['completion_tokens'] === 0 ? '' : 'Hi.'
       upstream.answer(completion(text, { usage }))
       const response = await ask(model)
@@ -142,7 +142,7 @@ describe('the cost of an answer of a language model', () => {
       what: 'an answer with reasoning that was not counted',
       tokens: undefined,
       reasoning: 60,
-      // Two input tokens and four output tokens.
+      // The price of two input tokens and four output tokens.
       usd: 0.0000168,
       status: 'estimated',
     },

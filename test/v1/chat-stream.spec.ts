@@ -107,7 +107,7 @@ describe('a streamed answer', () => {
     {
       name: 'without any counts, which are estimated then',
       pieces: [textChunk('one '), textChunk('two'), finishChunk(), doneEvent],
-      // Estimated from "hello" and "one two" at four characters a token.
+      // Estimates for "hello" and "one two", at four characters per token.
       row: { input_tokens: 2, output_tokens: 2, cost_status: 'unknown' },
     },
     {
@@ -159,7 +159,7 @@ describe('a streamed answer', () => {
     expect(readText(text)).to.equal('one')
     expect(text.endsWith(doneEvent)).to.equal(true)
     expect(await lastRow()).to.include({ outcome: 'ok' })
-    // Open connections would otherwise use up the pool.
+    // The connection must close, because open connections would exhaust the pool.
     await own.upstream.requests[0]!.closed
     expect(own.upstream.requests[0]!.aborted).to.equal(true)
   })

@@ -7,7 +7,7 @@ import { startUpstream, type Upstream } from '../support/upstream.ts'
 const model = 'mistral/mistral-medium-latest'
 const usage = { prompt_tokens: 20, completion_tokens: 7, total_tokens: 27 }
 const identity = { id: 'a1', created: 1_767_225_600, model: 'mistral-medium-latest' }
-/** The format of reasoning models on docs.mistral.ai. */
+/** A content part with reasoning, as docs.mistral.ai describes. */
 const thinking = (text: string) => ({ type: 'thinking', thinking: [{ type: 'text', text }] })
 const saying = (text: string) => ({ type: 'text', text })
 

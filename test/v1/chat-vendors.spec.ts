@@ -231,7 +231,7 @@ describe("OpenAI's own client", () => {
           for await (const chunk of stream) text += chunk.choices[0]?.delta.content ?? ''
           expect(text).to.equal('one two')
           expect(await lastRow()).to.include({ outcome: 'ok', cost_status: 'exact' })
-          // Open connections would otherwise use up the pool.
+          // The connection must close, because open connections would exhaust the pool.
           const [request] = house.upstreams[id].requests
           await request!.closed
           expect(request!.aborted).to.equal(true)

@@ -28,7 +28,7 @@ describe('failover to the next provider', () => {
     await first.stop()
     await second.stop()
   })
-  // A new gateway for each test: the results of a route change the order of later calls.
+  // Each test needs a new gateway, because results of a route change the route order of later calls.
   beforeEach(async () => {
     first.answer(refusal(503))
     second.answer(completion('second'))
@@ -113,7 +113,7 @@ describe('failover to the next provider', () => {
 
   it('calls the second provider when the conversation is too long for the first, which stays healthy', async () => {
     first.answer(tooLong)
-    // More failures than open a circuit.
+    // Fails more often than is needed to open a circuit.
     for (let turn = 0; turn < 6; turn++) {
       const response = await chat({ seed: turn })
       expect(response.status).to.equal(200)
@@ -179,7 +179,7 @@ describe('failover to the next provider', () => {
     second.answer({ hang: true })
     const startedAt = performance.now()
     await expectError(await chat(), { status: 504, code: 'timeout', type: 'timeout_error' })
-    // A deadline of its own would give the second provider 1500 ms more.
+    // Both providers share the deadline; a separate deadline would end 1500 ms later.
     expect(performance.now() - startedAt).to.be.within(2950, 4450)
     const [row] = await gateway.usage()
     expect(JSON.parse(row!.attempts)).to.have.length(2)
@@ -240,7 +240,7 @@ describe('failover to the next provider', () => {
       const rows = await gateway.usage()
       expect(rows).to.have.length(1)
       expect(rows[0]).to.include({ outcome: 'failed', cost_nano_usd: 10_000_000 })
-      // The third picture is not started after the second failed.
+      // The gateway does not request the third picture after the second picture failed.
       expect(first.requests.length + second.requests.length).to.equal(3)
     })
   })

@@ -39,7 +39,7 @@ describe("a request of OpenAI's client with an idempotency key", () => {
     const go = Promise.withResolvers<void>()
     own.upstream.answer(() => {
       line.cut()
-      // At its first retry the first request is still in progress.
+      // At the client's first retry the first request is still in progress.
       setTimeout(go.resolve, 1000)
       return { ...painted, after: go.promise }
     })

@@ -9,7 +9,7 @@ import { pixel, pixelFile } from '../support/pixel.ts'
 const prompt = 'All of these on one table'
 const edits = '/v1/images/edits'
 
-/** One distinct picture of each format. */
+/** A picture of each format, each in a different colour. */
 const painted = await Promise.all(
   (['png', 'jpeg', 'webp'] as const).map(async (format, number) => ({
     format,

@@ -44,7 +44,7 @@ describe('the pictures of a model with two routes', () => {
   let first: ImageDouble
   let second: ImageDouble
   before(async () => {
-    // One after the other, so that the doubles receive them in order.
+    // Image calls run one after another, so that the doubles receive the calls in order.
     const started = await startTwoRoutes({ imageCallsConcurrentMax: 1 })
     ;({ vendors, first, second } = started)
   })

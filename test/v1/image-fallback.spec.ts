@@ -83,7 +83,7 @@ describe('the fallback models of an image request', () => {
     vendors.doubles.google.play('paint', down)
     const answer = await vendors.images({ model: first, models: [second], prompt, n: 3 })
     expect(answer.data).to.have.length(3)
-    // The first model made two pictures besides the one that failed.
+    // The cost includes two pictures of the first model, which failed at the third picture.
     expect(answer.usage.cost).to.be.closeTo(3 * secondUsd + 2 * firstUsd, 1e-9)
     expect(vendors.doubles.bytedance.calls).to.have.length(3)
   })

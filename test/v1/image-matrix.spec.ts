@@ -12,7 +12,7 @@ const prompt = 'A paper boat on a pond'
 
 type Asked = Record<string, unknown> & { n?: number; size?: string; output_format?: string }
 
-/** Each option in each of its values, alone and with the options that it depends on. */
+/** Each value of each option, alone and together with options that it depends on. */
 const anywhere: Asked[] = [
   ...['auto', 'low', 'medium', 'high'].map((quality) => ({ quality })),
   ...['auto', 'opaque', 'transparent'].map((background) => ({ background })),
@@ -55,7 +55,7 @@ function bodiesFor({ image, capabilities }: CatalogModel): { path: string; asked
   ]
 }
 
-/** Models with equal rows share the requests, so that together they receive all of them. */
+/** Models with equal rows share the requests: each model gets some, and the group gets all requests. */
 const alike = Map.groupBy(models, ({ provider, image, capabilities }) =>
   JSON.stringify([provider, image, capabilities]),
 )
@@ -66,9 +66,9 @@ const shares = [...alike.values()].flatMap((group) =>
   })),
 )
 
-/** Default values; omitting them changes nothing. */
+/** Default values of options. An option with its default value has no effect. */
 const defaults: Asked = { quality: 'auto', background: 'auto', moderation: 'auto', style: 'vivid' }
-/** Options that the gateway itself applies to the pictures it receives. */
+/** Options that the gateway itself applies to pictures that it receives. */
 const doneHere = new Set(['size', 'output_format', 'output_compression', 'n', 'images', 'stream'])
 doneHere.add('partial_images').add('background')
 

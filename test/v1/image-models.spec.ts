@@ -10,9 +10,9 @@ const prompt = 'A paper boat on a pond'
 const messages = [{ role: 'user', content: prompt }]
 const chat = '/v1/chat/completions'
 
-/** Every model of the product document, with its price per picture and its default output. */
+/** Every image model of the product document, with its price per picture and its default output. */
 const models = [
-  // 13 input tokens at $2 a million, 1120 picture tokens at $120 and 117 reasoning tokens at $12.
+  // $2 a million for 13 input tokens, $120 for 1120 picture tokens, and $12 for 117 reasoning tokens.
   { id: previewModel.id, usd: '0.13583', size: '1024x1024', edits: true },
   ...prices.map(([id, usd]) => ({
     id,

@@ -9,7 +9,7 @@ import { pixel } from '../support/pixel.ts'
 const models = readCatalogRows().filter(
   (row) => row.image !== undefined && statusAt(row, Date.now()) !== 'deactivated',
 )
-/** Small sizes, since each picture is rendered; each model supports some and adjusts others. */
+/** Sample requests. Sizes are small, since each picture is rendered; models adjust other sizes. */
 const paintings = [
   { size: '512x512', output_format: 'jpeg', output_compression: 60 },
   { size: '640x360', output_format: 'webp', quality: 'auto' },
@@ -21,7 +21,7 @@ const edits = [
   { quality: 'high', background: 'opaque', input_fidelity: 'low' },
   { size: '1024x1536', quality: 'auto' },
 ]
-/** One sample per model is fast; together they cover every model and every sample. */
+/** Each model gets one sample request, to save time; the rows cover every model and every sample. */
 const rows = models.map(({ id, image }, index) =>
   image!.reference_images_min > 0
     ? { id, path: '/v1/images/edits', asked: edits[index % edits.length]!, images: [pixel] }

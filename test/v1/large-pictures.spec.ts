@@ -13,7 +13,7 @@ const prompt = 'Hats for all of them'
 const edits = '/v1/images/edits'
 const chat = '/v1/chat/completions'
 
-/** Large enough that it is never parsed. */
+/** A random picture, so large that the gateway does not parse its base64. */
 const noise = (side: number) =>
   sharp({
     create: {

@@ -36,7 +36,7 @@ describe('the models of a key', () => {
     return fc.tuple(base, write).map(([name, how]) => how(name))
   }
   const oneOf = (models: readonly Listed[]) => fc.nat(models.length - 1).map((at) => models[at]!)
-  /** A model that the key may call, and the name of any model for the request. */
+  /** A model that the key may call, and the name of any model, which the request uses. */
   const pair = (models: readonly Listed[]) =>
     fc.tuple(oneOf(models), oneOf(models)).chain(([allowed, other]) =>
       fc.record({
@@ -52,7 +52,7 @@ describe('the models of a key', () => {
     if (answer.status === 200) expect(made, text).to.equal(allowed.id)
     else expect(answer.status, text).to.be.oneOf([400, 403, 404])
   }
-  /** The ledger also has the calls that no answer shows. */
+  /** Checks the ledger too, which also contains calls that no answer shows. */
   const expectOnly = async (allowed: Listed, keyId: string) => {
     const rows = (await gateway.usage()).filter((row) => row.key_id === keyId)
     for (const { provider, model } of rows) {

@@ -8,9 +8,9 @@ import { pixel } from '../support/pixel.ts'
 import { startUpstream, type ScriptedAnswer, type Upstream } from '../support/upstream.ts'
 
 const usage = { prompt_tokens: 9, completion_tokens: 4 }
-/** 9 tokens at $1 and 4 at $10 a million. */
+/** The price of 9 input tokens at $1 and 4 output tokens at $10 a million. */
 const firstNanoUsd = 9 * 1000 + 4 * 10_000
-/** 9 tokens at $2 and 4 at $20 a million, halved off-peak. */
+/** Half (off-peak) the price of 9 input tokens at $2 and 4 output tokens at $20 a million. */
 const otherNanoUsd = firstNanoUsd
 const pictureNanoUsd = 40_000_000
 

@@ -15,7 +15,7 @@ const claude = 'claude-sonnet-4-6'
 type Candidate = Record<string, unknown>
 const sse = (...events: unknown[]) => events.map((one) => `data: ${JSON.stringify(one)}\n\n`)
 const say = (text: string) => ({ role: 'model', parts: [{ text }] })
-/** A Gemini answer with one candidate, whole and streamed. */
+/** A Gemini answer with one candidate, whole or streamed. */
 const gives = (candidate: Candidate, stream: boolean, ...before: Candidate[]): ScriptedAnswer =>
   stream
     ? { pieces: sse(...[...before, candidate].map((one) => ({ candidates: [one] }))) }

@@ -35,7 +35,7 @@ describe("the helpers of OpenAI's own client", () => {
             asked.push(town)
             return `${town}: 21`
           }
-          // The test vendor refuses results without their calls.
+          // The test vendor refuses tool results without the tool calls that they belong to.
           const say = (body: object): Spoken =>
             JSON.stringify(body).includes('Oslo: 21')
               ? { text: ['Both ', 'are warm.'], reasoning: ['Hm.'] }

@@ -92,7 +92,7 @@ describe('the URL of a picture, for a server that fetches it', () => {
     ['https://example.com/a.png?x=1&y=%2F#z', 'https://example.com/a.png?x=1&y=%2F#z'],
     ['https://8.8.8.8:8443/a.gif', 'https://8.8.8.8:8443/a.gif'],
     ['https://[2606:4700::1111]/a.png', 'https://[2606:4700::1111]/a.png'],
-    // Other programs read the text after the @ as the host.
+    // Some URL parsers take the text after the @ as the host.
     ['https://example.com\\@127.0.0.1/a.png', 'https://example.com/@127.0.0.1/a.png'],
     ['https://exam\tple.com/a.png', 'https://example.com/a.png'],
     ['https://①.1.1.1/a.png', 'https://1.1.1.1/a.png'],

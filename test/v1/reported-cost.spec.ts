@@ -20,7 +20,7 @@ type Reported = {
 
 const router = 'openrouter/openai/gpt-5-mini'
 const grok = 'xai/grok-4.3'
-// 9 tokens at $1.25 and 4 at $2.50 a million.
+// The list price of 9 input tokens at $1.25 and 4 output tokens at $2.50 a million.
 const listed = 9 * 1250 + 4 * 2500
 
 const rows: Reported[] = [

@@ -33,7 +33,7 @@ describe('a conversation with the sandbox', () => {
 
   describe('as the model that it simulates', () => {
     it('has its context window for the messages and the output limit', async () => {
-      // gpt-4o-mini has a context of 128000 tokens; its output limit does not matter here.
+      // gpt-4o-mini has a context of 128000 tokens, which this prompt nearly fills.
       const long = 'word '.repeat(127_990)
       const { usage } = await ask(long)
       expect(usage!.prompt_tokens).to.be.within(127_990, 128_000)
@@ -143,7 +143,7 @@ describe('a conversation with the sandbox', () => {
           model: 'gpt-4o-mini',
           messages: [{ role: 'user', content: `sandbox:${word}` }],
         })
-        // The client's helper throws at some finish reasons, as with OpenAI's API.
+        // Reads the events one by one, because the client's helper throws for some finish reasons.
         for await (const _ of runner) continue
         const [streamed] = runner.currentChatCompletionSnapshot?.choices ?? []
         expect(choice.finish_reason).to.equal(reason)

@@ -68,7 +68,7 @@ describe('the scenarios of the sandbox', () => {
         const isUnknown = prompt === 'sandbox:reset' && face === 'a picture'
         const row = await lastAttempt()
         expect(row).to.include({ attempt, outcome: isUnknown ? 'unknown' : 'failed' })
-        // A refusal costs nothing; the cost of other outcomes is not defined.
+        // A call costs nothing, unless its cost is unknown.
         expect(row.cost_nano_usd).to.equal(row.cost_status === 'unknown' ? null : 0)
       })
     }

@@ -26,7 +26,7 @@ for (const [when, bounds] of [
       const [request] = own.upstream.requests
       let sent = -1
       let unchanged = 0
-      // The socket buffers of both sides hold a few of the 64 megabytes.
+      // The upstream stops after a few of the 64 megabytes, when the socket buffers are full.
       await until('nothing is sent any more', () => {
         unchanged = sent === request!.bytesSent ? unchanged + 1 : 0
         sent = request!.bytesSent

@@ -45,7 +45,7 @@ const sse = { 'content-type': 'text/event-stream' }
 const filtered = { ...refused('content_filter'), usage: openai }
 const started = event({ type: 'message_start', message: { usage: anthropic } })
 const failedEvent = event({ type: 'error', error: { type: 'overloaded_error', message: 'no' } })
-/** Streams without a chunk for the caller that report usage. */
+/** Streams that report usage, but contain no chunk for the caller. */
 const spoiltStreams: [string, string, ScriptedAnswer, counts: object][] = [
   ['refuses', 'gpt-4.1', { pieces: [event(filtered)] }, tokens],
   ['fails after its counts', 'gpt-4.1', { pieces: [usageChunk(openai), event(filtered)] }, tokens],

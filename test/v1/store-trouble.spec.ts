@@ -12,13 +12,13 @@ import { hello, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoi
 import { until } from '../support/until.ts'
 
 const overloaded = { status: 503, code: 'overloaded', type: 'overloaded_error' } as const
-/** Short, so that the tests do not wait. */
+/** Intervals and timeouts are short, so that the tests do not wait. */
 const quick = { storeBusyTimeoutMs: 20, storeCheckIntervalMs: 20, ledgerRetryMaxMs: 40 }
 
 describe('a store that accepts no rows', () => {
   let folder: TemporaryFolder
   let own: OwnEndpoint
-  /** Another process that holds the store. */
+  /** A second connection, which locks the store as another process would. */
   let other: DatabaseSync
   const start = async (bounds: Bounds) => {
     own = await startOwnEndpoint({
@@ -41,7 +41,7 @@ describe('a store that accepts no rows', () => {
   const free = () => other.exec('ROLLBACK')
   const ready = async () => (await own.gateway.fetch('/ready', { key: null })).status
   const isReady = () => until('it is ready', async () => (await ready()) === 200)
-  /** Lets the vendor answer once the store is held. */
+  /** Locks the store when the vendor receives the request, and then makes the vendor answer. */
   const answerOnceHeld = (answer: object) => {
     const asked = Promise.withResolvers<void>()
     own.upstream.answer(() => {

@@ -7,7 +7,7 @@ import { openConnection, postHead } from '../support/raw-connection.ts'
 import { until } from '../support/until.ts'
 import type { ScriptedAnswer } from '../support/upstream.ts'
 
-/** Longer than a test takes. */
+/** Pieces wait longer than a test takes, so that no timer sends them. */
 const waitMs = 10_000
 const streams = 40
 const words = ['one ', 'two ', 'three ', 'four ', 'five']
@@ -15,7 +15,7 @@ const events = words.map((word) => textChunk(word))
 const counted = { stream: true, stream_options: { include_usage: true } }
 const fresh = { headers: { 'cache-control': 'no-store' } }
 
-/** The first event at once, the others after a signal. */
+/** Yields the first event at once, and the other events after `time` resolves. */
 async function* inTwo(all: readonly string[], time: Promise<void>) {
   yield all[0]!
   await time
@@ -54,7 +54,7 @@ describe('streams whose events are sent together', () => {
       bounds: { streamCoalescingMs: waitMs, streamCoalescingStreamsMin: 1, ...bounds },
     })
 
-  /** Requests the words: the first is sent alone, the others after it has arrived. */
+  /** Requests a stream whose first word is sent alone, and the other words after the first has arrived. */
   const readFirstWord = async (own: OwnEndpoint, ending: Partial<ScriptedAnswer>) => {
     const first = Promise.withResolvers<void>()
     own.upstream.answer({ pieces: inTwo(events, first.promise), ...ending })

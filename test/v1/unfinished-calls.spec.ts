@@ -56,7 +56,7 @@ const pictures = [
 
 const base64 = pixel.slice(pixel.indexOf(',') + 1)
 const picture: ScriptedAnswer = { body: { created: 1, data: [{ b64_json: base64 }] } }
-/** 9 tokens at $1 and 4 at $10 a million. */
+/** The price of 9 input tokens at $1 and 4 output tokens at $10 a million. */
 const chatNanoUsd = 9 * 1000 + 4 * 10_000
 const pictureNanoUsd = 40_000_000
 

@@ -10,7 +10,7 @@ type Row = {
   status: number
   code: string
   type: string
-  /** The outcome in the ledger and in the log. */
+  /** The kind of failure that the ledger and the log contain. */
   kind: string
   retryAfter?: string
 }
@@ -171,7 +171,7 @@ describe('a provider that fails', () => {
         expect(error.message).not.to.match(/\n|<html|\/srv|127\.0\.0\.1|169\.254/)
         expect(own.upstream.requests).to.have.length(1)
         const row = (await own.gateway.usage()).at(-1)!
-        // A provider that did not say that it did nothing may charge for the call.
+        // The cost is unknown unless the provider answered with an error, since it may charge for the call.
         const { status = name === 'answers an error with 200' ? 500 : 200 } = answer
         const cost = status < 300 || status === 504 ? null : 0
         expect(row).to.include({

@@ -19,7 +19,7 @@ const models = [
 ]
 const painters = ['gemini-3.1-flash-image', 'gpt-image-1.5', 'bytedance/seedream-4-5']
 
-/** The members of `usage` that are read, for all vendors, and the lists among them. */
+/** The members of `usage` that the gateway reads, of all vendors. */
 const names = [
   'prompt_tokens',
   'completion_tokens',

@@ -3,7 +3,7 @@ import { chunk, completion, doneEvent, finishChunk, textChunk } from '../support
 import { startEveryVendor, type EveryVendor } from '../support/every-vendor.ts'
 import type { ReceivedRequest, ScriptedAnswer } from '../support/upstream.ts'
 
-/** A model of each vendor, and one of the operator's own server. */
+/** A model of each vendor, and a model of the operator's own server. */
 const models: Readonly<Record<string, string>> = {
   google: 'gemini-3.5-flash',
   anthropic: 'claude-sonnet-4-6',
@@ -33,7 +33,7 @@ const painters: Readonly<Record<string, string>> = {
   own: 'own/painter',
 }
 
-/** Matches no pattern of vendor keys: it is only removed because the gateway has it in its configuration. */
+/** A key that matches no pattern of vendor keys. The gateway removes it because it is configured. */
 const keyOf = (id: string) => `${id}7Q.x9Z3mN5p+R2tV8w/${id.split('').toReversed().join('')}4c`
 const each = (text: string, write: (code: number) => string) =>
   Array.from(text, (letter) => write(letter.codePointAt(0)!)).join('')
@@ -41,7 +41,7 @@ const hex = (code: number) => code.toString(16)
 const hexOf = (text: string) => Buffer.from(text).toString('hex')
 const basicOf = (key: string) => Buffer.from(`user:${key}`).toString('base64')
 
-/** Secrets that a vendor may repeat, in texts short enough to be passed on whole. */
+/** Secrets that a vendor may repeat, in texts so short that the gateway does not shorten them. */
 function secretsOf(id: string): string[] {
   const key = keyOf(id)
   return [
@@ -79,7 +79,7 @@ function leakPattern(id: string): RegExp {
   return new RegExp([...texts, 'hidden'].map(RegExp.escape).concat(masked).join('|'), 'i')
 }
 
-/** Errors in every form, with a secret in every member. */
+/** Errors in every format that vendors use, with a secret in every member. */
 function errorsOf(said: string): Record<string, object | string> {
   const every = {
     message: `Refused: ${said}`,
@@ -234,7 +234,7 @@ function firstEvents({ path }: ReceivedRequest): string[] {
   ]
 }
 
-/** The answer "Fine.", whole or streamed, with a secret in every free member. */
+/** The answer "Fine.", whole or streamed, with a secret in every member that may hold any text. */
 function oddAnswer(request: ReceivedRequest, said: string): ScriptedAnswer {
   const { path, body } = request
   const odd = { [said]: said, debug: { upstream: said, list: [said, { [said]: [said] }] } }

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { hello, ownKey, ownProvider, quickLimits } from '../support/own-endpoint.ts'
 
-/** Raw bytes of HTTP responses that no library would write. */
+/** Writes raw bytes of HTTP responses that no library would write. */
 type Script = (socket: Socket) => void
 
 const head = (status: number, ...lines: string[]) =>
