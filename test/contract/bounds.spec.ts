@@ -23,12 +23,12 @@ const words: Words = {
   url: pixel,
   family: 'claude',
   tool_call_id: toolCall.id,
-  // The names of a called function and a chosen tool.
+  // The name of the function and of the tool that requests refer to.
   name: 'paint',
 }
 const messages = [{ role: 'user', content: 'Paint a fox' }]
 
-/** A valid request for these models, which together accept every member of the schema. */
+/** A valid request for these models. Each member of the schema is accepted by one of the models. */
 type Subject = { id: string; base: Record<string, unknown>; models: string[] }
 const subjects: Subject[] = [
   {
@@ -79,7 +79,7 @@ describe('the bounds of the contract', () => {
   let gateway: TestGateway
   before(async () => {
     gateway = await startGateway({
-      // A model outside the catalog receives every member unchanged.
+      // Configures a provider whose models, which the catalog lacks, receive every member unchanged.
       variables: { OPENROUTER_API_KEY: 'sk-or-0123456789abcdef' },
       file: { limits: { requests_per_minute: 1_000_000 } },
     })
@@ -93,7 +93,7 @@ describe('the bounds of the contract', () => {
       const schema = bodySchema(operation(id))!
       for (const [name, probes] of byMember(schema, whole, models)) {
         const send: Send = (value, model) => {
-          // A probe may set the model itself.
+          // Keeps the model of a probe of `model`.
           const chosen = model === undefined || name === 'model' ? {} : { model }
           const body = { ...(value as object), ...chosen }
           return gateway.post(
@@ -117,7 +117,7 @@ describe('the bounds of the contract', () => {
 
       for (const parameter of parameters.map((one) => resolve(one))) {
         it(`hold for the header ${parameter.name}`, async () => {
-          // A separate account, because an idempotency key belongs to one operation.
+          // Uses a separate account, because an idempotency key belongs to one operation of an account.
           const key = await gateway.createKey('test', { accountId: await gateway.createAccount() })
           const init = (one: string) => ({ key, headers: { [parameter.name]: one } })
           await expectTextHeld(parameter, (one) => gateway.post(path, whole, init(one)))
@@ -157,7 +157,7 @@ describe('the bounds of the contract', () => {
       })
     }
 
-    /** A form may repeat a field, so each field is an array. */
+    /** The schema of a form field: an array, because a form may repeat a field. */
     function listOf(name: string): Schema {
       return alternatives(properties[name]!).find(({ type }) => type === 'array')!
     }
@@ -261,7 +261,7 @@ async function expectTextHeld(
   send: (value: string) => Promise<Response>,
 ): Promise<void> {
   const probes = probesOf(schema, words, name)
-  // Any value is a valid text.
+  // Values of the wrong type are valid texts, so only other probes must be refused.
   const isText = resolve(schema).type === 'string' && resolve(schema).enum === undefined
   const passing = new Set(probes.filter(({ allowed }) => allowed).map(({ value }) => String(value)))
   for (const value of passing) {
@@ -283,7 +283,7 @@ async function expectTextHeld(
 
 type ErrorBody = { message?: string; type?: string; param?: string | null; code?: string | null }
 
-/** Reads an answer and its error, and checks the shape of the error. */
+/** Reads an answer and checks the form of its error, if any. */
 async function read(response: Response) {
   const { status, headers } = response
   const text = await response.text()

@@ -105,7 +105,7 @@ describe('the models against the product document', () => {
     return { status, headers, images: (await response.json()) as Schemas['ImagesResponse'] }
   }
 
-  /** The image that a chat with an image model answers, in base64. */
+  /** Requests an image by chat; returns the image in base64. */
   async function paint(model: string, image_config: object): Promise<string> {
     const messages = [{ role: 'user', content: 'A lighthouse in a storm' }]
     const response = await gateway.post('/v1/chat/completions', { model, messages, image_config })

@@ -122,10 +122,10 @@ describe('the contract against the product document', () => {
     expect(contract.security).to.deep.equal([{ bearer: ['inference'] }, { apiKey: ['inference'] }])
     const { enum: scopes } = contract.components.schemas['Scope']!
     for (const { path, security } of ownOperations) {
-      // Every inference key may call the operations of the document.
+      // Any key with the scope `inference` may call operations outside /api.
       if (!path.startsWith('/api/')) expect(security).to.equal(undefined)
       for (const named of security ?? []) {
-        // No credentials are required.
+        // An empty requirement allows requests without credentials.
         if (Object.keys(named).length === 0) continue
         const [[scheme, needed] = ['', []], ...more] = Object.entries(named)
         expect(more).to.deep.equal([])
@@ -225,7 +225,7 @@ function expectFields(schema: Schema, fields: Field[]): void {
     expect(alternatives(found)[0]?.type, path).to.equal(type)
     expect(found.enum, path).to.deep.equal(constant === undefined ? undefined : [constant])
     expect((owner.required ?? []).includes(name), path).to.equal(always)
-    // Clients calculate with this number.
+    // Integers must not be null, because clients calculate with them.
     if (type === 'integer') expect(allowsNull(found), path).to.equal(false)
   }
 }

@@ -1,5 +1,5 @@
 /**
- * The tables of the product document and of docs/behaviour.md, written by hand to test the contract.
+ * Copies of tables in the product document and docs/behaviour.md, to test the contract.
  */
 
 export type Row = {
@@ -7,9 +7,9 @@ export type Row = {
   type: string
   required?: true
   default?: unknown
-  /** The only allowed values. */
+  /** All allowed values of the parameter. */
   values?: unknown[]
-  /** Values that must be allowed, perhaps among others. */
+  /** Values that must be allowed; other values may be allowed too. */
   accepts?: unknown[]
   minimum?: number
   maximum?: number
@@ -74,7 +74,7 @@ export const toolArguments: Record<string, Row[]> = {
   'list-image-models': [],
 }
 
-/** Optional arguments of tools that are not in the document. */
+/** Optional tool arguments that the product document does not contain, by tool. */
 export const furtherArguments: Record<string, string[]> = {
   chat: ['fresh'],
   'generate-image': ['images', 'aspect_ratio', 'quality', 'seed', 'output_format', 'fresh'],
@@ -130,7 +130,7 @@ export const imagesAnswer: Field[] = [
   { path: 'data[].b64_json', type: 'string', always: true },
 ]
 
-/** A value on each side of every row of the document's table of limits. */
+/** Values inside and outside each limit in the product document's table of limits. */
 export const limits: { limit: string; at: string[]; accepts: unknown[]; refuses: unknown[] }[] = [
   { limit: 'n of createImage', at: ['createImage', 'n'], accepts: [1, 10], refuses: [0, 11, 1.5] },
   {
@@ -180,7 +180,7 @@ export const limits: { limit: string; at: string[]; accepts: unknown[]; refuses:
 export const previewModel = { id: 'gemini-3-pro-image-preview', upstream: 'gemini-3-pro-image' }
 export const toolModel = { id: 'alibaba/qwen-image-plus', alias: 'qwen-image-plus' }
 
-/** Model, dollars per image, and its description in the document. */
+/** Model, dollars per image, and the description of the price in the product document. */
 export const prices: [id: string, usd: string, note: string][] = [
   ['alibaba/qwen-image', '0.035', 'Standard quality'],
   ['alibaba/qwen-image-plus', '0.03', 'Balance of quality and cost'],
@@ -191,7 +191,7 @@ export const prices: [id: string, usd: string, note: string][] = [
   ['bytedance/seedream-4-5', '0.045', 'Better quality and prompt adherence'],
 ]
 
-/** The document's example sizes by provider. */
+/** The example sizes in the product document, by provider. */
 export const exampleSizes: Record<string, string[]> = {
   alibaba: ['1024x1024', '1024x1536', '1536x1024'],
   zai: ['1024x1024', '2048x1024', '1024x2048'],

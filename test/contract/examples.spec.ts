@@ -51,7 +51,7 @@ describe('openapi.yaml', () => {
       for (const [status, response] of Object.entries(responses)) {
         if (Number(status) < 400) continue
         const { example } = resolve<ResponseObject>(response).content!['application/json']!
-        // The test above checks that each error has an example.
+        // The cast is safe: the test above checks that each error has an example.
         const { error } = example as { error: ErrorCodes & { data?: ErrorCodes } }
         const { type, code } = typeof error.code === 'number' ? (error.data ?? {}) : error
         if (code === undefined) continue

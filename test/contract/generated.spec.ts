@@ -10,7 +10,7 @@ describe('the folder generated/', function () {
     const folder = new URL('generated/', root)
     expect(readdirSync(folder)).to.have.members(Object.keys(files))
     for (const [name, text] of Object.entries(files)) {
-      // Compares a boolean, because a diff of thousands of lines would not help.
+      // Expects a boolean, because a failure would otherwise print a diff of thousands of lines.
       const fresh = readFileSync(new URL(name, folder), 'utf8') === text
       expect(fresh, `${name} is stale: npm run generate`).to.equal(true)
     }

@@ -21,7 +21,7 @@ const bodies = ownOperations.flatMap(({ operationId, requestBody, responses }) =
   })),
 ])
 
-/** Each rule prevents wrong code of a client generator (docs/clients.md#what-the-contract-does-for-them). */
+/** Each rule prevents a generator's wrong code (docs/clients.md#what-the-contract-does-for-them). */
 describe('the form of the contract', () => {
   it('has no two components of one name, and none with the name of a global', () => {
     const names = Object.values(contract.components).flatMap(Object.keys)

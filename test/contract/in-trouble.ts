@@ -12,7 +12,7 @@ import { until } from '../support/until.ts'
 import { accessOf, hasBody, prepare, type Prepared } from './prepared.ts'
 import { ask, expectPromised, pathOf, saying } from './promised.ts'
 
-/** Tables with credentials, in an order in which they can be dropped. */
+/** Tables with credentials, in an order in which SQLite can drop the tables. */
 const tables = [
   'sessions',
   'members',
@@ -26,14 +26,14 @@ const creating = operations.filter(
   ({ operationId: id, path }) => id.startsWith('create') && path.startsWith('/v1/'),
 )
 
-/** Operations whose password or token could be guessed. */
+/** Operations that check a password or token, which an attacker could guess. */
 const guessed = operations.filter(
   (row) =>
     // Read-only operations check no password or token.
     (row.method !== 'get' && ['public', 'anyone'].includes(accessOf(row))) ||
     row.operationId === 'changePassword',
 )
-/** The member to change in each attempt; for signUp any change counts as an attempt. */
+/** The member to change in each attempt. For signUp any request counts as an attempt. */
 const guessedIn: Record<string, string> = {
   createSession: 'password',
   changePassword: 'current_password',
@@ -54,7 +54,7 @@ describe('every operation under a fault or a limit', () => {
       bounds: { keyCacheMs: 0 },
     })
     const database = new DatabaseSync(join(path, 'gateway.db'))
-    // In sequence, because a new set-up link revokes the previous one.
+    // Prepares one request after another, because a new set-up link revokes the previous link.
     const prepared: Prepared[] = []
     for (const row of operations) prepared.push(await prepare(gateway, row))
     for (const table of tables) database.exec(`DROP TABLE ${table}`)
@@ -66,12 +66,12 @@ describe('every operation under a fault or a limit', () => {
   })
 
   it('answers 503 as promised when it is busy', async () => {
-    // The abandoned call continues and would delay the stop of the gateway.
+    // The drain timeout is short, because the aborted call continues after its caller disconnects.
     const limits = { concurrent_requests_max: 1, drain_timeout_ms: 100 }
     gateway = await startGateway({ file: { limits } })
     const leaving = new AbortController()
     const { signal } = leaving
-    // Only the first request is admitted, which may be this probe.
+    // Repeats the call until it is admitted, because a probe may be running at the same time.
     const hold = async (): Promise<void> => {
       const row = operation('createChatCompletion')
       const { status } = await ask(gateway!, row, saying(row, 'sandbox:delay=60000'), { signal })

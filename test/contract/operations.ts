@@ -12,7 +12,7 @@ import { sendRaw } from '../support/raw-connection.ts'
 import { accessOf, hasBody, prepare } from './prepared.ts'
 import { ask, codeOf, expectPromised, saying } from './promised.ts'
 
-/** Prompts that make the sandbox fail, with the gateway's status and error code. */
+/** Prompts that make the sandbox fail, with the expected status and error code. */
 const scenarios: [words: string, status: number, code: string][] = [
   ['sandbox:status=400', 400, 'invalid_value'],
   ['sandbox:content-policy', 400, 'content_policy_violation'],

@@ -33,11 +33,11 @@ describe('state-changing requests with a session cookie', () => {
   })
   after(() => gateway.stop())
 
-  /** The number of changes, from the audit log. */
+  /** The number of changes that the audit log contains. */
   const changes = async () =>
     (await gateway.db.selectFrom('audit_events').select('id').execute()).length
 
-  /** Expects a refusal, and no change. */
+  /** Expects that the request is refused and changes nothing. */
   const expectForged = async (
     row: OperationRow,
     headers: Record<string, string>,

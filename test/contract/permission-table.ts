@@ -66,7 +66,7 @@ export const requiredAccess: Readonly<Record<string, RequiredAccess>> = {
   reloadSettings: 'operators',
 }
 
-/** The expected scopes of each role, also written by hand. */
+/** The expected scopes of each role, written by hand. */
 export const expectedScopes: Readonly<Record<Role, readonly Scope[]>> = {
   member: ['inference', 'usage:read'],
   admin: ['inference', 'usage:read', 'keys:write', 'admin'],

@@ -24,7 +24,7 @@ const roles = Object.keys(expectedScopes) as Role[]
 const namesOf = ({ parameters = [] }: OperationRow) =>
   new Set(parameters.map((one) => resolve<{ name: string }>(one).name))
 
-/** The access that the contract declares for an operation, in the terms of the table. */
+/** The access that the contract declares for an operation, as a RequiredAccess. */
 function declared({ operationId: id, security = contract.security }: OperationRow): RequiredAccess {
   const schemes = security.flatMap((one) => Object.keys(one))
   if (security.length === 0 || security.some((one) => Object.keys(one).length === 0)) {

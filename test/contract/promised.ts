@@ -10,7 +10,7 @@ export const answered = new Set<string>()
 
 type Asking = CallOptions & {
   query?: string
-  /** The result of `prepare`; by default a new one. */
+  /** The result of `prepare`. By default `ask` calls `prepare`. */
   prepared?: Prepared
 }
 
@@ -33,7 +33,7 @@ export async function ask(
   )
 }
 
-/** The key of a valid request; none for operations without keys. */
+/** The key for a valid request; null for operations that do not use keys. */
 function credentialsOf(gateway: TestGateway, row: OperationRow): CallOptions {
   if (accessOf(row) !== 'caller') return { key: null }
   return row.path.startsWith('/api/') ? { key: gateway.adminKey } : {}
@@ -44,7 +44,7 @@ export function pathOf({ path }: OperationRow, values: Record<string, string> = 
   return path.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? `no_such_${name}`)
 }
 
-/** Changes the prompt, which controls the sandbox. */
+/** The member of a body that sets the prompt, which controls the sandbox. */
 export function saying({ operationId: id }: OperationRow, words: string): object {
   if (id !== 'createChatCompletion') return { prompt: words }
   return { messages: [{ role: 'user', content: words }] }
@@ -55,7 +55,7 @@ export function expectPromised(row: OperationRow, answer: Answer, status: number
   expect(answer.status, answer.text).to.equal(status)
   expect(answerComplaints(row.operationId, answer)).to.deep.equal([])
   answered.add(`${row.operationId} ${status}`)
-  // The tool server returns JSON-RPC errors.
+  // Skips errors of the tool server, which are JSON-RPC errors.
   if (status < 400 || row.path === '/mcp' || !(status in errors)) return
   const { error } = JSON.parse(answer.text) as { error: { type: string } }
   expect(error.type).to.equal(errors[status]!.type)

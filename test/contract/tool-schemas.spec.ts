@@ -130,7 +130,7 @@ describe('the schemas in tools/list', () => {
   })
 })
 
-/** The alternatives of a schema, with nested ones flattened. */
+/** The alternatives of a schema, including alternatives of alternatives. */
 function choicesOf({ anyOf, oneOf }: Pick<Schema, 'anyOf' | 'oneOf'>): Schema[] {
   return (anyOf ?? oneOf ?? []).flatMap((one) => one.anyOf ?? one.oneOf ?? [one])
 }

@@ -19,7 +19,7 @@ const content = (part: fc.Arbitrary<object>) =>
   fc.oneof(words, fc.array(part, { minLength: 1, maxLength: 3 }))
 
 const thought = { type: 'thinking', thinking: 'Hm.', signature: 'EqQB' }
-/** Members that clients send back although only answers have them. */
+/** Members of answers that clients send back in requests. */
 const leftovers = fc.record(
   {
     refusal: fc.constantFrom(null, 'No.'),
@@ -43,7 +43,7 @@ const userWith = (part: fc.Arbitrary<object>) =>
 const answer = fc
   .tuple(fc.oneof(content(fc.oneof(text, refusal)), fc.constant(null)), leftovers)
   .map(([said, rest]) => [{ role: 'assistant', content: said, ...rest }])
-/** An answer that calls tools, and their results. */
+/** A message that calls tools, and messages with the results of the tools. */
 const callingWith = (part: fc.Arbitrary<object>) =>
   fc
     .tuple(
@@ -124,7 +124,7 @@ const options = fc
     },
     { requiredKeys: [] },
   )
-  // A forced tool must exist.
+  // Drops the tool choice without tools, because a chosen tool must exist.
   .map(({ tool_choice: choice, ...rest }) =>
     rest.tools === undefined || choice === undefined ? rest : { ...rest, tool_choice: choice },
   )
@@ -156,7 +156,7 @@ const models = [
   'together/any',
   'openrouter/any',
 ]
-/** The parts that a model accepts. */
+/** The content parts that a model accepts. */
 function partsOf(model: string): fc.Arbitrary<object> {
   const { input_modalities: modalities } = modelOf(model).row
   if (!modalities.includes('image')) return text

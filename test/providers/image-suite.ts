@@ -13,19 +13,19 @@ import {
 import type { ScriptedAnswer } from '../support/upstream.ts'
 import { transportFaults } from './transport-faults.ts'
 
-/** The properties of a vendor that the suite needs. */
+/** The data about a vendor that the suite needs. */
 export type ImageVendorCase = {
   vendor: VendorName
-  /** A model of the vendor, by its public id. */
+  /** The public id of a model of the vendor. */
   model: string
-  /** The path and body of the plain request at the vendor. */
+  /** The path of a request without options at the vendor; `plain` is the body of this request. */
   path: string
   plain: object
   /** The header that carries the key, and its value. */
   keyHeader: { name: string; value: string }
   options: OptionRow[]
   failures: FailureRow[]
-  /** The fixture of an error that the caller caused, whose message the caller reads. */
+  /** The fixture of an error that the caller caused. The caller must receive its message. */
   refusal: string
   /** Whether the vendor accepts seeds, which identify pictures in these tests. */
   seeds: boolean
@@ -69,7 +69,7 @@ const errors: Record<FailureKind, { status: number; code: string }> = {
   cancelled: { status: 504, code: 'timeout' },
 }
 
-/** Failures where the provider made no picture and charges nothing. */
+/** Kinds of failures for which the provider charges nothing, because it made no picture. */
 const refused = /^(overloaded|rate_limited|credentials|out_of_credit|not_found|rejected)$/
 
 /** Tests that every image vendor must pass. */
@@ -257,14 +257,14 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
   })
 }
 
-/** Pieces of one byte, then of two, of three, … */
+/** Splits bytes into pieces of one byte, two bytes, three bytes, … */
 function* inPieces(bytes: Buffer): Iterable<Buffer> {
   for (let [from, size] = [0, 1]; from < bytes.length; from += size++) {
     yield bytes.subarray(from, from + size)
   }
 }
 
-/** The wanted body: `changes` replaces members, undefined removes them; objects are merged. */
+/** `base` with changes: objects are merged, undefined removes a member, other values replace it. */
 function merged(base: object, changes: Record<string, unknown>): object {
   const result: Record<string, unknown> = { ...base }
   for (const [name, value] of Object.entries(changes)) {
@@ -280,7 +280,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** The seed, wherever the vendor's request has it. */
+/** The seed in a request to any vendor; undefined when the request has none. */
 function seedIn(body: unknown): number | undefined {
   const found = /"seed":(\d+)/.exec(JSON.stringify(body))
   return found === null ? undefined : Number(found[1])

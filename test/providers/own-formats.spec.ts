@@ -21,7 +21,7 @@ const pairs = Object.entries(models).flatMap(([id, ids]) =>
   ids.map((model) => [id, model] as const),
 )
 
-/** Members that need no counterpart: they are the gateway's, or mean nothing in these formats. */
+/** Members that need no counterpart: only the gateway reads them, or these formats do not need them. */
 const ignored = [
   /^model$/,
   /^stream$/,
@@ -30,18 +30,18 @@ const ignored = [
   /\.(?:id|tool_call_id)$/,
   /\.(?:annotations|reasoning_content|refusal|audio\.id)/,
   /^cache_control/,
-  // Repeats the name of its call.
+  // The name of a tool result, which repeats the name in the tool call.
   /^messages\[\d+\]\.name$/,
   /\.json_schema\.(?:name|strict)$/,
 ]
 
-/** Members of a case that have no effect, since the rest of it repeats or excludes them. */
+/** Members of a case that have no effect, since other members repeat or exclude them. */
 const withoutEffect: Readonly<Record<string, RegExp>> = {
   'both limits, equal': /^max_/,
   'tools, some allowed': /^tools\[1\]/,
   'tools, some required': /^tools\[1\]/,
 }
-/** Models that think only on request. */
+/** Models that use reasoning only on request. */
 const thinksWhenAsked = /^claude-(?:haiku-4-5|opus-4-6)$/
 
 /** The paths of all members of a request, each with the request without that member. */
@@ -80,7 +80,7 @@ function lostWithoutWarning({ name, request }: ChatCase, model: string): string[
     try {
       rest = JSON.stringify(write({ model, request: without as Partial<ChatRequest> }).body)
     } catch {
-      // The request is invalid without the member.
+      // Ignores the member, because the request is invalid without it.
       return []
     }
     return rest === wire ? [path] : []

@@ -17,7 +17,7 @@ import { modelOf } from '../support/route.ts'
 import { prepareChat, type PreparedChat } from '../support/prepared-chat.ts'
 
 const page = join(import.meta.dirname, '../../docs/chat-requests.md')
-/** One model of each vendor, by the heading of its column. */
+/** A model of each vendor, by the heading of the vendor's column. */
 const columns: Readonly<Record<string, string>> = {
   'own endpoint': 'own/any',
   OpenRouter: 'openrouter/any',
@@ -46,7 +46,7 @@ const base = { messages: [{ role: 'user', content: 'Hello' }] }
 
 type Outcome = 'sent' | 'mapped' | 'warned' | 'refused' | 'lost'
 
-/** The fate of a property: a problem or warning about it, or its form in the vendor's request. */
+/** The handling of a property: refused, dropped with a warning, or its form in the vendor's request. */
 function outcomeOf(model: string, name: string, { with: given, without = {} }: Probe): Outcome {
   const translated = prepareChat(model, { ...base, ...given })
   if (translated.problems.length > 0) return 'refused'
@@ -71,7 +71,7 @@ function tableOf(name: string, properties: Readonly<Record<string, Probe>>): str
   return [[name, ...Object.keys(columns)], ...rows]
 }
 
-/** The tables of a page, without the lines below their headings. */
+/** The tables of a page, without the separator lines below the headings. */
 function tablesIn(text: string): string[][] {
   return text
     .split('\n')

@@ -128,7 +128,7 @@ describe('Cerebras', () => {
       'reasoning_effort',
       'temperature',
     ])
-    // 1 000 000 tokens at $0.35 a million, and 10 000 at $0.75.
+    // The price of 1 000 000 input tokens at $0.35 and 10 000 output tokens at $0.75 a million.
     expect(answer.usage.cost).to.equal(0.3575)
   })
 
@@ -173,7 +173,7 @@ describe('Cerebras', () => {
   })
 })
 
-/** The error of a refused request of the client. */
+/** The error that the client throws for a refused request. */
 async function refusalOf(request: Promise<unknown>): Promise<InstanceType<typeof OpenAI.APIError>> {
   const error: unknown = await request.then(
     () => undefined,

@@ -205,7 +205,7 @@ describe('Google, for pictures,', () => {
         name: 'all tokens of a smaller model',
         of: 'gemini-3.1-flash-lite-image',
         usageMetadata: counted,
-        // 4490 at $0.25, 1120 at $30 and 620 at $1.50 a million.
+        // The price of 4490 tokens at $0.25, 1120 at $30 and 620 at $1.50 a million.
         cost: 0.0356525,
         status: 'exact',
       },

@@ -18,7 +18,7 @@ const path = '/v1/chat/completions'
 const counts = { prompt_tokens: 9, completion_tokens: 4 }
 const hardTexts = ['[DONE]', '"error"', '"usage":{', '\n\n', 'data: x', '狐 😀', '\\"', ':', '']
 
-/** A random valid stream, and its expected text and counts. */
+/** A random valid stream, and the expected text and token counts. */
 const streams = fc
   .record({
     words: fc.array(fc.oneof(fc.string({ unit: 'grapheme' }), fc.constantFrom(...hardTexts)), {
@@ -112,7 +112,7 @@ function cut(bytes: Buffer, cuts: number[]): Buffer[] {
   return places.slice(1).map((end, index) => bytes.subarray(places[index], end))
 }
 
-/** The forwarded version of an answer that arrives in these pieces. */
+/** Forwards an answer that arrives in these pieces; returns what the caller receives. */
 async function forward(pieces: Buffer[], answerBytesMax = 1_000_000) {
   const written: Buffer[] = []
   const { forward } = await startOpenAiStream(answerOf(pieces), answerBytesMax)
@@ -123,7 +123,7 @@ async function forward(pieces: Buffer[], answerBytesMax = 1_000_000) {
   return { text: Buffer.concat(written).toString(), usage: end.usage }
 }
 
-/** An answer that obeys pause and resume, like a connection. */
+/** An answer that stops at pause() and continues at resume(), like a connection. */
 function answerOf(pieces: Buffer[]): OpenAnswer {
   let running: PromiseWithResolvers<void> | undefined
   let broken: Error | undefined

@@ -31,7 +31,7 @@ function complaintOf(provider: string, { sent }: PreparedChat): string | undefin
   }
 }
 
-/** The error of strict mode for the adjustments, which names their parameters. */
+/** The error of strict mode, which names the parameters that the warnings are about. */
 function strictly({ warnings }: PreparedChat): string {
   try {
     selectStrictly(warnings)
@@ -42,7 +42,7 @@ function strictly({ warnings }: PreparedChat): string {
 }
 
 function isSettled({ messages }: PreparedChat['asked']): boolean {
-  // Cases are conversations.
+  // The cast is safe, because every case is a conversation.
   return orderToolResults(messages as ChatRequest['messages']) !== undefined
 }
 
@@ -75,7 +75,7 @@ describe('the chat requests of OpenAI’s clients', () => {
     it(`reach ${id} unchanged`, () => {
       for (const { name, request } of chatCases) {
         const { asked, sent, warnings, problems } = prepareChat(id, request)
-        // Results are moved after their calls for every vendor.
+        // Skips cases whose tool results the gateway moves after their calls, as it does for every vendor.
         if (isSettled(asked)) continue
         expect([warnings, problems], name).to.deep.equal([[], []])
         const { stream_options: _asked, model: _model, ...rest } = asked

@@ -6,7 +6,7 @@ import { tokensOf } from '../../../src/providers/sandbox/tokens.ts'
 import { sandboxUpstream } from '../../../src/providers/sandbox/upstream.ts'
 import { readChunks, readText } from '../../support/event-stream.ts'
 
-// The contract's types do not describe a schema further than as an object.
+// Schemas have the type `object`, because the contract's types do not describe their content.
 type Asked = Partial<Omit<ChatRequest, 'response_format' | 'tools'>> & {
   prompt?: string
   response_format?: object
@@ -16,7 +16,7 @@ type Received = {
   status: number | undefined
   headers: Record<string, unknown>
   text: string
-  /** Absent if the answer ended normally. */
+  /** The error that cut the answer; undefined if the answer ended normally. */
   broken: string | undefined
 }
 type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number }

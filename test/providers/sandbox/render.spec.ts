@@ -7,7 +7,7 @@ import { expect } from 'chai'
 import sharp from 'sharp'
 import type { RenderRequest } from '../../../src/providers/sandbox/render.ts'
 
-// Dynamic, since FONTCONFIG_FILE must be set before the first text is rendered.
+// Imported dynamically, since FONTCONFIG_FILE must be set before the first text is rendered.
 const { fontConfigurationFile } =
   await import('../../../src/providers/sandbox/font-configuration.ts')
 const { renderPicture } = await import('../../../src/providers/sandbox/render.ts')
@@ -142,7 +142,7 @@ describe('sandbox pictures: awkward prompts', () => {
   }
 
   it('writes the prompt into the picture', async () => {
-    // Inside the dark panel, where only the prompt is as bright as white.
+    // The region is inside the dark panel, where only the prompt's text is white.
     const region = { left: 20, top: 190, width: 280, height: 35 }
     const written = await sharp(await renderPicture(fox))
       .extract(region)

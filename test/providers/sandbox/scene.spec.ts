@@ -14,7 +14,7 @@ const red = '#d8413a'
 const black = '#2e2e38'
 const blue = '#3f7fd0'
 
-/** The elements read from a prompt: `2 cat #colour`, then places, the time and the colours. */
+/** The elements of a prompt: subjects such as `2 cat #colour`, then places, time and colours. */
 function read(prompt: string): string[] {
   const { things, places, time, colours } = readPrompt(prompt)
   return [

@@ -9,7 +9,7 @@ describe('the parts of many streams', () => {
   beforeEach(() => mock.timers.enable({ apis: ['setTimeout'] }))
   afterEach(() => mock.timers.reset())
 
-  /** Coalescing with open streams; each part records its name when it is flushed. */
+  /** Coalescing with open streams. `gone` records the name of each part that is flushed. */
   const open = (streams: number, options: Partial<typeof limits> = {}) => {
     const coalescing = coalesceStreams({ ...limits, ...options })
     for (let count = 0; count < streams; count += 1) coalescing.opened()

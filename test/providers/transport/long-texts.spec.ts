@@ -5,7 +5,7 @@ import { cpuMs } from '../../support/cpu-time.ts'
 const keys = ['sk-own-0123456789abcdef', 'sk-ant-0123456789abcdef', 'AIza0123456789abcdef0123456']
 const repeated = ['x', 'x.', 'org-', 'eyJ-', 'sk-', '/a', '\\', '…', '*', '\n', '1.', 'http://x ']
 const characters = 100_000
-/** Quadratic cost would take ten times as long. */
+/** Time limit. Code with quadratic cost would take ten times as long. */
 const allowedMs = 1000
 
 describe('a long text of a vendor', () => {

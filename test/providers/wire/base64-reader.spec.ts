@@ -6,7 +6,7 @@ import { base64Reader, type SplicedJson } from '../../../src/providers/wire/base
 
 const key = 'b64_json'
 const base64 = fc.base64String({ maxLength: 200 })
-/** Any JSON, including the key as a value and as part of texts and names. */
+/** Any JSON, including JSON with the key as a value or as part of texts and names. */
 const other = fc.letrec((tie) => ({
   value: fc.oneof(
     { maxDepth: 4 },
@@ -29,7 +29,7 @@ function format([value, indent, escapeSlashes]: [unknown, string | number, boole
   return Buffer.from(escapeSlashes ? text.replaceAll('/', '\\/') : text)
 }
 
-/** Cuts bytes at any positions, also in the middle of a character. */
+/** Cuts bytes at any positions, including positions in the middle of a character. */
 function cut(bytes: Buffer, positions: readonly number[]): Buffer[] {
   const ends = [...positions.map((at) => at % (bytes.length + 1)), bytes.length]
   let start = 0
@@ -48,7 +48,7 @@ function read(pieces: readonly Buffer[]): SplicedJson {
   return reader.finish()
 }
 
-/** Puts the texts back in place of their references. */
+/** Replaces references by the texts that they refer to. */
 function whole({ json, texts }: SplicedJson): unknown {
   const put = (value: unknown, name?: string): unknown => {
     if (name === key && typeof value === 'string') {

@@ -113,7 +113,7 @@ const spokenThings: fc.Arbitrary<Spoken> = fc.record(
   {
     text: fc.array(text, { minLength: 1, maxLength: 6 }),
     reasoning: fc.array(text, { minLength: 1, maxLength: 3 }),
-    // Of two calls with the same id the second one gets a random id.
+    // Ids of calls are unique, because the gateway gives the second of two equal ids a random id.
     calls: fc.uniqueArray(
       fc.record({ id: fc.stringMatching(/^call_[a-z]{3}$/), name: fc.constant('look'), args }),
       { maxLength: 2, selector: ({ id }) => id },
