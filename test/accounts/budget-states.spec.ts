@@ -18,7 +18,7 @@ forEachStore('the state of a budget', () => {
   beforeEach(async () => {
     gateway = await startGateway({
       clock: () => now,
-      // The provider is never called: the budget is checked first.
+      // Configures a provider, which is never called, because the gateway checks the budget first.
       variables: { OPENAI_API_KEY: 'sk-not-one-of-theirs-000000000000' },
       bounds: { keyCacheMs: 0 },
     })
@@ -109,7 +109,7 @@ forEachStore('the state of a budget', () => {
       `/api/accounts/${accountId}`,
       send('PATCH', { budget }),
     )
-    // More than the budget was spent: the rest is 0, never negative.
+    // More was spent than the lowered budget allows; `left` is 0, never negative.
     expect(changed.budget).to.deep.include({ spent: amount(7), left: amount(0) })
     const { data } = await asked<Schemas['AccountList']>('/api/accounts')
     expect(data.find(({ id }) => id === accountId)!.budget).to.deep.equal(changed.budget)
@@ -151,7 +151,7 @@ forEachStore('the state of a budget', () => {
     })
     const states = await readStatesOf(counted, rows, now)
     expect(states.map((state) => state?.spent.nano_usd)).to.have.members([0, 1, 2, 3, 4, 5, 6, 7])
-    // One query for open windows, and one for the sums of each period without an open window.
+    // One query reads open windows; one query per period without an open window reads the sums.
     expect(queries).to.equal(3)
   })
 })

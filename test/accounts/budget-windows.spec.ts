@@ -114,7 +114,7 @@ function createModel(accountId: string, store: GuardedStore) {
     const paid = { mode: 'live', account_id: accountId, cost_nano_usd: cost }
     const row = { ...usageRow(id, at), ...paid }
     await store.commit(store.insertions('usage', [row]))
-    // The replay of the journal inserts rows in the same way.
+    // Inserts the row again, as a replay of the journal does.
     await store.commit(store.insertions('usage', [row], { unlessThere: true }))
     held.settled()
     await held.release()

@@ -129,7 +129,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
     })
     const writes = Array.from({ length: 60 }, async (_, group) => {
       const rows = Array.from({ length: 5 }, (_one, index) => row(group * 5 + index))
-      // Each process uses a different order, which must not deadlock.
+      // Rows are written in different orders, which must not deadlock.
       await stores[group % stores.length]!.keep('usage', group % 3 === 0 ? rows.toReversed() : rows)
     })
     const opening = keys.map(async (key, index) => {
@@ -138,7 +138,7 @@ forEachStore('budgets of processes that share a store', (kind) => {
         clock: () => at,
         limits,
       })
-      // A reservation opens its window during concurrent writes of ledger rows.
+      // The reservation opens a budget window during concurrent writes of ledger rows.
       const caller = callerWith(key, 1_000_000)
       const call = { caller, requestId: `req_${key}`, ...askedCall }
       await budgets.reserve({ ...call, at, timeoutMs: 1000, nanoUsd: 0 })

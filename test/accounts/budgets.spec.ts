@@ -6,7 +6,7 @@ import { forEachStore } from '../support/each-store.ts'
 
 const file = { routes: { 'gpt-5-mini': ['own/house-1'] } }
 const bounds = { keyCacheMs: 0 }
-/** Output tokens at $2 per million make up nearly all of the price. */
+/** Nearly the whole cost of a call is that of output tokens, at $2 per million. */
 const nanoPerToken = 2000
 type Money = { nano_usd: number }
 type State = {

@@ -93,7 +93,7 @@ forEachStore('an exchange whose key ends', () => {
     const second = own.chat({}, { key: other })
     now += 60_000
     await expectError(await first, { status: 401, code: 'expired_api_key' })
-    // It called the provider again, and was not refused because of the other key.
+    // The second call is not refused because of the first key: the gateway calls the provider again.
     expect((await second).status).to.equal(400)
     await askedTimes(2)
   })

@@ -56,7 +56,7 @@ forEachStore('identifying a caller', () => {
   const newKey = (options: { models?: string[]; expiresAt?: number } = {}) =>
     storeKey(store, { accountId, mode: 'test', now }, options)
   const revokeAll = () => revokeStoredKeys(store, now)
-  /** The caller, or the code of the error. */
+  /** The identified caller, or the code of the error. */
   const outcome = async (credentials: Credentials) => {
     try {
       return await identify(credentials)

@@ -12,7 +12,7 @@ const timeIn = (days: number) => new Date(today + days * dayMs).toISOString()
 const giving: Scope[] = ['inference', 'keys:write']
 const refused = { status: 403, code: 'insufficient_scope' }
 
-/** The settings of a key with one restriction of each kind. */
+/** The settings of a key that has a restriction of each kind. */
 const restricted: StoredKey = {
   scopes: giving,
   models: ['gpt-5-mini', 'gpt-5.4'],
@@ -21,7 +21,7 @@ const restricted: StoredKey = {
   row: { requests_per_minute: 10, budget_nano_usd: 2_000_000_000, budget_period: 'month' },
 }
 
-/** Settings that such a key must not grant, by the parameter that the error names. */
+/** Settings that a restricted key must not grant, each with the parameter that the error names. */
 const wider: [param: string, settings: object][] = [
   ['scopes', { scopes: ['inference', 'usage:read'] }],
   ['scopes', { scopes: ['admin'] }],
@@ -43,7 +43,7 @@ const wider: [param: string, settings: object][] = [
   ['budget', { budget: { usd: '1', period: 'total' } }],
 ]
 
-/** Settings that it may grant. */
+/** Settings that a restricted key may grant. */
 const narrower: object[] = [
   {},
   { scopes: ['inference'], models: ['openai/GPT-5-mini'], allowed_addresses: ['127.1.0.0/16'] },

@@ -15,10 +15,10 @@ forEachStore('a key that administers', (kind) => {
   let owner: SignedInPerson
   let creator: SignedInPerson
   beforeEach(async () => {
-    // Look-ups stay cached for the whole test, so that only the check of each change can refuse.
+    // Look-ups of keys stay cached for the whole test, so that only the check of each change can refuse.
     const bounds = { keyCacheMs: 60_000, keyRecheckMs: 60_000 }
     gateway = await startGateway({ bounds })
-    // A folder can be used by one gateway only.
+    // With SQLite there is no replica, because only one gateway can use a folder.
     replica = kind === 'sqlite' ? undefined : await startGateway({ bounds, beside: gateway })
     accountId = await gateway.createAccount()
     owner = await gateway.people.signIn({ accountId })

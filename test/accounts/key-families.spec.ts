@@ -86,7 +86,7 @@ const scopesIn = fc.oneof(
 const modelsIn = maybe(
   fc.subarray(['gpt-5-mini', 'gpt-5.4', 'gpt-5.2', 'gemini-2.5-flash'], { minLength: 1 }),
 )
-/** All contain the address of the tests, so that each key can act. */
+/** All lists contain 127.0.0.1, the address of the tests, so that each key can be used. */
 const networksIn = maybe(
   fc.subarray(
     ['127.0.0.1', '127.0.0.0/8', '0.0.0.0/0', '::/0', '::ffff:127.0.0.0/104', '10.0.0.0/8'],
@@ -154,7 +154,7 @@ const issuer = fc.record({
 
 const addresses = ['127.0.0.1', '127.200.0.9', '10.1.2.3', '9.9.9.9', '2001:db8::1', '::1']
 
-/** Independent of the code under test: compares permissions, not their stored form. */
+/** Compares what the keys permit, not their stored form, to be independent of the tested code. */
 function expectWithin(row: ApiKeysTable, root: ApiKeysTable): void {
   const about = JSON.stringify({ row, root })
   const list = (text: string | null) => (text === null ? null : (JSON.parse(text) as string[]))

@@ -49,7 +49,7 @@ forEachStore('a list of keys', () => {
         expect(page.has_more).to.equal(cursor !== null)
       }
       const all = ['test key', ...names]
-      // The calling key was created at the same time as the first.
+      // Compares sorted names, because the calling key was created at the same time as the first key.
       expect(seen.toSorted()).to.deep.equal(all.toSorted())
       const shown = seen.filter((name) => name !== 'test key' && name !== 'Ärger')
       expect(shown).to.deep.equal(order === 'asc' ? names.slice(1) : names.slice(1).toReversed())

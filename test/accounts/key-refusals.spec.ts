@@ -56,7 +56,7 @@ describe('a key', () => {
   }
 })
 
-/** Expects a 400 that names the parameter. */
+/** Expects an error with status 400 that names the parameter. */
 async function expectRefused(answer: Response, param: string) {
   const text = await answer.text()
   expect(answer.status, text).to.equal(400)

@@ -15,7 +15,7 @@ describe('the watch on keys and sessions', () => {
   beforeEach(async () => {
     folder = makeFolder()
     store = await openTestStore(folder.path)
-    // The timer never fires in this test.
+    // The interval is so long that the timer never fires in this test.
     const limits = { keyRecheckMs: 3_600_000, sessionIdleSeconds: 3600 }
     watch = createKeyWatch({ store, clock, ...limits })
   })

@@ -19,7 +19,7 @@ forEachStore('keys that are counted together', () => {
     own = await startOwnEndpoint({
       file: { routes: { 'gpt-5-mini': ['own/house-1'] } },
       bounds: { keyCacheMs: 0 },
-      // All calls are in one minute and one day.
+      // The clock stands still, so that all calls are in one minute and one day.
       clock: () => Date.parse('2026-11-22T12:00:00Z'),
     })
     own.upstream.answer({ ...completion('Hi.', { usage: tokens }), delayMs: 2 })
@@ -35,7 +35,7 @@ forEachStore('keys that are counted together', () => {
     await answer.text()
     return answer.status
   }
-  /** The first key, keys that it created, a key created by one of those, and replacements of some. */
+  /** A key, keys that the key created, a key that one of these created, and replacements of keys. */
   const family = async (): Promise<string[]> => {
     const child = await calls.made(first, { mode: 'live', scopes: ['inference', 'keys:write'] })
     const grandchild = await calls.made(child.key, { mode: 'live' })
@@ -79,7 +79,7 @@ forEachStore('keys that are counted together', () => {
     const found = await statuses(keys, 5)
     expect(found.get(200)).to.have.length(5)
     expect(found.get(402)).to.have.length(25)
-    // Each reports the same shared state.
+    // Each key reports the same shared state.
     for (const key of keys) {
       const answer = await own.gateway.fetch('/api/key', { key })
       const { budget } = (await answer.json()) as components['schemas']['OwnKey']

@@ -34,7 +34,7 @@ forEachStore('a member of an account', () => {
     await expectError(await leave(member, elsewhere), { status: 409, code: 'last_owner' })
     expect((await send('GET', '/api/members', member)).status).to.equal(200)
     expect((await leave(admin)).status).to.equal(204)
-    // It was their only account.
+    // The session ends, because the person left their only account.
     const over = { status: 401, code: 'invalid_session' }
     await expectError(await send('GET', '/api/me', admin), over)
     const members = (await (await send('GET', '/api/members', owner)).json()) as {

@@ -58,20 +58,20 @@ function openCommits() {
   const commits: { ids: string[]; resolve: () => void; reject: (error: Error) => void }[] = []
   const keep = (_table: string, rows: readonly object[]) =>
     new Promise<void>((resolve, reject) => {
-      // Only ledger rows are stored here.
+      // The cast is safe, because only ledger rows are stored here.
       commits.push({ ids: rows.map((one) => (one as { id: string }).id), resolve, reject })
     })
   return { commits, store: { keep } }
 }
 
-/** The pause is longer than any test. */
+/** The pause between groups is longer than any test. */
 const limits = { ledgerGroupRowsMax: 100, ledgerGroupPauseMaxMs: 60_000 }
 const openLedger = (
   store: Parameters<typeof createLedger>[0],
   changed: Partial<typeof limits> = {},
 ) => createLedger(store, () => undefined, { ...limits, ...changed })
 
-/** Collects the ids of rows whose promises settled. */
+/** Collects the ids of rows whose promises have settled. */
 function watch(write: (row: UsageRow) => Promise<void>) {
   const settled: string[] = []
   const add = (id: string) =>

@@ -104,7 +104,7 @@ forEachStore('members and invitations', () => {
     await invite({ email: 'third@example.com' })
     const { message } = await expectError(await ask('fourth@example.com'), full)
     expect(message).to.contain('3 open invitations').and.to.contain('GET /api/invitations')
-    // Another invitation for the same e-mail replaces it.
+    // Another invitation for the same e-mail replaces the first invitation.
     expect((await ask('first@example.com')).status).to.equal(201)
     const elsewhere = await gateway.people.signIn({ accountId: await gateway.createAccount() })
     await invite({ email: 'fourth@example.com' }, elsewhere)
@@ -208,7 +208,7 @@ forEachStore('members and invitations', () => {
     await expectError(await send('DELETE', `/api/invitations/${id}`, stranger), absent)
     await expectError(await send('GET', `/api/members?account_id=${accountId}`, stranger), absent)
     expect(await listed('/api/invitations', stranger)).to.deep.equal([])
-    // A member of both chooses the account, and has their role there.
+    // A member of both accounts selects the account, and has the role of the selected account.
     await gateway.people.join(stranger.personId, accountId, 'member')
     await expectError(await send('DELETE', `${path}?account_id=${accountId}`, stranger), notAllowed)
     const own = await listed(`/api/members?account_id=${elsewhere}`, stranger)

@@ -69,7 +69,7 @@ forEachStore('the catalog and the providers', () => {
       call(40, [own('ok', 300)], { account_id: other }),
       call(30, [own('ok', 200), own('rejected', 5, 400), own('cancelled', 9)]),
       call(20, [own('overloaded', 20, 503), own('timeout', 900)]),
-      // Too old, and a test call: neither counts.
+      // An old call and a test call, neither of which counts.
       call(61, [own('credentials', 1, 401)]),
       call(10, [own('unreachable', 1)], { mode: 'test' }),
     ])
@@ -175,7 +175,7 @@ forEachStore('the catalog and the providers', () => {
     expect(measured!.calls).to.be.within(1600, 5000)
     const { health } = data.find(({ id }) => id === 'own')!
     expect(health.attempts).to.be.below(2000)
-    // Of the busy account, only its latest calls counted.
+    // Only the latest calls of the busy account are counted.
     expect(health.failures).to.be.below(10)
   })
 
@@ -256,7 +256,7 @@ describe('the parameters of a model', () => {
     expect(claude['temperature']).to.deep.equal({ minimum: 0, maximum: 1 })
     expect(claude['max_completion_tokens']).to.deep.equal({ minimum: 1, maximum: 128_000 })
     expect(claude).not.to.have.any.keys('seed', 'n', 'logit_bias', 'presence_penalty')
-    // A reasoning model, which takes no temperature.
+    // gpt-5-mini is a reasoning model, which does not accept a temperature.
     expect(parameters('gpt-5-mini')).not.to.have.property('temperature')
     expect(parameters('gpt-4.1')['temperature']).to.deep.equal({ minimum: 0, maximum: 2 })
   })

@@ -31,7 +31,7 @@ forEachStore('links for a new password', () => {
     gateway.post('/api/sessions', { email, password }, { key: null })
   const statusOfSession = async ({ headers }: SignedInPerson) =>
     (await gateway.fetch('/api/sessions/current', { key: null, headers })).status
-  /** The members for whom the list says that the caller may create a link. */
+  /** The members for whom the caller may create a password link, as the list of members says. */
   const offered = async (by: SignedInPerson, account = accountId) => {
     const path = `/api/members?account_id=${account}`
     const response = await gateway.fetch(path, { key: null, headers: by.headers })
@@ -132,7 +132,7 @@ forEachStore('links for a new password', () => {
     await linkFor(admin, grace)
     expect(await offered(admin)).to.have.members([grace.personId])
     expect(await offered(owner)).to.have.members([grace.personId, admin.personId])
-    // A member of two accounts does not give the admin of one access to the other.
+    // An admin of one account gets no access to another account through a member of both accounts.
     await people.join(grace.personId, await gateway.createAccount(), 'member')
     await refused(ask(owner, grace), 'other accounts')
     expect(await offered(owner)).to.have.members([admin.personId])

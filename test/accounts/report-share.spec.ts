@@ -21,7 +21,7 @@ forEachStore("an account's share of the reports", () => {
     const scopes = ['usage:read' as const]
     key = await gateway.createKey('live', { accountId, scopes })
     other = await gateway.createKey('live', { accountId: await gateway.createAccount(), scopes })
-    // Larger than the socket buffers of a connection whose client does not read.
+    // Makes rows so large that the export exceeds the socket buffers of a client that does not read.
     const attempts = JSON.stringify([
       { provider: 'p'.repeat(20_000), upstreamModel: '', outcome: 'ok', durationMs: 0 },
     ])
@@ -33,7 +33,7 @@ forEachStore("an account's share of the reports", () => {
     await gateway.stop()
   })
 
-  /** An export whose client does not read the response. */
+  /** Requests an export and does not read the response. */
   const holdExport = async () => {
     const headers = { authorization: `Bearer ${key}` }
     const url = `${gateway.url}/api/requests/export?${range}`

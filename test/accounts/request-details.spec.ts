@@ -60,7 +60,7 @@ forEachStore('the details of a call', () => {
     it(`include the cost that the cache saved${stream ? ' for a stream' : ''}, in reports too`, async () => {
       const first = await recordOf(await ask({ model: 'gpt-5-mini', stream }))
       expect(first.cost.saved).to.equal(null)
-      // The response is cached after it was sent.
+      // Waits until the response is cached, which happens after it was sent.
       await new Promise((resolve) => setImmediate(resolve))
       const again = await recordOf(await ask({ model: 'gpt-5-mini', stream }))
       expect(again).to.include({ cache: 'hit' })

@@ -45,7 +45,7 @@ forEachStore('the reservation of a dead process', () => {
       (row) => row.request_id,
     )
   const kept = () => store.db.selectFrom('usage').selectAll().execute()
-  /** The sums in the open window, in a window that is opened now, and in `usage_hours`. */
+  /** Expects this sum in the open window, in a newly opened window and in `usage_hours`. */
   const expectSpent = async (budgets: Budgets, nanoUsd: number) => {
     const ask = () => budgets.states([{ accountId: 'acc_1', ownerId: 'key_1', budget }])
     for (const isNew of [false, true]) {
@@ -54,7 +54,7 @@ forEachStore('the reservation of a dead process', () => {
       expect([state!.reserved.nano_usd, state!.spent.nano_usd]).to.deep.equal([0, nanoUsd])
     }
   }
-  /** Inserts a reservation of an ended process of this machine. */
+  /** Inserts a reservation of a process on this machine that has ended. */
   const reserveDead = async (budgets: Budgets) => {
     await reserve(budgets, 'req_dead')
     // No system has processes of that number.
@@ -226,7 +226,7 @@ forEachStore('the reservation of a dead process', () => {
       expect(abandoned).to.deep.equal([])
       call.settled()
       own.close()
-      // Its process died: the held money is released.
+      // The sweep releases the reservation, because its process has ended.
       now += 2 * clocksDifferMaxMs + 20_000
       await sweep.look()
       await sweep.look()

@@ -221,7 +221,7 @@ forEachStore("a session's key", () => {
     await expectError(await draw(renewed.key), noKey)
     const next = await keyOf()
     expect(next.id).not.to.equal(id)
-    // The limits and the counted usage belong to the person.
+    // The new key is limited too, because limits and counted usage belong to the person.
     await expectError(await draw(next.key), { status: 429, code: 'rate_limit_exceeded' })
     await until('both are listed', async () => (await listed('?kind=session')).length === 2)
   })

@@ -21,7 +21,7 @@ forEachStore('sign-up', () => {
     const headers = { cookie: response.headers.get('set-cookie')!.split(';')[0]! }
     const accounts = await gateway.fetch('/api/accounts', { key: null, headers })
     const { data } = (await accounts.json()) as { data: object[] }
-    // They are not operators.
+    // The person sees only their own account, because they are not an operator.
     expect(data).to.have.length(1)
     expect(data[0]).to.include({ id: person.memberships[0]!.account_id, is_operator: false })
     const audit = await gateway.fetch('/api/audit?action=person.sign_up', { key: null, headers })
@@ -36,7 +36,7 @@ forEachStore('sign-up', () => {
     const [person, ...more] = await gateway.db.selectFrom('people').selectAll().execute()
     expect([person!.email, more]).to.deep.equal([ada.email, []])
     expect(await gateway.db.selectFrom('members').selectAll().execute()).to.have.length(1)
-    // The limit of ten per address prevents a search for registered e-mails.
+    // A limit of ten attempts per address prevents a search for registered e-mails.
     const error = { status: 429, code: 'rate_limit_exceeded' }
     await expectError(await gateway.post('/api/people', ada, { key: null }), error)
   })

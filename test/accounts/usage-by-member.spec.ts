@@ -29,7 +29,7 @@ forEachStore('usage by member', () => {
     const key = 'key' in by ? { key: by.key } : { key: null }
     const response = await gateway.fetch(`/api/${path}`, { ...sent, ...key })
     expect(response.status, await response.clone().text()).to.equal(201)
-    // The responses have these types by the contract.
+    // The cast is safe: the contract defines this type for the response.
     return (await response.json()) as Created
   }
   const make = (by: By, scopes: string[] = ['inference']) =>

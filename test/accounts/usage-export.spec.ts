@@ -42,9 +42,9 @@ forEachStore('exports of usage', () => {
     expect(response.status, await response.clone().text()).to.equal(200)
     return response
   }
-  // The body has this type by the contract.
+  // The cast is safe: the contract defines this type for the body.
   const json = async <T>(path: string) => (await (await ask(path)).json()) as T
-  /** The unread response. */
+  /** Requests a path; returns the response with its body unread. */
   const open = async (path: string): Promise<IncomingMessage> => {
     const headers = { authorization: `Bearer ${key}` }
     const asked = request(`${gateway.url}/api/${path}`, { headers, agent: false }).end()
@@ -93,7 +93,7 @@ forEachStore('exports of usage', () => {
           upstream_model: 'u',
           outcome: 'rate_limited',
           status: null,
-          // Rows of older versions lack it.
+          // Rows that older versions wrote lack `start_ms`.
           start_ms: null,
           duration_ms: 3,
           cost: null,
@@ -221,7 +221,7 @@ forEachStore('exports of usage', () => {
   describe('that are long', () => {
     const path = `requests/export?${range}&format=json&order=asc`
     beforeEach(async () => {
-      // Larger than the socket buffers of a connection whose client does not read.
+      // Makes rows so large that the export exceeds the socket buffers of a client that does not read.
       const attempts = JSON.stringify([
         { provider: 'p'.repeat(20_000), upstreamModel: '', outcome: 'ok', durationMs: 0 },
       ])
@@ -238,7 +238,7 @@ forEachStore('exports of usage', () => {
     it('wait for a slow client, with little memory', async () => {
       const response = await open(path)
       await until('it waits', async () => (await held()) > 0)
-      // A page is 200 rows.
+      // The gateway holds at most two pages of 200 rows.
       expect(await held()).to.be.below(2 * 200 * 21_000)
       const { rows: count } = JSON.parse(await textOf(response)) as Requests
       expect(count).to.equal(2000)

@@ -284,7 +284,7 @@ function groupOf(row: Partial<UsageTable>, groupBy: readonly string[]): Record<s
 function sumsOf(rows: readonly Partial<UsageTable>[]): Report['total'] {
   const sum = (of: (row: Partial<UsageTable>) => number) =>
     rows.reduce((total, row) => total + of(row), 0)
-  // Every member of `sumNames` is a column and a sum.
+  // The cast is safe, because every name in `sumNames` is a column of `usage` and a sum.
   type Sums = Pick<Report['total'], (typeof sumNames)[number]>
   const sums = Object.fromEntries(sumNames.map((name) => [name, sum((row) => row[name]!)])) as Sums
   return {

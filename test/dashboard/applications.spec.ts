@@ -105,7 +105,7 @@ describe('the applications page', () => {
     const revoke = page.getByRole('button', { name: 'Revoke night job' })
     await revoke.first().waitFor()
     await expectGoodLooks(page)
-    // Both services have the same name; the message about the second one must get the focus as well.
+    // Both services have the same name. The message about the second service must get the focus too.
     const said = page.locator('[role=status]:focus', { hasText: 'night job is revoked.' })
     const ended = page.getByRole('cell', { name: 'revoked', exact: true })
     for (const index of [0, 1]) {

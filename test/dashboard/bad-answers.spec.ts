@@ -6,7 +6,7 @@ import { makeUpAccount } from '../support/made-up-account.ts'
 import { until } from '../support/until.ts'
 import { paths, ready } from './pages.ts'
 
-/** Answers that a page may get instead of the gateway's answer. */
+/** Wrong answers that a page may receive, by title. */
 const faults: Readonly<Record<string, { status: number; contentType?: string; body?: string }>> = {
   'an error of 500': {
     status: 500,
@@ -28,7 +28,7 @@ const faults: Readonly<Record<string, { status: number; contentType?: string; bo
     body: '{"error":{}}',
   },
 }
-/** The most different faults, which are tested on every page. */
+/** Three very different faults, which are tested on every page. */
 const fewFaults = ['an error of 500', 'HTML with status 200', 'broken JSON']
 const session = /\/api\/sessions\/current$/
 const others = /\/(?:api|v1)\/(?!sessions\/current$)/
@@ -59,7 +59,7 @@ describe('pages of a gateway whose answers are invalid', () => {
         await answered
         await route.continue()
       })
-      // The welcome page shows its steps before it has loaded which of them are done.
+      // Skips the welcome page, which shows its steps without a loading message.
       if (path !== '/welcome') {
         await page.getByRole('status').filter({ hasText: '…' }).first().waitFor()
       }
@@ -124,12 +124,12 @@ describe('pages of a gateway whose answers are invalid', () => {
   })
 })
 
-/** Clicks "Try again" until no error is left. */
+/** Clicks "Try again" until the page shows no error. */
 async function askAgain(page: Page): Promise<void> {
   const again = page.getByRole('button', { name: 'Try again' })
   await until('all is there', async () => {
     if ((await page.getByRole('alert').count()) === 0) return true
-    // A page that polls may have recovered by itself.
+    // Ignores a missing button: a page that polls may have recovered by itself.
     await again
       .first()
       .click({ timeout: 500 })

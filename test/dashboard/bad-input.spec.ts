@@ -18,7 +18,7 @@ describe('pages with hostile names', () => {
     const { db, people } = gateway
     await makeUpAccount(gateway, { now: suiteClock(), days: 1 })
     const other = await people.signIn({ role: 'member' })
-    // Written directly to the tables, since the API would refuse such names.
+    // Writes names directly to the tables, since the API would refuse such names.
     const name = hostile
     await db.updateTable('accounts').set({ name }).execute()
     await db.updateTable('api_keys').set({ name }).execute()
@@ -143,7 +143,7 @@ describe('clocks and sums', () => {
       .select('account_id')
       .where('id', '=', keyId!)
       .executeTakeFirstOrThrow()
-    // Remove all other usage.
+    // Removes all other usage.
     await gateway.db.deleteFrom('usage').execute()
     await gateway.db.deleteFrom('usage_hours').execute()
     const at = suiteClock() - 3_600_000

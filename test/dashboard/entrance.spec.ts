@@ -35,7 +35,7 @@ describe('signing in to the dashboard', () => {
     const page = await dashboard.open('', { as: null })
     await page.getByLabel('E-mail').fill(email)
     await page.getByLabel('Password', { exact: true }).fill('wrong')
-    // On a slow machine, the limit allows another attempt between two of these.
+    // Repeats until the limit refuses, since on a slow machine the limit allows additional attempts.
     for (let status = 0, tries = 0; status !== 429 && tries < 20; tries++) {
       const body = { email, password: 'wrong' }
       const answer = await dashboard.gateway.post('/api/sessions', body, { key: null })
@@ -77,7 +77,7 @@ describe('signing in to the dashboard', () => {
       'Ada Lovelace invites you to default, as a member, with the e-mail grace@example.com.'
     await page.getByText(offer).waitFor()
     await expectGoodLooks(page)
-    // The token survives a reload.
+    // The page keeps the invitation token when it is reloaded.
     await page.reload()
     await page.getByLabel('Name').fill('Grace')
     await page.getByLabel('Password', { exact: true }).fill('a sentence of Grace')
@@ -237,7 +237,7 @@ async function idOf(response: Response): Promise<string> {
   return ((await response.json()) as { session: { id: string } }).session.id
 }
 
-/** Creates a password link beside the member with this e-mail, and returns it. */
+/** Creates a password link for the member with this e-mail, and returns the link. */
 async function makeLink(page: Page, email: string): Promise<string> {
   const row = page.getByRole('row').filter({ hasText: email })
   await row.getByRole('button', { name: 'New password…' }).click()

@@ -104,7 +104,7 @@ describe('the first run', () => {
     expect(gateway.logText()).not.to.contain(token)
   })
 
-  /** The displayed cost equals the cost in the ledger, and its lines add up to it. */
+  /** Expects that the displayed cost equals the cost in the ledger and the sum of its lines. */
   async function expectArithmetic(page: Page): Promise<void> {
     const region = page.getByRole('region', { name: 'Calculation of the cost' })
     await region.waitFor()

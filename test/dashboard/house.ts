@@ -18,13 +18,13 @@ import {
 const source = readSource('dashboard/src/**/*.{ts,tsx}')
 const styles = globSync('dashboard/src/**/*.css', { cwd: projectFolder }).map(readText)
 
-/** Layers, lowest first; each imports only from lower layers. */
+/** Layers of the dashboard, lowest first. Each layer imports only from lower layers. */
 const layers = ['data', 'elements', 'pages', 'layout', 'app.tsx', 'main.tsx']
 const packages = new Set(['preact', 'preact/hooks', '@preact/signals', 'openapi-fetch'])
-/** Ways to interpret a text as HTML; the text may come from anyone. */
+/** Ways to interpret a text as HTML. They are forbidden, because texts may come from attackers. */
 const marks = /\b(innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|srcdoc)\b/
 const programs = /\beval\(|\bnew Function\b|\bdocument\.write\b|\bjavascript:/
-// The example host in code that people copy (RFC 2606). The page loads nothing from it.
+// The host in code examples (RFC 2606), from which the page loads nothing.
 const documentation = new Set<string>(['https://example.com'])
 
 describe('the source of the dashboard', () => {

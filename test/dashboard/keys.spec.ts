@@ -58,7 +58,7 @@ describe('the API keys page', () => {
     expect(JSON.parse(curl.stdout)).to.have.property('object', 'chat.completion')
     const { path, remove } = makeFolder()
     const program = join(path, 'call.mjs')
-    // Import the OpenAI SDK from the project's own node_modules.
+    // Imports the OpenAI SDK from the project's node_modules.
     const openai = join(projectFolder, 'node_modules/openai/index.mjs')
     const text = (await linesOf(page, 'TypeScript')).replace("'openai'", JSON.stringify(openai))
     writeFileSync(program, text)

@@ -112,7 +112,7 @@ describe('the models page', () => {
   })
 })
 
-/** Horizontal position of the decimal points of amounts, in whole pixels. */
+/** Script that returns the horizontal positions of the decimal points of amounts, in whole pixels. */
 function pointsAtOf(selector: string): string {
   return `[...document.querySelectorAll('${selector}')].map((one) => {
     const range = document.createRange()

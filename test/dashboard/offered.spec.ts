@@ -9,7 +9,7 @@ describe('actions that the dashboard offers', () => {
 
   const refusals: string[] = []
   beforeEach(() => void refusals.splice(0))
-  /** Opens a page that must not send any request that the gateway refuses. */
+  /** Opens a page. The test fails when the gateway refuses a request of the page. */
   const open = async (...[path, look]: Parameters<typeof dashboard.open>) => {
     const page = await dashboard.open(path, look)
     page.on('response', (answer) => {
@@ -53,7 +53,7 @@ describe('actions that the dashboard offers', () => {
     expect(await actsOf(page, 'sailor@example.com')).to.deep.equal(['Withdraw…'])
     await expectGoodLooks(page)
 
-    // An operator acts as an owner of other accounts; an account keeps its only owner.
+    // Operators have the rights of an owner in other accounts, but cannot remove the only owner.
     await people.join(both.personId, (await firstAccount()).id, 'admin')
     const operators = await open('/settings/members', { as: both })
     await rowOf(operators, 'captain@example.com').waitFor()
@@ -89,7 +89,7 @@ describe('actions that the dashboard offers', () => {
     await accounts.getByRole('link').first().waitFor()
     await page.goto(`${dashboard.gateway.url}/dashboard/accounts/${accountId}`)
     await page.getByRole('heading', { name: 'Invite an owner' }).waitFor()
-    // They are no owner of the operators' account.
+    // In the operators' account the person is not an owner.
     await page.goto(`${dashboard.gateway.url}/dashboard/accounts/${(await firstAccount()).id}`)
     await rowOf(page, dashboard.owner.email).waitFor()
     await page.getByText('Only another owner of the gateway').waitFor()

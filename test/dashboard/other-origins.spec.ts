@@ -7,7 +7,7 @@ import { openBrowser } from '../support/browser.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import type { SignedInPerson } from '../support/people.ts'
 
-// Cookies are sent to another port of the same site, and not to another site.
+// Hosts of the attacker's page. The browser sends cookies from another port, but not from another site.
 const hosts = { 'another port of this machine': '127.0.0.1', 'another site': 'localhost' }
 const refusedFrame = 'chrome-error://chromewebdata/'
 const newKey = JSON.stringify({ name: 'stolen', mode: 'test', scopes: ['admin'] })
@@ -80,9 +80,9 @@ describe('a page of another origin, in a browser with a session', () => {
   for (const [name, host] of Object.entries(hosts)) {
     it(`cannot send a request that changes data: ${name}`, async () => {
       const answers = [
-        // Without a CORS preflight.
+        // A request without a CORS preflight.
         `{ method: 'POST', body: ${JSON.stringify(newKey)}, headers: { 'content-type': 'text/plain' } }`,
-        // With a preflight.
+        // A request with a CORS preflight.
         `{ method: 'POST', body: ${JSON.stringify(newKey)}, headers: { 'content-type': 'application/json' } }`,
         `{ method: 'POST', headers: { 'x-csrf-token': '${owner.headers['x-csrf-token']}', 'content-type': 'application/json' }, body: ${JSON.stringify(newKey)} }`,
       ]
@@ -144,7 +144,7 @@ describe('a page of another origin, in a browser with a session', () => {
          ]`,
       )
       const refused = Array.from({ length: 7 }, () => 'refused')
-      // No cookie is sent to another site, so what loads there without being readable is public.
+      // From another site the `no-cors` request succeeds, but has no cookie and an unreadable answer.
       const expected = host === 'localhost' ? refused.with(4, 'loaded') : refused
       expect(result).to.deep.equal(expected)
     })
@@ -175,7 +175,7 @@ describe('a page of another origin, in a browser with a session', () => {
          while (!other.closed && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10))
          return other.closed`,
       )
-      // For its opener, the window appears closed.
+      // The attacker's page sees the opened window as closed.
       expect(result).to.equal(true)
       await (await opened).close()
     })

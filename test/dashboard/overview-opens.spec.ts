@@ -27,7 +27,7 @@ describe('the first page of the dashboard', () => {
     ] as const) {
       const page = await dashboard.open('/you')
       await page.getByLabel('Name').waitFor()
-      // Chromium writes localStorage late, so a new page in another process might not see the entries.
+      // Copies localStorage, since Chromium writes it late and a page in another process may lack entries.
       const stored = await page.evaluate(() => Object.entries(localStorage) as [string, string][])
       expect(stored).not.to.have.length(0)
       await page.addInitScript((entries) => {
@@ -39,7 +39,7 @@ describe('the first page of the dashboard', () => {
       await page.route('**/api/**', async (route) => {
         asked.push(route.request().url())
         if (asked.length === calls) release()
-        // No request is answered before the last one is sent.
+        // Answers no request before the page has sent the last request.
         await released
         await route.continue()
       })
@@ -105,7 +105,7 @@ describe('the first page of the dashboard', () => {
   it('shows no error for requests without a session', async () => {
     const page = await dashboard.open('/you', { as: null })
     await page.getByRole('button', { name: 'Sign in' }).waitFor()
-    // Simulates an earlier session, which has ended.
+    // Simulates a browser whose earlier session has ended.
     await page.evaluate("localStorage.setItem('gateway_audience', 'everybody')")
     const alerts = await countAlerts(page)
     const answered = page.waitForResponse('**/api/usage?*')
@@ -150,7 +150,7 @@ describe('the first page of the dashboard', () => {
     release()
     await page.getByRole('combobox', { name: 'Account' }).waitFor()
     expect(await seen()).to.deep.equal(loaded)
-    // A browser without an earlier session lists no page before the session is loaded.
+    // Without an earlier session, the page shows no links to pages before the session is loaded.
     await page.evaluate('localStorage.clear()')
     await hold()
     expect(await links.count()).to.equal(0)
@@ -164,7 +164,7 @@ describe('the first page of the dashboard', () => {
   })
 })
 
-/** Counts errors that the page shows from its next load on, also errors that disappear again. */
+/** Counts errors that the page shows from its next load on, including errors that disappear again. */
 async function countAlerts(page: Page): Promise<() => Promise<number>> {
   await page.addInitScript(`
     window.alertsShown = 0

@@ -5,7 +5,7 @@ import { projectFolder } from '../support/folder.ts'
 
 const list = readFileSync(join(projectFolder, 'dashboard/src/pages/index.ts'), 'utf8')
 
-/** Paths of the pages below `/dashboard`, read from the dashboard's list. */
+/** Paths of the pages below `/dashboard`, from the dashboard's list of pages. */
 export const paths = [...list.matchAll(/^ {4}path: '([^']+)'/gm)].map(([, path]) => path!)
 
 /** Resolves when a page has its heading and shows no loading message. */
@@ -23,7 +23,7 @@ export async function detailOn(page: Page, path: string): Promise<string | undef
     .find((one) => one.startsWith(`/dashboard${path}/`) && !one.endsWith('/new'))
 }
 
-/** How much a page is wider than its window, in pixels. */
+/** The number of pixels by which a page is wider than its window. */
 export async function widthTooMuch(page: Page): Promise<number> {
   return page.evaluate(
     'document.documentElement.scrollWidth - document.documentElement.clientWidth',

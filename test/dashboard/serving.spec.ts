@@ -130,7 +130,7 @@ describe('serving the dashboard', () => {
 describe('the size of the dashboard', () => {
   before(() => buildDashboard())
 
-  /** A file and all files that it imports statically. */
+  /** The name of a file and of all files that the file imports statically. */
   const closureOf = (name: string, seen = new Set<string>()): Set<string> => {
     if (seen.has(name)) return seen
     seen.add(name)
@@ -163,7 +163,7 @@ describe('the size of the dashboard', () => {
     process.stdout.write(`      bytes of script, gzip: ${report.join(', ')}\n`)
     const styles = readdirSync(join(built, 'assets')).filter((name) => name.endsWith('.css'))
     expect(packedBytes(styles)).to.be.below(20_000)
-    // Brotli, the gateway's first choice, compresses better than gzip.
+    // The gateway prefers Brotli, so Brotli must compress better than gzip.
     const text = readFileSync(join(built, 'assets', entry))
     expect(brotliCompressSync(text).length).to.be.below(gzipSync(text).length)
   })

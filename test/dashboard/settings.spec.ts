@@ -52,7 +52,7 @@ describe('the settings of an account', () => {
     await page.getByLabel('E-mail').fill('lin@example.com')
     await page.getByRole('button', { name: 'Create the link' }).click()
     await said(page, 'lin@example.com is invited.')
-    // After an invitation, the role returns to its default.
+    // After an invitation, the form shows the default role again.
     expect(await page.getByLabel('Role', { exact: true }).inputValue()).to.equal('member')
     const link = await page.getByRole('region', { name: 'the link' }).textContent()
     expect(link).to.match(/\/dashboard\/invitations#token=/)
@@ -71,7 +71,7 @@ describe('the settings of an account', () => {
     await page.getByRole('dialog', { name: 'Remove Somebody' }).waitFor()
     await page.getByText('nightly (inference, admin)').waitFor()
     await expectGoodLooks(page)
-    // Closing the dialog returns the focus to its button.
+    // Closing the dialog returns the focus to the button that opened the dialog.
     await page.keyboard.press('Escape')
     await page.locator('button:focus', { hasText: 'Remove…' }).waitFor()
     await page.keyboard.press('Enter')

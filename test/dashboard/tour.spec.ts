@@ -40,7 +40,7 @@ describe('a tour of the dashboard', () => {
     })
   }
 
-  /** The page shows no error, has no accessibility violation and does not scroll sideways. */
+  /** Expects that the page shows no error, has no accessibility violation and does not scroll sideways. */
   async function expectGood(path: string): Promise<void> {
     await page.goto(dashboard.gateway.url + path)
     await ready(page)

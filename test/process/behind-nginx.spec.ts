@@ -8,7 +8,7 @@ import { programPath } from '../support/program-path.ts'
 import { startNginx, type TestNginx } from '../support/servers/nginx.ts'
 
 const tokens = 1000
-/** Nearly the whole cost of a call: output at $2 per million tokens. */
+/** Nearly the whole cost of a call is that of output tokens, at $2 per million. */
 const usage = { prompt_tokens: 9, completion_tokens: tokens, total_tokens: tokens + 9 }
 
 describe('two gateways behind nginx, on one PostgreSQL and one Redis', function () {
@@ -105,7 +105,7 @@ describe('two gateways behind nginx, on one PostgreSQL and one Redis', function 
       pieces: [event],
       hang: true,
     })
-    // nginx sends requests to both in turn.
+    // nginx sends requests to both gateways in turn.
     const streams = await Promise.all([1, 2, 3, 4].map(() => ask(key, { stream: true })))
     const api = `${nginx.url}/api/keys`
     const headers = { authorization: `Bearer ${admin}` }

@@ -6,7 +6,7 @@ import { runProgram } from '../support/program.ts'
 
 type Cost = Record<string, unknown>
 
-/** A provider of models.dev's `api.json`, in its shape. */
+/** A provider in the format of `api.json` of models.dev. */
 function provider(id: string, costs: Record<string, Cost | undefined>): object {
   const models = Object.entries(costs).map(([name, cost]) => [
     name,

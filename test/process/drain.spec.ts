@@ -27,7 +27,7 @@ describe('a stop signal', () => {
     folder.remove()
   })
 
-  /** A server whose only provider holds its stream open, and a stream of it. */
+  /** Starts a server whose only provider keeps streams open, and requests a stream. */
   async function openStream(limits: object = {}, logLevel = 'warn') {
     const configFile = join(folder.path, 'gateway.yaml')
     const own = { id: 'own', kind: 'openai-compatible', base_url: upstream.url, models: '*' }
@@ -67,7 +67,7 @@ describe('a stop signal', () => {
     expect(readText(text)).to.equal('Hello')
     expect(text.trimEnd().endsWith('data: [DONE]')).to.equal(true)
     expect(code).to.equal(0)
-    // The last connections may still be accepted.
+    // Ignores health requests, since the server may still accept some connections while it drains.
     const others = log.filter(({ path }) => path !== '/health')
     expect(others.map(({ msg }) => msg).slice(-3)).to.deep.equal(['draining', 'request', 'stopped'])
     const { rows } = readLedger(join(folder.path, 'data'))

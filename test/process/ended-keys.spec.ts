@@ -49,7 +49,7 @@ describe('a key of a running server', () => {
     const messages = [{ role: 'user', content: text }]
     return send('POST', '/v1/chat/completions', { model: 'gpt-5-mini', messages, ...more }, key)
   }
-  /** A slow chat and an event stream; resolves when both have ended, with the end of the chat. */
+  /** Opens a slow chat and an event stream; returns a function that waits until both have ended. */
   const openStreams = async (key: string) => {
     const slow = await openMessageStream(() =>
       chat(key, 'sandbox:slow-stream=500', { stream: true }),

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const usage = { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 }
 const queryTimeoutMs = 500
-/** Exceeds the time that a call may wait, even on a busy machine. */
+/** PostgreSQL is frozen for longer than a call may wait, even on a busy machine. */
 const frozenMs = 9000
 const answerTimeoutMs = 8000
 const callers = 8
@@ -40,7 +40,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
         const atMs = performance.now()
         const answer = await ask({ url, key, question: `of ${caller}`, isStreamed: false })
         seen.push({ ...answer, atMs, elapsedMs: performance.now() - atMs })
-        // Refusals are immediate, so callers pause after one.
+        // Callers pause after a refusal, because refusals are immediate.
         if (answer.status !== 200) await sleep(20)
       }
     }
@@ -64,7 +64,7 @@ describe('two gateways whose PostgreSQL is in trouble', function () {
     expect(new Set(seen.map(({ status }) => status))).to.deep.equal(new Set([200, 503]))
     const refused = seen.filter(({ status }) => status === 503)
     expect(refused.filter(({ retryAfter }) => !(Number(retryAfter) > 0))).to.deep.equal([])
-    // Earlier calls may be answered later.
+    // Finds the call that started last, because earlier calls may be answered later.
     const last = seen.reduce((one, other) => (other.atMs > one.atMs ? other : one))
     expect(last.status).to.equal(200)
   }

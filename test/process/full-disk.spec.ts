@@ -29,7 +29,7 @@ function fill(disk: string): () => void {
   return () => rmSync(path)
 }
 
-/** Requires permission to mount a small tmpfs. */
+/** These tests need the permission to mount a small tmpfs. */
 describe('a server whose disk is full', () => {
   const chance = chanceFrom(seed)
   const acknowledged: Acknowledged[] = []

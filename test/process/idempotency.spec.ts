@@ -107,7 +107,7 @@ describe('idempotency keys of a server that is stopped or killed', () => {
   })
 
   const seen = new Set<unknown>()
-  /** Resolves when the store has another request in progress. */
+  /** Resolves when a request that the test has not seen before is in progress. */
   const inWork = () =>
     until('a request is in progress', () => {
       const database = new DatabaseSync(join(dataDir, 'gateway.db'), { readOnly: true })

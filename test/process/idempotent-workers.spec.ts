@@ -27,7 +27,7 @@ describe('idempotency keys at several workers', () => {
     await server?.ended
     folder.remove()
   })
-  /** Each request uses a new connection, which the system gives to any worker. */
+  /** Each request uses a new connection, which the operating system gives to any of the workers. */
   const ask = (body: object, name: string) =>
     fetch(`${server.url}/v1/images/generations`, {
       method: 'POST',
@@ -44,7 +44,7 @@ describe('idempotency keys at several workers', () => {
   const askBoth = (body: object, name: string) =>
     Promise.all(Array.from({ length: 16 }, () => ask(body, name)))
 
-  /** Sends a request twice at once: one is refused with 409 while the other is in progress, which is returned. */
+  /** Sends a request twice at once. One is refused with 409; returns the answer of the other request. */
   const startOne = async (body: object, name: string) => {
     const both = [ask(body, name), ask(body, name)]
     for (const one of both) one.catch(() => undefined)

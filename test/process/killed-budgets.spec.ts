@@ -18,7 +18,7 @@ const seed = Number(process.env['BUDGET_SEED'] ?? 20_261_122)
 const calls = 200
 const paidFor = 10
 const tokens = 1000
-/** Nearly the whole cost of a call: output at $2 per million tokens. */
+/** Nearly the whole cost of a call is that of output tokens, at $2 per million. */
 const budgetNanoUsd = (paidFor + 0.9) * tokens * 2000
 
 type Sums = { spent: number; reserved: number; held: number; recorded: number; rows: number }
@@ -127,7 +127,7 @@ describe(`a budget for ${paidFor} of ${calls} calls, ${rounds} times, a third of
       expect(during.rows).to.be.at.least(good)
       expect(during.spent).to.equal(during.recorded)
       expect(during.reserved).to.equal(during.held)
-      // Simulates passed deadlines.
+      // Simulates that the deadlines of reservations have passed.
       inStore((database) => database.exec('update reservations set expires_at = 1'))
       await until('no reservation is left', () => sums().held === 0)
       const after = sums()

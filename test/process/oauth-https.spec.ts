@@ -16,11 +16,11 @@ import { programPath } from '../support/program-path.ts'
 import type { Daemon } from '../support/servers/daemon.ts'
 import { startNginx } from '../support/servers/nginx.ts'
 
-/** A self-signed certificate. */
+/** A self-signed certificate for tests. */
 const certificate = join(projectFolder, 'test/support/public-host-certificate-for-tests.pem')
 const certificateKey = join(projectFolder, 'test/support/public-host-key-for-tests.pem')
 
-/** Starts a proxy of deploy/ with TLS on one port, which forwards to the other. */
+/** Starts a proxy of deploy/ with TLS on `tlsPort`, which forwards to `insidePort`. */
 type Start = (tlsPort: number, insidePort: number) => Promise<Daemon>
 
 const addresses = (port: number) =>

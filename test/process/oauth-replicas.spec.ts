@@ -14,7 +14,7 @@ type Tokens = { access_token: string; refresh_token: string }
 
 /** The documented limit for ending a revoked connection in all processes. */
 const promisedMs = 2000
-/** Opens a new connection per request, so that requests reach different workers. */
+/** Makes each request use a new connection, so that requests reach different workers. */
 const anew = { connection: 'close' }
 
 const setups = [
@@ -37,7 +37,7 @@ for (const { name, start, areReplicas } of setups) {
     })
     after(() => all?.stop())
 
-    /** Begins a sign-in, which can continue at another address. */
+    /** Begins a sign-in at one address; the sign-in can continue at another address. */
     const beginAt = async (first: Door) => {
       const door = { url: first.url }
       const visitor = createVisitor(door, { origin: all.origin, always: anew })
@@ -177,7 +177,7 @@ for (const { name, start, areReplicas } of setups) {
           (await postForm(a, '/oauth/revoke', { client_id: clientId, token }, anew)).status,
       ],
     ]
-    // With SQLite a command cannot notify the processes, which only check periodically.
+    // Tests the command with replicas only: with SQLite a command cannot notify the processes.
     if (areReplicas)
       endings.push([
         'a command',
@@ -248,7 +248,7 @@ for (const { name, start, areReplicas } of setups) {
           }
         })(),
       ]
-      // Begins with the old keys and continues at the process that has the new keys, and vice versa.
+      // One sign-in begins with the old keys and ends at a process with the new keys; another vice versa.
       const open = [await beginAt(a), await beginAt(b)]
       await all.run('oauth', 'rotate-keys')
       await all.restart!(1)

@@ -24,7 +24,7 @@ function length(bytes: number): Buffer {
 describe('a start whose PostgreSQL is in trouble', function () {
   let folder: TemporaryFolder
   let url: string
-  /** Cleanups of a test, also if it fails. */
+  /** Cleanup functions, which also run when a test fails. */
   const ends: (() => unknown)[] = []
   before(function () {
     programPath('postgres', this)

@@ -63,7 +63,7 @@ describe('two replicas on one PostgreSQL and one Redis', () => {
     const made = await send(a, 'POST', '/api/keys', { name: 'x', mode: 'test' })
     return (await made.json()) as { id: string; key: string }
   }
-  /** A slow stream at the second replica. */
+  /** Opens a slow stream at the second replica. */
   const openStream = async (key: string) => {
     const messages = [{ role: 'user', content: 'sandbox:slow-stream=500' }]
     const asked = { model: 'gpt-5-mini', messages, stream: true }

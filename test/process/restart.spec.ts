@@ -38,7 +38,7 @@ describe('a restart under load', () => {
     const asked = answered()
     await until('the port is closed', () => outcomes.has('ECONNREFUSED'))
     expect(answered(), 'answers after the signal').to.be.greaterThan(asked)
-    // Starts while the first one still drains.
+    // Starts the second server while the first server still drains.
     await start()
     const before = answered()
     await until('calls are answered again', () => answered() > before + 300)

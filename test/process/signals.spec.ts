@@ -19,7 +19,7 @@ describe('a server', () => {
   })
 
   const health = async () => (await fetch(`${server.url}/health`)).status
-  /** A request whose body has not arrived yet, which keeps a drain waiting. */
+  /** Sends a request without its body, for which a drain waits. */
   const openRequest = async () => {
     const socket = await openConnection(server.url)
     const length = { 'content-length': '10' }
@@ -106,7 +106,7 @@ describe('a server', () => {
     const variables = { LOG_LEVEL: 'info' }
     server = await startServer({ folder: folder.path, variables, command: ['bash', shell] })
     const path = `/none/${'x'.repeat(2000)}`
-    // A pipe holds 64 KiB.
+    // Logs more than 64 KiB, the capacity of a pipe.
     for (let count = 0; count < 100; count++) await (await fetch(server.url + path)).text()
     const askedAt = performance.now()
     server.kill('SIGTERM')

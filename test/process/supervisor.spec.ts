@@ -13,7 +13,7 @@ describe('the supervisor of workers', () => {
     nowMs = 0
   })
 
-  /** Timers fire at once. */
+  /** Creates a supervisor whose timers fire at once. */
   const supervise = (count: number) =>
     createSupervisor({
       count,

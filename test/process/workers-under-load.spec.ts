@@ -14,7 +14,7 @@ import { programPath } from '../support/program-path.ts'
 import { loggedLines, workersOf, workerVariables } from '../support/worker-processes.ts'
 
 const tokens = 1000
-/** Cost of a call: output at $2 per million tokens. */
+/** Cost of a call: output tokens at $2 per million. */
 const callNanoUsd = tokens * 2000
 
 type Answered = { status: number; requestId: string | null }
@@ -160,7 +160,7 @@ describe('two workers under load', () => {
       for (;;) {
         const answer = await ask().catch((error: unknown) => error as Error)
         if (answer instanceof Error) {
-          // The port is closed, or closes before the connection is accepted.
+          // The call fails because the port is closed, or closes before the connection is accepted.
           const { message = '' } = (answer.cause ?? {}) as Partial<Error>
           expect(message).to.match(/ECONNREFUSED|ECONNRESET|other side closed/)
           return
@@ -174,7 +174,7 @@ describe('two workers under load', () => {
     const { code } = await server.ended
     await callers
     expect(code).to.equal(0)
-    // Every started call was answered.
+    // Every call that reached the provider was answered.
     expect(upstream.requests).to.have.length(answered.length)
     expect(new Set(answered.map(({ status }) => status))).to.deep.equal(new Set([200]))
     expect(recorded()).to.have.members(answered.map(({ requestId }) => requestId))
@@ -192,7 +192,7 @@ describe('two workers under load', () => {
     await until('both are reloaded', () => reloads() === 2)
     for (let count = 0; count < 8; count++) expect(await find('swift')).to.equal(200)
     expect(one(`select count(*) from audit_events where action = 'settings.reload'`)).to.equal(1)
-    // Reloads by a signal to the primary; workers started later have the settings too.
+    // A signal to the primary reloads the settings. Workers that start later have the settings too.
     writeSettings({ aliases: { rapid: 'gpt-5-mini' } })
     server.kill('SIGHUP')
     await until('both are reloaded again', () => reloads() === 4)

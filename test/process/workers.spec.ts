@@ -90,7 +90,7 @@ describe('several workers', () => {
       await until('a worker starts', () => childrenOf(program.processId).length > 0)
       await sleep(afterMs)
       program.kill('SIGKILL')
-      // The worker shares its pipes.
+      // The worker shares the pipes of the primary, so the output ends when the worker ends.
       const { stderr } = await program.ended
       expect(stderr).to.match(/^The gateway cannot start: The primary process ended\. /m)
       expect(stderr).to.not.match(/^\s+at /m)
@@ -101,11 +101,11 @@ describe('several workers', () => {
     await start()
     const [first, second] = workersOf(server)
     process.kill(first!.pid, 'SIGKILL')
-    // Connections queued at the killed worker are reset until the system has removed it.
+    // Until the system has removed the killed worker, connections in the worker's queue are reset.
     await until('the worker has ended', () => !isRunning(first!.pid))
     for (let count = 0; count < 20; count++) expect(await health()).to.equal(200)
     const now = () => workersOf(server).map(({ pid }) => pid)
-    // The primary logs the end of a worker when it is notified.
+    // The primary logs the end of a worker when the system reports it.
     await until('a new worker has started', () => now().length === 2 && !now().includes(first!.pid))
     expect(now()).to.include(second!.pid)
     const line = loggedLines(server).find(({ msg }) => msg.startsWith('worker ended'))
@@ -151,7 +151,7 @@ describe('several workers', () => {
     const [first] = workersOf(server)
     const unread = async () => {
       const options = { headers: { connection: 'close' }, signal: AbortSignal.timeout(3000) }
-      // The system may give the blocked worker a connection too.
+      // Ignores a timeout, because the system may give the connection to the blocked worker.
       const page = await fetch(`${server.url}/metrics`, options).catch(() => undefined)
       return /^gateway_workers_unread (\d)$/m.exec((await page?.text()) ?? '')?.[1]
     }
@@ -212,7 +212,7 @@ describe('several workers', () => {
     expect(wrong.code).to.equal(1)
     expect(wrong.stderr.trim().split('\n')).to.have.length(1)
     expect(wrong.stderr).to.match(/^The gateway cannot start: It cannot listen on 192\.0\.2\.1/)
-    // Workers share their port, so another gateway's workers could use it too.
+    // The start must detect the used port, because workers can listen on a port that others use.
     await start({ DATA_DIR: join(folder.path, 'other') })
     const taken = await run({ PORT: new URL(server.url).port })
     expect(taken.code).to.equal(1)
@@ -236,7 +236,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Whether another connection than the one of this request is open. */
+/** Whether a connection other than that of this request is open. */
 async function isAnotherConnected(url: string): Promise<boolean> {
   const page = await fetch(`${url}/metrics`, { headers: { connection: 'close' } })
   return Number(/^gateway_connections (\d+)$/m.exec(await page.text())?.[1]) > 1

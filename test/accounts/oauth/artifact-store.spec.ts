@@ -33,7 +33,7 @@ forEachStore('the OAuth artifact store', () => {
     await opened.empty()
     oauth = oauthOf(store)
     grantId = await oauth.connections.connect(consent)
-    // The connection itself is announced, too.
+    // Clears the announcement of the connection itself.
     oauth.announced.length = 0
   })
 
@@ -183,7 +183,7 @@ forEachStore('the OAuth artifact store', () => {
     for (const kind of ['AccessToken', 'RefreshToken', 'AuthorizationCode'] as const)
       await keep(kind, `id of ${kind}`)
     await keep('Grant', grantId)
-    // One concurrent call for each kind.
+    // Revokes concurrently, once for each kind of artifact.
     await Promise.all([1, 2, 3].map(() => oauth.artifacts.revokeByGrantId(grantId)))
     expect(await store.db.selectFrom('oauth_artifacts').selectAll().execute()).to.deep.equal([])
     expect(oauth.announced).to.deep.include({ kind: 'keys_changed', keyIds: [grantId] })

@@ -61,7 +61,7 @@ forEachStore('the sweep of OAuth artifacts', () => {
     await later(60_000)
     expect(await digests()).to.have.length(51)
     await later(clocksDifferMaxMs)
-    // Only one process sweeps, with at most ten batches per sweep.
+    // The rest remains: only one process sweeps, with at most ten batches per sweep.
     expect(await digests()).to.have.length(21)
     await look()
     expect(await digests()).to.have.length(21)
