@@ -18,7 +18,7 @@ const attacks = all.filter(
 )
 const runs = [
   { seed: 20_261_122, attacks },
-  // The suite's name has the seed, which repeats a failure.
+  // The suite's name contains the seed, with which a failure can be repeated.
   { seed: randomInt(2 ** 31), attacks: attacks.filter(({ isDrawn }) => isDrawn) },
 ]
 
@@ -72,7 +72,7 @@ describe('the gateway of npm run attack', () => {
       const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
         scripts: { start: string }
       }
-      // Tests use their own folder for the compile cache, so that only flags and MALLOC_ are compared.
+      // Compares only flags and MALLOC_ variables, since tests use another folder for the compile cache.
       const asked = scripts.start.match(/(?<= )(--|MALLOC_)\S+/g) ?? []
       expect(asked).to.include('--expose-gc')
       expect(asked.filter((word) => !started.has(word))).to.deep.equal([])

@@ -48,7 +48,7 @@ describe('the budget of bytes', () => {
   it('lets every waiting reservation finish, one after the other', async () => {
     const budget = createBudget({ bytesMax: 2e6, graceMs: 20, now: () => performance.now() })
     const ended: number[] = []
-    /** Reserves 70 000 bytes ten times, and keeps them until the end. */
+    /** Reserves 70 000 bytes ten times, and releases all bytes at the end. */
     const arrive = (index: number) =>
       new Promise<void>((resolve, reject) => {
         const hold = budget.open()

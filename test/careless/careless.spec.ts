@@ -21,9 +21,9 @@ describe('a careless request', () => {
     it(`passes that check after following the remedy. ${request.about}: ${request.name}`, async () => {
       const { param, says } = request.answer
       const answer = await ask(gateway, again)
-      // The address in an example does not exist.
+      // Accepts an image error, because the image URL in an error's example does not exist.
       if (answer.code === undefined || answer.code === 'image_fetch_failed') return
-      // Another error may follow, but not the same one.
+      // The corrected request may cause another error, but not the same error.
       expect(answer.says, again.text).to.not.equal(says)
       expect(answer.param ?? '', answer.says).to.not.equal(param ?? 'none')
     })

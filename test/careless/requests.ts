@@ -10,7 +10,7 @@ export type CarelessAnswer = {
   code?: string | number
   param?: string
   says?: string
-  /** The reasons of its warnings. */
+  /** The reasons in the warnings of the answer. */
   warns?: string[]
 }
 type Row = {
@@ -18,13 +18,13 @@ type Row = {
   /** Replaces members of the group's body. */
   change?: Record<string, unknown>
   body?: unknown
-  /** The text of the body, instead of JSON. */
+  /** The text of the body, if the body is not JSON. */
   raw?: string
   encoding?: BufferEncoding
   headers?: Record<string, string>
   path?: string
   method?: string
-  /** Sends no key. */
+  /** False sends the request without a key. */
   key?: false
   answer: CarelessAnswer
 }

@@ -59,7 +59,7 @@ describe('the operator’s prices and models', () => {
   }
 
   it('determine the cost of an answer', async () => {
-    // Nine tokens of input, four of output.
+    // The cost of nine input tokens and four output tokens.
     expect(await costOf('own/seer')).to.equal('0.017002')
     expect(await costOf('own/free')).to.equal('0')
     expect(await costOf('openai/gpt-new')).to.equal('0.000004')

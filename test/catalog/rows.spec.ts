@@ -122,14 +122,14 @@ describe('the rows of the catalog', () => {
   })
 })
 
-/** Today's and announced prices. */
+/** Current and announced prices of every model. */
 function eachPricing() {
   return rows.flatMap(({ id, pricing, price_changes: changes = [] }) =>
     [pricing, ...changes.map((change) => change.pricing)].map((one) => ({ id, pricing: one })),
   )
 }
 
-/** Free models of a vendor. */
+/** Models that their vendor offers free of charge. */
 const free = new Set(['zai/glm-4.7-flash'])
 
 describe('the prices of the catalog', () => {

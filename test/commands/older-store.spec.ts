@@ -98,7 +98,7 @@ forEachStore('a store of another version', (kind) => {
   })
 })
 
-// A dynamic import, so that scripts/test.ts counts this spec among those that start no program.
+// Imports dynamically, so that scripts/test.ts counts this spec as one that starts no program.
 async function emptyDatabase(): Promise<string> {
   const { sharedPostgres } = await import('../support/servers/postgres.ts')
   return (await sharedPostgres()).createDatabase()

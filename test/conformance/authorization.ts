@@ -22,7 +22,7 @@ const suite = startProgram(process.execPath, [script, ...target, ...resource], {
   folder: projectFolder,
 })
 
-// The suite prints an authorization address and waits for the redirect.
+// Opens the authorization URL that the suite prints; the suite waits for the redirect.
 void suite
   .printed(/https?:\/\/\S+\/oauth\/authorize\?\S+/)
   .then(async ([address]) => fetch(await approveClient(gateway, address)))

@@ -7,7 +7,7 @@ import { startProgram } from '../support/program.ts'
 import { startKeyProxy } from './key-proxy.ts'
 import { conformanceTools } from './tool-pack.ts'
 
-/** The revisions of the protocol that the public suite supports. */
+/** The MCP revisions that the public conformance suite supports. */
 export const revisions = ['2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']
 
 type Group = { reason: string; revisions?: string[]; alone?: true; entries: string[] }

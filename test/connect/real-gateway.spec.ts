@@ -10,7 +10,7 @@ import { scriptOf } from '../support/connect/seeded-fault.ts'
 import { signInFaults } from '../support/connect/sign-in-faults.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 
-// The gateway of this test has no internet, so it accepts no client documents.
+// Excludes faults of client metadata documents, which this gateway cannot fetch without internet.
 const seededFaults = [
   ...challengeFaults,
   ...metadataFaults,
@@ -42,7 +42,7 @@ describe('the check of a connection to the gateway', () => {
     examineConnection({
       target: readTarget(proxy.url)!,
       key,
-      // Tests set the gateway's clock to a fixed day; the header Date uses the machine's clock.
+      // Uses the machine's clock, as the header Date does. Tests set only the gateway's clock to a fixed day.
       now: Date.now,
       isPublic: () => false,
       net: { askTimeoutMs },
@@ -60,7 +60,7 @@ describe('the check of a connection to the gateway', () => {
   it('reports each fault of a proxy', async () => {
     for (const fault of seededFaults) {
       proxy.script = scriptOf(fault, proxy.url)
-      // Watching a stream takes time, so the key is given only for faults that need it.
+      // Passes the key only for faults that need it, because with a key `connect` watches a stream.
       const needsKey = /^(stream|session)_/.test(fault.code)
       const { faults } = await examine(needsKey ? gateway!.testKey : undefined, 1000)
       const named = faults.filter(({ code, text }) => code === fault.code && fault.says.test(text))

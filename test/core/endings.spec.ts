@@ -17,7 +17,7 @@ const caller = callerWith({ concurrency: 100, tokensPerMinute: 1_000_000 })
 
 type VendorAnswer = 'answers' | 'fails' | 'breaks'
 
-/** A provider whose answers the test releases, unless the caller disconnects before. */
+/** A provider whose calls end when the test releases the answer or the caller disconnects. */
 function routeTo(answer: () => Promise<VendorAnswer>): Route {
   const complete = async ({ signal }: ChatTurn) => {
     const left = new Promise<never>((_resolve, reject) => {
@@ -46,7 +46,7 @@ const asCall = fc.record({
   leaves: fc.boolean(),
   sharesAnswers: fc.boolean(),
 })
-/** Failures in the order of use; after the last one everything succeeds. */
+/** Results of each step in the order of use. After the last result each step succeeds. */
 const asTroubles = fc.record({
   vendor: fc.array(fc.constantFrom<VendorAnswer>('answers', 'fails', 'breaks'), { maxLength: 6 }),
   recorded: fc.array(fc.boolean(), { maxLength: 6 }),
@@ -56,7 +56,7 @@ const asTroubles = fc.record({
 type Asked = { question: string; leaves: boolean; sharesAnswers: boolean }
 type Troubles = { vendor: VendorAnswer[]; recorded: boolean[]; remembered: boolean[] }
 
-/** A gateway whose steps each wait for the scheduler. */
+/** A gateway in which each step waits for the scheduler. */
 function stage(scheduler: fc.Scheduler, { vendor, recorded, remembered }: Troubles) {
   const soon = (label: string) => scheduler.schedule(Promise.resolve(), label)
   const route = routeTo(async () => {

@@ -19,7 +19,7 @@ type Options = {
 const one = routeOf('one')
 const two = routeOf('two')
 
-/** Runs failover over routes with a scripted result for each try; 'ok' answers. */
+/** Runs failover over routes with a scripted result for each try; 'ok' is a successful answer. */
 async function run(script: Record<string, (Failing | 'ok')[]>, options: Options = {}) {
   const { routes = [one, two], endsAt = 1_000_000, signal = new AbortController().signal } = options
   const attempts: Attempt[] = []

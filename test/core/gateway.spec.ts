@@ -38,7 +38,7 @@ function chatRoute(
   return routeOf(id, { chat })
 }
 
-/** The answer is cached in the next turn of the event loop. */
+/** Waits until the answer is cached, in the next turn of the event loop. */
 const remembered = () => new Promise((resolve) => setImmediate(resolve))
 
 describe('the sequence of a call', () => {

@@ -30,7 +30,7 @@ describe('Caddy in front of restarting gateways', function () {
   const setReady = (isReady: boolean) => {
     for (const gateway of gateways) gateway.isReady = isReady
   }
-  /** Waits until Caddy has read a health answer: it sends the next probe only after that. */
+  /** Waits until Caddy has read a health answer. Caddy sends its next probe only after this answer. */
   const probed = async () => {
     const before = gateways.map(({ probes }) => probes)
     await until('Caddy has probed twice', () =>

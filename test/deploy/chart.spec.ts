@@ -31,7 +31,7 @@ type Manifest = {
 }
 type Model = new (data: object) => { validate(): void }
 
-/** Helm's template libraries as Debian packages; Debian does not package Helm itself. */
+/** The folder of Debian's Go packages. They include Helm's template libraries, but not Helm itself. */
 const library = '/usr/share/gocode'
 
 describe('the Helm chart', () => {

@@ -72,7 +72,7 @@ describe('the deployment of compose.yaml', function () {
           arrivals.push(performance.now())
           if (arrivals.length === 6) break
         }
-        // From a proxy that buffers, all events would arrive at once.
+        // Expects pauses between events: from a proxy that buffers, all events would arrive at once.
         const gaps = arrivals.slice(1).filter((at, index) => at - arrivals[index]! > 75)
         expect(gaps.length).to.be.greaterThan(2)
       })
@@ -109,7 +109,7 @@ describe('the deployment of compose.yaml', function () {
         await until('calls are answered', () => answered() > 200)
         for (const name of composed.gateways) {
           const { code } = await composed.restart(name)
-          // The code is null if the stop exceeded stop_grace_period.
+          // The code would be null if the stop took longer than stop_grace_period.
           expect(code, name).to.equal(0)
           const before = answered()
           await until('calls are answered again', () => answered() > before + 200)
@@ -146,7 +146,7 @@ async function statusOf(url: string, { key, localAddress, claimed }: Asked): Pro
   }
   const asking = request(`${url}/v1/models`, { headers, localAddress, agent: false })
   asking.end()
-  // What the event `response` comes with.
+  // The `response` event has one argument, an IncomingMessage.
   const [answer] = (await once(asking, 'response')) as [IncomingMessage]
   answer.resume()
   await once(answer, 'end')

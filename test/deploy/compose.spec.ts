@@ -23,14 +23,14 @@ describe('compose.yaml', () => {
   it('complies with the Compose specification', () => {
     const ajv = new Ajv({ strict: false, allErrors: true })
     addFormats.default(ajv)
-    // Compose defines its own durations, unlike JSON Schema.
+    // Declares the format `duration`, which Compose defines differently from JSON Schema.
     ajv.addFormat('duration', /^(?:\d+(?:us|ms|s|m|h))+$/)
-    // Ajv does not know this older draft; no reference needs the ids.
+    // Removes ids and the draft's name: Ajv does not know this draft, and no reference needs the ids.
     const text = JSON.stringify(schema, (name, value: unknown) =>
       name === 'id' || name === '$schema' ? undefined : value,
     )
     const check = ajv.compile(JSON.parse(text) as object)
-    // This version of the schema does not have the top-level name yet.
+    // Excludes the top-level `name`, which this version of the schema does not contain yet.
     const { name, ...rest } = file
     expect(name).to.equal('model-access-gateway')
     check(rest)

@@ -27,7 +27,7 @@ const nginxFaults: readonly Broken[] = [
     wrong: 'buffers answers',
     from: 'proxy_buffering off;',
     to: 'proxy_buffering on;',
-    // With HTTP/1.1 nginx would forward chunks even when it buffers.
+    // Uses HTTP/1.0, because with HTTP/1.1 nginx would forward chunks even when it buffers.
     also: ['proxy_http_version 1.1;', 'proxy_http_version 1.0;'],
     codes: ['stream_buffered'],
   },
@@ -116,7 +116,7 @@ describe('doctor --connect through a proxy', () => {
   const addresses = () =>
     ['gateway-1:8080', 'gateway-2:8080'].map((name) => [name, double.url.slice(7)] as const)
 
-  /** Starts the gateway after its proxy, because it must know the proxy's address at start. */
+  /** Starts the gateway after the proxy, because a gateway needs the proxy's URL at start. */
   const examineGateway = async (
     startProxy: (addresses: readonly (readonly [string, string])[]) => Promise<TestProxy>,
   ) => {

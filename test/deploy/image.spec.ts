@@ -35,7 +35,7 @@ describe('the container image', () => {
     folder.remove()
   })
 
-  /** Starts a command of the image; as the image's user if this process is root. */
+  /** Starts a command of the image. If this process is root, the command runs as the image's user. */
   const start = ([program = '', ...words]: string[], port: number) => {
     const variables = Object.entries({ ...image.variables, HOST: '127.0.0.1', PORT: String(port) })
     const child = spawn(
@@ -76,7 +76,7 @@ describe('the container image', () => {
     const text = `its files ${megabytes(files)} MB, its base ${megabytes(baseBytes)} MB`
     process.stdout.write(`      ${text}\n`)
     expect(files + baseBytes, text).to.be.below(bytesMax)
-    // The npm package of Node is optional, and not needed in the image.
+    // The folder is small only without the optional npm package of Node, which the image does not need.
     expect(bytesIn(join(image.root, 'gateway'))).to.be.below(70_000_000)
   })
 
@@ -84,7 +84,7 @@ describe('the container image', () => {
     expect(image.user.uid).to.be.greaterThan(999)
     expect(image.volumes).to.deep.equal(['/data'])
     expect(image.variables).to.include({ HOST: '0.0.0.0', DATA_DIR: '/data' })
-    // Only root can change the owner of files.
+    // Skips the test without root, because only root can change the owner of files.
     if (process.getuid?.() !== 0) this.skip()
     const script = `
       const mayWrite = (folder) => {

@@ -52,11 +52,11 @@ describe('the proxy configurations', () => {
     const largest = defaultOf('request_bytes_max')
     expect(numberIn(nginx, /client_max_body_size (\d+);/)).to.equal(largest)
     expect(numberIn(caddy, /max_size (\d+)/)).to.equal(largest)
-    // The proxy must close idle connections first: the gateway could close one as a request arrives.
+    // The proxy must close an idle connection before the gateway closes it, or a request could be lost.
     const quiet = defaultOf('drain_quiet_ms')
     expect(numberIn(nginx, /keepalive_timeout (\d+)ms;/)).to.be.below(quiet)
     expect(numberIn(caddy, /keepalive (\d+)ms/)).to.be.below(quiet)
-    // A stopping gateway reports that it is not ready before it closes its port: the proxy must probe by then.
+    // The proxy must probe several times between the gateway's drain notice and the closing of its port.
     const asked = defaultOf('drain_notice_ms') / numberIn(caddy, /health_interval (\d+)ms/)
     expect(asked).to.be.at.least(4)
     expect(nginx.match(/^ *proxy_next_upstream (.*);$/m)![1]).to.equal('error timeout')

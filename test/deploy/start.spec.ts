@@ -54,7 +54,7 @@ describe('the systemd unit', () => {
     const folder = makeFolder()
     try {
       const copy = join(folder.path, 'model-access-gateway.service')
-      // Replaces program and user by ones that exist on this machine.
+      // Replaces the program and the user by a program and a user of this machine.
       const here = unit
         .replace('/usr/bin/node', process.execPath)
         .replace(/^User=.*/m, `User=${userInfo().username}`)
@@ -66,7 +66,7 @@ describe('the systemd unit', () => {
         status: 0,
         text: '',
       })
-      // The maximal exposure level, of 100; without hardening it is above 90.
+      // The threshold is the allowed exposure level. The level is above 90 without hardening.
       const words = ['security', '--offline=yes', '--threshold=20', '--no-pager', copy]
       expect(() => execFileSync('systemd-analyze', words, { stdio: 'pipe' })).not.to.throw()
     } finally {

@@ -15,7 +15,7 @@ const kibibyte = 1024
 const mebibyte = 1024 * kibibyte
 const path = '/v1/chat/completions'
 
-/** An answer of `bytes`; without a content length, like most vendors', unless announced. */
+/** An answer of `bytes`. Only an announced answer has a content length; most vendors send none. */
 const longAnswer = (bytes: number, isAnnounced: boolean): ScriptedAnswer => {
   const { body } = completion('x'.repeat(bytes))
   const whole = Buffer.from(JSON.stringify(body))
@@ -138,7 +138,7 @@ describe('answers of a provider', () => {
   })
 })
 
-/** How a call can end. */
+/** The ways in which a call can end, by name. */
 const endings = {
   answered: async (own: OwnEndpoint, seed: number) => {
     await (await own.chat({ seed })).text()
@@ -185,7 +185,7 @@ const endings = {
 }
 const names = Object.keys(endings) as (keyof typeof endings)[]
 
-/** The behaviour of the provider. */
+/** Scripted answers of the provider. */
 const scripts: readonly ScriptedAnswer[] = [
   longAnswer(80 * kibibyte, true),
   longAnswer(80 * kibibyte, false),

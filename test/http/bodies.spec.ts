@@ -148,7 +148,7 @@ describe('request bodies', () => {
       body: '--x--\r\n',
       headers: { 'content-type': `${type}, ${type}` },
     })
-    // The form is valid but lacks required fields.
+    // The status is 400, because the form is well-formed but lacks required fields.
     expect(response.status).to.equal(400)
   })
 

@@ -15,7 +15,7 @@ import { stringPlaces, type StringPlace } from '../support/string-places.ts'
 import { inContext, toolCall as calledTool } from '../contract/tool-context.ts'
 
 const long = 'x'.repeat(20_000)
-/** Characters that headers, log lines and file names cannot contain, and invisible ones. */
+/** Characters that headers, log lines and file names cannot contain, and invisible characters. */
 const odd = 'a"\r\nset-cookie: b\u0000\u001b[31m\u202e\u{1f98a}\ud800 %c'
 
 const words = {
@@ -26,17 +26,17 @@ const words = {
   name: 'paint',
 }
 
-/** Upper bounds: far above the lengths of a normal call, far below the length of the sent text. */
+/** Length limits in characters: far above the lengths in a normal call, far below the sent text. */
 const headersLengthMax = 8000
 const errorLengthMax = 4500
-/** An HTML page is longer than the text of an error. */
+/** Characters of an HTML page, which is longer than the text of an error. */
 const pageLengthMax = 10_000
 const columnLengthMax = 400
-/** For columns that contain a list. */
+/** Characters of a column that contains a list. */
 const listLengthMax = 2000
 const lineLengthMax = 4000
 
-/** Models that ignore many fields, and one that accepts any field. */
+/** Models that ignore many fields, and a model that accepts any field. */
 const models: Record<string, readonly string[]> = {
   createChatCompletion: ['own/house-1', 'claude-sonnet-4-5'],
   createImage: ['zai/cogview-4'],
@@ -130,7 +130,7 @@ describe('the length of a text of a caller', () => {
   })
 
   it('is limited in answers to any path, query and method', async () => {
-    // Node accepts no longer request head.
+    // Nearly the longest request head that Node accepts.
     const longest = 'x'.repeat(15_000)
     const encoded = encodeURIComponent(odd.toWellFormed())
     for (const text of [longest, encoded]) {
@@ -185,12 +185,12 @@ function warningsLength(answer: string): number {
   return JSON.stringify(warnings).length
 }
 
-/** Every place for a text in a body, in an otherwise valid request. */
+/** Every place that accepts a text in a body; `put` makes an otherwise valid body with the text. */
 function placesOf(schema: Schema): StringPlace[] {
   const base = { messages: hello, prompt: 'a fox', images: [{ image_url: pixel }] }
   const has = (name: string) => schema.properties?.[name] !== undefined
   const whole = Object.fromEntries(Object.entries(base).filter(([name]) => has(name)))
-  // Branches have members of the same name, such as the roles of a message.
+  // Keeps one place per path, because branches have members of the same name.
   const places = new Map(stringPlaces(schema, words).map((place) => [place.at, place]))
   return [...places.values()].map(({ at, put }) => ({
     at,

@@ -12,13 +12,13 @@ import { until } from '../support/until.ts'
 const getHealth = 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'
 const getLarge = 'GET /docs/swagger-ui-bundle.js HTTP/1.1\r\nhost: x\r\n\r\n'
 
-/** Node checks connections at this interval. */
+/** Waits until Node, which checks connections periodically, has closed a connection for this reason. */
 const untilClosedFor = (gateway: TestGateway, reason: string): Promise<void> =>
   until(`one is closed as ${reason}`, async () => {
     return (await metric(gateway, `gateway_connections_closed_total{reason="${reason}"}`)) > 0
   })
 
-/** Whether the peer has closed a connection: data sent then is answered by a reset. */
+/** Waits until the peer has closed the connection: data sent afterwards is answered by a reset. */
 async function untilCut(socket: Socket): Promise<void> {
   await until('the connection is cut', () => {
     if (!socket.destroyed) socket.write('x')
@@ -39,7 +39,7 @@ describe('an answer that its client does not read', () => {
 
   it('arrives whole when its client reads it slowly', async () => {
     let bytes = 0
-    // The client needs 1 ms per KiB: 12 seconds for the whole answer.
+    // By this clock the client reads 1 KiB per millisecond, and the whole answer in 12 seconds.
     await using own = await startOwnEndpoint({
       bounds: { answerTimeoutMs: 3000, lingerTimeoutMs: 40 },
       monotonic: () => bytes / 1024,
@@ -121,7 +121,7 @@ describe('pipelined requests', () => {
     }
     for (const [index, gate] of gates.entries()) {
       await until('it is asked', () => own.upstream.requests.length === index + 1)
-      // The answer shows that everything sent before has been read.
+      // The answer shows that the gateway has read everything that was sent before.
       await own.gateway.fetch('/health')
       expect(own.upstream.requests).to.have.length(index + 1)
       gate.resolve()

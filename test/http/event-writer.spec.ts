@@ -87,7 +87,7 @@ describe('the writer of events', () => {
       const sink = eventWriter(response, uncounted)
       sink.write(Buffer.from('one '))
       await turn()
-      // Newer Node versions cork by default until the end of the tick.
+      // Corks explicitly, as newer Node versions do by default until the end of the tick.
       response.cork()
       sink.write(Buffer.from(large))
       sink.write(Buffer.from(' two'))

@@ -6,7 +6,7 @@ import { extractBase64, restoreBase64 } from '../../src/http/read-body.ts'
 import { parseBody } from '../../src/http/parse-json.ts'
 
 const long = (fill: number) => Buffer.alloc(15_000, fill).toString('base64')
-/** Data URLs, and texts that look like one. */
+/** Data URLs, and texts that look like data URLs. */
 const url = fc
   .tuple(
     fc.constantFrom('data:image/png;base64,', 'data:image/jpeg;base64,'),
@@ -67,7 +67,7 @@ function cut(whole: Buffer, positions: readonly number[]): Buffer[] {
   return [...ends, whole.length].map((end, index) => whole.subarray(ends[index - 1] ?? 0, end))
 }
 
-/** The parsed body, or the error. */
+/** The parsed body, or the error that parsing throws. */
 function outcome(read: () => unknown): unknown {
   try {
     return { value: read() }

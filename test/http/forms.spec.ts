@@ -21,14 +21,14 @@ const end = Buffer.from(`--${boundary}--\r\n`)
 const picture = part('name="image"; filename="a.png"', png)
 const prompt = part('name="prompt"', 'a fox')
 
-/** Reads a form from these chunks as the gateway does. */
+/** Reads a form from these pieces as the gateway does. */
 async function readInPieces(pieces: readonly Buffer[]): Promise<FormPart[]> {
   const sink = formPartsSink(type)
   for (const piece of pieces) await sink.take(piece)
   return sink.finish()
 }
 
-/** Each part by its name: a text, or the bytes of a file. */
+/** Pairs of a part's name and its content: a text, or the bytes of a file. */
 function plainly(parts: readonly FormPart[]): [string, string | Buffer][] {
   return parts.map((one) => [
     one.name,

@@ -8,7 +8,7 @@ const path = '/v1/chat/completions'
 const valuesMax = 250_000
 const messages = [{ role: 'user', content: 'hello' }]
 
-/** The number of parsed values: the root and each member and item in it. */
+/** The number of values in parsed JSON: the root, and each member and item at any depth. */
 function valuesOf(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 1
   return Object.values(value).reduce<number>((sum, one) => sum + valuesOf(one), 1)

@@ -16,7 +16,7 @@ describe('a gateway that stops', () => {
     socket.write(health)
     await once(socket, 'data')
     const stopped = gateway.stop()
-    // Connections are checked now.
+    // After the port is closed, the gateway looks for idle connections.
     await portClosed(gateway.url)
     const answered = text(socket)
     socket.write(health)

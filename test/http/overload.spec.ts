@@ -28,7 +28,7 @@ describe('more requests at once than the gateway takes', () => {
       own.chat({ messages: [{ role: 'user', content }] }),
     )
     await until('both are with the provider', () => own.upstream.requests.length === 2)
-    // It is answered while the running requests are still held.
+    // The third call is answered while the first two calls still wait for the provider.
     const third = await own.chat({ messages: [{ role: 'user', content: 'three' }] })
     const expected = { status: 503, code: 'overloaded', type: 'overloaded_error', param: null }
     await expectError(third, expected)
@@ -75,7 +75,7 @@ describe('a gateway that is asked to stop', () => {
     let answer = ''
     socket.on('data', (piece: Buffer) => (answer += piece.toString()))
     socket.write('GET /ready HTTP/1.1\r\nhost: gateway\r\n')
-    // The answer to a later request shows that the server has read this half.
+    // The answer to a later request shows that the server has read the incomplete request.
     expect((await own.gateway.fetch('/health')).status).to.equal(200)
     const draining = own.gateway.drain()
     socket.write('\r\n')

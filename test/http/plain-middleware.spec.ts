@@ -22,7 +22,7 @@ const notAuthenticated = () => {
   throw new Error('No caller is authenticated here.')
 }
 
-/** Handlers of all operations. */
+/** A handler for each operation, which must not be called. */
 function unusedOperations(): Operations {
   const all: object = Object.fromEntries(operations.map(({ id }) => [id, notCalled]))
   return all as Operations
@@ -86,7 +86,7 @@ describe('a handler outside the contract', () => {
   after(() => server.drain())
   beforeEach(() => exchanges.splice(0))
 
-  /** The answer, and the reported exchange after its end. */
+  /** Sends a GET; returns the answer and the exchange that the server has reported. */
   const get = async (path: string) => {
     const response = await fetch(url + path, { redirect: 'manual' })
     const text = await response.text()

@@ -7,7 +7,7 @@ import { openConnection, sendRaw } from '../support/raw-connection.ts'
 
 const host = 'host: gateway\r\n'
 const listModels = 'GET /v1/models HTTP/1.1\r\n'
-/** Would be answered with 200 if it were parsed as a request. */
+/** Bytes that would be answered with 200 if the server parsed them as a request. */
 const smuggled = `GET /health HTTP/1.1\r\n${host}\r\n`
 
 describe('an invalid request', () => {

@@ -10,7 +10,7 @@ import { until } from '../support/until.ts'
 
 const kibibyte = 1024
 const path = '/v1/chat/completions'
-/** New requests may use three quarters of it. */
+/** New requests may use three quarters of this memory. */
 const limits = { buffered_bytes_max: 1024 * kibibyte }
 const bounds = { lingerTimeoutMs: 50 }
 

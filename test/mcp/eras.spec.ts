@@ -31,7 +31,7 @@ describe('the era of a request to /mcp', () => {
     expect(complaints, text).to.deep.equal([])
     return { status, text, answer: JSON.parse(text || '{}') as RpcAnswer }
   }
-  /** The headers of a complete request of the newest revision, unless a row sets its own. */
+  /** The row's headers; by default those that the newest MCP revision requires, if the body names it. */
   const headersOf = ({ body, headers }: EraRow) =>
     headers ?? (JSON.stringify(body).includes(modern) ? modernHeaders('tools/list') : {})
 

@@ -32,7 +32,7 @@ describe('the event stream of /mcp', () => {
       }),
     )
 
-  /** Opens streams in turn, since this gateway handles at most four requests at once. */
+  /** Opens streams one after another, since this gateway handles at most four requests at once. */
   const holdMany = async (count: number, key?: string): Promise<MessageStream[]> => {
     const streams: MessageStream[] = []
     while (streams.length < count) streams.push(await hold(key))

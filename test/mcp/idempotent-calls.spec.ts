@@ -67,7 +67,7 @@ describe('a tool call with an idempotency key', () => {
     expect(again.content).to.deep.equal(first.content)
     expect(again['_meta']).to.include({ idempotentReplayed: true })
     expect(own.upstream.requests).to.have.length(1)
-    // Tools without cost ignore the key.
+    // Tools that cost nothing ignore the idempotency key.
     const listed = { name: 'list-image-models', _meta: { idempotencyKey: newKey() } }
     expect((await client.callTool(listed))['_meta']).to.have.all.keys('requestId')
     expect(textOf(await callTool(client, 'chat', chat))).to.contain('Hi.')

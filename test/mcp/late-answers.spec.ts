@@ -39,7 +39,7 @@ describe('the answer to a client that has left', () => {
         const init = { key: gateway.liveKey, headers, signal: leaving.signal }
         const answer = gateway.post('/mcp', call(content), init).catch(() => undefined)
         await until('the upstream call', () => upstream.requests.length === 1)
-        // Answer and departure alternate in order, with a growing distance in event-loop turns.
+        // The answer and the client's disconnect alternate in order; the turns between them increase.
         const acts = [() => leave(id, leaving), () => answered.resolve()]
         const [first, second] = round % 2 === 0 ? acts : acts.toReversed()
         const done = first!()

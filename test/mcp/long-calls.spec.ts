@@ -44,7 +44,7 @@ describe('a long tool call', () => {
     openMessageStream((signal) =>
       gateway.post('/mcp', message, { headers: { accept }, signal, key }),
     )
-  /** The vendor answers after the returned function is called. */
+  /** Makes the vendor answer only after the returned function is called. */
   const answerLater = () => {
     const gate = Promise.withResolvers<void>()
     upstream.answer({ ...completion('late'), after: gate.promise })

@@ -163,7 +163,7 @@ describe('the file of generate-image-preview', () => {
 
 describe('an upload folder without write permission', () => {
   it('causes no paid generation', async () => {
-    // Not even root can create a file in this folder.
+    // Uses /proc, where not even root can create a file.
     const gateway = await startGateway({ variables: { UPLOAD_DIR: '/proc' } })
     try {
       const message = toolCall('generate-image-preview', { prompt: 'x', filename: 'fox.png' })

@@ -60,7 +60,7 @@ describe('tool calls of one key', () => {
     leaving.abort()
     await left.until(1)
     release()
-    // The limit is free again for as many calls.
+    // When the queued calls are cancelled, the limit allows three new calls.
     await until('the other calls are cancelled', async () => {
       const { response } = await post([chat(4), chat(5), chat(6)])
       return response.status === 200

@@ -37,7 +37,7 @@ describe('two clients of version 2 of the SDK with one key and equal message ids
         return { client, transport }
       }
       const [hasty, patient] = [await connect(), await connect()]
-      // The newest revision has no sessions; closing the connection ends a call.
+      // The newest MCP revision has no sessions. In this revision closing the connection cancels a call.
       const hasSession = typeof hasty.transport.sessionId === 'string'
       expect(hasSession).to.equal(mode === 'legacy')
       const left = await countLeft(gateway)

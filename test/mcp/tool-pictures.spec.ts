@@ -74,7 +74,7 @@ describe('pictures in the arguments of the tool chat', () => {
         const answer = await callTool(client, 'chat', { model, messages })
         expect(textOf(answer)).to.match(/^A dot\./)
         const { messages: sentMessages, contents } = sent as Record<string, object[] | undefined>
-        // The last message has the role of the user in each vendor's format.
+        // In each vendor's format the last message, with the role of the user, contains the picture.
         expect(JSON.stringify((sentMessages ?? contents)!.at(-1)))
           .to.contain(base64)
           .and.contain('What is it?')

@@ -23,7 +23,7 @@ describe('the limits of the upload folder', () => {
     const variables = { UPLOAD_DIR: folder.path }
     gateway = await startGateway({ variables, file: { limits }, bounds, monotonic: () => passed })
   }
-  /** The text of a tool result, which contains the picture in any case. */
+  /** Calls the preview tool; returns the text of its result. The result must contain the picture. */
   const preview = async (prompt: string) => {
     const message = toolCall('generate-image-preview', { prompt, filename: 'fox.png' })
     const { answer } = await postMessages(gateway, message)

@@ -115,7 +115,7 @@ describe('an authorization request', () => {
         const answer = await ask(changes)
         expect(answer.status, await answer.text()).to.equal(303)
         const { origin, pathname, search, hash } = new URL(answer.headers.get('location')!)
-        // Response types other than `code` return errors in the fragment.
+        // For response types other than `code`, the redirect returns errors in the fragment.
         const searchParams = new URLSearchParams(search || hash.slice(1))
         expect(origin + pathname).to.equal(callback)
         expect(searchParams.get('error')).to.equal(error)

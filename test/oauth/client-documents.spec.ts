@@ -23,7 +23,7 @@ describe('a client with a metadata document', () => {
   beforeEach(() => host.reset())
 
   let published = 0
-  /** Publishes a document and sends an authorization request of the client. */
+  /** Publishes a client metadata document and sends an authorization request of its client. */
   const ask = async (document: object = {}, changes: Record<string, string> = {}) => {
     const path = `/client-${++published}.json`
     const id = host.address(path, 'app.public.example')
@@ -169,7 +169,7 @@ describe('a client with a metadata document', () => {
     expect(await refused.json()).to.deep.include({ error: 'temporarily_unavailable' })
     const other = askFrom('203.0.113.8', slow[2]!)
     await isHeld(3)
-    // The total limit is reached.
+    // Three documents are being fetched, the limit for all addresses together.
     const third = await askFrom('203.0.113.9', slow[3]!)
     expect(await third.json()).to.deep.include({ error: 'temporarily_unavailable' })
     for (const response of held) response.writeHead(404).end()

@@ -27,7 +27,7 @@ forEachStore('a connection in two processes of a gateway', () => {
   let clientId: string
   before(async () => {
     now = begin
-    // Tests set the clock; intervals between lookups use the machine's time.
+    // Tests set the clock. Intervals between lookups follow the machine's monotonic clock.
     const options = {
       clock: () => now,
       monotonic: () => performance.now(),
@@ -110,7 +110,7 @@ forEachStore('a connection in two processes of a gateway', () => {
       expect(first!.status, JSON.stringify(first!.body)).to.equal(200)
       for (const { status, body } of others)
         expect([status, body['error']]).to.deep.equal([400, 'invalid_grant'])
-      // The refused exchanges did not end the connection.
+      // The connection still works after the refused exchanges.
       expect((await models(b, first!.body['access_token']!)).status).to.equal(200)
     }
   })

@@ -22,7 +22,7 @@ describe('a client without a browser', () => {
     const refusal = JSON.parse(text) as Refusal
     expect(refusal.error).to.equal(error)
     expect(refusal.error_description).to.contain(keyRemedy)
-    // RFC 6749 section 5.2.
+    // The characters that RFC 6749 section 5.2 allows.
     expect(refusal.error_description).to.match(/^[ !#-[\]-~]+$/)
     return refusal.error_description
   }

@@ -10,7 +10,7 @@ export type Asked = {
   prompts: Record<'text' | 'weather' | 'place' | 'picture', string>
 }
 
-/** Every program makes these calls, by name. */
+/** A program with a function for each call, by name. */
 export type Program = { calls: (asked: Asked) => Record<CallName, () => Promise<unknown>> }
 
 export const prompts: Asked['prompts'] = {

@@ -7,7 +7,7 @@ type Body = {
   messages: { role: string; content: unknown }[]
 }
 
-/** The vendor's answer to each kind of request. */
+/** The content of the vendor's answer to each kind of request. */
 export const said = {
   text: 'Hello there.',
   weather: 'It is 21 degrees in Ulm.',

@@ -24,7 +24,7 @@ const folder = pathToFileURL(join(import.meta.dirname, 'programs/')).href
 const modules = await installPackages(join(import.meta.dirname, 'packages'), 'openai-clients')
 const beside = pathToFileURL(join(modules, '../program.js')).href
 
-// The programs import libraries by name, but these are installed in another folder.
+// Resolves libraries that programs import by name, because they are installed in another folder.
 registerHooks({
   resolve: (specifier, context, next) => {
     const isOwn = context.parentURL?.startsWith(folder) === true && !specifier.startsWith('.')
@@ -41,7 +41,7 @@ const asked = {
   picture: pixel.slice(pixel.indexOf(',') + 1),
   prompts,
 }
-// The keys of `expected` are exactly these names.
+// The cast is safe, because the keys of `expected` are exactly the call names.
 const names = Object.keys(expected) as CallName[]
 
 async function complaintAbout(call: () => Promise<unknown>, wanted: unknown): Promise<string> {

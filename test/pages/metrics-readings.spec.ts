@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { shareReadings } from '../../src/pages/metrics.ts'
 
-/** Readings that take `readingMs` each, on a clock that advances only with them and their pauses. */
+/** Readings of `readingMs` each. The clock advances only by readings and the pauses between them. */
 function readings(readingMs: number) {
   const seen = { begun: 0, rests: [] as number[], fails: false }
   let time = 0

@@ -195,7 +195,7 @@ describe('pages outside the contract', () => {
   })
 })
 
-/** Headers in which proxies and content delivery networks name the client or themselves. */
+/** Headers that proxies and content delivery networks add, which name the client or the proxy. */
 const ofProxies = [
   'forwarded',
   'via',

@@ -44,7 +44,7 @@ describe('static files', () => {
           response.on('data', (piece: Buffer) => pieces.push(piece))
           response.on('end', () => {
             const { statusCode: status = 0, headers } = response
-            // None of the headers occurs twice.
+            // The cast is safe, because none of the headers occurs twice.
             const received = headers as Record<string, string>
             resolve({ status, headers: received, bytes: Buffer.concat(pieces) })
           })

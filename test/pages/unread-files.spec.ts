@@ -11,7 +11,7 @@ import { until } from '../support/until.ts'
 const file = '/docs/swagger-ui-bundle.js'
 const mebibyte = 1024 * 1024
 
-/** Connections that request the largest file several times at once, and read nothing. */
+/** Opens connections that request the largest file several times at once, and read nothing. */
 async function askAndRest(url: string, connections: number, times: number): Promise<Socket[]> {
   const asked = `GET ${file} HTTP/1.1\r\nhost: gateway\r\n\r\n`.repeat(times)
   const sockets = await Promise.all(Array.from({ length: connections }, () => openConnection(url)))

@@ -16,7 +16,7 @@ const limits = {
   redisPingIntervalMs: 100,
 }
 
-/** Takes the server 30 ms. */
+/** A script that runs for 30 ms on the Redis server. */
 const slowScript = `
   local from = redis.call('TIME')
   repeat
@@ -27,7 +27,7 @@ const slowScript = `
 
 type Notice = { what: string; reason?: string; remedy?: string }
 
-/** Opens the connection, and collects events for the operator. */
+/** Opens a connection to Redis, and collects its events for the operator. */
 async function open(url: string, keyPrefix = 'gateway:') {
   const notices: Notice[] = []
   const redis = await openRedis({
@@ -142,7 +142,7 @@ describe('the connection to Redis', () => {
     const { redis } = await open(url)
     const asked = redis.run((commands) => commands.eval(slowScript), 250)
     await sleep(10)
-    // Timers come before sockets in the turn after this one.
+    // In the next turn of the event loop, timers run before sockets are read.
     await immediately()
     const busyUntil = performance.now() + 500
     while (performance.now() < busyUntil);

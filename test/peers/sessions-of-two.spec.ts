@@ -30,7 +30,7 @@ describe('a tool session on two processes with one Redis', () => {
 
   const begin = (key: string) => sessionCalls(a).begin(key)
   const listen = (id: string, key: string) => sessionCalls(b).listen(id, key)
-  /** A client whose calls go to one process, and other messages to the other. */
+  /** Connects a client that sends calls to one process and other messages to the other process. */
   const connectTo = ([ofCalls, ofOthers]: readonly [TestGateway, TestGateway]) =>
     connectSession(a, a.liveKey, {
       fetch: (_url, init) => {
@@ -46,7 +46,7 @@ describe('a tool session on two processes with one Redis', () => {
     for (let round = 0; round < 50; round++) {
       await cancelInTurn(sessions, { left, upstream, round })
     }
-    // Calls with the same id at both processes.
+    // The clients call different processes, so that calls with equal ids run at both processes.
     const apart = [sessions[0], await connectTo([a, b])] as const
     for (let round = 50; round < 100; round++) {
       await cancelInTurn(apart, { left, upstream, round })

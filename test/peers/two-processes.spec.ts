@@ -14,7 +14,7 @@ import { startUpstream, type Upstream } from '../support/upstream.ts'
 
 /** The documented limit for ending a revoked key on all processes. */
 const promisedMs = 2000
-/** Disables periodic checks, so that only announcements count. */
+/** Disables periodic checks, so that only announcements end calls. */
 const never = { keyCacheMs: 600_000, keyRecheckMs: 600_000 }
 
 describe('two processes with one Redis', () => {
@@ -130,7 +130,7 @@ describe('two processes with one Redis', () => {
     await left.until(1)
     gates[1]!.resolve()
     expect((await text).answers).to.deep.equal([{}])
-    // The earlier announcement has arrived by now, and has ended no call.
+    // The announcement of the earlier cancellations has arrived, and has ended no call.
     expect(await left.count()).to.equal(1)
     await cancel(7, b.liveKey)
     await left.until(2)
@@ -159,7 +159,7 @@ describe('two processes with one Redis', () => {
   })
 
   it('apply new settings after a reload at the other process, and notify tool clients', async () => {
-    // Replicas read their own files; workers share one file.
+    // Rewrites the file of `b`, because each replica reads its own file.
     const reader = b
     const client = await connectClient(b)
     const { ToolListChangedNotificationSchema } = await import('@modelcontextprotocol/sdk/types.js')
@@ -169,7 +169,7 @@ describe('two processes with one Redis', () => {
     })
     const auditBefore = await reloadsIn(a)
     let reloads = 0
-    // The subscription needs a moment.
+    // Repeats the reload, because the client's subscription takes effect after a moment.
     await until('the client is notified', async () => {
       reader.rewrite(settings({ aliases: { house: `own/house-${++reloads}` } }))
       expect((await a.reload()).status).to.equal(200)

@@ -102,7 +102,7 @@ describe('invalid pictures', () => {
   ]
   for (const [says, truth, bytes] of mislabelled) {
     for (const model of ['gpt-image-2', 'claude-sonnet-4-5']) {
-      // Image models do not accept GIF, whatever its media type says.
+      // Skips GIF for this model: image models do not accept GIF, whatever the media type says.
       if (truth === 'image/gif' && model === 'gpt-image-2') continue
       it(`get their true media type in a chat with ${model}: ${truth} instead of ${says}`, async () => {
         const param = 'messages[0].content[1].image_url.url'
@@ -113,7 +113,7 @@ describe('invalid pictures', () => {
         const warning = warnings.find((one) => one.param === param)
         expect(warning).to.deep.include({ requested: says, applied: truth })
         expect(warning!.reason).to.include(`Write data:${truth};base64,`)
-        // Neither answer is served from the cache for the other request.
+        // The correct request and the wrong one must not share a cached answer.
         const right = await (await chat(model, url(bytes, truth))).json()
         expect(JSON.stringify(right)).to.not.include('The data URL says')
         const strict = await chat(model, url(bytes, says), { 'x-gateway-strict': 'true' })

@@ -4,7 +4,7 @@ import { paint } from '../support/image-doubles/paint.ts'
 import { postMessages, textOf, toolCall } from '../support/mcp-client.ts'
 import { pixel } from '../support/pixel.ts'
 
-/** More than the concurrent and waiting pictures together. */
+/** More pictures than may be rendered at once or wait. */
 const burst = 8
 const model = 'gpt-image-2'
 

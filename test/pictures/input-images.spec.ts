@@ -42,7 +42,7 @@ const gif = await sharp(picture).gif().toBuffer()
 const bmpHeader = Buffer.concat([Buffer.from('BM'), Buffer.alloc(60, 1)])
 const heicHeader = Buffer.from('000000186674797068656963', 'hex')
 
-/** Bytes that are refused as data URL and by URL. */
+/** Invalid pictures, which are refused as data URLs and as URLs. */
 const wrong: { name: string; bytes: Buffer; status?: number; says?: RegExp }[] = [
   { name: 'a text called PNG', bytes: Buffer.from('hello, I am a picture'), says: /not a PNG/ },
   { name: 'an SVG', bytes: svg, says: /not a PNG/ },
@@ -213,7 +213,7 @@ describe('input pictures', () => {
 
     it(`${face} are accepted as data URLs and by URL, in their order`, async () => {
       host.serve('/a.jpg', photo)
-      // Edits and chats of the same pictures share the cache.
+      // Each API uses another picture, because edits and chats of the same picture share the cache.
       const ours = face === 'of a chat' ? pixel : dataUrl(picture)
       const urls = [ours, host.address('/a.jpg'), dataUrl(webp, 'image/x-anything')]
       const first = await ask(urls)
@@ -269,7 +269,7 @@ describe('input pictures', () => {
   })
 })
 
-/** A square PNG with these compressed pixels. */
+/** A square PNG whose compressed image data is `pixels`. */
 function pngOf(side: number, pixels: Buffer): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(side, 0)

@@ -42,7 +42,7 @@ describe('the file of a picture', () => {
   for (const [name, bytes] of Object.entries(files)) {
     it(`is complete: ${name}`, () => {
       expect(passes(bytes)).to.equal(true)
-      // Some tools append bytes, which decoders ignore.
+      // A picture with appended bytes passes: some tools append bytes, which decoders ignore.
       expect(passes(Buffer.concat([bytes, Buffer.alloc(10_000)]))).to.equal(true)
     })
 

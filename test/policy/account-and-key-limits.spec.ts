@@ -32,7 +32,7 @@ describe('the limits of an account and its keys', () => {
   afterEach(() => own.stop())
 
   let asked = 0
-  /** A new question. */
+  /** Sends a question that no earlier request contained. */
   const ask = (more: object = {}, init: CallOptions = {}) =>
     own.chat(
       { messages: [{ role: 'user', content: `hello ${asked++}` }], ...more },

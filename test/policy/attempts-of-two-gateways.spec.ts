@@ -25,7 +25,7 @@ describe('attempts to sign in at two gateways with one Redis', () => {
 
   const signIn = async (gateway: TestGateway, password: string, email = ada.email) =>
     (await gateway.post('/api/sessions', { email, password }, { key: null })).status
-  /** Alternates between both gateways. */
+  /** The statuses of `count` requests, sent to both gateways in turn. */
   const statuses = async (count: number, ask: (gateway: TestGateway) => Promise<number>) => {
     const codes: number[] = []
     for (let one = 0; one < count; one++) codes.push(await ask(one % 2 === 0 ? two.a : two.b))
@@ -74,7 +74,7 @@ describe('attempts to sign in at two gateways with one Redis', () => {
       const email = `new-${++made}@example.com`
       return (await gateway.post('/api/people', { ...ada, email }, { key: null })).status
     }
-    // Ada's account is one of the ten.
+    // Ada's account counts as one of the ten sign-ups.
     const codes = await statuses(11, signUp)
     expect(codes).to.deep.equal([...Array.from({ length: 9 }, () => 201), 429, 429])
   })
@@ -104,7 +104,7 @@ for (const [place, start] of Object.entries(countedIn)) {
       }
       expect(waits).to.deep.equal([1, 2, 4, 8, 16, 32, 60, 60])
       await limits.pass(attemptsKeptMs)
-      // Redis expires keys by its own clock, which tests cannot advance.
+      // Checked in memory only: Redis expires keys by its own clock, which tests cannot advance.
       if (place === 'memory') expect([await attempt(), await attempt()]).to.deep.equal([0, 0])
     })
 

@@ -14,7 +14,7 @@ for (const [jump, jumpMs] of [
     let one: Upstream
     let two: Upstream
     let gateway: TestGateway
-    /** The system clock and the elapsed time. */
+    /** The times of the system clock and of the monotonic clock. */
     let wall: number
     let passed: number
     beforeEach(async () => {

@@ -40,7 +40,7 @@ forEachStore('what is kept for an idempotency key', (kind) => {
     await (await own.chat({}, { headers })).text()
     const update = own.gateway.db.updateTable('idempotent_answers')
     await update.set({ state: 'in_progress', owner: 'elsewhere 1 any' }).execute()
-    // By a correct clock it ends within a minute of its deadline.
+    // Advances the clock past the deadline of the call by more than a minute.
     now += 1000 + 60_000 + 60_000
     await expectError(await own.chat({}, { headers }), inUse)
     now += 60_000
@@ -109,7 +109,6 @@ forEachStore('what is kept for an idempotency key', (kind) => {
         variables: { DATA_DIR: folder.path },
       })
       own.upstream.answer(completion('Hi.'))
-      // The key is stored by now.
       expect((await own.chat()).status).to.equal(200)
       const other = new DatabaseSync(join(folder.path, 'gateway.db'))
       other.exec('BEGIN IMMEDIATE')

@@ -8,7 +8,7 @@ describe('identical concurrent calls', () => {
   let own: OwnEndpoint
   let release: () => void
   before(async () => {
-    // Without a cache, only running calls can be shared.
+    // Disables the cache, so that only running calls can be shared.
     own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
   })
   after(() => own.stop())

@@ -28,7 +28,7 @@ const subjects = {
 }
 type Subject = keyof typeof subjects
 
-/** Whether a call with this header may share the answer of one without it; each header needs a row. */
+/** Whether a call with this header may share an answer with a call without it, for every header. */
 const headers: Record<string, { value: string; isShared: boolean }[]> = {
   'idempotency-key': [{ value: 'a-key', isShared: true }],
   'cache-control': [
@@ -75,13 +75,13 @@ describe('a call during another call', () => {
     )
   const send = (id: Subject, body: Body, more: Headers = {}, key = own.gateway.liveKey) =>
     own.gateway.post(operation(id).path, body, { key, headers: more })
-  /** The request to the vendor for the call alone; undefined when it is refused. */
+  /** The request that the vendor receives for this call; undefined when the gateway refuses the call. */
   const askedFor = async (id: Subject, body: Body): Promise<unknown> => {
     answerAfter(Promise.resolve())
     const before = own.upstream.requests.length
     await (await send(id, body, { 'cache-control': 'no-store' })).text()
     const { body: vendorBody, headers: sent } = own.upstream.requests[before] ?? {}
-    // The boundary of a form is random.
+    // Replaces the boundary of a form, which is random.
     const boundary = /boundary=(\S+)/.exec(sent?.['content-type'] ?? '')?.[1]
     return boundary === undefined ? vendorBody : String(vendorBody).replaceAll(boundary, '')
   }
@@ -99,13 +99,13 @@ describe('a call during another call', () => {
     await until('the first is under way', () => times() === 1)
     const two = second()
     if (!isShared) await until('the second is asked for too', () => times() > 1)
-    // These requests arrive, and read the store, after the second call.
+    // When these requests are answered, the second call has also read the store.
     else for (let count = 0; count < 25; count++) await own.gateway.fetch('/health')
     gate.resolve()
     for (const response of await Promise.all([one, two])) await response.text()
     return times()
   }
-  /** A new request. */
+  /** A body with a prompt that no earlier request contained. */
   const newBody = (id: Subject): Body => {
     turn++
     return id === 'createChatCompletion'
@@ -180,7 +180,7 @@ describe('a call during another call', () => {
     expect(await warned(path, { ...chat, temperature: 0.5 })).to.deep.equal(['temperature'])
     expect(await warned(path, { ...chat, top_p: 0.5 })).to.deep.equal(['top_p'])
     expect(await warned(path, chat)).to.deep.equal([])
-    // The same picture; its size has two parameter names.
+    // Two requests for the same picture, whose size has two parameter names.
     const size = { image_size: '1000x1000' }
     const asked = { model: 'zai/cogview-4', prompt: 'a fox', size: size.image_size }
     expect(await warned('/v1/images/generations', asked)).to.deep.equal(['size'])

@@ -7,7 +7,7 @@ import { callerWith, demandOf, nothing } from '../support/limits.ts'
 import { programPath } from '../support/program-path.ts'
 import { until } from '../support/until.ts'
 
-/** Outcomes of many simultaneous calls, distributed over the processes. */
+/** Makes many simultaneous calls, distributed over the processes; returns their outcomes. */
 async function rush(
   processes: readonly TestProcess[],
   { caller, demand = demandOf(), count }: { caller: Caller; demand?: Demand; count: number },

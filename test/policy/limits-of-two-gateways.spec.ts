@@ -102,7 +102,7 @@ describe('two gateways that lose their Redis', () => {
   })
 })
 
-/** Resolves when each has registered after both had started, and so knows the other. */
+/** Resolves when both gateways have registered again after both had started. */
 async function untilRegistered({ redis }: TwoProcesses): Promise<void> {
   const client = createClient({ url: redis.url })
   await client.connect()

@@ -7,7 +7,7 @@ import { until } from '../support/until.ts'
 
 /** Time within which a replica shares its counts again after Redis is back. */
 const backMs = 2000
-/** How long a replica waits for Redis. */
+/** Timeout of a replica's requests to Redis. */
 const timeoutMs = 500
 
 describe('limits of two replicas when Redis', () => {
@@ -29,7 +29,7 @@ describe('limits of two replicas when Redis', () => {
     await redis.stop()
   })
 
-  /** The number of these calls that one replica admits. */
+  /** Makes `count` calls at one replica; returns the number of admitted calls. */
   const admitted = async (replica: TestReplica, count: number, who = own) => {
     const calls = Array.from({ length: count }, () => replica.admit(who, demandOf()))
     const results = await Promise.allSettled(calls)

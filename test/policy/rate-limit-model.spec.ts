@@ -24,7 +24,7 @@ describe('the limits of an account and two keys', () => {
   const asUsed = fc.option(fc.record({ inputTokens: few, outputTokens: few, images: few }), {
     nil: undefined,
   })
-  /** With the server's clock, the duration of the test must not matter. */
+  /** Redis uses the server's clock, so all its steps must be long compared with the test's duration. */
   const passes = { memory: [1, 1000, 30_000, 59_999, 60_000], elsewhere: [2000, 30_000, 60_000] }
   const actsIn = (place: keyof typeof passes): fc.Arbitrary<Act> =>
     fc.oneof(
@@ -95,7 +95,7 @@ describe('the limits of an account and two keys', () => {
       this.windows.set(name, window)
       return window
     }
-    /** Undefined when the call is refused; otherwise the function that ends it. */
+    /** Returns the function that ends the call; undefined when the call is refused. */
     call(key: 0 | 1, need: Used) {
       const owners = [0, key + 1]
       const fits = owners.every((owner) => {
@@ -172,7 +172,7 @@ describe('the limits of an account and two keys', () => {
     const model = new Model(limits)
     let wall = realNow()
     Date.now = () => wall
-    // A key brings its limits each time that it is looked up.
+    // New objects on each use, because each look-up of a key returns its limits anew.
     const callers = () =>
       [0, 1].map((key) => callerWith(model.limits[key + 1]!, model.limits[0], String(key)))
     let [one, two] = callers()

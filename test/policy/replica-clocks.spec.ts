@@ -8,7 +8,7 @@ import { startTwo, type TwoProcesses } from '../support/two-processes.ts'
 import { until } from '../support/until.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
 
-/** What each call costs: a thousand output tokens at $2 a million. */
+/** The cost of each call: a thousand output tokens at $2 per million. */
 const costNanoUsd = 2_000_000
 const usage = { prompt_tokens: 0, completion_tokens: 1000, total_tokens: 1000 }
 /** The middle of a minute, an hour and a day. */
@@ -72,7 +72,7 @@ for (const aheadMs of [60_000, -60_000]) {
       const budget_nano_usd = 10 * costNanoUsd + costNanoUsd / 2
       await two.a.allow({ budget_nano_usd, budget_period: 'day' }, key)
       const [rows, requests] = [(await two.a.usage()).length, upstream.requests.length]
-      // Reservations of running calls are not available to others.
+      // Calls in several rounds, since reservations of running calls reduce the budget of other calls.
       let paid = 0
       for (let round = 0; round < 4; round++) paid += (await statuses(key, 8)).get(200)?.length ?? 0
       expect(paid).to.equal(10)

@@ -18,7 +18,7 @@ describe('the response cache', () => {
     own = await startOwnEndpoint()
   })
   after(() => own.stop())
-  /** A new request. */
+  /** A body with a question that no earlier request contained. */
   const newQuestion = () => ({ messages: [{ role: 'user', content: `question ${++turn}` }] })
   const asked = () => own.upstream.requests.length
   const cacheOf = (response: Response) => response.headers.get('x-gateway-cache')

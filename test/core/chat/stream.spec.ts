@@ -3,7 +3,7 @@ import { uncounted } from '../../../src/bytes/budget.ts'
 import fc from 'fast-check'
 import { keepEvents } from '../../../src/core/chat/stream.ts'
 
-/** A sink that collects, with backpressure controlled by `takes`. */
+/** A sink that collects what it receives. `takes` controls backpressure. */
 function openSink(takes = true) {
   const pieces: Buffer[] = []
   const write = (piece: Buffer) => {

@@ -6,7 +6,7 @@ const pictures = fc.integer({ min: 1, max: 10 })
 const perCall = fc.integer({ min: 1, max: 12 })
 const concurrency = fc.integer({ min: 1, max: 5 })
 
-/** Calls that the test ends in any order. */
+/** Image calls that the scheduler ends in any order. */
 function openCalls(order: fc.Scheduler) {
   const made: { count: number; index: number }[] = []
   let running = 0

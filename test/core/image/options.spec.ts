@@ -25,7 +25,7 @@ const ratiosMade = new Set(models.flatMap(({ row }) => row.image!.size.aspect_ra
 const documented = ['1024x1024', '1024x1536', '1536x1024', '2048x1024', '1024x2048', '4096x4096']
 const odd = ['1x1', '1x9999', '99999x99999', '257x513', '1920x1080', '640x480', '3000x1000']
 
-/** The sizes of the model's list, those of the product document, and some that no model makes. */
+/** Sizes in the model's list, sizes in the product document, and sizes that no model supports. */
 function sizesFor({ row }: Model): string[] {
   const { sizes = [], aspect_ratio_pixels: pixels = {} } = row.image!.size
   return [...new Set(['auto', ...sizes, ...Object.values(pixels), ...documented, ...odd])]
@@ -84,7 +84,7 @@ function isHonoured(name: keyof Options, options: Options, plan: ImagePlan, mode
     case 'user':
       return same && image!.end_user === true
     case 'style':
-      // OpenAI's default; it needs no style.
+      // `vivid` is OpenAI's default, which models without styles support too.
       return options.style === 'vivid'
     case 'outputFormat':
       return plan.targetFormat === options.outputFormat
@@ -100,7 +100,7 @@ function isIn(list: readonly string[] | undefined, value: string | undefined): b
   return value !== undefined && (list ?? []).includes(value)
 }
 
-/** Problems of the plan for these options; empty when each is honoured or named. */
+/** Problems of the plan; empty when each option is honoured, or named in a warning or an error. */
 function complaints(options: Options, model: Model): string[] {
   const names = Object.keys(options) as (keyof Options)[]
   const found = planned(options, model)
@@ -114,7 +114,7 @@ function complaints(options: Options, model: Model): string[] {
   const warned = new Set(warnings.map(({ param }) => param))
   const silent = names.filter((name) => {
     const said = params[name].some((param) => warned.has(param))
-    // An adjusted size is both honoured and warned about; other options are one of the two.
+    // An adjusted size is honoured with a warning. Other options are either honoured or warned about.
     if (name === 'size') return !isHonoured(name, options, plan, model) || said !== isAdjusted(plan)
     return isHonoured(name, options, plan, model) === said
   })

@@ -41,7 +41,7 @@ function classSizes(rule: Rule): string[] {
   )
 }
 
-/** Whether the rule of the model allows these pixels, computed without the planner. */
+/** Whether the model's rule allows this width and height, computed without the planner. */
 function allows(rule: Rule, { width, height }: Pixels): boolean {
   const text = `${width}x${height}`
   if (rule.sizes?.includes(text)) return true
@@ -49,7 +49,7 @@ function allows(rule: Rule, { width, height }: Pixels): boolean {
   if (rule.kind === 'classes') return classSizes(rule).includes(text)
   if (rule.kind === 'none') return false
   const { side_multiple: multiple = 1, side_min: least = 1, side_max: most = Infinity } = rule
-  // No vendor gets a longer aspect ratio, even without a documented limit.
+  // The default limit of the aspect ratio applies to vendors that document no limit.
   const { pixels_min: fewest = 1, pixels_max: many = 36_000_000, ratio_max: ratio = 16 } = rule
   const area = width * height
   return (

@@ -46,7 +46,7 @@ describe('the price of a service tier', () => {
     fc.assert(
       fc.property(fc.nat({ max: 5_000_000 }), (inputTokens) => {
         const usage = { ...noUsage, inputTokens, serviceTier: 'flex' }
-        // A token costs half a nano-dollar; halves are rounded up.
+        // A token costs half a nano-dollar. Half nano-dollars are rounded up.
         expect(cost({ pricing: halved }, usage).nanoUsd).to.equal(Math.ceil(inputTokens / 2))
       }),
     )
@@ -150,7 +150,7 @@ describe('the price of audio input', () => {
   const heard: Usage = { ...noUsage, inputTokens: 1_000_000, audioInputTokens: 200_000 }
 
   it('is that of audio', () => {
-    // 800 000 tokens at $2 and 200 000 at $5 a million.
+    // The cost of 800 000 tokens at $2 and 200 000 tokens at $5 a million.
     const found = cost(row, heard)
     expect(found).to.include({ nanoUsd: 2_600_000_000, status: 'exact' })
     expect(found.details).to.include({ usd_per_million_audio_tokens: 5 })

@@ -17,7 +17,7 @@ const readPrices = (pricing: Pricing) => readRow({ pricing })
 const costOf = (prices: Prices, usage: Usage, picture?: PictureTraits) =>
   costAt(prices, usage, { atMs: 0, picture })
 
-/** Whole nano-dollars, from zero to nine million dollars. */
+/** Whole numbers of nano-dollars, from zero to nine million dollars. */
 const nano = fc.oneof(fc.nat(), fc.maxSafeNat())
 /** Dollar amounts in the notation of the catalog. */
 const decimal = fc
@@ -112,12 +112,12 @@ describe('the cost of tokens', () => {
           [used.outputTokens - used.imageOutputTokens!, price.output_per_million_tokens!],
           [used.imageOutputTokens!, price.image_output_per_million_tokens!],
         ]
-        // In units of 1e-15 dollars nothing is rounded.
+        // Computes in units of 1e-15 dollars, which need no rounding.
         const exact = parts.reduce((sum, [n, text]) => sum + BigInt(n) * nanoUsd(text), 0n)
         const { nanoUsd: cost, status } = costOf(readPrices(price), used)
         const twice = 2_000_000n * BigInt(cost!)
         expect(twice - 2n * exact > -1_000_000n && twice - 2n * exact <= 1_000_000n).to.equal(true)
-        // Vendors do not report which cached tokens are of pictures.
+        // A mixed cost may be estimated, since vendors do not report how many cached tokens are of pictures.
         const isMixed = used.cachedInputTokens! > 0 && used.imageInputTokens! > 0
         if (!isMixed) expect(status).to.equal('exact')
       }),

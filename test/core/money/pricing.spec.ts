@@ -96,7 +96,7 @@ describe('the stored pricing of a cost', () => {
         const { prices, multiplier } = cost.pricing
         expect(cost.nanoUsd === null).to.equal(prices === null)
         if (cost.nanoUsd === null) return
-        // Whole numbers of 1e-33 dollars.
+        // Amounts as whole numbers of 1e-33 dollars.
         const exact = linesOf(used, cost.pricing)
           .map(({ units, price }) => BigInt(units) * price * multiplier)
           .reduce((sum, amount) => sum + amount, 0n)

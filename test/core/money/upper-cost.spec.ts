@@ -63,7 +63,7 @@ const flat = fc.record({
 })
 const tierOf = (multiplier: bigint) => ({ multiplier, inputTokensMax: Infinity })
 
-/** Includes an announced change of all prices. */
+/** Random prices, including an announced change of all prices. */
 const anyPrices: fc.Arbitrary<Prices> = fc
   .tuple(flat, flat, fc.nat(2_000_000_000_000))
   .map(([now, later, fromMs]) => ({

@@ -7,7 +7,7 @@ import { ProviderFailure } from '../../../src/core/failure.ts'
 
 const timeoutMs = 50
 
-/** Advances by single milliseconds: timers within a longer step would see its end as the time. */
+/** Advances the clock by single milliseconds: in a longer step all timers would see the step's end. */
 const passMs = (count: number) => {
   for (let ms = 0; ms < count; ms += 1) mock.timers.tick(1)
 }

@@ -15,7 +15,7 @@ describe('the sign-in pages in Chromium', () => {
   before(async function () {
     browser = await openBrowser(this)
     ;({ gateway } = await startWithAda())
-    // A client whose callback redirects once more, to another host.
+    // A client whose callback redirects the browser again, to another host.
     client = createServer(({ url = '' }, response) => {
       if (url.startsWith('/framed')) {
         const path = new URL(url, 'http://client').searchParams.get('page')

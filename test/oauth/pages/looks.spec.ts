@@ -71,7 +71,7 @@ describe('the look of the sign-in pages', () => {
     server = createServer(({ url: path = '' }, response) => {
       const page = pages[decodeURIComponent(path.slice(1)) as keyof typeof pages]
       if (page === undefined) return response.writeHead(204).end()
-      // The refresh would leave the page under test.
+      // Removes the refresh, with which the browser would leave the page under test.
       const html = String(page.pieces?.[0]).replace(/<meta http-equiv="refresh"[^>]*>/, '')
       return response.writeHead(200, page.headers).end(html)
     })

@@ -8,7 +8,7 @@ export const ada = {
   password: 'a sentence of hers',
 }
 
-/** A limit of registrations above what one address may register within an hour by default. */
+/** Raises the limit of registrations, because all clients of a test register from one address. */
 export const manyClients = { file: { limits: { oauth_registrations_per_hour_max: 1000 } } }
 
 export type People = ReturnType<typeof peopleAt>
@@ -38,7 +38,7 @@ export function peopleAt(gateway: TestGateway) {
     },
     signIn: (visitor: Visitor, { email, password } = ada) =>
       visitor.press('sign_in', { email, password }),
-    /** The redirect address with its parameters, after the last page. */
+    /** Continues after the last page; returns the redirect URL, which contains the parameters. */
     goOn: async (visitor: Visitor) => {
       const response = await visitor.ask(onwardOf(visitor.shown()))
       expect(response.status).to.equal(303)

@@ -27,7 +27,7 @@ export type Visitor = {
 }
 
 /**
- * Visits `gateway`, whose url is read for each request. `origin` is its public origin if that differs,
+ * Visits `gateway`. Its URL is read for each request. `origin` is its public origin if that differs,
  * and `always` are headers of each request.
  */
 export function createVisitor(
@@ -102,12 +102,12 @@ export function fieldIn(html: string, name: string): string | undefined {
   return new RegExp(`name="${name}"[^>]* value="([^"]*)"`).exec(html)?.[1]
 }
 
-/** The account in a page, or the first option of several. */
+/** The id of the account that a page shows, or of the first account that it offers. */
 function accountIn(html: string): string | undefined {
   return fieldIn(html, 'account_id') ?? /<option value="([^"]*)"/.exec(html)?.[1]
 }
 
-/** A client that registered itself, and its request for a connection. */
+/** Registers a client; returns its id and the path of its authorization request. */
 export async function register(
   { url }: Pick<TestGateway, 'url'>,
   { name = 'Editor', redirectUri = 'http://127.0.0.1:33418/' } = {},
@@ -152,7 +152,7 @@ export async function register(
   }
 }
 
-/** The address to which a page refreshes. */
+/** The URL to which a page's refresh leads. */
 export function onwardOf({ html }: Shown): string {
   const found = /http-equiv="refresh" content="0; url=([^"]*)"/.exec(html)?.[1]
   return found?.replaceAll('&amp;', '&') ?? expect.fail(`the page leads nowhere:\n${html}`)

@@ -11,7 +11,7 @@ import { routeOf } from '../../support/route.ts'
 import { programPath } from '../../support/program-path.ts'
 import { until } from '../../support/until.ts'
 
-/** A provider whose answers the test releases, for all processes. */
+/** A provider for all processes, whose answers the test releases. */
 function vendor() {
   const asked: { process: number; end: PromiseWithResolvers<'answers' | 'fails'> }[] = []
   let size = 0
@@ -67,7 +67,7 @@ describe('identical calls of several processes, combined through Redis', () => {
   }
   const isAsked = (times: number) =>
     until(`${times} are asked for`, () => upstream.asked.length >= times)
-  /** Waits until all processes have seen the current claims. */
+  /** Waits long enough for all processes to see the current claims. */
   const settled = () => new Promise((resolve) => setTimeout(resolve, 60))
   const answers = (from = 0) => {
     for (const { end } of upstream.asked.slice(from)) end.resolve('answers')
@@ -158,7 +158,7 @@ describe('identical calls of several processes, combined through Redis', () => {
     await isAsked(1)
     await settled()
     answers()
-    // Each of the other processes makes its own call concurrently.
+    // The other processes call the provider themselves, at the same time.
     await isAsked(3)
     answers()
     const results = await Promise.all(calls)

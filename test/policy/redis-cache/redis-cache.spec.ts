@@ -99,7 +99,7 @@ for (const [place, gather] of Object.entries(places)) {
       expect(one.remember('key', answer(Buffer.alloc(10), 8_000_001), undefined)).to.equal(
         undefined,
       )
-      // It reports a smaller size than it has.
+      // The answer is larger than the size that it reports.
       const large = answer(randomBytes(9_000_000))
       expect(await one.remember('key', large, undefined)).to.equal(false)
       expect(await other.recallShared('key')).to.equal(undefined)

@@ -14,7 +14,7 @@ const answer: CachedAnswer = {
   result: Buffer.from('{"a":1}'),
 }
 
-/** Milliseconds that the call takes. */
+/** The duration of `work` in milliseconds. */
 async function timed(work: () => Promise<unknown>): Promise<number> {
   const from = performance.now()
   await work()
@@ -57,11 +57,11 @@ describe('the shared cache during faults of Redis', () => {
       expect(await other.recallShared('key')).to.equal(undefined)
     }
     expect(new Set(other.outcomes)).to.deep.equal(new Set(['broken']))
-    // A value sealed under another name is another answer.
+    // Copies a sealed value to another key, where it would be the answer to another request.
     await together.connection!.run((commands) => commands.set('one:answers::other', bytes))
     expect(await other.recallShared('other')).to.equal(undefined)
     await write(bytes)
-    // Otherwise it would never expire.
+    // A value without an expiry time is not used, because it would never expire.
     expect(await other.recallShared('key')).to.equal(undefined)
     expect(other.outcomes.slice(-2)).to.deep.equal(['broken', 'hit'])
   })

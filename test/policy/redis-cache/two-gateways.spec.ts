@@ -42,7 +42,7 @@ describe('two gateways of one store with a cache in Redis', () => {
     )
   const cacheOf = (response: Response) => response.headers.get('x-gateway-cache')
   const asked = () => upstream.requests.length
-  /** Repeats the request at both until the cache entry, written after the answer, is found. */
+  /** Repeats the request until a cache hit, because the cache entry is written after the answer. */
   const untilHit = (ask: () => Promise<Response>) =>
     until('it is remembered', async () => cacheOf(await ask()) === 'hit')
 
