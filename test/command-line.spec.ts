@@ -182,7 +182,7 @@ describe('the commands', () => {
   })
 })
 
-/** The commands that a usage describes, each as often as it does. */
+/** Names of the commands in a usage text; a command that the text describes twice occurs twice. */
 function namesIn(usage: string): string[] {
   return [...usage.matchAll(/^ {2}([a-z-]+(?: [a-z-]+| --connect)?)(?= |$)/gm)].map(
     ([, name = '']) => name,

@@ -16,7 +16,7 @@ import {
   type LockedPackage,
 } from '../scripts/dependencies/production.ts'
 
-// The package has no types.
+// The cast is needed, because the package has no types.
 const { satisfies } = createRequire(import.meta.url)('semver') as {
   satisfies: (version: string, range: string) => boolean
 }
@@ -70,7 +70,7 @@ describe('the packages that production installs', () => {
   it('run on every Node that the gateway runs on', () => {
     const oldest = `${/^>=(\d+)$/.exec(project.engines.node)![1]}.0.0`
     const wrong = production
-      // What is optional is left out where it does not fit.
+      // Excludes optional packages, which npm does not install where they do not support the platform.
       .filter(({ optional }) => optional !== true)
       .filter(({ engines }) => !satisfies(oldest, engines?.['node'] ?? '*'))
       .map(nameOf)

@@ -4,7 +4,7 @@ import { expect } from 'chai'
 import { settingsTable } from '../src/settings/config.ts'
 
 const root = join(import.meta.dirname, '..')
-// Its own examples and patterns cite nothing.
+// This file is excluded, because its examples and patterns are not citations.
 const self = 'test/documents.spec.ts'
 
 describe('the documents', () => {
@@ -87,19 +87,19 @@ describe('the page of settings', () => {
   })
 })
 
-/** The texts of the files that match, by name. */
+/** Names and texts of the files that match a pattern. */
 function read(pattern: string): { name: string; text: string }[] {
   return globSync(pattern, { cwd: root })
     .filter((name) => name !== self)
     .map((name) => ({ name, text: readFileSync(join(root, name), 'utf8') }))
 }
 
-/** Pages with their sections as they are cited: `page.md#section`, from the top of the project. */
+/** The citations in a text, such as `page.md#section`. */
 function citationsIn(text: string): string[] {
   return [...text.matchAll(/(?<![\w/.-])[\w./-]*\.md(?:#[\w-]+)?/g)].map(([cited]) => cited)
 }
 
-/** Whether a page has the section, by the anchors that GitHub gives to headings. */
+/** Whether the cited page exists and has the cited section, by the anchors of GitHub. */
 function isHeading(cited: string, from: string): boolean {
   const [path = '', section] = cited.split('#')
   const found = [path, join(dirname(from), path)].find((one) => existsSync(join(root, one)))
@@ -114,7 +114,7 @@ function isHeading(cited: string, from: string): boolean {
   return headings.includes(section)
 }
 
-/** A table's cells, however its columns are padded. */
+/** The cells of a Markdown table, without the padding of columns. */
 function cellsOf(table: string): string[] {
   return table
     .split('\n')

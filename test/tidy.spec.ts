@@ -14,7 +14,7 @@ import {
   readSource,
   type SourceFile,
 } from './support/source-files.ts'
-// Here, so that one file tells of all of the house.
+// Imported, so that this spec also checks the dashboard.
 import './dashboard/house.ts'
 
 const faces = ['v1', 'mcp', 'oauth', 'api', 'pages']
@@ -22,20 +22,20 @@ const callParts = ['providers', 'policy', 'accounts', 'catalog', 'pictures']
 const parts = [...callParts, 'storage', 'telemetry', 'peers']
 const ground = ['core', 'bytes', 'generated']
 
-/** Who may import whom (ARCHITECTURE.md#layout): type-only imports count too. */
+/** The parts that each part may import (ARCHITECTURE.md#layout), including type-only imports. */
 const mayImport: Record<string, string[]> = {
   'main.ts': ['process', 'settings'],
   process: ['assemble.ts', 'settings', ...parts, 'core'],
   'command-line.ts': ['commands', 'settings', ...parts, 'core'],
   commands: ['connect', 'settings', ...parts, 'http', ...ground],
-  // Plays clients, so it knows the gateway by its address alone.
+  // Simulates clients, which use only the gateway's URL.
   connect: [],
   'assemble.ts': ['assemble', 'settings', ...faces, 'http', ...parts, 'core', 'bytes'],
   assemble: ['settings', ...faces, 'http', ...parts, 'core', 'bytes'],
-  // The vendors' variables are the vendors' to name.
+  // Imports providers, because each vendor defines the names of its variables.
   settings: ['catalog', 'providers', 'peers', ...ground],
   ...Object.fromEntries(faces.map((face) => [face, ['http', ...ground]])),
-  // Types alone, as the next test checks.
+  // Imports only types of `accounts`, as the next test checks.
   api: ['accounts', 'http', ...ground],
   http: ground,
   core: ['bytes', 'generated'],
@@ -46,11 +46,11 @@ const mayImport: Record<string, string[]> = {
   accounts: ['storage', 'peers', ...ground],
   telemetry: ['peers', ...ground],
 }
-/** What the core must not know. */
+/** Packages that the core must not import. */
 const outside = ['koa', '@koa/router', 'kysely', 'keyv', 'undici', 'sharp', 'pino', 'node:http']
-/** What every vendor may use: OpenAI's protocol is among it, since many speak it. */
+/** Folders of `providers` that every vendor may import. Many vendors use OpenAI's protocol. */
 const open = new Set(['transport', 'wire', 'openai-compatible'])
-/** Where each member of `process` may be used, and nowhere else. */
+/** The only files that may use each of these members of `process`. */
 const processMembers: Record<string, string[]> = {
   env: ['settings/config.ts'],
   argv: ['main.ts', 'command-line.ts'],
@@ -146,14 +146,14 @@ describe('the source', () => {
   })
 
   it('leaves nothing to be done later', () => {
-    // In brackets, so that this file does not find itself.
+    // Brackets prevent the pattern from matching its own text.
     const marks = /TO[D]O|FIX[M]E|XX[X]/
     const wrong = everything.filter(({ text }) => marks.test(text)).map(({ name }) => name)
     expect(wrong).to.deep.equal([])
   })
 })
 
-/** The part of the house that a file belongs to: its folder, or itself at the top. */
+/** The part of the source that a file belongs to: its folder, or its name if it is at the top. */
 function partOf(name: string): string {
   const [first = '', second = ''] = name.split('/')
   return first === 'generated' ? first : second
@@ -165,7 +165,7 @@ function isAllowed(from: string, to: string): boolean {
   return part === target || (mayImport[part] ?? []).includes(target)
 }
 
-/** A vendor is a folder; `index.ts` and `vendor.ts` beside the folders are for all of them. */
+/** Each vendor has a folder. `index.ts` and `vendor.ts` beside the folders belong to all vendors. */
 function isAllowedProvider(from: string, to: string): boolean {
   const folder = (name: string) => (name.split('/').length > 3 ? name.split('/')[2]! : '')
   const [one, other] = [folder(from), folder(to)]
@@ -175,7 +175,7 @@ function isAllowedProvider(from: string, to: string): boolean {
   return open.has(other)
 }
 
-/** What a file imports other than with `import type`. */
+/** Modules that a file imports other than with `import type`. */
 function valuesImportedBy({ tree }: SourceFile): string[] {
   return tree.statements.flatMap((node) =>
     ts.isImportDeclaration(node) && node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword
@@ -192,7 +192,7 @@ function processMembersIn({ tree }: SourceFile): string[] {
   )
 }
 
-/** The identifiers and texts of a file, also those in types, without comments and imports. */
+/** Identifiers and texts of a file, including types, without comments and imports. */
 function textsOf({ tree }: SourceFile): string[] {
   const nodes = tree.statements.filter((one) => !ts.isImportDeclaration(one)).flatMap(nodesOf)
   return nodes.flatMap((node) =>
@@ -202,7 +202,7 @@ function textsOf({ tree }: SourceFile): string[] {
   )
 }
 
-/** Whether a text names a vendor; OpenAI's protocol and the contract's names are the gateway's. */
+/** Whether a text names a vendor. Names of the contract and of OpenAI's protocol do not count. */
 function namesVendor(text: string): boolean {
   if (schemaNames.has(text)) return false
   const words = text

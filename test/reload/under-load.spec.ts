@@ -88,7 +88,7 @@ describe('a reload under load', () => {
     }
     const listeners = () =>
       process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0)
-    /** Connections to both providers, counted on both sides, and connections of callers. */
+    /** The number of sockets: both ends of connections to the providers and of connections of callers. */
     const sockets = () =>
       process.getActiveResourcesInfo().filter((kind) => kind === 'TCPSocketWrap').length
 
@@ -104,7 +104,7 @@ describe('a reload under load', () => {
     await Promise.all(callers)
     expect(calls).to.be.above(50)
     expect(listeners()).to.equal(listenersBefore)
-    // Before idle connections time out.
+    // Old connections must close before they would time out as idle.
     await until('old connections are closed', () => sockets() <= socketsBefore + 4)
     const rows = await gateway.usage()
     expect(rows).to.have.length(calls)

@@ -5,14 +5,14 @@ import { parse } from 'yaml'
 export const callNames = ['models', 'image', 'chat', 'refusal', 'edit', 'form', 'stream'] as const
 export type CallName = (typeof callNames)[number]
 
-/** A generator with common options, and the program in `programs/` that uses its output. */
+/** A generator with common options, for which `programs/` contains a program that uses its output. */
 export type Client = {
   name: string
   /** Package with the generator's binary and version. */
   package: string
   /** Arguments of the generator, which reads `openapi.yaml` and writes the folder `client`. */
   commands: string[][]
-  /** Files that the generator or the program needs, by name. */
+  /** Content of files that the generator or the program needs, by name. */
   files?: Record<string, string>
   /** Calls that the generated code cannot make, with the reason. */
   cannot?: Partial<Record<CallName, string>>
@@ -140,7 +140,7 @@ export const emptyApi = createApi({
   {
     name: 'fets',
     package: 'fets',
-    // fets generates no code: its types read the document.
+    // fets generates no code, because its types read the OpenAPI document.
     files: { 'client/openapi.ts': `export const openapi = ${documentText()} as const\n` },
     commands: [],
     cannot: { form: 'its types know no form in a body that is referred to' },

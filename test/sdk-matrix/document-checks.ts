@@ -5,10 +5,10 @@ import { contract } from './clients.ts'
 import { mockComplaints, proxyComplaints } from './prism.ts'
 import { run } from './try-client.ts'
 
-/** A check of the contract with another tool; resolves with its errors, or `''` without any. */
+/** A check of the contract with another tool. Resolves with the tool's errors; `''` means no errors. */
 export type DocumentCheck = {
   name: string
-  /** A note for the table. */
+  /** A note that the table shows beside the check. */
   note?: string
   run: (gateway: TestGateway, tools: string) => Promise<string>
 }

@@ -160,7 +160,7 @@ function callOf({ operationId: name, method, path, requestBody }: OperationRow):
     name,
     method: method.toUpperCase(),
     path: path.replace('{model}', 'alibaba%2Fqwen-image-plus'),
-    // Each body of the contract is an object.
+    // The cast is safe, because each body of the contract is an object.
     ...(example === undefined ? {} : { body: example.value as object }),
   }
 }
@@ -182,7 +182,7 @@ function keyHeader({ testKey }: TestGateway): object {
 async function startPrism(tools: string, words: string[]) {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
-  // The address of a listening TCP server always has this type.
+  // The address of a server that listens on TCP always has this type.
   const { port } = server.address() as AddressInfo
   server.close()
   const script = join(tools, '.bin/prism')

@@ -17,7 +17,7 @@ type Program = {
 const [folder = '', address = '', key = ''] = process.argv.slice(2)
 const callTimeoutMs = 20_000
 
-// Generated code imports without extensions, and its enums cannot be handled by type stripping.
+// Generated code imports files without extensions, and has enums, which type stripping does not support.
 registerHooks({
   resolve: (specifier, context, next) => {
     const { parentURL = '' } = context
@@ -39,7 +39,7 @@ registerHooks({
   },
 })
 
-// The program was compiled against this type before.
+// The cast is safe, because the program was compiled against this type.
 const program = (await import(pathToFileURL(join(folder, 'program.ts')).href)) as Program
 const given: Record<string, { value?: unknown; error?: string }> = {}
 for (const [name, call] of Object.entries(program.calls(address, key, pixel))) {

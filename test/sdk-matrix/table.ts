@@ -1,6 +1,6 @@
 /**
- * Prints rows below their headings; nothing without rows. The first column and versions are printed unchanged. In
- * other columns '' is printed as `ok`, null as `-`, and any other text as `FAILED`.
+ * Prints rows below their headings; prints nothing when there are no rows. The first column and versions are
+ * printed unchanged. In other columns '' is printed as `ok`, null as `-`, and any other text as `FAILED`.
  */
 export function printTable(heads: string[], rows: (string | null)[][]): void {
   if (rows.length === 0) return

@@ -6,7 +6,7 @@ import { makeFolder } from '../support/folder.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { callNames, contract, type CallName, type Client } from './clients.ts'
 
-/** The errors of each step: '' for success, null for a step that was not tried. */
+/** The errors of each step; '' for a successful step, null for a step that was not tried. */
 export type Trial = {
   version: string
   generated: string
@@ -28,7 +28,7 @@ const compilerOptions = {
   allowImportingTsExtensions: true,
 }
 
-/** Generates a client in its own folder, compiles it with its program, and makes its calls. */
+/** Generates a client in its own folder, compiles the client with its program, and makes the calls. */
 export async function tryClient(
   client: Client,
   gateway: Pick<TestGateway, 'url' | 'testKey'>,
@@ -126,7 +126,7 @@ const text = (pattern: RegExp) => (value: unknown) =>
     ? ''
     : `Does not match ${pattern}: ${shown(value)}`
 
-/** Checks the result of each call; '' when it is correct. */
+/** Checks the result of each call; returns '' when the result is correct. */
 const complaints: Record<CallName, (value: unknown) => string> = {
   models: (value) =>
     Array.isArray(value) && value.length === 2 ? '' : `No models: ${shown(value)}`,

@@ -22,7 +22,7 @@ const wrong = { ...usageRow('wrong'), mode: null as unknown as string }
 forEachStore('a store', () => {
   let folder: TemporaryFolder
   let store: Store
-  /** A second connection, as another process has. */
+  /** A second connection, as another process would open. */
   let outside: Store
   beforeEach(async () => {
     folder = makeFolder()
@@ -111,7 +111,7 @@ forEachStore('a store', () => {
     finish.resolve()
     await transaction
     expect(during).to.equal(0)
-    // SQLite runs it after the transaction, PostgreSQL at once.
+    // SQLite runs the query after the transaction, PostgreSQL runs it at once.
     expect([[], [{ id: 'acc_1' }]]).to.deep.include(await waiting)
     expect(await countOutside('accounts')).to.equal(1)
   })

@@ -46,7 +46,7 @@ describe('the lock of a folder', () => {
     const next = await serve(10_000, notices)
     expect(notices).to.have.length(1)
     expect(notices[0]).to.include(`process ${process.pid} on `)
-    // A late call of the first holder does not affect the second.
+    // A second release by the first holder does not release the lock of the second holder.
     serving.release()
     await refusal(serve())
     next.release()

@@ -65,7 +65,7 @@ describe('a store that is migrated by command', () => {
 
   it('is not changed if a migration fails', async () => {
     await makeOld()
-    // A table that a later migration creates.
+    // Creates a table that a later migration creates too.
     inFile('CREATE TABLE reservations (x)')
     for (const dryRun of [true, false]) {
       expect(await run(dryRun).catch(String)).to.match(/cannot be migrated: table .*reservations/)

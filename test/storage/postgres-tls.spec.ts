@@ -12,7 +12,7 @@ const support = join(import.meta.dirname, '../support')
 const certificatePath = join(support, 'public-host-certificate-for-tests.pem')
 const keyPath = join(support, 'public-host-key-for-tests.pem')
 
-/** How long a start waits for temporary errors. */
+/** Time for which a start retries after temporary errors. */
 const limits = { databaseConnectTimeoutMs: 1000, databaseStartWaitMs: 60_000 }
 
 describe('a store on a PostgreSQL with TLS', () => {

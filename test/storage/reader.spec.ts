@@ -56,12 +56,12 @@ describe('the reader of reports', () => {
     await store.reader.db.transaction().execute(async (reading) => {
       const before = await rowsSeen(reading)
       await commit(2000)
-      // The reader sees a snapshot, and commits do not wait for it.
+      // The reader sees a snapshot, and commits do not wait for the reader.
       expect(await rowsSeen(reading)).to.equal(before)
     })
     const grown = logBytes()
     expect(grown).to.be.above(2 * usual)
-    // More than before: they overwrite the start of the log.
+    // These commits, more than before, overwrite the start of the log.
     await commit(4000)
     expect(logBytes()).to.be.below(1.1 * grown)
     expect(await rowsSeen()).to.equal(written)
@@ -82,7 +82,7 @@ describe('the reader of reports', () => {
     for (let report = 0; report < 8; report++) {
       await reader.db.transaction().execute(async (reading) => {
         await sql`select count(*) from texts`.execute(reading)
-        // Enough commits to trigger checkpoints.
+        // Commits often enough to trigger checkpoints.
         for (let left = 700; left > 0; left--) await write([insert])
       })
       sizes.push(statSync(`${path}-wal`).size)
@@ -104,7 +104,7 @@ describe('the reader of reports', () => {
     const next = await rowsSeen().catch((error: unknown) => error)
     expect(next).to.be.instanceOf(GatewayError)
     expect(next).to.include({ code: 'overloaded', retryAfterSeconds: 2 })
-    // Writes never waited.
+    // Writes do not wait for the reader.
     await commit(1)
     await until(
       'the reader accepts a query',
@@ -129,7 +129,7 @@ forEachStore('a report that takes too long', (kind) => {
         () => true,
         () => false,
       )
-    // PostgreSQL cancels the query; the embedded store terminates the reading thread.
+    // PostgreSQL cancels the slow query. SQLite terminates the reading thread, and starts another.
     if (kind === 'postgres') expect(await next()).to.equal(true)
     else await until('the next query succeeds', next)
     await store.close()

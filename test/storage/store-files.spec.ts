@@ -22,7 +22,7 @@ const suffixes = ['', '-wal', '-shm']
 
 describe('the files of a store', () => {
   let folder: TemporaryFolder
-  /** Files of a killed process: most rows are only in the log. */
+  /** Files that a killed process left. Most rows are only in the write-ahead log. */
   const left = new Map<string, Buffer>()
   before(async () => {
     const first = makeFolder()
@@ -128,7 +128,7 @@ describe('the files of a store', () => {
     })
   }
 
-  /** Overwrites the page of a table that no start and no call reads. */
+  /** Damages the store: overwrites the page of a table that neither a start nor a call reads. */
   const damage = (path: string) => {
     const database = new DatabaseSync(fileIn(path))
     database.exec('PRAGMA wal_checkpoint(TRUNCATE)')

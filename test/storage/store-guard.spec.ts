@@ -13,7 +13,7 @@ import { openGuardedStore } from '../support/store.ts'
 import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
 
-/** Short, so that no test waits. */
+/** Intervals and timeouts are short, so that no test waits. */
 const quick = { storeBusyTimeoutMs: 20, storeCheckIntervalMs: 20, ledgerRetryMaxMs: 60 }
 
 describe('a store in trouble', () => {
@@ -101,7 +101,7 @@ describe('a store in trouble', () => {
       await store.close()
       free()
       other!.close()
-      // Otherwise the next start would take it over.
+      // Renames the journal, because the next start would otherwise take it over.
       renameSync(join(folder.path, journal()), join(folder.path, owner))
     }
     for (const owner of all) renameSync(join(folder.path, owner), at(owner))
@@ -117,7 +117,7 @@ describe('a store in trouble', () => {
     expect(there.map((name) => join(folder.path, name)))
       .to.include.members(used.map(at))
       .and.to.have.length(3)
-    // Its own journal is in use, and is replayed as usual.
+    // The process's own journal is still in use, and is replayed as usual.
     hold()
     await keep('f')
     free()
@@ -218,7 +218,7 @@ describe('a store in trouble', () => {
       }
       await until('the thread answers', works)
       await keep('a')
-      // The files are checked periodically.
+      // Waits for several of the periodic checks of the files.
       for (let look = 0; look < 5; look++) await sleep(quick.storeCheckIntervalMs)
       expect(troubled()).to.equal(false)
       expect(ids()).to.deep.equal(['a'])
@@ -229,7 +229,7 @@ describe('a store in trouble', () => {
     await open({ storeCheckIntervalMs: 60_000 })
     await store.checkWritable()
     other!.exec('ALTER TABLE write_checks RENAME TO gone; CREATE TABLE write_checks (id)')
-    // A result is trusted for a second.
+    // The check succeeds, because its last result is valid for a second.
     await store.checkWritable()
     await until('the trouble is noticed', async () => {
       const refusal = await store.checkWritable().catch((error: unknown) => error)

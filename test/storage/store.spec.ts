@@ -19,7 +19,7 @@ const insert = (store: Store, rows: readonly UsageTable[]) =>
 describe('the store', () => {
   let folder: TemporaryFolder
   let store: Store
-  /** A second connection, as another process has. */
+  /** A second connection, as another process would open. */
   let outside: DatabaseSync
   beforeEach(async () => {
     folder = makeFolder()
@@ -87,7 +87,7 @@ describe('the store', () => {
       await insert(store, rowsFrom(commit, 1))
     }
     const logMiB = statSync(join(folder.path, 'gateway.db-wal')).size / 2 ** 20
-    // A commit changes three pages of 4 KiB.
+    // Without checkpoints the log would have three pages of 4 KiB per commit.
     expect(logMiB).to.be.below(12)
     expect(countOutside('usage')).to.equal(commits)
   })

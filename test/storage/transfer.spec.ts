@@ -238,7 +238,7 @@ describe('an export', () => {
   })
 })
 
-/** Columns that `usage` got after 0006_audit_events. */
+/** Columns that migrations after 0006_audit_events add to `usage`. */
 const later: ReadonlySet<string> = new Set([
   'audio_input_tokens',
   'audio_output_tokens',
@@ -250,7 +250,7 @@ const later: ReadonlySet<string> = new Set([
   'saved_nano_usd',
 ])
 
-/** Appends a valid last line. */
+/** The text of an export: the lines, and a valid last line with row count and hash. */
 function sealed(lines: readonly string[]): string {
   const text = lines.map((line) => `${line}\n`).join('')
   const rows = lines.filter((line) => line.startsWith('[')).length

@@ -13,7 +13,7 @@ import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
 
 const hourMs = 3_600_000
-/** Short, so that no test waits. */
+/** Intervals and timeouts are short, so that no test waits. */
 const limits = {
   databaseQueryTimeoutMs: 100,
   storeBusyTimeoutMs: 20,
@@ -79,7 +79,7 @@ function hoursOf(rows: readonly UsageTable[]): UsageHoursTable[] {
   return [...hours.values()]
 }
 
-/** The order does not matter, and node:sqlite's rows have no prototype. */
+/** Rows as sorted JSON, because their order does not matter and node:sqlite's rows lack a prototype. */
 const sorted = (rows: readonly UsageHoursTable[]) =>
   rows.map((row) => JSON.stringify(row, Object.keys(row).toSorted())).toSorted()
 
@@ -128,7 +128,7 @@ forEachStore('the hourly sums of usage', (kind) => {
       const folder = makeFolder()
       try {
         const rows = rowsOf(fc.sample(anyRow, { numRuns: 300, seed: 7 }), 'req_')
-        // Older versions had no savings column.
+        // Older versions had no column `saved_nano_usd`.
         for (const row of rows) row.saved_nano_usd = null
         await fillOlderStore(folder.path, rows)
         const store = await openTestStore(folder.path)
@@ -159,7 +159,7 @@ async function fillOlderStore(folder: string, rows: readonly UsageTable[]): Prom
   `.execute(older)
   for (const row of rows) {
     const known = columns.map(({ name }) => [name, row[name as keyof UsageTable]])
-    // The columns before the migration.
+    // The cast is safe: the rows contain only columns that exist before the migration.
     await older
       .insertInto('usage')
       .values(Object.fromEntries(known) as UsageTable)

@@ -4,7 +4,7 @@ import { forEachStore } from '../support/each-store.ts'
 import { startGateway } from '../support/gateway.ts'
 import { until } from '../support/until.ts'
 
-/** Background work, its interval, and a table that it needs; the connection log deletes from the second table. */
+/** Background work, its interval, and a table without which the work fails. */
 const works = [
   { work: 'oauth_sweep', bounds: { oauthSweepMs: 100 }, table: 'oauth_clients' },
   { work: 'connection_log', bounds: { keyUseWriteMs: 100 }, table: 'refused_attempts' },
@@ -21,7 +21,7 @@ forEachStore('background work', () => {
         'm',
       )
       const failures = async () => {
-        // A refused attempt to record.
+        // Makes a refused attempt, which the connection log records.
         await (await gateway.fetch('/v1/models', { key: 'wrong' })).text()
         const text = await (await gateway.fetch('/metrics')).text()
         return Number(counted.exec(text)?.[1] ?? 0)

@@ -53,7 +53,7 @@ describe('a failing collector', () => {
       const begunAt = performance.now()
       await own.stop()
       expect(performance.now() - begunAt).to.be.below(3000)
-      // The last export may still be running.
+      // Waits, because the last export may still be running.
       await until('it was tried', () => collector.exports() > 0)
     })
   }
@@ -93,7 +93,7 @@ describe('a failing collector', () => {
   it('has a limited queue of spans', async () => {
     collector.behave('hangs')
     await using own = await start(collector.url, { bounds: { telemetrySpansMax: 4 } })
-    // Two spans each: the first batch is being sent, the second waits.
+    // Each call has two spans. Four spans are being sent, four wait, and the others are dropped.
     for (let turn = 0; turn < 10; turn++) await own.chat({ seed: turn })
     expect(await dropped(own, 'queue_full')).to.equal(20 - 4 - 4)
   })
@@ -207,7 +207,7 @@ describe('a gateway as a separate process', () => {
       await fetch(`${program.url}/health`)
       program.kill('SIGTERM')
       await program.ended
-      // The metrics library depends on the API package, which does nothing by itself.
+      // Allows the API package, which the metrics library depends on and which does nothing by itself.
       expect(program.stderr()).to.not.match(/LOADED .*@opentelemetry\/(?!api\/)/)
       folder.remove()
     })

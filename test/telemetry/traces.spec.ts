@@ -146,7 +146,7 @@ for (const protocol of ['http/protobuf', 'http/json']) {
     })
 
     it('show the calls of tools, each in the trace that it names', () => {
-      // Spans are in the order of their ends, which varies.
+      // Finds spans by name, because their order, that of their ends, varies.
       const spans = spansOf('tool').filter(({ kind }) => kind === server)
       const request = spans.find(({ name }) => name === 'POST /mcp')
       const tools = spans.filter((span) => span !== request)
@@ -192,7 +192,7 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       it(`show a refusal: ${status}`, () => {
         expect(spansOf(name)).to.have.length(1)
         const span = one(name, server)
-        // A refusal is not a server error.
+        // The span has no error status, because a refusal is not a server error.
         expect(span.status).to.equal(0)
         expect(span.attributes).to.include({
           'http.response.status_code': status,

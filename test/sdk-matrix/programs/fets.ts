@@ -3,7 +3,7 @@ import type { openapi } from './client/openapi'
 
 export function calls(baseUrl: string, key: string, picture: string) {
   const client = createClient<NormalizeOAS<typeof openapi>>({
-    // The types allow only the URL in `servers`.
+    // The cast is needed, because the types allow only the URL in the contract's `servers`.
     endpoint: baseUrl as '/',
     globalParams: { headers: { authorization: `Bearer ${key}` } },
   })
@@ -22,7 +22,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
       const json = { model: 'gpt-5-mini', messages }
       const answer = await client['/v1/chat/completions'].post({ json })
       const completion = answer.ok && (await answer.json())
-      // For an event stream it would be a string.
+      // The answer would be a string if it were an event stream.
       return typeof completion === 'object' && completion.choices[0]!.message.content
     },
     refusal: async () => {

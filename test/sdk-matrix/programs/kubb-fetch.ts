@@ -8,7 +8,7 @@ import {
 } from './client'
 
 export function calls(baseUrl: string, key: string, picture: string) {
-  // Kubb's client sets no content type.
+  // Sets the content type, because Kubb's client does not.
   const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
   setConfig({ baseURL: baseUrl, headers })
   const messages = [{ role: 'user' as const, content: 'Hello' }]
@@ -25,7 +25,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     refusal: async () => {
       // @ts-expect-error -- not a valid quality
       const answer = await createImage({ prompt: 'A fox', quality: 'superb' })
-      // Kubb's client treats every status as a success.
+      // The cast is needed, because Kubb's client treats every status as a success.
       return (answer as unknown as ErrorResponse).error.code
     },
     edit: async () => {

@@ -2,7 +2,7 @@ import createClient from 'openapi-fetch'
 import type { paths } from './client/types'
 
 export function calls(baseUrl: string, key: string, picture: string) {
-  // Without this media type, a chat answer could also be the text of an event stream.
+  // Names the media type, because a chat answer could otherwise be the text of an event stream.
   const client = createClient<paths, 'application/json'>({
     baseUrl,
     headers: { authorization: `Bearer ${key}` },

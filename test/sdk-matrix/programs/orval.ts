@@ -1,7 +1,7 @@
 import { createChatCompletion, createImage, createImageEdit, listModels } from './client/api'
 
 export function calls(baseUrl: string, key: string, picture: string) {
-  // Replaces fetch, to which Orval's option `mutator` would be the alternative.
+  // Replaces fetch to set the base URL; Orval's option `mutator` would be an alternative.
   const fetchAt = globalThis.fetch
   globalThis.fetch = (url, init) => fetchAt(new URL(String(url), baseUrl), init)
   const options = { headers: { authorization: `Bearer ${key}` } }
