@@ -3,7 +3,7 @@ import { joinPieces, piecesLength, slicePieces, type Pieces } from './pieces.ts'
 /** Block size of encoding: allocating strings and buffers of megabytes costs more than encoding. */
 const blockBytes = 12_288
 const blockCharacters = (blockBytes / 3) * 4
-/** Size of text buffers: for larger ones the allocator would ask the operating system each time. */
+/** Size of text buffers: the allocator would request each larger buffer from the operating system. */
 const textBytes = 65_536
 
 /** Encodes bytes as base64 (RFC 4648, section 4) while they arrive. */
@@ -19,7 +19,7 @@ export function createBase64Encoder(): Base64Encoder {
   let written = 0
   let carried: Buffer = nothing
 
-  /** Takes whole groups of three bytes; only the last call may have an incomplete one. */
+  /** Encodes whole groups of three bytes; only the last call may end with an incomplete group. */
   const write = (bytes: Buffer) => {
     for (let at = 0; at < bytes.length;) {
       if (written === text.length) {
@@ -90,7 +90,7 @@ export function base64Length(pieces: Pieces): number {
   return isWhole ? length : 0
 }
 
-/** Validates by decoding, which is fastest: Node skips invalid characters and gives fewer bytes. */
+/** Validates text by decoding, which is fastest: for invalid characters Node gives fewer bytes. */
 function runLength(pieces: Pieces): number {
   const block = Buffer.allocUnsafe(blockBytes)
   let length = 0
@@ -103,7 +103,7 @@ function runLength(pieces: Pieces): number {
   }
   let carried = ''
   for (const piece of pieces) {
-    // Node would decode the URL-safe alphabet as well.
+    // Checked separately, since Node also decodes the URL-safe alphabet.
     const isStandard = !piece.includes(dash) && !piece.includes(underscore)
     const missing = carried === '' ? 0 : 4 - carried.length
     if (missing > 0) {
@@ -125,7 +125,7 @@ const dash = 0x2d
 const underscore = 0x5f
 const run = /^[A-Za-z0-9+/]*={0,2}/
 
-/** Random access to the bytes of base64 text; a page at a time is decoded. */
+/** Returns a reader of any bytes of base64 text, which decodes a page at a time. */
 export function base64Bytes(text: Pieces): (start: number, length: number) => Buffer {
   let page: Buffer = nothing
   let pageStart = 0
@@ -143,11 +143,11 @@ export function base64Bytes(text: Pieces): (start: number, length: number) => Bu
 const pageBytes = 1536
 
 /**
- * The media type of a data URL in lower case, which may be empty, and its base64 text. Undefined when
- * it is not in base64 or has no data.
+ * The media type of a data URL in lower case, which may be empty, and its base64 text. Undefined when the URL
+ * is not in base64 or has no data.
  */
 export function readDataUrl(url: string): { mediaType: string; base64: string } | undefined {
-  // Only the head is matched, so that the pattern never scans megabytes.
+  // Only the start of the URL is matched, so that the pattern never scans megabytes.
   const head = /^data:([^;,]*)(?:;[^;,]*)*?;base64,/i.exec(url.slice(0, 256))
   if (head === null) return undefined
   const base64 = url.slice(head[0].length)

@@ -18,8 +18,8 @@ export type Budget = {
 }
 
 /**
- * Counts the memory of requests and limits it: an account may hold three times the memory that stays free,
- * and paused peers are disconnected when new work needs memory (docs/behaviour.md#memory).
+ * Counts the memory of requests and limits it: an account may hold three times the free memory, and paused
+ * peers are disconnected when new work needs memory (docs/behaviour.md#memory).
  */
 export function createBudget(options: BudgetOptions): Budget {
   const ledger = new MemoryLedger(options)
@@ -47,7 +47,7 @@ export class Hold {
     if (this.bytes === 0) this.accountId = accountId
   }
 
-  /** For new work: takes the bytes, or returns the refusal. */
+  /** Takes bytes for new work, or returns the refusal. */
   take(bytes: number): Refusal | undefined {
     const ledger = this.#ledger
     if (this.#isReleased || bytes === 0) return undefined
@@ -58,7 +58,7 @@ export class Hold {
     return refusal
   }
 
-  /** For accepted work: takes the bytes, or returns the refusal when the whole budget is used up. */
+  /** Takes bytes for accepted work, or returns the refusal when the whole budget is used up. */
   takeMore(bytes: number): Refusal | undefined {
     const ledger = this.#ledger
     if (this.#isReleased) return undefined
@@ -69,8 +69,8 @@ export class Hold {
   }
 
   /**
-   * For an upstream's answer: takes the bytes and returns `go`, or returns `refuse`; after `wait` it calls
-   * one of the two functions later.
+   * Takes bytes for an upstream's answer and returns `go`, or returns `refuse`; after `wait` the function
+   * `go` or `refuse` is called later.
    */
   draw(bytes: number, go: () => void, refuse: () => void): AnswerDecision {
     if (this.#isReleased) return 'go'
@@ -79,7 +79,7 @@ export class Hold {
     return decision
   }
 
-  /** Cancels a wait of `draw`. Returns whether it was waiting. */
+  /** Cancels the wait of a `draw`; returns whether that was still waiting. */
   leave(go: () => void): boolean {
     for (const one of this.#ledger.waiting) {
       if (one.go === go) return this.#ledger.waiting.delete(one)
@@ -145,13 +145,13 @@ export class Hold {
   }
 }
 
-/** Memory outside of requests, which is limited elsewhere. */
+/** The account of memory outside of requests, which other limits bound. */
 export const uncounted: Hold = createBudget({
   bytesMax: Infinity,
   now: () => performance.now(),
 }).open()
 
-/** Each step of a smaller request blocks the event loop for less than a millisecond. */
+/** Size of a large request: steps of a smaller request block the event loop for less than 1 ms. */
 const largeBytes = 512 * 1024
 
 /**

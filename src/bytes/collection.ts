@@ -1,6 +1,6 @@
 /** The memory of the process is checked each time this many bytes were released. */
 const lookedAfterBytes = 32 * 1024 * 1024
-/** Less garbage is not worth the pause of a collection. */
+/** No collection is forced for less garbage, since the pause would not be worth it. */
 const garbageBytesMin = 64 * 1024 * 1024
 /** After a burst that released fewer bytes no collection is forced. */
 const burstBytesMin = 8 * 1024 * 1024
@@ -46,7 +46,7 @@ export function collectNear(
   const look = () => {
     const { residentBytes, allocatedBytes } = memory()
     leftBytes = Math.min(leftBytes, allocatedBytes)
-    // Memory fragmented by native allocations stays resident; a collection does not free it.
+    // Garbage is counted in allocated bytes: a collection does not free fragmented resident memory.
     const isGarbage = allocatedBytes - leftBytes >= garbageBytesMin
     if (residentBytes > residentBytesMax && isGarbage) run('memory')
   }

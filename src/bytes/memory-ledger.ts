@@ -13,11 +13,11 @@ export type Peer = {
 
 /** Part of the budget for new work. The rest is reserved for finishing accepted work. */
 export const newWorkShare = 3 / 4
-/** Part of the budget for answers; above it answers of upstreams wait. */
+/** Part of the budget for answers; while it is used up, answers of upstreams wait for memory. */
 const answersShare = 1 / 4
 /** Smaller answers never wait; most answers are smaller. */
 const waitingBytesMin = 65_536
-/** Grace periods to wait for memory before the answer is refused. */
+/** An answer is refused after it has waited this many grace periods for memory. */
 const waitGracePeriodsMax = 5
 /** An account may hold this multiple of the free memory: a single account gets three quarters. */
 export const accountFactor = 3
@@ -55,7 +55,7 @@ export type BudgetOptions = {
   onReleased?: (bytes: number) => void
 }
 
-/** Long enough to retransmit a lost packet; after it the memory goes to active peers. */
+/** The default of `graceMs`: long enough to retransmit a lost packet. */
 const graceStandardMs = 2000
 
 /** The memory of each request, the answers that wait for memory, and the peers that pause. */
@@ -114,7 +114,7 @@ export class MemoryLedger {
     return own > accountFactor * left ? 'account' : undefined
   }
 
-  /** The refusal after paused peers were disconnected, as many as needed. */
+  /** Disconnects as many paused peers as needed; returns the refusal if the memory is still short. */
   refusalAfterCuts(bytes: number, accountId: string | undefined, share: number) {
     const refusal = this.refusal(bytes, accountId, share)
     if (refusal === undefined || this.watched.size === 0) return refusal
@@ -188,12 +188,12 @@ export class MemoryLedger {
     if (!fits) {
       const isOver = this.overdrawn === hold
       if (!isOver && this.overdrawn !== undefined) return 'wait'
-      // Paused peers are disconnected first, but only after the grace period.
+      // The answer waits for the grace period, after which paused peers are disconnected.
       const mayFree = this.watched.size > 0 && this.#aliveMs - since < this.graceMs
       if (!isOver && mayFree) return 'wait'
       const isLate = this.#aliveMs - since > waitGracePeriodsMax * this.graceMs
       const isMost = this.bytes + bytes > this.bytesMax
-      // Other answers may wait for the overdrawn one, so it must not wait for them.
+      // The overdrawn answer must not wait for other answers, since those may wait for its end.
       const isHopeless = isOver || hold.bytes + bytes > this.bytesMax || isLate
       if (isMost) return isHopeless ? 'refuse' : 'wait'
       this.overdrawn = hold

@@ -4,7 +4,7 @@ import { isProvidersFault } from './failure.ts'
 
 type Measures = components['schemas']['AttemptMeasures']
 
-/** An attempt, and when its call began, Unix time in milliseconds. */
+/** An attempt with the start of its call, Unix time in milliseconds. */
 export type TimedAttempt = Attempt & { at: number }
 
 /** Measurements and attempts of recent calls. */

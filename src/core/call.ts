@@ -31,9 +31,9 @@ export type CallParts = {
   startDeadline: StartDeadline
   /** Called after each try of a route. */
   report: (route: Route, attempt: Attempt, context: CallContext) => void
-  /** Resolves when the row is durable. */
+  /** Writes the ledger row of a call; resolves when the row is durable. */
   record: (row: UsageRow) => Promise<void>
-  /** Unix time in milliseconds, for the row. */
+  /** Unix time in milliseconds, for the ledger row. */
   clock: () => number
   /** Milliseconds of a monotonic clock with an arbitrary start. */
   monotonic: () => number
@@ -50,9 +50,9 @@ type Options = {
 type TryOptions = {
   /** Checks a route just before its first try. */
   ready?: (route: Route) => Readiness
-  /** The attempt resolves when a stream begins; `succeed` or `fail` report the route's health. */
+  /** For a stream: an attempt resolves when the stream begins, and `succeed` or `fail` report the health. */
   isStream?: boolean
-  /** Limits further tries but does not abort a running one; by default the deadline of the call. */
+  /** Limits further tries without aborting a running try; by default the deadline of the call. */
   deadline?: Pick<Deadline, 'signal' | 'endsAt'>
 }
 
@@ -84,7 +84,7 @@ export type Call = {
   succeed(delivered: Delivered, warnings: readonly Warning[]): Promise<Receipt>
   /** Records an answer from the cache. */
   replay(model: Model, known: CachedAnswer): Promise<Receipt>
-  /** Records a call that failed or was cancelled; gives the error to answer with. */
+  /** Records a call that failed or was cancelled; returns the error for its caller. */
   fail(thrown: unknown, delivered?: Delivered): Promise<GatewayError>
   /** The attempts and limits of the call so far, for the headers of an error. */
   progress(): Required<Pick<Progress, 'attempts' | 'limits'>> & Pick<Progress, 'model'>
@@ -278,7 +278,7 @@ export async function deliverWhole<Result>(
   const receipt = await call.succeed(made, joined(warnings, made.warnings))
   if (keep !== undefined) {
     const { model, provider, warnings, cost } = receipt
-    // Deferred so that the answer is sent first; until then identical calls find it in flight.
+    // Deferred so that the answer is sent first; until then identical calls find the answer in flight.
     setImmediate(() =>
       keep(() => {
         const entry = { modelId: model.row.id, provider, usage, warnings, bytes }
@@ -289,7 +289,7 @@ export async function deliverWhole<Result>(
   return { result, usage, receipt }
 }
 
-/** Both lists of warnings in order; without a copy when the second is empty. */
+/** Concatenates two lists of warnings; returns the first list itself when the second is empty. */
 export function joined(warnings: readonly Warning[], more: readonly Warning[]): readonly Warning[] {
   return more.length === 0 ? warnings : [...warnings, ...more]
 }

@@ -73,7 +73,7 @@ export function isPerson(caller: Caller): caller is PersonCaller {
 export type Actor = {
   /** The API key or the person; `command_line` for the gateway's own commands. */
   id: string
-  /** The network address. */
+  /** The network address of the originator. */
   address: string | null
 }
 
@@ -101,7 +101,7 @@ export type CallContext = {
   ending: Ending
   /** The memory that the call has reserved. */
   hold: Hold
-  /** Whether the answer may come from the cache and be stored there; `ttlMs`: for how long. */
+  /** Whether the answer may come from the cache, and be stored there with the lifetime `ttlMs`. */
   cache: { recall: boolean; remember: boolean; ttlMs: number | undefined }
   /** Whether to refuse a request that would be adjusted with a warning. */
   strict: boolean

@@ -14,7 +14,7 @@ export type Progress = {
   limits?: readonly LimitState[]
   /** The last tried model, or the requested one when none was tried. */
   model?: Pick<Schemas['CatalogModel'], 'id' | 'deprecated_at' | 'deactivated_at'>
-  /** The budget that does not cover the call, without the cost of the call. */
+  /** The budget that does not cover the call, in its state before the call. */
   budget?: Schemas['BudgetState']
   /** The tries in order. */
   attempts?: readonly { provider: string; outcome: string }[]

@@ -53,7 +53,7 @@ export type FailoverPolicy = {
   random: () => number
 }
 
-/** Enough for four routes with a retry each; any try may be charged. */
+/** The default of `triesMax`: four routes with one retry each. It is low, since any try may be charged. */
 const triesStandardMax = 8
 /** An overloaded vendor often recovers within this time. */
 const retryDelayStandardMs = 250
@@ -86,15 +86,15 @@ type Options<T> = {
   /** Begins the trace of a try; absent when the call is not traced. */
   follow?: ((route: Route) => TracedTry) | undefined
   policy: FailoverPolicy
-  /** The attempt resolves when a stream begins; the caller reports the health at its end. */
+  /** For a stream: an attempt resolves when the stream begins; the caller reports the health at its end. */
   isStream?: boolean
 }
 type Won<T> = { value: T; route: Route; made: Try }
 
 /**
- * Tries the routes in order until one answers, then retries those that may succeed after a pause.
- * Throws the ProviderFailure of `mostRelevantFailure` when all fail, at once a failure that any route
- * would repeat, and a GatewayError when no route can do what was asked.
+ * Tries the routes in order until one answers, then retries those that may succeed after a pause. Throws the
+ * ProviderFailure of `mostRelevantFailure` when all routes fail, immediately for a failure that any route
+ * would repeat, and a GatewayError when no route supports the request.
  */
 export async function failover<T>(options: Options<T>): Promise<Won<T>> {
   const { selection, attempt, deadline, policy } = options
@@ -175,7 +175,7 @@ function endOf(error: unknown): Parameters<TracedTry['ended']>[0] {
   return status === undefined ? { outcome } : { outcome, status }
 }
 
-/** Ends a try whose error does not affect the route's health. */
+/** The failure of a try whose error does not affect the route's health. */
 const notAsked = new ProviderFailure('cancelled', 'The request was not sent.')
 
 type Made = Pick<Attempt, 'outcome'> & {
@@ -202,7 +202,7 @@ function note(
   return made
 }
 
-/** Waits, then gives the routes to retry; none when the pause or the deadline does not allow it. */
+/** Waits, then returns the routes to retry; none when the pause is too long or exceeds the deadline. */
 async function waitForRound<T>(
   { deadline, monotonic, policy }: Options<T>,
   failures: ReadonlyMap<Route, ProviderFailure>,

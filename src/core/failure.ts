@@ -100,7 +100,7 @@ export class ProviderFailure extends Error {
   readonly said: string | undefined
   /** The caller's error code when no route is left. */
   readonly code: FailureCode
-  /** The failure came after the request was sent: the vendor may have executed and charged it. */
+  /** Whether the request was sent before it failed: the vendor may have executed and charged it. */
   readonly wasSent: boolean
   /** The usage that the vendor reported in spite of the failure. */
   spent: Spent | undefined
@@ -126,7 +126,7 @@ export class ProviderFailure extends Error {
   get mayBeCharged(): boolean {
     if (this.spent !== undefined) return this.spent.isOpen === true
     const { kind, status = 200 } = this
-    // A redirect executed nothing; after a 504 or 524 the work may still be done.
+    // A redirect executed nothing; after a 504 or 524 the vendor may still finish the request.
     if (status >= 300) return kind === 'timeout' && status >= 500
     return this.wasSent || answered.has(kind)
   }
@@ -153,7 +153,7 @@ export class ProviderFailure extends Error {
   }
 }
 
-/** Ends a call whose key was revoked or expired during the call; `error` is for its caller. */
+/** Ends a call whose key was revoked or expired during the call; `error` is the error for its caller. */
 export class KeyEnded extends ProviderFailure {
   readonly error: GatewayError
 
@@ -193,9 +193,9 @@ export function isOutcomeUnknown({ cause }: GatewayError): boolean {
 }
 
 /**
- * Selects the failure to report among those of several routes; undefined for an empty list. A provider
- * error is preferred to an unknown model, since other providers have the model; a conversation that is
- * too long is preferred to both, since the caller can shorten it.
+ * Selects the failure to report among those of several routes; undefined for an empty list. A provider error
+ * is preferred to an unknown model, since other providers have the model; a conversation that is too long is
+ * preferred to these two failures, since the caller can shorten it.
  */
 export function mostRelevantFailure(
   failures: readonly ProviderFailure[],
@@ -212,7 +212,7 @@ export function mostRelevantFailure(
   return failures.findLast((failure) => rank(failure) === highest)
 }
 
-/** Whether an error was caused by a cancellation: its caller left. */
+/** Whether an error was caused by the cancellation of its call. */
 export function wasCancelled(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined
   return cause instanceof ProviderFailure && cause.kind === 'cancelled'

@@ -59,7 +59,7 @@ export type GatewayParts = ImageParts &
     readSources: ReadSources
     /** Called for an error after the answer was sent. */
     onFault: (error: unknown) => void
-    /** Undefined when a cached answer of another process names a model that this process does not have. */
+    /** Finds the model of a cached answer; undefined for a model that only another process has. */
     findModel: (id: string) => Model | undefined
     limits: {
       chatTimeoutMs: number
@@ -73,7 +73,7 @@ export type Gateway = {
   chat(request: ChatRequest, context: CallContext): Promise<Answered<ChatResult>>
   /** Answers a conversation as a stream; resolves when the first event has arrived. */
   chatStream(request: ChatRequest, context: CallContext): Promise<StreamedChat>
-  /** Makes `n` pictures, from inputs if given. Throws a GatewayError unless all are made. */
+  /** Makes `n` pictures, from input pictures if given. Throws a GatewayError unless all are made. */
   image(
     request: AskedImage,
     context: CallContext,
@@ -108,7 +108,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   }
 }
 
-/** Admit, choose routes, recall, fail over, record, remember. */
+/** The steps of a call: admit, choose routes, read the cache, fail over, record, write the cache. */
 async function pass<Made, Answer>(
   parts: GatewayParts,
   context: CallContext,
@@ -121,7 +121,7 @@ async function pass<Made, Answer>(
   let making: Making<CachedAnswer> | undefined
   let asked: Progress = {}
   try {
-    // Before the cache lookup: the cache must not answer for a model that the key may not call.
+    // Routes come before the cache: the cache must not answer for a model that the key may not call.
     const able = await parts.routes(models, context.caller)
     asked = { model: able.routes[0]!.model.row }
     const choice = selectFor(parts, context, { able, work, atMs: call.startedAt })
@@ -137,7 +137,7 @@ async function pass<Made, Answer>(
     await yieldIfLarge(context.hold)
     if (context.isRepeat) assertRepeatable(context, work)
     call.held = await reserveFor(parts, context, { work, choice, at: call.startedAt })
-    // The provider charges for the whole answer even when the caller disconnects.
+    // The call continues after a disconnect, since the provider charges for the whole answer anyway.
     if (work.isShared || context.vendorKey !== undefined) continueAfterDisconnect(parts, context)
     const made = await work.make(call, choice.selection)
     const keep = keeper(parts, context, key, making)

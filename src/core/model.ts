@@ -23,7 +23,7 @@ export function dropped(param: string, requested: unknown, reason: string): Warn
   return { param, requested, applied: null, reason }
 }
 
-/** A reason why a route cannot do what was asked. */
+/** A reason why a route does not support a request. */
 export type Problem = {
   param: string
   message: string

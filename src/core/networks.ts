@@ -4,7 +4,7 @@ import { BlockList, isIP, isIPv6, SocketAddress } from 'node:net'
 type Network = { address: string; family: 'ipv4' | 'ipv6'; prefixBits: number }
 
 const mapped = '::ffff:'
-/** The bits of an IPv6 address before those of an IPv4 address in it (RFC 4291 section 2.5.5.2). */
+/** The bits before the IPv4 address in an IPv4-mapped IPv6 address (RFC 4291 section 2.5.5.2). */
 const mappedBits = 96
 
 /**
@@ -68,14 +68,14 @@ export function holds(networks: BlockList, address: string): boolean {
   return networks.check(address, isIP(address) === 4 ? 'ipv4' : 'ipv6')
 }
 
-/** Whether each address of the inner network is in the outer one; both are networks. */
+/** Whether each address of the inner network is in the outer network; the texts are as for `readNetwork`. */
 export function isWithin(inner: string, outer: string): boolean {
   const [one, other] = [readNetwork(inner), readNetwork(outer)]
   if (one === undefined || other === undefined) return false
   return bitsOf(one) >= bitsOf(other) && holds(networksOf([outer]), one.address)
 }
 
-/** The prefix length, as of an IPv6 network. */
+/** The prefix length; for an IPv4 network the length as an IPv4-mapped IPv6 network. */
 function bitsOf({ family, prefixBits }: Network): number {
   return family === 'ipv4' ? prefixBits + mappedBits : prefixBits
 }

@@ -16,7 +16,7 @@ export type Place = readonly (string | number)[]
 
 /**
  * Makes a page of rows that were read with `limit + 1`: the extra row shows that more follow. `placeOf`
- * returns the place of a row; the next page starts after the last one.
+ * returns the place of a row; the next page starts after the last row.
  */
 export function pageOf<Row, Item>(
   rows: readonly Row[],

@@ -37,11 +37,11 @@ export type UsageRow = {
   face: Face
   modality: Modality
   model: string
-  /** The model as the caller named it; null where it is `model`. */
+  /** The model as the caller named it; null when equal to `model`. */
   askedModel: string | null
   provider: string | null
   upstreamModel: string | null
-  /** The model that the vendor reports; null when it is `upstreamModel` or not reported. */
+  /** The model that the vendor reports; null when equal to `upstreamModel` or not reported. */
   servedModel: string | null
   outcome: 'ok' | 'failed' | 'cancelled' | 'unknown'
   errorCode: ErrorCode | null
@@ -63,7 +63,7 @@ export type EndedCall = {
   context: CallContext
   modality: Modality
   model: string
-  /** As the caller named it. */
+  /** The model as the caller named it. */
   askedModel: string
   route?: Route | undefined
   servedModel?: string | undefined

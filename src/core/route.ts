@@ -45,7 +45,7 @@ export type Way = Target & { isConfigured: boolean }
 
 /** The possible routes to the models of the catalog. */
 export type Ways = {
-  /** In the order of the settings, or else of the catalog. */
+  /** The possible routes to a model, in the order of the settings, else of the catalog. */
   ways(model: Model): Way[]
   /** Whether the caller's key may call the model, even if it has no route. */
   mayUse(model: Model, caller: Caller): boolean
@@ -66,9 +66,9 @@ export type Readiness = { problems: readonly Problem[]; warnings: readonly Warni
 export type Selection = {
   /** The routes that support the request, best first. */
   routes: readonly Route[]
-  /** How many of them may be tried. */
+  /** How many of `routes` may be tried. */
   routesMax: number
-  /** Whether a route may be tried; the problems of one that may not are added to `refusal`. */
+  /** Whether a route may be tried; if not, its problems are added to `refusal`. */
   admits(route: Route, readiness: Readiness): boolean
   /** The caller's error when no route is left: a 400 that names each problem. */
   refusal(): GatewayError

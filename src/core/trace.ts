@@ -20,7 +20,7 @@ export type TracedWork = { modality: 'chat' | 'image'; streams: boolean }
 export type TracedTry = {
   /** Headers for the vendor; undefined when traces are not propagated. */
   headers: TraceHeaders | undefined
-  /** The try has ended, or its stream has begun. */
+  /** Called when the try has ended, or its stream has begun. */
   ended(attempt: { outcome: string; status?: number }): void
 }
 
@@ -60,7 +60,7 @@ export type TracedRow = {
 export type Trace = {
   tryBegins(route: TracedRoute, work: TracedWork): TracedTry
   answered?(answer: TracedAnswer): void
-  /** The call is over. */
+  /** Called when the row of the ended call is recorded. */
   recorded?(row: TracedRow): void
 }
 
@@ -74,7 +74,7 @@ export type TracedExchange = {
   status: number
   caller: { accountId: string; keyId: string } | undefined
   errorCode: string | undefined
-  /** The caller disconnected before the answer was complete. */
+  /** Whether the caller disconnected before the answer was complete. */
   left: boolean
 }
 
@@ -133,7 +133,7 @@ export function readTraceContext({
   return {
     traceId: traceId!,
     spanId: spanId!,
-    // Later versions of traceparent define only this flag.
+    // For later versions of traceparent only the sampled flag is defined.
     flags: isCurrent ? flags : flags & sampledFlag,
     state: readState(tracestate),
   }

@@ -7,7 +7,7 @@ import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
 import { isPrivateHost } from './public-address.ts'
 import { isWhole } from './whole.ts'
 
-/** A conversion decodes the picture at four bytes per pixel: 200 MB. */
+/** The most pixels of an input picture: a conversion takes four bytes per pixel, 200 MB. */
 const pixelsMax = 50_000_000
 
 /** The smallest side that vendors document (docs/vendors.md#input-pictures). */
@@ -55,7 +55,8 @@ export const checkNamedPicture: CheckPicture = (named, texts, warnings) => {
 
 /**
  * The normalised address, since other programs parse some spellings as a different host. Throws a
- * GatewayError for a host in a private network: a vendor or own endpoint may fetch the address.
+ * GatewayError for a host in a private network: a vendor or an endpoint of the operator may fetch the
+ * address.
  */
 function publicAddress({ address, param }: NamedAddress): string {
   const url = URL.parse(address)
@@ -84,7 +85,7 @@ const synonyms: Readonly<Record<string, string>> = {
 const recognisable = new Set([...[...pictureKinds].map((kind) => `image/${kind}`), 'image/svg+xml'])
 const unspecific = new Set(['', 'application/octet-stream', 'binary/octet-stream'])
 
-/** The data URL with its true media type; warns if it named a different one. */
+/** The data URL with its true media type; warns if the URL declared a different type. */
 function labelled(
   { address, param }: { address: string; param: string },
   kind: string,

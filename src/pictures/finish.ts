@@ -14,7 +14,7 @@ const concurrentMax = 2
 const queuedMax = 256
 
 const bytesPerPixel = 4
-/** Over four times the largest picture of any vendor; a small file may claim any size. */
+/** The most pixels: over four times the largest picture of any vendor. A small file may claim any size. */
 const pixelsMax = 8192 * 8192
 
 /** One limit for all CPU-heavy work on pixels: conversions and the sandbox's rendering. */
@@ -83,7 +83,7 @@ function changeOf(picture: Picture, plan: ImagePlan): FinishedPicture['credentia
 async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
   const { targetFormat: format = picture.format, compression } = plan
   const pixels = plan.targetPixels ?? plan.askedPixels
-  // Loaded on first use, since many gateways never convert a picture and it takes memory.
+  // sharp is loaded on first use: it takes memory, and many gateways never convert a picture.
   const { default: sharp } = await import('sharp')
   const image = sharp(decodeBase64(picture.base64)).autoOrient().keepMetadata()
   if (pixels !== undefined) image.resize(pixels.width, pixels.height, { fit: 'cover' })

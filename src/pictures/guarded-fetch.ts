@@ -37,10 +37,10 @@ type Options = PublicNet & {
   connectionsMax: number
 }
 
-/** The caller waits for the picture, so a slower host counts as unreachable. */
+/** The default timeout of a connection: the caller waits, so a slower host counts as unreachable. */
 const connectStandardMs = 3000
 const idleStandardMs = 5000
-/** Enough for the largest picture over a slow connection. */
+/** The default timeout of a fetch: enough for the largest picture over a slow connection. */
 const totalStandardMs = 30_000
 
 /** Receives the bytes in pieces as they arrive. */
@@ -90,7 +90,7 @@ function readAddress(address: string, port: number, base?: URL): URL {
   return url
 }
 
-/** Follows no redirect: returns its address, or undefined when the body was delivered. */
+/** Fetches without following a redirect: returns its address, or undefined when the body was delivered. */
 async function fetchOnce(
   agent: Agent,
   url: URL,
@@ -127,7 +127,7 @@ async function fetchOnce(
     return undefined
   } catch (error) {
     if (error instanceof FetchRefusal || error instanceof GatewayError) throw error
-    // Thrown by the sink when memory runs out.
+    // The sink throws a ProviderFailure when memory runs out.
     if (error instanceof ProviderFailure) throw error
     // A refusal in `connect` or `lookup` arrives as the cause of a failed connection.
     if (error instanceof Error && error.cause instanceof FetchRefusal) throw error.cause
@@ -135,7 +135,7 @@ async function fetchOnce(
   }
 }
 
-/** Discards a body; without a listener the `error` of an incomplete one would be uncaught. */
+/** Discards a body; without a listener the `error` of an incomplete body would be uncaught. */
 function drop(body: Readable): void {
   body.once('error', () => undefined)
   body.destroy()

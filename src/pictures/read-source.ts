@@ -12,7 +12,7 @@ import { checkPicture } from './check-picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal, tooLarge } from './data-url.ts'
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
 
-/** All input pictures of a call stay in memory until it ends. */
+/** The most bytes of all input pictures of a call, which stay in memory until the call ends. */
 const allBytesMax = 32 * 1024 * 1024
 
 /** Reads input pictures and checks that each is complete and within the limits. */

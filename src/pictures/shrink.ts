@@ -5,7 +5,7 @@ import type { Picture, ShrinkPicture } from '../core/image/image.ts'
 
 /** Each attempt scales the sides by this factor. */
 const step = 0.7
-/** Smaller previews are useless. */
+/** The smallest side of a preview: smaller previews are useless. */
 const sideMin = 64
 const quality = 80
 
@@ -16,7 +16,7 @@ export function createShrink(pixelQueue: PixelQueue): ShrinkPicture {
 }
 
 async function shrunk(picture: Picture, bytesMax: number): Promise<Picture | undefined> {
-  // Loaded on first use, since many gateways never convert a picture and it takes memory.
+  // sharp is loaded on first use: it takes memory, and many gateways never convert a picture.
   const { default: sharp } = await import('sharp')
   const bytes = decodeBase64(picture.base64)
   const { isOpaque } = await sharp(bytes).stats()

@@ -27,7 +27,7 @@ const checks: Record<Picture['format'], (file: File) => boolean> = {
 /** More parts than any real file has; bounds the work on malicious files. */
 const partsMax = 100_000
 
-/** Chunks up to the last one (PNG, third edition, section 5.3). */
+/** Checks the chunks up to the last chunk (PNG, third edition, section 5.3). */
 function isWholePng({ read, bytes, width, height }: File): boolean {
   if (bytes < 26 || read(12, 4).toString('latin1') !== 'IHDR') return false
   const [bitDepth, colourType] = [read(24, 1)[0]!, read(25, 1)[0]!]
@@ -51,7 +51,7 @@ const deflateRatioMax = 1032
 
 const [startOfScan, endOfImage] = [0xda, Buffer.from([0xff, 0xd9])]
 
-/** Segments up to the first scan, and an end marker after it (ITU-T T.81, section B.1). */
+/** Checks the segments up to the first scan, and the end marker after the scan (ITU-T T.81, section B.1). */
 function isWholeJpeg({ read, bytes }: File): boolean {
   for (let at = 2, part = 0; at + 4 <= bytes && part < partsMax; part++) {
     const segment = read(at, 4)
@@ -73,7 +73,7 @@ function endsAfter(start: number, { read, bytes }: Pick<File, 'read' | 'bytes'>)
 
 const lookBytes = 4096
 
-/** Chunks up to the pixels, within the length that the file declares (RFC 9649, section 2.3). */
+/** Checks the chunks up to the pixels, within the length that the file declares (RFC 9649, section 2.3). */
 function isWholeWebp({ read, bytes }: File): boolean {
   const end = 8 + read(4, 4).readUInt32LE(0)
   if (end > bytes) return false

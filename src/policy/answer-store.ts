@@ -6,7 +6,7 @@ type Row = IdempotentAnswersTable
 
 /** The stored answers by idempotency keys. All functions reject with a StoreError. */
 export type AnswerStore = {
-  /** Inserts a row. Of concurrent requests with the same key, one gets true. */
+  /** Inserts a row; true for only one of concurrent requests with the same key. */
   take(row: Row): Promise<boolean>
   find(row: Row): Promise<Row | undefined>
   /** Replaces the row that was found; false if another request has replaced it first. */
@@ -120,8 +120,8 @@ async function readPieces(
 }
 
 /**
- * Pieces of one size, each in a buffer of its own, since the whole underlying memory is copied between
- * threads.
+ * Cuts a body into pieces of one size, each in its own memory, since the whole memory below a buffer is
+ * copied between threads.
  */
 function* cut(body: Pieces): Generator<Uint8Array> {
   const bytes = piecesLength(body)
@@ -162,7 +162,7 @@ async function sweep(
 
 /** The bytes of the stored answers, by account. */
 export type StoredAnswerBytes = {
-  /** Whose limit is reached, if any. */
+  /** Whether the limit of the account or of the process is reached; undefined if neither is. */
   refusal(accountId: string): 'account' | 'process' | undefined
   /** Counts a new row and the bytes of its answer. */
   take(accountId: string, bytes: number): void

@@ -24,7 +24,7 @@ export type ClientAttempts = {
   /**
    * Counts an attempt before its secret is checked. Rejects with `rate_limit_exceeded` while this origin must
    * wait, for all clients or for this one. Call the returned function with whether the secret was right, or
-   * with undefined if it was not checked, which takes the attempt back.
+   * with undefined if the secret was not checked: then the attempt does not count.
    */
   begin(attempt: { origin: string; clientId: string }): Promise<(isClient?: boolean) => void>
 }

@@ -56,12 +56,12 @@ export type CountsExchange = (
   operations: readonly CountsOperation[],
 ) => Promise<readonly (readonly number[])[]>
 
-/** The members of the connection that are used (peers/redis.ts). */
+/** The used members of the Redis connection (peers/redis.ts). */
 type Redis = {
   run<T>(work: (commands: ScriptRunner) => Promise<T>, timeoutMs?: number): Promise<T>
 }
 
-/** Clients wait less, but points that a late reply has taken are given back. */
+/** How late a reply may be: clients wait less, but points that a late reply took are given back. */
 const lateAnswerMs = 60_000
 const runScript = createScript(countsScript)
 
@@ -92,7 +92,7 @@ type CountsInRedis = Counts & {
 }
 
 const beatIntervalMs = 2000
-/** While Redis does not answer, and at the start, since processes start together. */
+/** The interval of heartbeats while Redis does not answer, and at the start of the process. */
 const retryIntervalMs = 250
 const firstBeats = 4
 /** Ended calls not yet reported to Redis; the oldest are dropped, and their leases expire. */
@@ -147,7 +147,7 @@ export function createCountsInRedis(options: Options): CountsInRedis {
       return answer?.[0] ?? near.attempt(needs)
     },
     settleAttempt: (changes) => {
-      // Some attempts may have been counted here while Redis was unavailable.
+      // Some attempts may have been counted in memory while Redis was unavailable.
       near.settleAttempt(changes)
       if (isJoint()) void ask(['settle', changes])
     },
@@ -183,7 +183,7 @@ function connect({ exchange, timeoutMs, onAlone, onJoint }: Options) {
     const [, callId, windowMs, windows, ownerIds] = operation
     if (windows.length + ownerIds.length === 0) return
     if (!isJoint) return owe(operation)
-    // Redis may have carried it out: the end of a call may be sent twice, its use may not.
+    // Redis may have run the operation: the end of a call may be sent twice, the use of a window may not.
     void ask(operation, (late) => {
       if (late === undefined && ownerIds.length > 0) owe(['end', callId, windowMs, [], ownerIds])
     })

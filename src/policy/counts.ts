@@ -57,7 +57,7 @@ export type Counts = {
    */
   attempt(needs: readonly AttemptNeed[]): number | Promise<number>
   settleAttempt(changes: readonly AttemptChange[]): void
-  /** Reports to other processes that this one ends. */
+  /** Reports to other processes that this process ends. */
   close(): Promise<void>
 }
 
@@ -74,7 +74,7 @@ export const firstWaitMs = 1000
 export const waitMaxMs = 60_000
 /** The attempts of a key are forgotten this long after the last one. */
 export const attemptsKeptMs = 15 * 60_000
-/** E-mails and addresses, at some hundred bytes each; the least recently used are dropped. */
+/** The most keys with attempts, at some hundred bytes each; the least recently used are dropped. */
 const triedKeysMax = 10_000
 
 /** Counts in the memory of this process, which counts its share of each limit if several processes run. */
@@ -170,7 +170,7 @@ function createWindows(monotonic: () => number) {
       if (endsAt > now) break
       windows.delete(ended)
     }
-    // A key that is set again would keep its place in the order.
+    // Deleted first, since a key that is set again would keep its old place in the order.
     windows.delete(key)
     const window = { used: 0, endsAt: now + windowMs }
     windows.set(key, window)

@@ -42,7 +42,7 @@ export type Idempotency = {
 const dayMs = 86_400_000
 /** Space in the store; an account may fill half of it. */
 const answersBytesMax = 1024 ** 3
-/** Fits ten pictures as base64. */
+/** The largest stored answer, which fits ten pictures as base64. */
 const answerBytesMax = 64 * 1024 * 1024
 /** This long after its deadline, a request has ended by the clock of any replica. */
 const deadlineSpareMs = 60_000 + clocksDifferMaxMs
@@ -78,7 +78,7 @@ export function createIdempotency(options: Options): Idempotency {
       parts.freed.delete(id)
     }
     await answerStore.sweep(clock(), storedBytes.give)
-    // Includes the rows that other processes added or removed.
+    // The count then includes the rows that other processes added or removed.
     if (options.isOneOfSeveral === true) await count()
   }
   let sweeping: Promise<void> | undefined
@@ -104,7 +104,7 @@ async function claimKey(request: KeyedRequest, parts: Parts): Promise<Claimed> {
   const refusal = storedBytes.refusal(caller.accountId)
   if (refusal !== undefined) throw full(refusal)
   const row = rowOf(request, parts)
-  // Added before the row exists: a request that finds the row looks here.
+  // The id is added before the row exists: a request that finds the row looks for the id in `running`.
   running.add(requestId)
   try {
     for (let takes = 0; takes < takesMax; takes++) {
@@ -194,7 +194,7 @@ async function answerOf(row: Row, { hold }: KeyedRequest, { answerStore }: Parts
   if (refusal !== undefined) throw memoryError(refusal)
   const body = await answerStore.pieces(row)
   if (body === undefined) throw lost(row)
-  // Written by `keep`.
+  // `keep` wrote the headers as JSON.
   const headers = JSON.parse(row.headers ?? '{}') as Record<string, string>
   return { status: row.http_status, headers, body, requestId: row.id }
 }

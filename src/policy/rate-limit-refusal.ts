@@ -4,7 +4,7 @@ import type { LimitKind, LimitState } from '../core/limits.ts'
 /** A limit that refuses a call, and the points that the call needs. */
 export type Refused = { state: LimitState; needed: number }
 
-/** A running call may end at any moment. */
+/** `Retry-After` for concurrent calls: a running call may end at any moment. */
 const callEndsSeconds = 1
 /** The longest `Retry-After`; used where waiting does not help. */
 const longSeconds = 60

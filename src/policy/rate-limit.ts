@@ -126,7 +126,7 @@ function refusedOf(
 function settle(now: number, seen: readonly Seen[], used: Used): number[] {
   return seen.map((one) => {
     const more = usedOf(one.of.kind, used) - one.points
-    // Points of an ended window need not be given back.
+    // Points are given back only to a window that has not ended.
     if (more > 0 || one.endsAt > now) one.used += more
     return more
   })
@@ -165,7 +165,7 @@ function createLimits(defaults: () => UsageLimits): (caller: Caller) => Limits {
   }
   return (caller) => {
     const now = defaults()
-    // A reload replaces the defaults.
+    // Limits computed from replaced defaults are dropped: a reload of the settings replaces the defaults.
     if (inForce !== now) {
       inForce = now
       known = new WeakMap()

@@ -9,7 +9,7 @@ export type ResponseCache = {
   recallShared?: (key: string) => Promise<CachedAnswer | undefined>
   /**
    * Stores an answer unless it is too large; `ttlMs` overrides the configured lifetime. Resolves with whether
-   * it is in the shared cache; undefined if it was not sent there.
+   * the shared cache stored the answer; undefined if the answer was not sent to it.
    */
   remember(
     key: string,
@@ -43,7 +43,7 @@ export function createResponseCache(options: Options): ResponseCache {
   const recallFrom = (cache: SharedCache) => async (key: string) => {
     const entry = await cache.get(key)
     if (entry === undefined || entry.leftMs <= 0) return undefined
-    // The process that wrote it may have other settings: the lifetime set here is the upper limit.
+    // The process that wrote the entry may have other settings: the lifetime set here is the upper limit.
     const leftMs = Math.min(entry.leftMs, standardTtlMs())
     entries.set(key, { answer: entry.answer, endsAt: monotonic() + leftMs })
     return entry.answer

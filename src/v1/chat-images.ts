@@ -35,11 +35,11 @@ export async function chatImages(
   context: CallContext,
   { gateway, imageConfigOf, clock }: Options,
 ): Promise<Answer> {
-  // Warnings quote the request with its texts; `messages` is never ignored and stays out.
+  // Warnings quote the request with its texts; `messages` is left out, since no warning quotes it.
   const asked = restoreBase64({ ...request, messages: [] }, texts, context.hold)
   const { image, inputs, nameOf } = chatAsImage({ request, asked }, model, imageConfigOf)
   const answered = gateway.image(image, context, { ...inputs, texts }).catch((error: unknown) => {
-    // Adapters name parameters as in the images API.
+    // The error names parameters of the images API, which become those of the chat request.
     throw error instanceof GatewayError ? error.named(nameOf) : error
   })
   const { result, usage = noUsage, receipt } = await answered
@@ -100,7 +100,7 @@ export function chatAsImage(
   assertValid(schemaChecks[imageConfigOf(model.row.provider)], given, {
     prefix: 'image_config',
   })
-  // One group's options, as checked above; ImageConfig merges those of all groups.
+  // `given` holds the checked options of one group; ImageConfig has the options of all groups.
   const config: ImageConfig = given
   const nameOf = nameIn(config)
   const warnings = [...ignoredFields(asked, config), ...ignoredMessages(request)]

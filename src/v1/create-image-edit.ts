@@ -62,7 +62,7 @@ function editFormBody(fields: readonly FormField[]): object {
     if (Object.hasOwn(body, name)) {
       throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
     }
-    // A form has no null: an empty value is what its clients send instead.
+    // A form has no null, so clients send an empty value instead.
     if (value === '' && !file) continue
     Object.defineProperty(body, name, { value: read(name, value), enumerable: true })
   }

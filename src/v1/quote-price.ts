@@ -46,7 +46,7 @@ export function quotePrice(options: Options): Operation<'quotePrice'> {
   }
 }
 
-/** The body of each operation is checked as the operation itself does it. */
+/** Quotes by operation; each body is checked as in the operation itself. */
 const quoters: Readonly<Record<Schemas['QuotedOperation'], Quote>> = {
   createImage: async (body, call, options) => {
     assertValid(bodyChecks.createImage, body)

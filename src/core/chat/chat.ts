@@ -17,7 +17,7 @@ export type ChatAnswer = { completion: ChatCompletion; usage: Usage; bytes: numb
 /** A completion and its JSON, which is serialized once for both the caller and the cache. */
 export type ChatResult = { completion: ChatCompletion; text: string }
 
-/** Where a stream is written. `write` is false for back-pressure, as in a Node stream. */
+/** Where a stream is written. `write` returns false for back-pressure, as in a Node stream. */
 export type EventSink = {
   write(events: Buffer): boolean
   onDrain(listener: () => void): void

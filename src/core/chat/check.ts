@@ -105,7 +105,7 @@ function checkName(name: string, names: readonly string[], { param, list }: List
   })
 }
 
-/** Whether a message has more than white space. */
+/** Whether a message has content other than white space. */
 function saysSomething(message: ChatRequest['messages'][number]): boolean {
   const { content } = message
   if (typeof content === 'string' && content.trim() !== '') return true

@@ -31,7 +31,7 @@ export function hasDefaultValue(field: string, value: unknown): boolean {
   }
 }
 
-/** Fields that clients send empty when they have nothing to say. */
+/** Fields that clients send empty instead of leaving them out. */
 const mayBeEmpty: ReadonlySet<string> = new Set([
   'functions',
   'logit_bias',

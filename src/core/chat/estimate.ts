@@ -19,7 +19,7 @@ const tokensPerPart = 1000
 /** Assumed length of an answer when the request sets no maximum. */
 const answerTokensAssumed = 1000
 
-/** Tokens of a call for rate limits: `certain` for its input and the maximum it sets, `assumed` without a maximum. */
+/** Tokens of a call for rate limits: `certain` for the input and a requested maximum, `assumed` otherwise. */
 export function tokensAsked(request: ChatRequest): { certain: number; assumed: number } {
   const { messages, tools = [], n } = request
   const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))

@@ -11,7 +11,7 @@ const known: ReadonlySet<string> = new Set([
 const mark = '"finish_reason":'
 const reasonCharactersMax = 20
 const reasonsMax = 8
-/** Only the last chunks are parsed: `finish_reason` is null before. */
+/** Only the last chunks are parsed: `finish_reason` is null in all earlier chunks. */
 const chunksMax = 64
 
 /** Why the choices of an answer ended; other reasons than OpenAI's are left out. */

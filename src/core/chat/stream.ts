@@ -23,7 +23,7 @@ export type StreamedChat = {
   pipe(sink: EventSink): Promise<StreamOutcome>
 }
 
-/** Bytes of a stream kept to estimate its tokens when the vendor reports none: more than any whole answer. */
+/** Bytes of a stream kept to estimate its tokens when the vendor reports none; no answer is longer. */
 const estimateBytesMax = 1024 * 1024
 type Begun = {
   stream: ChatStream

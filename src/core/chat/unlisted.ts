@@ -149,7 +149,7 @@ function listOf(content: ChatRequest['messages'][number]['content']) {
   return Array.isArray(content) ? content : []
 }
 
-/** Whether a result repeats the name of its call, as clients of older versions do. */
+/** Whether a tool result repeats the name of its call, as clients of older versions do. */
 function namedAs(message: object, called: string | undefined): boolean {
   return 'name' in message && message.name === called
 }

@@ -91,7 +91,7 @@ function addPicture(said: Said): void {
   said.tokens += pictureTokens
 }
 
-/** At least the bytes of a value's JSON. */
+/** An upper bound of the bytes of a value's JSON. */
 function bytesOf(value: unknown): number {
   switch (typeof value) {
     case 'string':

@@ -18,10 +18,10 @@ export type ImageConfig = { [Name in NamesIn<Groups>]?: ValuesIn<Groups, Name> }
 /** The name of the schema that checks the `image_config` of a provider group. */
 export type ImageConfigSchema = Extract<keyof Schemas, `ImageConfig${string}`>
 
-/** The same limit as in the images API. */
+/** The most pictures of one request, as in the images API. */
 const imagesMax = 10
 
-/** All pictures of the conversation in order, including generated ones: the input pictures. */
+/** The input pictures: all pictures of the conversation in order, including generated pictures. */
 export function conversationImages({ messages }: ChatRequest): NamedAddress[] {
   return messages.flatMap((message, index) => {
     const { content } = message

@@ -69,7 +69,7 @@ export function usageOf({ usage = noUsage, pictures }: ImageResult): Usage {
 /** Merges the answers of several upstream calls. */
 export function merge(results: readonly ImageResult[]): ImageResult {
   const first = results.find(({ usage }) => usage !== undefined)?.usage
-  // An answer without usage is estimated by the usage of another answer.
+  // An answer without usage is estimated by the first usage among the other answers.
   const usages = results.map(({ usage }) => usage ?? { ...first!, estimated: true })
   const texts = results.flatMap(({ text }) => (text === undefined ? [] : [text]))
   const { quality, background } = results[0] ?? {}

@@ -9,7 +9,7 @@ type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']
 /** An input picture, fetched and checked, as canonical base64: equal bytes have equal text. */
 export type ImageSource = { base64: Pieces; format: ImageFormat; width: number; height: number }
-/** The canonical image request, whichever face it came through, without its input pictures. */
+/** The canonical image request, the same for each API, without its input pictures. */
 export type AskedImage = {
   model: string
   /** Models to fall back on, in order. */
@@ -156,7 +156,7 @@ export type ImageAdapter = {
   reportsCost?: true
   /** The most pictures that one upstream call makes. */
   picturesPerCall(target: Target): number
-  /** Throws a ProviderFailure. */
+  /** Makes the pictures of one call. Throws a ProviderFailure. */
   generate(call: ImageCall): Promise<ImageResult>
 }
 
@@ -179,9 +179,9 @@ type Split<T> = {
 }
 
 /**
- * Splits `n` pictures over upstream calls of at most `perCall`, at most `concurrency` of them at a
- * time. Rejects with the first failure: no call starts after it, and those under way end first,
- * since their pictures are charged.
+ * Splits `n` pictures over upstream calls of at most `perCall`, at most `concurrency` of them at a time.
+ * Rejects with the first failure: no call starts after this failure, and the running calls end first, since
+ * their pictures are charged.
  */
 export async function splitCalls<T>(
   { n, perCall, concurrency, answers, onFailure }: Split<T>,

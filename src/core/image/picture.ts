@@ -3,7 +3,7 @@ import { base64Bytes, decodeBase64 } from '../../bytes/base64.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { ImageFormat, Picture } from './image.ts'
 
-/** Bytes of an input picture: the gateway holds it in memory and sends it on to the vendor. */
+/** The most bytes of an input picture, which the gateway holds in memory and sends to the vendor. */
 export const pictureBytesMax = 10 * 1024 * 1024
 
 /** The signature at the start of each format. */
@@ -36,7 +36,7 @@ export function pictureKind(base64: Pieces): string | undefined {
   return kinds.find(({ pattern }) => pattern.test(beginning))?.kind
 }
 
-/** PNG and WebP begin with their size. */
+/** Enough characters for the size of a PNG or WebP, which is at the start of the file. */
 const headerCharacters = 4096
 
 /** Reads a picture's format and size from its bytes; undefined if not a PNG, JPEG or WebP. */
@@ -59,7 +59,7 @@ const [segmentMark, exifSegment] = [0xff, 0xe1]
 /** A start for a shortened JPEG: `image-size` skips the first segment, here an empty APP0. */
 const jpegStart = Buffer.from([0xff, 0xd8, 0xff, 0xe0, 0, 2])
 const jpegEnd = Buffer.alloc(16)
-/** The frames that `image-size` reads. */
+/** Markers of the frame segments that `image-size` reads. */
 const frames = new Set([0xc0, 0xc1, 0xc2])
 
 /**

@@ -8,14 +8,14 @@ type Subject = {
   id: string
   abilities: ImageAbilities
   can: (capability: string) => boolean
-  /** The abilities are unknown: settings are passed on without a check. */
+  /** Whether the abilities are unknown: settings are then passed on without a check. */
   isOpen: boolean
 }
 
 /**
- * Plans a request for a model (docs/behaviour.md#images). A size that needs scaling or cropping,
- * and a setting that the model lacks and that is dropped, give a warning. A value that cannot work
- * throws a GatewayError that names the values that do. `unlisted` describes a model without a row.
+ * Plans a request for a model (docs/behaviour.md#images). A size that needs scaling or cropping, and a
+ * setting that the model lacks and that is dropped, give a warning. An impossible value throws a GatewayError
+ * that names the possible values. `unlisted` describes a model without a row.
  */
 export function planImage(
   request: AskedImage,

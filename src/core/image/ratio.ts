@@ -18,7 +18,7 @@ export function shapeOfRatio(
   const [across = 1, down = 1] = ratio.split(':').map(Number)
   const isWhole = Number.isInteger(across) && Number.isInteger(down)
   const factor = Math.sqrt(pixelsWanted / (across * down))
-  // A multiple of both terms has exactly their ratio.
+  // Sides that are the same multiple of the two terms have exactly the requested ratio.
   const exact = Math.round(factor / sideMultiple) * sideMultiple
   const side = (term: number) =>
     isWhole && exact > 0

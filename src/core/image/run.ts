@@ -40,9 +40,9 @@ type Made = ImageResult & {
 }
 
 /**
- * Makes `n` pictures in as many upstream calls as needed; each call fails over independently among
- * the routes of one model, since the pictures of an answer have one model and one price. The next
- * model makes all of them.
+ * Makes `n` pictures in as many upstream calls as needed; each call fails over independently among the routes
+ * of one model, since the pictures of an answer have one model and one price. When a model fails, the next
+ * model makes all pictures.
  */
 export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   const { call, selection } = options
@@ -174,7 +174,7 @@ function requestedSettings(
 ): Partial<ImageResult> {
   return {
     ...(quality === undefined ? {} : { quality }),
-    // Only the vendor knows what `auto` became.
+    // `auto` is not reported, since only the vendor knows the chosen background.
     ...(background === undefined || background === 'auto' ? {} : { background }),
   }
 }
@@ -197,7 +197,7 @@ function sizeTraits(pixels: Pixels): PictureTraits {
   return { size: pixelsText(pixels), pixels: pixels.width * pixels.height }
 }
 
-/** A warning when the vendor supports the requested size but made a different one. */
+/** A warning when the vendor supports the requested size but made a different size. */
 function otherSize(
   { size, aspectRatio }: ImageRequest,
   { askedPixels, targetPixels, vendorPixels }: ImagePlan,
@@ -234,7 +234,7 @@ function lostCredentials(
   return [{ param, requested: value, applied: value, reason }]
 }
 
-/** `imageWork` has set aside the routes without an image adapter. */
+/** The adapter of a route; `imageWork` has excluded the routes without an image adapter. */
 function adapterOf({ provider }: Route): ImageAdapter {
   return provider.image!
 }

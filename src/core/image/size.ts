@@ -10,7 +10,7 @@ const ratioMaxAssumed = 16
 /** The largest scale factor per side (docs/behaviour.md#images); more would mostly interpolate. */
 const enlargementMax = 2
 
-/** No model makes more; scaling to more would take minutes. */
+/** The most pixels of a picture: no model makes more, and scaling to more would take minutes. */
 const pixelsMax = 36_000_000
 
 /** Parses a size such as `1024x1024`. */
@@ -24,7 +24,7 @@ export function pixelsText({ width, height }: Pixels): string {
   return `${width}x${height}`
 }
 
-/** The largest size that a model makes; the gateway's limit when the catalog has no size for it. */
+/** The largest size that a model makes; the gateway's limit when the catalog has no size for the model. */
 export function largestPixels(rule: SizeRule | undefined): Pixels {
   const listed = (rule?.sizes ?? []).map(readPixels)
   const largest = listed.toSorted((a, b) => b.width * b.height - a.width * a.height)[0]
@@ -115,7 +115,7 @@ function planClass(
   return classPlan(rule, sizeClass, asked.aspectRatio ?? '1:1', asked.aspectRatio !== undefined)
 }
 
-/** A ratio that was not requested is not sent: the model then follows the input picture's. */
+/** A ratio that was not requested is not sent: the model then uses the ratio of the input picture. */
 function classPlan(rule: SizeRule, sizeClass: string, ratio: string, sendRatio: boolean): SizePlan {
   const made = classPixels(rule, sizeClass, ratio)
   return {
@@ -212,7 +212,7 @@ function nearestFree(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   if (longer > most || asked.width * asked.height > (rule.pixels_max ?? Infinity)) {
     throw tooLarge(asked, rule, model)
   }
-  // Beyond the longest ratio, the shorter side is made longer and then cropped.
+  // If the ratio exceeds the limit, a longer shorter side is requested and then cropped.
   const shaped = Math.max(shorter, longer / ratioMost)
   const grow = Math.max(1, least / shaped, Math.sqrt((rule.pixels_min ?? 0) / (longer * shaped)))
   const fit = (round: (value: number) => number) => (side: number) =>
@@ -220,7 +220,7 @@ function nearestFree(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   const fits = ({ longer: a, shorter: b }: { longer: number; shorter: number }) =>
     a * b <= (rule.pixels_max ?? Infinity)
   const covering = { longer: fit(Math.ceil)(longer), shorter: fit(Math.ceil)(shaped) }
-  // Rounding up may exceed the limit: the picture is then rounded down and scaled up slightly.
+  // If sides rounded up exceed the limit, they are rounded down and the picture is scaled up slightly.
   const within = { longer: fit(Math.floor)(longer), shorter: fit(Math.floor)(shaped) }
   const made = fits(covering) ? covering : within
   if (!fits(made)) throw tooLarge(asked, rule, model)

@@ -57,7 +57,7 @@ export function exactImageUsage(
   { route, first }: Tried,
   sources: number,
 ): ExactUsage | undefined {
-  // `imageWork` has set aside the routes without an image adapter.
+  // The adapter exists: `imageWork` has excluded the routes without one.
   if (route.provider.image!.reportsCost === true) return undefined
   const calls = Math.ceil(n / first.provider.image!.picturesPerCall(first))
   const picture = { ...plannedTraits(plan), referenceImages: sources * calls }

@@ -39,8 +39,8 @@ type Circumstances = {
 }
 
 /**
- * The cost of a usage: the charge that the vendor reports, else the catalog's prices at that time for the
- * service tier; per image when that price is exact. Rounded once, half up.
+ * The cost of a usage: the charge that the vendor reports, else its cost at the catalog's prices at `atMs`
+ * for the service tier. Pictures cost their price per image when this price is exact. Rounded once, half up.
  */
 export function costOf(prices: Prices, usage: Usage, { atMs, picture }: Circumstances): Cost {
   const { pricing, status } = pricingOf(prices, usage, { atMs, picture })
@@ -138,7 +138,7 @@ function listedPrices(
   return usage.outputTokens > 0 ? tokenPrices(prices, usage) : undefined
 }
 
-/** For a model with only a price per image and an answer without one: tokens may still be charged. */
+/** Prices for an answer without pictures of a model with only a price per image; tokens may be charged. */
 function withoutPicture({ perImage }: Prices): Listed | undefined {
   return perImage.length === 0 ? undefined : { prices: {}, status: 'estimated' }
 }

@@ -64,7 +64,7 @@ function spentOf({ spent, failure }: Try): Spent | undefined {
   return spent ?? failure?.spent
 }
 
-/** Whether a call waited for an identical one, which failed. */
+/** Whether a call failed because it waited for an identical call, which failed. */
 export function wasJoined(thrown: unknown): boolean {
   return thrown instanceof GatewayError && thrown.cause instanceof ProviderFailure
 }

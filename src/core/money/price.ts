@@ -16,7 +16,7 @@ export type Usage = {
   audioOutputTokens?: number
   reasoningTokens?: number
   images: number
-  /** The counts are estimates, since the vendor reported none. */
+  /** Whether the counts are estimates, since the vendor reported none. */
   estimated: boolean
   /** The service tier by the vendor's name; absent when it reports none. */
   serviceTier?: string
@@ -26,8 +26,8 @@ export type Usage = {
 }
 
 /**
- * Nano-dollars (1e-9 USD) per million tokens, which are femto-dollars (1e-15 USD) per token. Null when
- * it is not known: tokens of such a class are charged as text, which is an estimate.
+ * Nano-dollars (1e-9 USD) per million tokens, which are femto-dollars (1e-15 USD) per token. Null when a
+ * price is unknown: tokens of its class are charged as text, which is an estimate.
  */
 export type TokenPrices = {
   input: bigint
@@ -52,13 +52,13 @@ export type ImagePriceRow = {
 }
 /** A multiple of a price, as an integer: `multiplierUnit` is the price itself. */
 type Multiplier = bigint
-/** Minutes of the UTC day, the end excluded, on days of the week of `Date.getUTCDay`. */
+/** A range of minutes of the UTC day, the end excluded; `weekdays` are numbers as of `Date.getUTCDay`. */
 type PeakHours = { fromMinute: number; toMinute: number; weekdays: readonly number[] }
 
 /** A model's prices as integers; `tokens` is null when no token price is known. */
 export type Prices = {
   perImage: readonly ImagePriceRow[]
-  /** The per-image prices only estimate what the tokens of a picture cost. */
+  /** Whether the per-image prices only estimate the cost of a picture's tokens. */
   perImageIsEstimate: boolean
   /** The price of each input picture of a call. */
   referenceImageNanoUsd: number
@@ -68,7 +68,7 @@ export type Prices = {
   /** Service tiers other than the default, by the vendor's name. */
   serviceTiers: ReadonlyMap<string, { multiplier: Multiplier; inputTokensMax: number }>
   offPeak: { multiplier: Multiplier; peak: readonly PeakHours[]; isPeakSure: boolean } | undefined
-  /** The sources disagree about the prices. */
+  /** Whether the sources disagree about the prices. */
   isDoubtful: boolean
   /** Prices that replace these from a Unix time in milliseconds on; in ascending order. */
   changes: readonly { fromMs: number; prices: Prices }[]
@@ -166,7 +166,7 @@ function readOffPeak(hours: Schemas['OffPeakPrice'] | undefined): Prices['offPea
     peak: hours.peak.map(({ from, to, weekdays }) => ({
       fromMinute: minuteOf(from),
       toMinute: minuteOf(to),
-      // In a catalog Sunday is 7, for `getUTCDay` it is 0.
+      // Sunday is 7 in a catalog and 0 for `getUTCDay`.
       weekdays: weekdays.map((day) => day % 7),
     })),
     isPeakSure: hours.except_holidays !== true,

@@ -18,17 +18,15 @@ export type PictureTraits = {
 export type Spent = {
   usage: Usage
   picture?: PictureTraits
-  /** The vendor may have charged more than this usage. */
+  /** Whether the vendor may have charged more than this usage. */
   isOpen?: boolean
 }
 
-/**
- * The exact prices of a cost. With the usage they give the cost again, without the catalog.
- */
+/** The exact prices of a cost, which can be computed again from these prices and the usage alone. */
 export type Pricing = {
-  /** Femto-dollars (1e-15 USD) each, before `multiplier`; null when no price is known. */
+  /** The price per unit in femto-dollars (1e-15 USD), before `multiplier`; null when no price is known. */
   prices: Partial<Record<Paid, bigint>> | null
-  /** The multiplier of the service tier times that of the hour, in units of 1/`multiplierOne`. */
+  /** The multiplier of the service tier times the multiplier of the hour, in units of 1/`multiplierOne`. */
   multiplier: bigint
   /** Whether off-peak prices applied; absent when the vendor has none. */
   offPeak?: boolean
@@ -40,9 +38,9 @@ export type Pricing = {
 /** The multiplier 1, with eighteen decimals: the product of two multipliers of the catalog is exact. */
 export const multiplierOne = 10n ** 18n
 
-/** Nothing is paid for: a cached answer, or a call that delivered nothing. */
+/** The pricing of a cached answer, or of a call that delivered nothing: no cost. */
 export const free: Pricing = { prices: {}, multiplier: multiplierOne }
-/** No price is known. */
+/** The pricing when no price is known. */
 export const unpriced: Pricing = { prices: null, multiplier: multiplierOne }
 
 /** A line of a cost; `price` is per unit, in femto-dollars before the multiplier. */
@@ -70,7 +68,7 @@ function uncached({ inputTokens, cachedInputTokens = 0, cacheWriteTokens = 0 }: 
   return Math.max(0, inputTokens - cachedInputTokens - cacheWriteTokens)
 }
 
-/** Input tokens of pictures without cached ones, which are charged separately. */
+/** Input tokens of pictures without the cached tokens, which are charged separately. */
 function imageInput(usage: Usage): number {
   return Math.min(usage.imageInputTokens ?? 0, uncached(usage))
 }

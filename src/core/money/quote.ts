@@ -8,7 +8,7 @@ import { isPictureExact, upperCost } from './upper-cost.ts'
 /** The cost of a call at one route. */
 export type RouteQuote = {
   route: Route
-  /** Adjustments for the route. */
+  /** Adjustments of the request for the route. */
   warnings: readonly Warning[]
 } & Price
 

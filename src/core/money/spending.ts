@@ -23,7 +23,7 @@ type Charge = {
 export type BudgetHold = {
   /** Cancels the reservation: the call ended without a row. */
   release(): Promise<void>
-  /** The call has ended: its row is written or has failed, and the reservation no longer belongs to it. */
+  /** Called when the row of the call is written or has failed: the call no longer holds the amount. */
   settled(): void
 }
 

@@ -62,7 +62,7 @@ export function isPictureExact(prices: Prices, picture: PictureTraits, atMs: num
   return !perImageIsEstimate && first !== undefined && fits(first, picture)
 }
 
-/** The higher multiplier of the requested tier and the default one; for `auto` the highest of all. */
+/** The higher multiplier of the requested tier and the default tier; for `auto` the highest of all tiers. */
 function upperMultiplier(
   { serviceTiers, offPeak }: Prices,
   { serviceTier: asked }: UpperUsage,
@@ -101,7 +101,7 @@ function tokenLines({ tokens, tiers }: Prices, usage: UpperUsage): CostLine[] | 
   ]
 }
 
-/** Cost lines of pictures by price per image, and by tokens when those may be charged instead. */
+/** Cost lines of pictures by price per image, and by tokens when tokens may be charged instead. */
 function pictureLines(prices: Prices, usage: UpperUsage): (CostLine[] | undefined)[] {
   const { picture = {}, images } = usage
   const rows = prices.perImage.filter((row) => mayFit(row, picture))
@@ -124,7 +124,7 @@ function pictureLines(prices: Prices, usage: UpperUsage): (CostLine[] | undefine
     byRow === undefined || perToken === 0n
       ? (images * (picture.pixels ?? Infinity)) / pixelsPerToken
       : Number(divided(sumOf(byRow) * BigInt(estimateFactor), perToken))
-  // `usage.outputTokens` is the limit if the vendor documents one.
+  // `usage.outputTokens` is at most the output limit, if the vendor documents one.
   const outputTokens = Math.min(drawn + beside, usage.outputTokens)
   return [byRow, tokenLines(prices, { ...usage, outputTokens })]
 }
@@ -153,7 +153,7 @@ function isWithin({ pixelsMax = Infinity }: ImagePriceRow, { pixels = 0 }: Pictu
   return pixels <= pixelsMax
 }
 
-/** Rounded up. */
+/** The quotient, rounded up. */
 function divided(amount: bigint, unit: bigint): bigint {
   return (amount + unit - 1n) / unit
 }

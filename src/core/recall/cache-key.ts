@@ -11,9 +11,9 @@ type Handling = Pick<CallContext, 'caller' | 'strict' | 'fallback'> & {
 }
 
 /**
- * The cache key of a request: a digest of the account, the handling that changes an answer, and the
- * canonical request, independent of the order of its members. The account is part of it because customers
- * must never see each other's answers (docs/behaviour.md#cache). Throws a GatewayError.
+ * The cache key of a request: a digest of the account, the handling that changes an answer, and the canonical
+ * request, independent of the order of its members. The account is part of the key because customers must
+ * never see each other's answers (docs/behaviour.md#cache). Throws a GatewayError.
  */
 export function cacheKey(
   { caller, strict, fallback, settingsDigest }: Handling,

@@ -10,9 +10,9 @@ export type CachedAnswer = {
   provider: string
   usage: Usage | undefined
   warnings: readonly Warning[]
-  /** Its cost; null when unknown, absent in entries of an older version. */
+  /** The cost of the answer; null when unknown, absent in entries of an older version. */
   costNanoUsd?: number | null
-  /** Roughly the memory that it takes. */
+  /** Roughly the memory that the answer takes. */
   bytes: number
   /** Written by `deliver` and read by `replay` of the same Work. */
   result: unknown

@@ -2,7 +2,7 @@ import { createFingerprint, type Fingerprint } from './fingerprint.ts'
 import { createInFlight, type Claim, type InFlight } from './in-flight.ts'
 import type { CachedAnswer } from './cached-answer.ts'
 
-/** Detects identical calls; it survives a reload of the settings. */
+/** Detects identical calls; kept when the settings are reloaded. */
 export type Deduplication = { fingerprint: Fingerprint; inFlight: InFlight<CachedAnswer> }
 
 type Options = {

@@ -14,21 +14,22 @@ export type InFlight<T> = {
 /** The right to make an answer; its holder must call `succeed` or `fail`, which releases waiting calls. */
 export type Making<T> = {
   /**
-   * Waits for an answer of another process; call it before making one. Resolves with undefined when this
-   * process must make it; rejects with the signal's reason. Undefined when there are no other processes.
+   * Called before an answer is made: waits for that of another process. Resolves with undefined when this
+   * process must make the answer; rejects with the signal's reason. Undefined when there are no other
+   * processes.
    */
   elsewhere(signal: AbortSignal): Promise<T | undefined> | undefined
   /** `kept` resolves with whether the shared cache stored the answer for other processes. */
   succeed(answer: T, kept?: Promise<boolean>): void
   fail(error: unknown): void
 }
-/** Coordinates processes that share answers, so that one of them makes it. */
+/** Coordinates processes that share answers, so that only one process makes an answer. */
 export type Claim<T> = {
   /** The answer of another process; undefined when this process must make it. Never rejects. */
   elsewhere: Promise<T | undefined>
   /** `kept` as in `Making`; never rejects. */
   succeed(answer: T, kept: Promise<boolean> | undefined): void
-  /** Gives up the claim: a waiting process makes the answer. */
+  /** Gives up the claim, so that a waiting process makes the answer. */
   leave(): void
 }
 /** The result for a waiting call: the answer, or the right to make it after its maker has left. */
@@ -51,7 +52,7 @@ export function createInFlight<T>(claim?: (key: string) => Claim<T>): InFlight<T
   }
 }
 
-/** Most answers have no waiters, so promises are created only for those that exist. */
+/** Most answers have no waiters, so promises are created only for calls that wait. */
 class Shared<T> implements Making<T> {
   readonly #onEnd: () => void
   readonly #claimKey: (() => Claim<T>) | undefined

@@ -7,7 +7,7 @@ type Options = {
   monotonic: () => number
 }
 
-/** The state of a circuit; `leftMs` is how long an open one stays open. */
+/** The state of a circuit; `leftMs` is how long an open circuit stays open. */
 export type CircuitView = { state: 'closed' | 'open' | 'half_open'; leftMs: number }
 
 /** A circuit breaker: after failures it blocks uses for a while, then lets one at a time through as a test. */
@@ -27,7 +27,7 @@ export type Circuit = {
 export function createCircuit({ failuresMax, pauseMs, pauseMaxMs, monotonic }: Options): Circuit {
   let failures = 0
   let openings = 0
-  /** 0 while it is closed. */
+  /** The time until which the circuit is open; 0 while it is closed. */
   let openUntil = 0
   let isTested = false
   return {

@@ -6,15 +6,15 @@ import type { ReferenceCount } from './reference-count.ts'
 export type Deadline = {
   /** Aborts with a ProviderFailure: `timeout` at the deadline, or the reason of an earlier abort. */
   signal: AbortSignal
-  /** Milliseconds of the clock of `startedAt`. */
+  /** The time of the deadline, in milliseconds of the clock of `startedAt`. */
   endsAt: number
-  /** The call has ended. */
+  /** Clears the deadline: the call has ended. */
   clear: () => void
 }
 
 /**
- * Aborts `ending` with a `timeout` failure after `timeoutMs`, unless it is cleared before; `startedAt` is
- * of a monotonic clock.
+ * Aborts `ending` with a `timeout` failure after `timeoutMs`, unless the deadline is cleared before;
+ * `startedAt` is milliseconds of a monotonic clock.
  */
 export type StartDeadline = (ending: Ending, timeoutMs: number, startedAt: number) => Deadline
 
@@ -25,8 +25,8 @@ type Options = {
 }
 
 /**
- * Deadlines that share one timer per distinct timeout. With a timer per call, Node would create and
- * destroy its list of the timers of that duration for each call that runs alone.
+ * Deadlines that share one timer per distinct timeout. Node keeps a list of timers for each duration. With a
+ * timer per call, it would create and destroy such a list for each call that runs alone.
  */
 export function createDeadlines({
   occupancy,
@@ -59,7 +59,7 @@ function createQueue(timeoutMs: number, now: () => number, occupancy: Options['o
   let armed = false
   const arm = (delayMs: number) => {
     armed = true
-    // Unref'd, since it outlives the calls it was set for; open connections keep the process alive.
+    // The timer is unref'd, since it outlives its calls; open connections keep the process alive.
     setTimeout(endDue, delayMs).unref()
   }
   const endDue = () => {

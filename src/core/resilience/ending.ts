@@ -3,18 +3,18 @@ export class Ending extends AbortController {
   #left: AbandonedCalls | undefined
   #ownerId = ''
 
-  /** From now on the call continues after its caller disconnects, and counts as abandoned. */
+  /** From now on the call continues after a disconnect of its caller, and then counts as abandoned. */
   continueAfterDisconnect(left: AbandonedCalls, ownerId: string): void {
     this.#left = left
     this.#ownerId = ownerId
   }
 
-  /** The caller disconnected or cancelled the call. */
+  /** Called when the caller disconnects or cancels the call. */
   leave(reason: Error): void {
     if (this.#left?.add(this, this.#ownerId) !== true) this.abort(reason)
   }
 
-  /** The call has ended. */
+  /** Called when the call has ended. */
   over(): void {
     this.#left?.delete(this, this.#ownerId)
     this.#left = undefined
@@ -22,17 +22,18 @@ export class Ending extends AbortController {
 }
 
 /**
- * Abandoned calls of one key. Each keeps its slot of `concurrent_requests_max` (2000 by default), so a key may
- * have a twentieth of them. Above the limit a call is aborted and charged with its reserved amount.
+ * Abandoned calls of one key. Each keeps its slot of `concurrent_requests_max` (2000 by default), so a key
+ * may use a twentieth of the slots for them. Above the limit a call is aborted and charged with its reserved
+ * amount.
  */
 export const abandonedCallsPerKeyMax = 100
 
 /** Abandoned calls, whose callers disconnected, by the owner of the key's limits. */
 export type AbandonedCalls = {
-  /** Whether the call may continue: false when its owner is at the limit. */
+  /** Adds a call and returns true, so that it continues; false when its owner is at the limit. */
   add(ending: Ending, ownerId: string): boolean
   delete(ending: Ending, ownerId: string): void
-  /** Aborts all of them with a ProviderFailure. */
+  /** Aborts all abandoned calls with a ProviderFailure. */
   endAll(reason: Error): void
 }
 

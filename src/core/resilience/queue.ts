@@ -19,7 +19,7 @@ export function createQueue({ concurrentMax, waitingMax, full }: Options) {
     try {
       return await task()
     } finally {
-      // The next task gets the slot of this one.
+      // The next task gets the slot of the ended task.
       const next = waiting.shift()
       if (next === undefined) running--
       else next()

@@ -15,7 +15,7 @@ const reasons: Readonly<Record<string, string>> = {
 
 /** The reason of a system error, in plain words without a full stop. */
 export function systemReason(error: unknown): string {
-  // System errors have a code; others may not.
+  // System errors have a code; other errors may have none.
   const { code = '', message = String(error) } = error as { code?: string; message?: string }
   return reasons[code] ?? message.split('\n', 1)[0]!.replace(/\.$/, '')
 }

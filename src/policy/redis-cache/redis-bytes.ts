@@ -13,9 +13,9 @@ type Commands = Parameters<Parameters<Redis['run']>[0]>[0]
 
 const asBuffers = { [RESP_TYPES.BLOB_STRING]: Buffer } as const
 
-/** Bytes in Redis, which removes them when they expire, or earlier when its memory is full. */
+/** Stores bytes in Redis, which removes them when they expire, or earlier when its memory is full. */
 export function createRedisBytes({ redis, ask, timeoutMs }: Options): SharedCacheBytes {
-  /** The entry may have changed meanwhile: at most `bytesMax` + 1 bytes are read. */
+  /** The entry may have changed since its length was read: at most `bytesMax` + 1 bytes are read. */
   const readLarge = async (name: string, bytesMax: number) => {
     const both = (commands: Commands) => {
       const binary = commands.withTypeMapping(asBuffers)
@@ -46,7 +46,7 @@ export function createRedisBytes({ redis, ask, timeoutMs }: Options): SharedCach
   }
 }
 
-/** The key has another type, so the gateway did not write it. */
+/** `unusable` for a value that is not a string, which the gateway did not write; rethrows other errors. */
 function unusableOrThrow(error: unknown): 'unusable' {
   if (error instanceof Error && error.message.startsWith('WRONGTYPE')) return 'unusable'
   throw error

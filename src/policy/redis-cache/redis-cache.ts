@@ -46,7 +46,7 @@ type Options = {
   namespace: string
   /** The maximum size of one answer. */
   entryBytesMax?: number
-  /** Pending writes; further ones are skipped. */
+  /** The most pending writes; further writes are skipped. */
   writesMax?: number
   writtenBytesMax?: number
   onOutcome: (outcome: SharedCacheOutcome) => void
@@ -133,7 +133,7 @@ function createBridge(options: Options): KeyvBridgeStore {
     set: async (name, { value }: { value: SharedCacheEntry }) => {
       const sealed = seal.close(name, value.answer)
       if (sealed.length > sizeMax) return false
-      // A full or read-only Redis can still be read.
+      // A failed write does not open the circuit, since a full or read-only Redis can still be read.
       return bytes.write(name, sealed, value.leftMs).then(
         () => true,
         () => false,

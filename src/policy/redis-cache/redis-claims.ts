@@ -55,7 +55,7 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Cach
     const release = (): void => end({ name: 'release', key, token })
     const reportNotStored = (): void => end({ name: 'unkept', key, ms: unkeptMs, token })
     const begin = (): void => {
-      // All waiting clients may have disconnected meanwhile.
+      // All waiting clients may have disconnected while the lease was taken.
       if (isOver) return release()
       const renew = { name: 'renew', key, ms: leaseMs, token } as const
       renewal = setInterval(() => askQuietly(renew), renewalMs)
@@ -63,7 +63,7 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Cach
     }
     const look = async (): Promise<CachedAnswer | undefined> => {
       if (!isOn() || circuit.view().state !== 'closed') return recallShared(name)
-      // Both are sent in one message.
+      // The lease and the answer are requested in one message.
       let [taken, answer] = await Promise.all([tryTake(), recallShared(name)])
       for (let waitMs = pollMs.first; taken === undefined && answer === undefined;) {
         await pause(waitMs)
@@ -84,7 +84,7 @@ export function createRedisClaims(options: Options): (key: string) => Claim<Cach
       elsewhere,
       succeed: (_answer, kept) => {
         if (kept === undefined) return reportNotStored()
-        // Released only after the write, so that no other process takes the lease and misses the answer.
+        // The lease is held until the write ends, so that no other process takes it and misses the answer.
         void kept.then((isKept) => (isKept ? release() : reportNotStored()))
       },
       leave: release,

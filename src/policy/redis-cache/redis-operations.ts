@@ -11,11 +11,11 @@ export type RedisOperation =
    * remaining milliseconds.
    */
   | { name: 'read'; key: string }
-  /** For at most `smallBytesMax` bytes. */
+  /** Writes at most `smallBytesMax` bytes. */
   | { name: 'write'; key: string; ms: number; bytes: Buffer }
   /** Takes the lease if it is free. The reply is one of `leases`. */
   | { name: 'take'; key: string; ms: number; token: string }
-  /** These do nothing if another process has the lease. */
+  /** Changes the lease; does nothing if another process has the lease. */
   | { name: 'renew' | 'unkept'; key: string; ms: number; token: string }
   | { name: 'release'; key: string; token: string }
 
@@ -26,13 +26,13 @@ type Reply = number | null | readonly [bytes: Buffer, leftMs: number]
  */
 export type AskRedis = (operation: RedisOperation) => Promise<Reply>
 
-/** Larger values would block Redis for other clients; they are read by a command of their own. */
+/** Larger values would block Redis for other clients, so each is read by a separate command. */
 export const smallBytesMax = 16_384
 export const unusable = -1
 export const leases = { isWithAnother: 0, isMine: 1, isUnkept: 2 } as const
 /** Stored instead of a token: the answer could not be cached, so waiting processes stop waiting. */
 const unkept = 'unkept'
-/** Pending commands take memory; a connection that hangs is closed long before. */
+/** The longest wait for a late reply: pending commands take memory. */
 export const lateAnswerMs = 5000
 
 /**
