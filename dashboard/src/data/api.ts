@@ -110,10 +110,10 @@ export async function bodyOf<T>(asked: Promise<Outcome<T>>): Promise<T> {
   throw new Refusal('Your session has ended. Sign in again.', refusal)
 }
 
-/** Codes of a request without a valid session cookie. Pages send no API key, so `missing_api_key` means the same. */
+/** Error codes of a missing or ended session; a page that sends no session cookie gets `missing_api_key`. */
 const signedOutCodes: ReadonlySet<string> = new Set(['invalid_session', 'missing_api_key'])
 
-/** A body that is not JSON comes from something else than the gateway, such as a proxy. */
+/** Throws a Refusal for a body that is not JSON, which comes from a proxy and not from the gateway. */
 function toStrangeAnswer(thrown: unknown): never {
   throw thrown instanceof SyntaxError ? strangeAnswer() : thrown
 }
@@ -125,7 +125,7 @@ function strangeAnswer(): Refusal {
   return new Refusal(text, { status: 0, code: 'unreachable' })
 }
 
-/** Converts an error answer to a Refusal; also one without a body in the contract's form. */
+/** Converts an error answer to a Refusal, also an answer without a body in the form of the contract. */
 export function refusalOf(body: unknown, response: Response): Refusal {
   const { error } = (body ?? {}) as Partial<Schemas['ErrorResponse']>
   const { status } = response

@@ -5,7 +5,7 @@ export const isAway = signal(false)
 /** Number of times the gateway became reachable again; pages then reload their data. */
 export const returns = signal(0)
 
-/** Statuses that a proxy sends when the gateway is down. The gateway sends them too, but with a request id. */
+/** Statuses that a proxy sends when the gateway is down; such answers of the gateway have a request id. */
 const gatewayDownStatuses = new Set([502, 504])
 
 /** Records that an answer arrived. Only the gateway's own answers have X-Request-Id. */

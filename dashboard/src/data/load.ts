@@ -75,7 +75,7 @@ export function toRefusal(thrown: unknown): Refusal {
 /** An action of the page, such as a form that is sent. */
 export type Act<A extends unknown[] = []> = {
   run(...given: A): Promise<void>
-  /** Whether it is running; it does not run twice at the same time. */
+  /** Whether the action is running; a second run does not start meanwhile. */
   isBusy: boolean
   /** Why the last run failed. */
   error: Refusal | undefined
@@ -85,7 +85,7 @@ export type Act<A extends unknown[] = []> = {
   forget(): void
 }
 
-/** Runs `act` at most once at a time, and keeps its failure. */
+/** Runs `act` at most once at a time, and stores the error of the last run. */
 export function useAct<A extends unknown[]>(act: (...given: A) => Promise<void>): Act<A> {
   const [isBusy, setBusy] = useState(false)
   const [error, setError] = useState<Refusal>()

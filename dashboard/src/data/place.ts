@@ -44,7 +44,7 @@ export function go(address: string, { replace = false } = {}): void {
   if (place.value.path !== before) scrollTo(0, 0)
 }
 
-/** Changes query parameters of the current address; undefined removes one. */
+/** Changes query parameters of the current address; the value undefined removes a parameter. */
 export function setQuery(change: Record<string, string | undefined>): void {
   const query = { ...Object.fromEntries(place.value.query), ...change }
   go(addressOf(place.value.path, query), { replace: true })

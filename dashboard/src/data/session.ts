@@ -35,7 +35,7 @@ export function roleIn(accountId: string): Schemas['Role'] {
 export const isOwner = computed(() => membership.value?.acts_as === 'owner')
 
 const audiences = ['everybody', 'administrators', 'operators'] as const
-/** The readers of a page; each group may also open the pages of the groups before it. */
+/** The group of readers of a page. Each group may also open the pages of the groups before it. */
 export type Audience = (typeof audiences)[number]
 
 const keptAudience = 'gateway_audience'
@@ -58,7 +58,10 @@ effect(() => {
   else if (audience.value !== undefined) localStorage.setItem(keptAudience, audience.value)
 })
 
-/** Whether the person may administer the account. True until known; the gateway checks each request. */
+/**
+ * Whether the person may administer the account. True until the role is known; the gateway checks each
+ * request.
+ */
 export const mayAdminister = computed(() => audience.value !== 'everybody')
 
 /** Whether the person is an operator of the gateway. */

@@ -10,7 +10,7 @@ const headersOf = ({ key }: Access) => (key === undefined ? {} : { headers: { 'x
 type Program = {
   origin: string
   model: string
-  /** Written into the code; without it the code reads an environment variable. */
+  /** API key that the code contains; without a key the code reads an environment variable. */
   key?: string
 }
 
@@ -40,7 +40,7 @@ print(answer.choices[0].message.content)`,
   ]
 }
 
-/** Creates the client of the OpenAI SDK in TypeScript. */
+/** Code that creates the client of the OpenAI SDK in TypeScript. */
 export function typescriptClient(origin: string, key?: string): string {
   const text = key === undefined ? `process.env.${keyVariable}` : `'${key}'`
   return `import OpenAI from 'openai'
@@ -48,7 +48,7 @@ export function typescriptClient(origin: string, key?: string): string {
 const client = new OpenAI({ apiKey: ${text}, baseURL: '${origin}/v1' })`
 }
 
-/** Creates the client of the OpenAI SDK in Python. */
+/** Code that creates the client of the OpenAI SDK in Python. */
 export function pythonClient(origin: string, key?: string): string {
   const [imported, text] =
     key === undefined ? ['import os\n', `os.environ["${keyVariable}"]`] : ['', `"${key}"`]
@@ -94,7 +94,7 @@ export function codeFile({ tools, key }: Access): string {
   })
 }
 
-/** For clients that can only start local programs. */
+/** Configuration for clients that can only start local programs. */
 export function startedProgram({ tools, key }: Access): string {
   const args = ['-y', 'mcp-remote', tools]
   const gateway =

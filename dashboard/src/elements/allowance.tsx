@@ -14,7 +14,7 @@ type DollarProps = {
   label: string
   hint: string
   fault: string | undefined
-  /** Current value. */
+  /** Current amount in US dollars. */
   usd?: string | undefined
 }
 
@@ -100,7 +100,7 @@ export function allowanceOf(texts: Readonly<Record<string, string>>) {
     return [name, text === undefined ? null : Number(text)]
   })
   return {
-    // The names are the contract's, and the field offers only the contract's periods.
+    // The fields are named as in the contract, and the period field offers only the periods of the contract.
     limits: Object.fromEntries(limits) as Schemas['Limits'],
     budget:
       usd === undefined ? null : { usd: usd.trim(), period: period as Schemas['BudgetPeriod'] },

@@ -5,7 +5,7 @@ import { DialogButton, type ButtonLook } from './dialog-button.tsx'
 import { Failure } from './failure.tsx'
 
 type Props = {
-  /** The button that opens the question. */
+  /** The button that opens the confirmation dialog. */
   button: ButtonLook
   title: string
   /** What the action would do. */
@@ -14,7 +14,7 @@ type Props = {
   act: string
   /** Runs the action; resolves to a sentence about the result. Throws a Refusal. */
   run: () => Promise<string>
-  /** Receives that sentence, for the page to show in `Said`. */
+  /** Receives the sentence about the result, which the page shows in `Said`. */
   onDone: (said: string) => void
 }
 

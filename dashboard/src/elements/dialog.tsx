@@ -21,7 +21,7 @@ export function Dialog({ title, onClose, isLocked = false, children }: Props) {
     dialog.showModal()
     return () => {
       dialog.close()
-      // The dialog may leave the document before the browser has restored the focus.
+      // Needed if the dialog left the document before the browser restored the focus.
       const isLost = document.activeElement === document.body
       if (isLost && opener instanceof HTMLElement) opener.focus()
     }

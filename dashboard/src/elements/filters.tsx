@@ -5,7 +5,7 @@ import { Field } from './field.tsx'
 export type Choice = readonly [value: string, text: string]
 
 type ChoiceProps = {
-  /** Name of its query parameter. */
+  /** Name of the query parameter that holds the chosen option. */
   name: string
   label: string
   /** Text of the option that stands for no filter. */
@@ -44,7 +44,7 @@ export function isFilteredBy(names: readonly string[]): boolean {
 
 type ClearProps = { names: readonly string[]; children?: string }
 
-/** A button that removes these query parameters from the address; hidden when it has none of them. */
+/** A button that removes these query parameters; hidden when the address has none of the parameters. */
 export function ClearFilters({ names, children = 'Clear the filters' }: ClearProps) {
   if (!isFilteredBy(names)) return null
   const none = Object.fromEntries(names.map((name) => [name, undefined]))

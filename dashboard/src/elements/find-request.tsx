@@ -25,7 +25,7 @@ export function usePastedRequest(): void {
   }, [])
 }
 
-/** A search field for a request id, of any age; a pasted id opens at once. */
+/** A search field for the id of a request of any age; a pasted id opens the request at once. */
 export function FindRequest({ onFound }: { onFound?: () => void }) {
   const open = (id: string, field: HTMLInputElement) => {
     field.value = ''

@@ -82,9 +82,9 @@ function Rotation({ apiKey, onClose, onRotated }: RotationProps) {
 type RevokeProps = {
   apiKey: ApiKey
   button: ButtonLook
-  /** What revoking does. */
+  /** Explanation of what revoking does. */
   children: ComponentChildren
-  /** Whether the key is one of the person's own connections, in any account. */
+  /** Whether the key is a connection of the signed-in person, in any account. */
   isOwn?: boolean
   onDone: (said: string) => void
 }

@@ -11,7 +11,7 @@ const steps: readonly [unit: Intl.RelativeTimeFormatUnit, seconds: number][] = [
 type Props = {
   at: string | null
   never?: string
-  /** Also shows the full date beside the relative time: telephones show no titles. */
+  /** Whether to show the full date beside the relative time, since telephones show no titles. */
   isWhole?: boolean
 }
 
@@ -27,7 +27,7 @@ export function Time({ at, never = 'never', isWhole = false }: Props) {
   )
 }
 
-/** Tolerated clock difference between gateway and browser: up to this, a future time is shown as "just now". */
+/** Tolerated clock difference between gateway and browser: a time this close in the future is "just now". */
 const skewSecondsMax = 10
 
 /** Describes the distance of a time from now; both in Unix milliseconds. */

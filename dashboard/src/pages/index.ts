@@ -7,14 +7,14 @@ export type Page = {
   path: string
   title: string
   icon: IconName
-  /** Readers for whom the navigation lists it. */
+  /** Readers for whom the navigation lists the page. */
   for: Audience
-  /** Not listed in the navigation; other pages link to it. */
+  /** True for a page that the navigation does not list, and that other pages link to. */
   isUnlisted?: true
   load: () => Promise<{ Page: ComponentType }>
 }
 
-/** In the order of the navigation. */
+/** All pages, in the order of the navigation. */
 export const pages: readonly Page[] = [
   {
     path: '/overview',

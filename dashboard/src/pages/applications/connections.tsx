@@ -19,7 +19,10 @@ type ApiKey = Schemas['ApiKey']
 /** Number of keys whose cost one request returns; the cost of each further key needs its own request. */
 const keysMax = 100
 
-/** Applications connected with OAuth: those of the whole account for administrators, otherwise the person's own. */
+/**
+ * Applications connected with OAuth: all of the account for administrators, otherwise the signed-in
+ * person's.
+ */
 export function Connections() {
   const connections = usePages(`connections ${mayAdminister.value}`, (page, signal) => {
     const query = { ...accountQuery(), kind: 'connection', ...page } as const

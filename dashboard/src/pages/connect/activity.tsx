@@ -7,7 +7,7 @@ import { remedyOf } from './remedies.ts'
 
 type Attempt = Schemas['RefusedAttempt']
 
-// Short, because a person waits on this page until a client has connected.
+// Interval of the requests; short, because a person waits on this page until a client has connected.
 const lookedEveryMs = 5000
 const shownMax = 20
 

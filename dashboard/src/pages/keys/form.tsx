@@ -180,7 +180,7 @@ function Expiry({ isNew, end, fault }: ExpiryProps) {
           type="datetime-local"
           step={1}
           min={isNew ? localText(new Date().toISOString()) : undefined}
-          // A browser cannot show the error of a field within closed <details>.
+          // Opens the <details> around the field, since browsers show no error of a field in a closed one.
           onInvalid={({ currentTarget }) =>
             currentTarget.closest('details')?.setAttribute('open', '')
           }

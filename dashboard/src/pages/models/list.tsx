@@ -54,7 +54,7 @@ const valueOf: Record<Column, (entry: Entry) => string | number | undefined> = {
   context: ({ model }) => model.context_window ?? undefined,
 }
 
-/** Sorts by the column in the address, unknown values last; without one, puts usable models first. */
+/** Sorts by the column in the address, unknown values last. Without a column, usable models come first. */
 function sorted(entries: Entry[]): Entry[] {
   const { column, isDown } = orderInPlace()
   if (column === undefined) {

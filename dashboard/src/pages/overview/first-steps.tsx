@@ -55,7 +55,10 @@ function FirstKey() {
   )
 }
 
-/** A link to the usage of the other kind of keys, which may be the only usage. */
+/**
+ * Number of requests with live keys on the page of test keys, and the reverse; a button shows those
+ * requests.
+ */
 function OtherKeys({ mode }: Asked) {
   const other = mode === 'test' ? 'live' : 'test'
   const report = useLoad(`other keys ${other}`, (signal) =>

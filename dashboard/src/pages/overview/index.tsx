@@ -125,7 +125,7 @@ function SplitPlot({ metric, range, mode, by }: SplitPlotProps) {
   const loaded = useLoad(`split ${by} ${range.now.from} ${mode}`, (signal) =>
     loadSplit(range, by, { mode }, signal),
   )
-  // For a rate, the plot shows its count.
+  // The plot of a rate shows failed calls, so its values are formatted as counts.
   const plotted = metric.isRate ? { ...metric, format: shortCount } : metric
   return (
     <WhenLoaded loaded={loaded} what="Loading usage">

@@ -9,7 +9,7 @@ export type Metric = {
   title: string
   valueOf: (sums: Sums) => number
   format: (value: number) => string
-  /** For an amount: its exact value in dollars. */
+  /** The exact value in dollars; only for metrics that are amounts. */
   usdOf?: (sums: Sums) => string
   /** Parts that are stacked in a bar, from bottom to top. */
   parts?: readonly { title: string; valueOf: (sums: Sums) => number }[]

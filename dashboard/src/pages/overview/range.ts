@@ -4,7 +4,7 @@ import { rangeInPlace } from '../../data/ranges.ts'
 export type Range = { from: string; to: string }
 
 const hourLabel = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
-// The gateway sums usage by days in UTC.
+// Labels days in UTC, since the gateway sums usage by days in UTC.
 const dayLabel = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
   month: 'short',

@@ -21,7 +21,7 @@ export type Asked = { mode: Schemas['Mode'] }
 const pageRows = 100
 /** Number of pages of groups read for one plot; with more groups the bars could not be distinguished. */
 const pagesMax = 8
-/** Groups with their own colour; all others are one series. */
+/** Number of groups with their own colour; all other groups are one series. */
 const seriesMax = 7
 
 /** The name of the group's model or key. */
@@ -82,7 +82,7 @@ export function splitPlotOf(
   range: RangeOfTime,
   by: 'model' | 'key',
 ): Plotted {
-  // Rates of groups cannot be stacked, so the plot shows counts.
+  // Rates of groups cannot be stacked, so the plot shows numbers of failed calls.
   const valueOf = metric.isRate ? (sums: Sums) => sums.failed_calls : metric.valueOf
   const totals = new Map<string, { title: string; total: number }>()
   const values = new Map<string, number>()

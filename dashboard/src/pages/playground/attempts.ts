@@ -22,7 +22,7 @@ export type Attempt = {
 
 export type Made = {
   durationMs: number
-  /** In dollars; null when the cost is unknown. */
+  /** Cost in dollars; null when the cost is unknown. */
   costUsd: string | null
   cache: string | null
   requestId: string | undefined

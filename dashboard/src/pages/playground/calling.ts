@@ -64,7 +64,7 @@ async function send(
   }
 }
 
-/** The connection failed before the answer was complete. */
+/** The Refusal for a connection that failed before the answer was complete. */
 export function away(): Refusal {
   const text =
     'The gateway cannot be reached, or was restarted. Try again: a finished result is not charged twice.'

@@ -13,7 +13,7 @@ export type ChatChoice = {
   effort: string
 }
 
-/** Older turns are not sent. */
+/** Maximum number of turns in a request; older turns are not sent. */
 const turnsSentMax = 20
 
 type Said = Pick<Turn, 'text' | 'pictures'>

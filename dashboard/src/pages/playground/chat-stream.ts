@@ -10,7 +10,7 @@ export type Answer = {
   text: string
   reasoning: string
   toolCalls: { name: string; arguments: string }[]
-  /** Data URLs. */
+  /** Pictures of the answer as data URLs. */
   pictures: string[]
   finish: string | undefined
   tokens: { input: number; output: number } | undefined
@@ -66,7 +66,8 @@ async function follow(
   { mode, signal, onChange }: Following,
 ): Promise<void> {
   const streamed = { ...body, stream: true, stream_options: { include_usage: true } }
-  // No idempotency key: with one, the gateway would finish a stopped answer, and the caller would pay for it.
+  // Sends no idempotency key: the gateway would finish a stopped answer that has a key, and charge the
+  // caller.
   const response = await call(path, streamed, { mode, signal })
   answer.requestId = response.headers.get('x-request-id') ?? undefined
   answer.cache = response.headers.get('x-gateway-cache')
@@ -109,7 +110,7 @@ function take(answer: Answer, chunk: Chunk, response: Response): void {
   answer.text += content ?? ''
   answer.reasoning += reasoning ?? thoughts ?? ''
   for (const { image_url: picture } of images ?? []) {
-    // Only data URLs: the page loads no picture from another origin.
+    // Accepts only data URLs, so that the page loads no picture from another origin.
     if (picture.url.startsWith('data:image/')) answer.pictures.push(picture.url)
   }
   for (const { index = 0, function: delta = {} } of calls ?? []) {

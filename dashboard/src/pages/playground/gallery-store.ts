@@ -14,7 +14,10 @@ export type MadePicture = {
 const picturesMax = 36
 const bytesMax = 128 * 1024 * 1024
 
-/** Newest first; the oldest are removed when the number or the total size exceeds its limit. */
+/**
+ * Pictures of this visit, newest first. The oldest are removed when the number or the total size is too
+ * large.
+ */
 export const gallery = signal<readonly MadePicture[]>([])
 let made = 0
 

@@ -90,7 +90,7 @@ export function imageLacks(model: Model, choice: Choice, count: number): string[
   ]
 }
 
-/** Values to offer: the images API accepts fewer of them for edits. */
+/** Values to offer for each option; the images API accepts fewer values for edits. */
 export function offeredOf(options: ImageOptions, isEdit: boolean) {
   const isByClass = options.aspectRatio.length > 0
   const within = (values: readonly string[], most: readonly string[]) =>

@@ -17,7 +17,7 @@ export function Page() {
   const account = accountQuery().account_id ?? ''
   const models = useLoad(`models ${mode} ${account}`, (signal) => loadModels(mode, signal))
   const tab = query.get('tab')
-  // Links from other pages name a model for pictures or for chat.
+  // Links from other pages name a model, whose kind decides whether pictures or chat are shown.
   const named = models.data?.find(({ id }) => id === query.get('model'))
   const isChat = tab === 'chat' || (tab === null && named !== undefined && !makesPictures(named))
   return (

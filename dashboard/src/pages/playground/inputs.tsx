@@ -4,7 +4,7 @@ import { dataUrlOf } from './gallery-store.ts'
 /** An input picture of a request; `url` is a data URL. */
 export type Input = { name: string; url: string }
 
-/** Larger than any model accepts. */
+/** Maximum size of an input picture, above the maximum of every model. */
 const bytesMax = 15 * 1024 * 1024
 
 /** Pictures that the person chose, pasted or dropped; `fault` is the reason why a picture was rejected. */

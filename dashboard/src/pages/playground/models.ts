@@ -60,7 +60,7 @@ export type ImageOptions = {
   inputsMin: number
 }
 
-/** Options that all of these models support. */
+/** Options that all given models support. */
 export function optionsOf(models: readonly Model[]): ImageOptions {
   const all = models.map(optionsOfOne)
   const [first] = all

@@ -15,7 +15,7 @@ import { chosenOf, Pickers } from './pickers.tsx'
 import { PriceList, sumText, usePrices } from './price.tsx'
 
 const parameter = 'image_model'
-/** Used to ask for prices while the prompt is empty; the prompt does not affect the price. */
+/** The prompt in price requests while the field is empty; prices do not depend on the prompt. */
 const anyPrompt = 'A picture'
 
 type Props = { models: readonly Model[]; mode: Mode }

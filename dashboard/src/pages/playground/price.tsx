@@ -46,7 +46,7 @@ export function usePrices(requests: readonly Request[], mode: Mode): Prices {
   return { quotes: known.quotes, isAsking: known.of !== wanted }
 }
 
-/** The quote of the first route, which answers unless it fails. */
+/** The quote of the first route, which answers the call unless the route fails. */
 function firstRoute(quote: Quote | Refusal | undefined): RouteQuote | undefined {
   return quote === undefined || quote instanceof Refusal ? undefined : quote.routes[0]
 }
@@ -69,7 +69,7 @@ export function sumText({ quotes, isAsking }: Prices, isTalk = false): string | 
   return `${about}at most ${exactUsd(usd)}`
 }
 
-/** The maximum assumes one token per byte of input and the model's longest answer; a typical call needs less. */
+/** Input bytes per token in a typical call; the maximum assumes one byte per token and the longest answer. */
 const bytesPerToken = 4
 const typicalOutputTokens = 500
 

@@ -7,7 +7,7 @@ import { Time } from '../../elements/time.tsx'
 
 type Membership = Schemas['Membership']
 
-/** Accounts of the person, with buttons to leave them. */
+/** Accounts of the person, each with a button to leave the account. */
 export function Memberships() {
   const memberships = signedIn.value?.person.memberships ?? []
   const [said, say] = useSaid()
