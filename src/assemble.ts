@@ -46,7 +46,7 @@ export type Assembled = {
   events: Events
   toolServer: ToolServer
   reload: Reload
-  /** Reloads the settings after a reload in another process, which has logged it. */
+  /** Reloads the settings after another process reloaded them and logged the reload. */
   reread: () => void
   providerIds: readonly string[]
   /** Models in the settings that are deprecated or missing. */
@@ -61,13 +61,13 @@ export type AssembleOptions = {
   log: Log
   /** Reads all settings again. Throws a ConfigError. */
   readSettings: () => Loaded
-  /** Unix time in milliseconds: dates of the catalog, of keys, of rows. */
+  /** Unix time in milliseconds, for the dates of the catalog, of keys and of rows. */
   clock?: () => number
   /** Milliseconds of a monotonic clock with an arbitrary start, for durations. */
   monotonic?: () => number
   sleep?: FailoverPolicy['sleep']
   random?: () => number
-  /** Resolves, checks and connects to URLs from callers; for tests. */
+  /** Resolves, checks and connects to URLs from callers; replaced in tests. */
   publicNet?: PublicNet
   /** Tools beside those of mcp-tools.json. */
   moreTools?: readonly BoundTool[]
@@ -80,7 +80,7 @@ export type AssembleOptions = {
 
 /** Options of a worker, one of several processes that share the port. */
 export type WorkerParts = {
-  /** The first worker does the tasks that must run once, and prints their output. */
+  /** Whether this is the first worker, which does the tasks that must run once, and prints their output. */
   isFirst: boolean
   /** Whether all workers listen, so that the gateway is ready. */
   allListen: () => boolean
@@ -174,7 +174,7 @@ async function open(options: AssembleOptions): Promise<Opened> {
   const events = createEvents(log, metrics)
   const peers = await openPeers({ config, secrets, events })
   const examines = worker?.isFirst !== false
-  // Both are slow and independent of each other.
+  // Opening the store and loading the contract are slow and independent, so they run concurrently.
   const [opened, contract] = await Promise.all([
     openStoreWithSecret({ config, secrets, events, monotonic, examines }),
     loadContract(),
@@ -187,7 +187,7 @@ async function open(options: AssembleOptions): Promise<Opened> {
 
 type ReadingParts = Pick<AssembleOptions, 'log' | 'worker'> & { metrics: Metrics }
 
-/** Reads the metrics, of all workers in a worker; pending log lines are counted first. */
+/** Reads the metrics; in a worker, the metrics of all workers. Pending log lines are counted first. */
 function createReading({ log, metrics, worker }: ReadingParts): Metrics['read'] {
   const settled: Pick<Metrics, 'contentType' | 'read' | 'readObjects'> = {
     contentType: metrics.contentType,

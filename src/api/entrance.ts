@@ -49,14 +49,14 @@ export function entranceOperations({ cookie, signIns, signUps, signUp }: Entranc
 
 type Call = { request: IncomingMessage; addressOf: ClientAddress }
 
-/** The client of a request without a session, as far as the request shows it. */
+/** The address and user agent of a request without a session; null where unknown. */
 export function anonymousClientOf({ request, addressOf }: Call): AnonymousClient {
   const address = addressOf(request)
   const userAgent = request.headers['user-agent'] ?? null
   return { address, origin: originOf(address), userAgent }
 }
 
-/** With a session, its person joins the account; otherwise the request signs a person in or up. */
+/** The person of the session joins the account; without a session, the request signs a person in or up. */
 function acceptInvitation(
   { accept, join }: SignUps,
   signedInAnswer: (person: SignInResult) => Answer,

@@ -56,7 +56,7 @@ export function keyOperations({ keys, connections }: KeyParts) {
   } satisfies Partial<Operations>
 }
 
-/** The key that a path names, of the caller's account. */
+/** Identifies the key that the path names within the account of the caller. */
 function keyIn({ path, caller }: { path: { id: string }; caller: { accountId: string } }) {
   return { id: path.id, accountId: caller.accountId }
 }

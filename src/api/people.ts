@@ -16,7 +16,7 @@ export type PeopleParts = {
   keys: Pick<Keys, 'list'>
 }
 
-/** The handlers of people themselves and of the members of an account. */
+/** The handlers of operations on people and on the members of an account. */
 export function peopleOperations({ people, ...parts }: PeopleParts) {
   return {
     retrieveMe: async ({ caller }) => ({

@@ -31,7 +31,7 @@ import type { Environment, Peers, StoreParts } from './store.ts'
 const sharedCachePauseMs = 500
 /** Timeout of the shared cache, which a call asks before the vendor; shorter than a vendor's answer. */
 const sharedCacheTimeoutStandardMs = 150
-/** Hosts of pictures redirect to their storage, once or twice. */
+/** Maximum number of redirects of a picture; hosts redirect to their storage once or twice. */
 const pictureRedirectsMax = 3
 
 /** Resources of calls that survive a reload: connections, caches, counts and queues. */
@@ -52,7 +52,7 @@ export type Calls = {
   idempotency: Idempotency
   abandonedCalls: AbandonedCalls
   uploads: Uploads | undefined
-  /** Must be called after the last call has ended. */
+  /** Closes the resources; must be called after the last call has ended. */
   close: () => Promise<void>
 }
 
@@ -174,7 +174,7 @@ async function loadSharedCache(redis: Redis, parts: SharedCacheParts): Promise<R
     pauseMaxMs: sharedCachePauseMs,
     monotonic,
   })
-  // Other gateways and other versions may use the same Redis.
+  // The names differ by secret and seal format, since other gateways and versions may use the same Redis.
   const names = `${secret.keyFor('names in Redis', 9).toString('base64url')}:${sealForm}`
   const shared = createSharedCache({
     bytes: createRedisBytes({ redis, ask, timeoutMs }),

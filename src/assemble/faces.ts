@@ -109,7 +109,7 @@ function toolServerOf(parts: Built, claimKey: ClaimKey, countRefused: CountRefus
     countRefused,
     otherProcesses: otherProcessesOver(peers.channel),
     sessionKey: store.secret.keyFor('tool sessions', sessionKeyBytes),
-    // The tool returns the error; failures that the account can fix are also shown on its dashboard.
+    // The tool returns the error to the client; the dashboard also shows failures that the account can fix.
     onFailure: (tool, error, context) => {
       events.toolFailed(tool, error, context)
       const { caller, requestId } = context

@@ -67,7 +67,7 @@ type Options = Settings & {
   store: Pick<StoreParts, 'store'>
   calls: Calls
   moreTools: readonly BoundTool[]
-  /** The operations that outlive a reload. */
+  /** The operations that a reload keeps. */
   others: Omit<Operations, keyof V1Operations>
 }
 
@@ -192,7 +192,7 @@ function gatewayOf(
     orderRoutes: createRouteOrder({ by: routeOrder, isOpen: health.isOpen, priceOf }),
     failover: { limits, health, sleep, random },
     ...deduplication,
-    // The model of an answer is in the catalog, or in a vendor's list.
+    // Finds the model of an answer in the catalog or in a vendor's list.
     findModel: (id) => catalog.get(id) ?? vendorModels.find(id),
     report: events.attempted,
     assertKeeps: store.assertKeeps,
@@ -209,7 +209,10 @@ function gatewayOf(
   })
 }
 
-/** A digest for cache keys. Without prices, limits and keys: cached answers stay valid when those change. */
+/**
+ * A digest for cache keys. It omits prices, limits and keys, since their changes keep cached answers
+ * valid.
+ */
 function digestOf({ aliases, defaultImageModel, endpoints, routes, catalog }: Config): string {
   const described = Object.entries(catalog).map(([name, entry]) => [name, { ...entry, pricing: 0 }])
   const all = [aliases, defaultImageModel, endpoints, routes, described]

@@ -28,7 +28,7 @@ type Parts = {
   counts: Counts
 }
 
-/** Limit for all addresses together, since each registration stores a row. */
+/** Limit of registrations from all addresses together, since each registration stores a row. */
 const registrationsPerHourMax = 500
 
 /** Builds the authorization server with its store and network access. */

@@ -16,7 +16,7 @@ type Generations = {
   current(): Generation
   /** The current limits; before the first generation, those at the start. */
   limits(): Config['limits']
-  /** Makes a generation the current one; the previous one ends after its last call. */
+  /** Makes a generation the current one; the previous generation ends after its last call. */
   begin(next: Generation): void
   /** Ends all generations; must be called after the last call has ended. */
   close(): Promise<void>
@@ -47,7 +47,7 @@ export function createGenerations(atStart: Pick<Config, 'limits'>): Generations 
   }
 }
 
-/** No call lasts longer than the longer of its two deadlines. */
+/** Timeout of ending a generation: the longer of the two deadlines of calls. */
 function endTimeoutMs({ config: { limits } }: Generation): number {
   return Math.max(limits.chatTimeoutMs, limits.imageTimeoutMs)
 }
@@ -68,7 +68,7 @@ type Options = {
   clock: () => number
 }
 
-/** Limit of queued reloads; each reads all files, so more of them would change nothing. */
+/** Limit of queued reloads. Each reload reads all files, so a further one would change nothing. */
 const waitingMax = 8
 
 /** The originator of a reload that another process requested and logged. */

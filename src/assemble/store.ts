@@ -81,7 +81,7 @@ type PeersOptions = {
   events: Events
 }
 
-/** Throws a RedisRefusal. */
+/** Connects to Redis, if configured, and to other processes. Throws a RedisRefusal. */
 export async function openPeers(options: PeersOptions): Promise<Peers> {
   const redis = await redisOf(options)
   const channel = redis === undefined ? aloneChannel : createRedisChannel(redis)
@@ -100,7 +100,7 @@ async function redisOf({
 }
 
 type Opening = Pick<Environment, 'config' | 'secrets' | 'events' | 'monotonic'> & {
-  /** Whether this process checks the store's integrity; only one of several does. */
+  /** Whether this process checks the store's integrity; only one of several processes does. */
   examines: boolean
 }
 
@@ -109,7 +109,7 @@ export async function openStoreWithSecret(options: Opening): Promise<OpenStore> 
   const { config, secrets, events, monotonic, examines } = options
   const opened = await openStore({ ...config, examines }, secrets, events.storeNoticed)
   const store = await guardStore({ store: opened, config, monotonic, events })
-  // A large store takes minutes to read.
+  // The check is not awaited, since reading a large store takes minutes.
   if (examines)
     opened.check().catch((error: unknown) => {
       events.storeNoticed(

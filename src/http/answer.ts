@@ -8,7 +8,7 @@ import { eventWriter, holdUnread, readerOf } from './event-writer.ts'
 export type Answer = {
   status: number
   headers?: Record<string, string>
-  /** Sent as JSON. A string is JSON text already. */
+  /** Body sent as JSON; a string is JSON text already. */
   json?: object | string
   /**
    * Allows compression of long JSON if the client accepts it. Set it only for bodies without
@@ -16,7 +16,7 @@ export type Answer = {
    * (BREACH).
    */
   mayBeCoded?: true
-  /** Sent verbatim; `headers` must have the content type. */
+  /** Body sent verbatim; `headers` must have the content type. */
   pieces?: readonly (string | Buffer)[]
   /**
    * The pieces are kept in memory anyway (static files), so no memory is counted for a slow reader.
@@ -26,9 +26,9 @@ export type Answer = {
   events?: (sink: EventSink) => Promise<Buffer | undefined>
   /** Whether the stream ended with an error. */
   brokenOff?: () => boolean
-  /** Sent at the speed of the client; `headers` must have the content type. */
+  /** Body sent at the speed of the client; `headers` must have the content type. */
   stream?: AsyncIterable<string>
-  /** The stream stays open for notifications; it does not count as a request in work. */
+  /** The stream stays open for notifications; it does not count as a running request. */
   held?: true
 }
 
@@ -41,7 +41,7 @@ type SendOptions = {
   hold: Hold
   /** Aborted when the API key of the request is revoked or expires. */
   ending?: AbortSignal | undefined
-  /** The JSON is written at once, and the response ends when this resolves. */
+  /** The JSON is written at once, and the response ends when `requestRead` resolves. */
   requestRead?: Promise<void> | undefined
 }
 
@@ -97,7 +97,7 @@ function sendText(
   }
 }
 
-/** Higher qualities take ten times as long and save a tenth more. */
+/** Higher brotli qualities take ten times as long for output that is a tenth smaller. */
 const brotliQuality = 4
 
 type Coded = Pick<SendOptions, 'hold'> & {
@@ -133,7 +133,7 @@ function sendPieces(
     response.end(pieces[0])
     return
   }
-  // One system call for all pieces instead of one each.
+  // Writes all pieces with one system call.
   response.cork()
   for (const piece of pieces) response.write(piece)
   response.end()
@@ -185,10 +185,10 @@ type Streamed = {
 }
 
 /**
- * Writes an answer piece by piece, each after the client has read the previous one; the stream
- * stops when the client disconnects. An error before the first piece is answered like any other
- * error. A later one rejects, and the connection must be cut off, because a regular end would mark
- * the answer as complete.
+ * Writes an answer piece by piece, each after the client has read the previous one; the stream stops
+ * when the client disconnects. An error before the first piece is answered like any other error. A
+ * later error rejects, and the connection must be cut off, because a regular end would mark the answer
+ * as complete.
  */
 async function sendStream(
   response: ServerResponse,

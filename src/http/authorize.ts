@@ -56,7 +56,7 @@ export function authorizerOf(
   const asked = security.flatMap((requirement) =>
     Object.entries(requirement).map(([scheme, scopes]) => ({
       handle: securityHandlers[scheme]!,
-      // The contract tests check that these are values of the schema `Scope`.
+      // The scopes are values of the schema `Scope`, as the contract tests check.
       needed: { scopes: scopes as Scope[], forOperators },
     })),
   )
@@ -79,7 +79,7 @@ export function authorizerOf(
         ? caller.then((known) => permitted(atHome(known, request), needed))
         : permitted(atHome(caller, request), needed)
     }
-    // This handler comes from `SecurityHandlers` too.
+    // `registerHandlers` registers this handler from `SecurityHandlers` too.
     return handlers['unauthorizedHandler']!(noContext, request, access) as ReturnType<
       SecurityHandlers['unauthorized']
     >
@@ -95,7 +95,7 @@ function asSignedOut(error: unknown): undefined {
 function accountAsked({ url = '' }: IncomingMessage): string | undefined {
   const start = url.indexOf('?')
   if (start < 0) return undefined
-  // `readQuery` refuses a repeated parameter.
+  // Reads only the first value, since `readQuery` refuses a repeated parameter.
   return new URLSearchParams(url.slice(start)).get(accountParameter) ?? undefined
 }
 

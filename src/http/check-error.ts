@@ -4,7 +4,7 @@ import { complaintAbout } from './complaint.ts'
 
 /** The caller's names of the checked values. */
 type Naming = {
-  /** The path of the checked value. */
+  /** The path of the checked value in the caller's request. */
   prefix?: string
   /** Members with another name in the caller's request, such as form fields. */
   names?: Readonly<Record<string, string>>

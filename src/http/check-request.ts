@@ -1,7 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import { GatewayError } from '../core/error.ts'
 
-/** Node silently drops headers above its own limit; browsers and proxies send a few dozen. */
+/**
+ * Maximum number of headers; Node silently drops headers above its own limit. Browsers and proxies send
+ * a few dozen.
+ */
 const headersMax = 256
 
 /**
@@ -56,7 +59,7 @@ function countHosts(rawHeaders: readonly string[]): number {
 }
 
 /**
- * With two different credentials, a proxy may check one and the gateway the other. A repeated
+ * Refuses two different credentials: a proxy may check one and the gateway the other. A repeated
  * identical credential is accepted.
  */
 function checkCredentials(request: IncomingMessage): GatewayError | undefined {
@@ -78,7 +81,7 @@ function joinCredentials({ rawHeaders, headers }: IncomingMessage): GatewayError
     const key = rawHeaders[at + 1]!.replace(/^bearer +/i, '')
     const isApiKey = name === 'x-api-key' && key !== ''
     if (name === 'authorization' || isApiKey) keys.add(key)
-    // Node joins the values of repeated headers.
+    // Replaces the value that Node joined from repeated headers.
     if (isApiKey) headers[name] = key
   }
   return keys.size < 2 ? undefined : refused(differentCredentials, { param: 'authorization' })
@@ -87,7 +90,7 @@ function joinCredentials({ rawHeaders, headers }: IncomingMessage): GatewayError
 const differentCredentials =
   "The headers carry different credentials. Send one, as 'authorization' or as 'x-api-key'."
 
-/** Bytes in another transfer coding than `chunked` would be read as the body itself. */
+/** Refuses transfer codings other than `chunked`: the coded bytes would be read as the body itself. */
 function checkEncoding({ headers, httpVersionMinor }: IncomingMessage): GatewayError | undefined {
   const { 'transfer-encoding': coding } = headers
   if (coding === undefined) return undefined

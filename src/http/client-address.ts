@@ -23,7 +23,7 @@ function peerOf({ socket }: IncomingMessage): string | null {
   return plainAddress(socket.remoteAddress ?? '')
 }
 
-/** Null if a trusted proxy sends no address, for example `unknown`. */
+/** The client address in the header; null if a trusted proxy sends none, for example `unknown`. */
 function forwarded(
   header: string | readonly string[] | undefined,
   trusted: BlockList,
@@ -43,7 +43,7 @@ function forwarded(
   return address
 }
 
-/** Some proxies append the port: `203.0.113.7:4711`, `[2001:db8::7]:4711`. */
+/** Removes the port that some proxies append: `203.0.113.7:4711`, `[2001:db8::7]:4711`. */
 function withoutPort(text: string): string {
   return /^\[([^\]]*)\](?::\d+)?$/.exec(text)?.[1] ?? /^([\d.]+):\d+$/.exec(text)?.[1] ?? text
 }

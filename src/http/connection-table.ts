@@ -38,7 +38,7 @@ export type TableOptions = {
     lingerTimeoutMs?: number
   }
   /**
-   * Called periodically with the number of open connections and of those closed since the last
+   * Called periodically with the number of open connections and of connections closed since the last
    * call.
    */
   onSweep: (open: number, closed: ReadonlyMap<CloseReason, number>) => void
@@ -54,26 +54,26 @@ export type ConnectionTable = {
   countDropped(): void
   /** Destroys a connection. */
   cut(connection: Connection, reason: CloseReason): void
-  /** Closes idle connections on which no byte has moved for this long. */
+  /** Closes idle connections on which no byte has moved for `quietMs`. */
   closeIdle(quietMs: number): void
   closeAll(): void
   /** Stops the timer. */
   stop(): void
 }
 
-/** The first request of a new connection may still be in transit. */
+/** Idle time before a connection may be closed, since its first request may still be in transit. */
 const evictableAfterMs = 1000
-/** The search for idle connections is a scan: it closes several at once, and then pauses. */
+/** Each search for idle connections is a scan, so it closes several connections and then pauses. */
 const evictedAtOnceMax = 16
 const evictingPauseMs = 100
 const [sweepMsMin, sweepMsMax] = [10, 1000]
 
-/** A slow reader accepts some bytes within a minute; a client that accepts none is gone. */
+/** Timeout without progress: a slow reader accepts some bytes within a minute. */
 const answerTimeoutStandardMs = 60_000
-/** Long enough for a client to read an error in the middle of its upload before the reset. */
+/** Long enough for a client to read an error during its upload before the connection is reset. */
 export const lingerTimeoutStandardMs = 2000
 
-/** One timer serves all connections, so a response needs none. */
+/** Creates the table. One timer serves all connections, so that no response needs its own timer. */
 export function createConnectionTable({
   limits,
   onSweep,
@@ -246,9 +246,9 @@ function bytesTakenOf(socket: Socket): number {
   return handle ? handle.bytesWritten - handle.writeQueueSize : -1
 }
 
-/** File descriptors for the store, the log and modules. */
+/** Number of file descriptors reserved for the store, the log and modules. */
 const ownFiles = 64
-/** An upper limit, since each connection takes some kilobytes. */
+/** Maximum number of client connections, each of which takes some kilobytes. */
 const connectionsMost = 16_384
 
 /**
@@ -260,12 +260,12 @@ export function connectionsFitting(): number {
   return Math.max(1, Math.min(fitting, connectionsMost))
 }
 
-/** The limit of the system; infinite if it has none or does not report one. */
+/** The system's limit of open files; infinite if the system has none or does not report it. */
 function openFilesMax(): number {
-  // Node's types leave this member out. Without it the report looks up the name of each address.
+  // Node's types omit `excludeNetwork`, without which the report looks up the name of each address.
   const report = process.report as typeof process.report & { excludeNetwork: boolean }
   report.excludeNetwork = true
-  // Node's types take any report for an object without members.
+  // Node's types declare the report as an object without members.
   const { userLimits } = report.getReport() as { userLimits?: { open_files?: { soft: unknown } } }
   const limit = Number(userLimits?.open_files?.soft)
   return Number.isNaN(limit) ? Infinity : limit

@@ -139,7 +139,7 @@ function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalO
      * again when a waiting request begins.
      */
     sendAfterAnswers,
-    /** Refuses a new connection. It is counted, since a log line for each would be too many. */
+    /** Refuses a new connection, and counts the refusal, since a log line for each would be too many. */
     refuseConnection: (connection: Connection, reason: keyof typeof tooMany): void => {
       dismiss(connection, tooMany[reason])
       send(connection, tooMany[reason])

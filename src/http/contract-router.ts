@@ -49,7 +49,7 @@ type Options = {
   limits: BodyLimits
 }
 
-/** A client registration has a few kilobytes. */
+/** Maximum body size of OAuth endpoints; a client registration has a few kilobytes. */
 const oauthRequestBytesMax = 65_536
 
 type ExchangeContext = Parameters<OperationHandler>[0]
@@ -79,8 +79,8 @@ export async function loadContract(): Promise<LoadedContract> {
 
 /**
  * Builds the router from the contract. openapi-backend holds the handlers by operationId and the
- * security of each operation. They are read once into a table, because its `handleRequest` flattens
- * the document for each request (docs/performance.md#routing).
+ * security of each operation. The router reads them once into a table, because openapi-backend's
+ * `handleRequest` flattens the document for each request (docs/performance.md#routing).
  */
 export function createContractRouter(backend: LoadedContract, options: Options): ContractRouter {
   registerHandlers(backend, options)
@@ -119,7 +119,7 @@ export function createContractRouter(backend: LoadedContract, options: Options):
     refuse: (request, methods) => {
       const { notFound, methodNotAllowed } = handlers
       const refuse = methods.length === 0 ? notFound : methodNotAllowed
-      // Both handlers always throw.
+      // `notFound` and `methodNotAllowed` always throw.
       return refuse!(noContext, request, methods) as never
     },
   }
@@ -152,7 +152,7 @@ function registerHandlers(
       const known = { caller, requestId, ending, hold, trace, request, response, addressOf }
       const call = { ...known, ...content, query, path: params, options }
       const { operations: handlers, enter, leave } = inForce()
-      // TypeScript cannot relate this handler to the call below; both belong to operation `id`.
+      // Handler and call belong to the same operation `id`, which TypeScript cannot infer.
       const handle = handlers[id] as Operation<OperationIdOf<'caller'>>
       enter()
       try {
@@ -207,7 +207,7 @@ function handlerOf(
   { actFor, addressOf, countRefused }: Pick<Options, 'actFor' | 'addressOf' | 'countRefused'>,
 ): OperationHandler {
   const { headerNames, protocol } = operationOf(described)
-  // Operations that call models accept idempotency keys, or are the tool server.
+  // Calls are operations that accept idempotency keys, and the tool server.
   const isTool = protocol === 'json-rpc' && described.method === 'post'
   const isCall = isTool || headerNames.includes(keyHeader)
   const authorize = authorizerOf(described, registered, { actFor, addressOf })
@@ -258,7 +258,7 @@ function methodRefusal(
   }
 }
 
-/** Model ids contain slashes. */
+/** The path for the router; a trailing model id may contain slashes. */
 function patternOf(path: string): string {
   return path.replace(/\{(model)\}$/, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
 }
@@ -276,7 +276,7 @@ function readQuery(
 ): object {
   const start = url.indexOf('?')
   if (start < 0) return {}
-  // Without a prototype, whose members (`toString`) would count as parameters.
+  // An object without a prototype, whose members (`toString`) would count as parameters.
   const query: Record<string, unknown> = Object.create(null)
   for (const [name, value] of new URLSearchParams(url.slice(start))) {
     if (!known.includes(name)) {

@@ -50,7 +50,7 @@ function allow(allowed: string, request: IncomingMessage, response: ServerRespon
 }
 
 const safeMethods = new Set(['GET', 'HEAD', 'OPTIONS'])
-/** The gateway's own pages, and addresses that are typed into the address bar. */
+/** Values of `sec-fetch-site` for requests of the gateway's own pages and of the address bar. */
 const ownSites = new Set(['same-origin', 'none'])
 
 /** Whether a request may change something (RFC 9110 section 9.2.1). */
@@ -59,9 +59,9 @@ export function isUnsafe({ method = '' }: IncomingMessage): boolean {
 }
 
 /**
- * Refuses requests that pages of another origin send with the cookies of their visitor. Browsers
- * report the origin of a request, and no page can change that; other programs need not send it.
- * Throws `csrf_failed`.
+ * Refuses requests that pages of another origin send with the cookies of their visitor. Browsers report
+ * the origin in headers that no page can change; other programs may omit the headers. Throws
+ * `csrf_failed`.
  */
 export function assertSameOrigin(request: IncomingMessage, baseUrl: string | undefined): void {
   const { origin, 'sec-fetch-site': site, host } = request.headers
@@ -79,6 +79,6 @@ function isOwn(
 ): boolean {
   if (origin === undefined) return true
   if (baseUrl !== undefined && origin === URL.parse(baseUrl)?.origin) return true
-  // Behind a TLS proxy the scheme is unknown.
+  // Compares hosts alone, since the scheme is unknown behind a TLS proxy.
   return host !== undefined && URL.parse(origin)?.host === host.toLowerCase()
 }

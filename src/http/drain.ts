@@ -28,7 +28,7 @@ const shortPollMs = 0.25
 /**
  * Returns a function that resolves after a poll of the event loop that was short and brought no
  * connection, or when `isOver`. Connections that wait to be accepted when the port closes would be
- * reset. Node accepts one per poll, so it waits at most twice `waitingMax` polls.
+ * reset. Node accepts one connection per poll, so the function waits at most twice `waitingMax` polls.
  */
 export function createAcceptWaiting(
   server: Server,
@@ -61,12 +61,12 @@ export function closePort(server: Server): Promise<void> {
 const closingSweepMs = 25
 
 /**
- * Closes connections until none is open: each after its next response, which announces it, or when
- * it is idle and quiet. A client could be sending a request on it earlier.
+ * Closes connections until none is open: each after its next response, which announces the end, or when
+ * it is idle and quiet. Before that, the client could be sending a request.
  */
 export async function sweepUntil(closed: Promise<void>, closeSome: () => void): Promise<void> {
   closeSome()
-  // After a poll: input that arrived during a long turn is read before a connection is closed.
+  // Closes connections after a poll, so that input that arrived during a long turn is read first.
   const sweep = setInterval(() => setImmediate(closeSome), closingSweepMs)
   await closed
   clearInterval(sweep)

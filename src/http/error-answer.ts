@@ -12,7 +12,10 @@ export type ErrorAnswer = (
   refused: { request: IncomingMessage; requestId: string },
 ) => Answer
 
-/** A method that the path does not support; `methods` are supported (RFC 9110 section 15.5.6). */
+/**
+ * The error for a method that the path does not support; `methods` are supported (RFC 9110 section
+ * 15.5.6).
+ */
 export class MethodNotAllowed extends GatewayError {
   readonly methods: readonly string[]
 
@@ -44,7 +47,7 @@ export function errorBody(
   return { error: budget === undefined ? body : { ...body, budget } }
 }
 
-/** OpenAI's clients ignore a longer `Retry-After`. */
+/** Maximum of `Retry-After`; OpenAI's clients ignore a longer one. */
 const retryAfterSecondsMax = 60
 /** A cached error would outlive its cause. */
 const notKept = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
@@ -84,7 +87,10 @@ const startsOfOwnProtocol = ofOwnProtocol
  */
 const oauthPlaces = /^\/(?:oauth\/|\.well-known\/(?:oauth|openid)-)/
 
-/** Finds the error format of a path: that of its protocol in the contract, or that of `rest`. */
+/**
+ * Finds the error format of a path by its protocol in the contract; for an unknown path, `oauth` or
+ * `rest`.
+ */
 export function errorAnswersByPath(
   answers: Record<Protocol, ErrorAnswer>,
 ): (path: string) => ErrorAnswer {

@@ -3,7 +3,7 @@ import type { Peer } from '../bytes/memory-ledger.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { EventSink } from '../core/chat/chat.ts'
 
-/** For larger events the copy costs as much as the saved system call. */
+/** Maximum size of events framed here: for larger events the copy costs as much as the saved system call. */
 const framedBytesMax = 16_384
 const hexDigits = Buffer.from('0123456789abcdef')
 const [carriageReturn, lineFeed] = [0x0d, 0x0a]
@@ -22,8 +22,7 @@ type EventWriter = EventSink & {
  */
 export function eventWriter(response: ServerResponse, hold: Hold): EventWriter {
   let begun = false
-  // Also called when the client disconnects: a stream that continues without it must not wait for
-  // it.
+  // Also called when the client disconnects: a stream that continues must not wait for the client.
   const onDrain: EventSink['onDrain'] = (listener) => {
     const { socket } = response
     const full = socket?.writableNeedDrain ? socket : response
@@ -90,14 +89,14 @@ function frameOf(piece: Buffer): Buffer {
   return frame
 }
 
-/** Counts as held memory the bytes of a complete answer that the client has not read. */
+/** Counts the bytes of a complete answer that the client has not read as held memory. */
 export function holdUnread(response: ServerResponse, hold: Hold): void {
   const bytes = response.writableLength
   hold.keep(bytes)
   if (bytes > 0) hold.watch(readerOf(response))
 }
 
-/** The reader of a response; to cut it closes the connection. */
+/** The reader of a response; `cut` closes the connection. */
 export function readerOf(response: ServerResponse): Peer {
   return {
     moved: () => response.writableLength + beingWritten(response),

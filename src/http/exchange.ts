@@ -21,7 +21,7 @@ export type Exchange = {
   durationMs: number
   caller: Caller | undefined
   error: unknown
-  /** The client disconnected before the answer was complete. */
+  /** Whether the client disconnected before the answer was complete. */
   left: boolean
 }
 
@@ -81,7 +81,7 @@ export type ExchangeOptions = {
   onRefused: OnRefused
   tracing?: Tracing | undefined
   budget: Pick<Budget, 'open'>
-  /** Ends the exchange when its API key ends; the returned function stops that. */
+  /** Ends the exchange when its API key ends, until the returned function is called. */
   followKey: (exchange: Pick<ExchangeState, 'caller' | 'ending'>) => () => void
   /** Unix time in milliseconds. */
   clock: () => number
@@ -103,7 +103,7 @@ export function createExchange(
     state.requestId = newRequestId(options.clock())
     state.ending = new Ending()
     state.hold = options.budget.open()
-    // Responses that `send` does not write have the id too.
+    // Responses that `send` does not write also need the request id.
     if (state.operation === undefined) res.setHeader('x-request-id', state.requestId)
     // Probes are not traced.
     if (tracing !== undefined && !isProbe(req)) state.trace = tracing.request(req.headers)
@@ -201,7 +201,7 @@ function openRecord(
   return {
     leaveWork,
     end,
-    /** Ends it when the response closes, for a response that is written elsewhere. */
+    /** Ends the record when the response closes; for a response that is written elsewhere. */
     endWithAnswer: () => {
       if (isClosed) end()
       else onClose = end
@@ -237,7 +237,7 @@ function routeOf({ req, state, matched = [] }: ExchangeContext): string | undefi
   return typeof path === 'string' ? path.replaceAll(/[*:](\w+)/g, '{$1}') : undefined
 }
 
-/** Logged if the client disconnected before the response (as in nginx); never sent. */
+/** The logged status if the client disconnected before the response (as in nginx); never sent. */
 const statusOfLeft = 499
 
 /**
@@ -278,7 +278,10 @@ async function refuse(
   await send(response, error, { requestId, pingIntervalMs, hold, requestRead: read })
 }
 
-/** Closing the connection during an upload may discard the response before the client reads it. */
+/**
+ * Reads the rest of the body: closing during an upload may discard the response before the client reads
+ * it.
+ */
 function readRest(request: IncomingMessage, limitMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, limitMs)

@@ -31,7 +31,7 @@ type AnswerOnce = (
 ) => Promise<Answer>
 
 /**
- * Executes requests with the same idempotency key once and replays the answer to the others
+ * Executes one of the requests with the same idempotency key, and replays its answer to the others
  * (docs/behaviour.md#idempotency).
  */
 export function answerOncePerKey(operation: OperationId, claimKey: ClaimKey): AnswerOnce {
@@ -71,7 +71,7 @@ async function attempt(
   }
 }
 
-/** These headers describe the moment of the answer. */
+/** Headers that are not replayed, since they describe the moment of the answer. */
 const momentary = /^(x-ratelimit-|ratelimit)/
 
 function keptOf({ status, headers = {} }: Answer, body: KeptAnswer['body']): KeptAnswer {
@@ -85,7 +85,7 @@ function replayed({ status, headers, body, requestId }: NonNullable<Claimed['kep
   const replayHeaders = {
     'content-type': 'application/json',
     ...headers,
-    // The ledger row has this id.
+    // The id of the original request, by which its ledger row is found.
     'x-request-id': requestId,
     [replayedHeader]: 'true',
   }

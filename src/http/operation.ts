@@ -60,10 +60,10 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   hold: Hold
   /** The trace of the request, if tracing is on. */
   trace?: Trace | undefined
-  /** For work under an idempotency key (`idempotent.ts`). */
+  /** The claim of the call's idempotency key (`idempotent.ts`). */
   claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
   request: IncomingMessage
-  /** For a handler that leaves the response to another server. */
+  /** The response, for a handler that leaves it to another server. */
   response: ServerResponse
   /** The client address of the request. */
   addressOf: ClientAddress

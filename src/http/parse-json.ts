@@ -45,7 +45,7 @@ function startsWith(bytes: Buffer, mark: readonly number[]): boolean {
   return mark.every((byte, at) => bytes[at] === byte)
 }
 
-/** The search for the syntax error in a larger body would block the event loop. */
+/** Maximum size of a body in which the syntax error is searched, which blocks the event loop. */
 const searchedBytesMax = 1024 * 1024
 
 function notJson(bytes: Buffer, cause: unknown): GatewayError {
@@ -72,9 +72,12 @@ function invalidJson(message: string, cause?: unknown): GatewayError {
  * JSON.parse has no depth limit, but JSON.stringify overflows the stack at some thousand levels.
  */
 const levelsMax = 1000
-/** More distinct names than any list of tools has. */
+/** Maximum number of distinct member names, above that of any list of tools. */
 const namesMax = 20_000
-/** Each parsed value takes tens of bytes; conversations with many tools have far fewer values. */
+/**
+ * Maximum number of values, each of which takes tens of bytes; conversations with many tools have far
+ * fewer.
+ */
 const valuesStandardMax = 250_000
 
 /** The class of each byte outside of strings; 0 for most. */

@@ -51,7 +51,7 @@ export function bodyReader(
   if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts, names: ownNames })
   if (protocol !== 'rest') {
     return (arrived, hold) => {
-      // Only `rest` operations accept forms.
+      // The body is never a form here: only `rest` operations accept forms.
       const pieces = arrived as Pieces
       holdParsed(pieces, hold)
       return { body: joinPieces(pieces), texts: noTexts, names: ownNames }
@@ -135,7 +135,7 @@ type LightBody = { pieces: Pieces; texts: ExtractedTexts }
 
 /** Shorter texts cost less to parse (docs/performance.md#large-base64-texts). */
 const textBytesMin = 16_384
-/** More than the pictures of a request; bounds the search in a body full of false matches. */
+/** Maximum number of matches to check, above the pictures of a request; bounds the search in other bodies. */
 const looksMax = 100
 
 const beginning = Buffer.from('"data:image/')

@@ -38,7 +38,7 @@ export function fieldsOf(parts: readonly FormPart[]): {
 /** A complete part of a form; a file as base64. */
 export type FormPart = { name: string } & ({ base64: Pieces } | { text: string })
 
-/** More than any form of the contract can have. */
+/** Maximum number of parts, above that of any form of the contract. */
 const partsMax = 64
 const headersMax = 16
 /** The limit of a text part; no prompt is as long. */
@@ -52,7 +52,7 @@ export function formPartsSink(contentType: string): Sink<FormPart[]> {
   const dicer = new Dicer({ boundary: boundaryOf(contentType), maxHeaderPairs: headersMax })
   const parts: OpenPart[] = []
   const ended = Promise.withResolvers<void>()
-  // It may reject before it is awaited.
+  // The promise may reject before it is awaited.
   ended.promise.catch(() => undefined)
   let failure: GatewayError | undefined
   const fail = (error: GatewayError) => ended.reject((failure ??= error))
@@ -88,7 +88,7 @@ function openPart(stream: Dicer.PartStream, fail: (error: GatewayError) => void)
   stream.on('error', () => undefined)
   stream.once('header', (headers: object) => {
     try {
-      // The type of Dicer's headers.
+      // Dicer emits headers of this type.
       const head = readPartHead(headers as PartHeaders)
       read = head.isFile && !head.inBase64 ? readFile(head, stream) : readText(head, stream, fail)
     } catch (thrown) {
@@ -214,7 +214,7 @@ function parametersOf(header: string): Map<string, string> {
   for (let match = parameter.exec(header); match !== null; match = parameter.exec(header)) {
     const [, name = '', quoted, plain = ''] = match
     const text = quoted === undefined ? plain : unescaped(quoted)
-    // The first value counts, so that all readers agree.
+    // The first value of a repeated parameter counts, as in other readers of the form.
     if (!found.has(name.toLowerCase())) found.set(name.toLowerCase(), text)
   }
   return found

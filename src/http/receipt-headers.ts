@@ -48,13 +48,13 @@ const ofModel = new WeakMap<object, Record<string, string>>()
 function writeModelHeaders(row: NonNullable<Progress['model']>): Record<string, string> {
   const { deprecated_at: deprecatedAt, deactivated_at: deactivatedAt } = row
   const headers: Record<string, string> = { 'x-gateway-model': headerText(row.id) }
-  // RFC 9745 takes Unix seconds after an @, RFC 8594 an HTTP date.
+  // RFC 9745 requires Unix seconds after an @, RFC 8594 an HTTP date.
   if (deprecatedAt !== undefined) headers['deprecation'] = `@${Date.parse(deprecatedAt) / 1000}`
   if (deactivatedAt !== undefined) headers['sunset'] = new Date(deactivatedAt).toUTCString()
   return headers
 }
 
-/** Bounds the header; more attempts are of no use to a reader. */
+/** Maximum number of attempts in the header; more are of no use to a reader. */
 const attemptsTold = 100
 
 function attemptsText(attempts: NonNullable<Progress['attempts']>): string {

@@ -30,7 +30,7 @@ export function attemptOf(
   error: GatewayError,
   { request, requestId, caller, address }: Refused,
 ): RefusedAttempt | undefined {
-  // People on the gateway's pages see the error there.
+  // A person on a page of the gateway sees the error on that page.
   if (caller?.person !== undefined) return undefined
   const whose = error.concerns ?? caller
   const known = reasons[error.code]

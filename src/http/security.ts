@@ -50,7 +50,7 @@ export function createSecurity(options: Options): SecurityHandlers {
     unauthorized: (request, access) => {
       if (access === 'client') return undefined
       if (access === 'public' || access === 'anyone') {
-        // Otherwise a foreign page could sign its visitor in to another account.
+        // Without this check, a foreign page could sign its visitor in to another account.
         if (isUnsafe(request)) assertSameOrigin(request, options.baseUrl)
         return undefined
       }
@@ -96,7 +96,10 @@ const otherApisHeaders = [
   'proxy-authorization',
 ]
 
-/** The place in which clients of other APIs send a key; undefined if it is in none of them. */
+/**
+ * The header or query parameter with a key, by the conventions of other APIs; undefined without such a
+ * key.
+ */
 function misplacedKeyOf({ headers, url = '' }: IncomingMessage): string | undefined {
   const found = otherApisHeaders.find((name) => headers[name] !== undefined)
   if (found !== undefined) return `the header '${found}'`

@@ -37,7 +37,7 @@ type Options = Omit<ExchangeOptions, 'closing' | 'refuse' | 'onExchange'> & {
   }
   /** Called when the port closes, to end idle event streams, which would otherwise stay open. */
   onDrain: () => void
-  /** Called at the drain timeout: running requests must end. */
+  /** Called at the drain timeout, when running requests must end. */
   onLate: () => void
   events: {
     exchanged: ExchangeOptions['onExchange']
@@ -103,9 +103,9 @@ export function createHttpServer({
   server.on('clientError', connections.refuseMalformed)
   server.on('checkExpectation', connections.serve)
   server.on('connect', (_request, socket) => {
-    // Node has removed its own error listener.
+    // Node has removed its own error listener, without which an error would end the process.
     socket.on('error', () => undefined)
-    // The server listens on TCP only.
+    // The socket is a `Socket`, since the server listens on TCP only.
     connections.refuse(socket as Socket, noProxy)
   })
   return {
@@ -117,7 +117,7 @@ export function createHttpServer({
       await runFor(noticeMs, isLate)
       await acceptWaiting(isLate)
       const closed = closePort(server)
-      // Not earlier: a client whose connection is closed reconnects at once.
+      // Connections are closed only now: a client whose connection is closed reconnects at once.
       closing = true
       onDrain()
       await sweepUntil(closed, () =>
@@ -202,7 +202,7 @@ function parserOptions({ requestTimeoutMs, keepAliveTimeoutMs }: Options['limits
     keepAliveTimeout: keepAliveTimeoutMs,
     maxHeaderSize: headerBytesMax,
     insecureHTTPParser: false,
-    // `checkRequest` checks it and answers with an error body.
+    // `checkRequest` checks the Host header, and answers with an error body.
     requireHostHeader: false,
   }
 }

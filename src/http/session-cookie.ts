@@ -10,7 +10,7 @@ export type SessionCookie = {
   clear(): string
 }
 
-/** The longest cookie of the gateway is shorter. */
+/** Maximum length of a cookie's value; the gateway's cookies are shorter. */
 const valueLengthMax = 200
 
 const plainName = 'gateway_session'
