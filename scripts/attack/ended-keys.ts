@@ -9,7 +9,7 @@ import { asked, got, posted } from './questions.ts'
 const endsWithinMs = 4000
 const timeoutMs = 10_000
 
-/** Requests of a revoked or expired key end, and new requests with it are refused. */
+/** Running requests of a revoked or expired key must end, and new requests must be refused. */
 export async function endedKeys(
   { target }: Context,
   { doomed, expiring }: AccessKeys,

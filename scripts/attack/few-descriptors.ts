@@ -11,7 +11,7 @@ const tries = { full: 5, quick: 1 }
 const reachableWithinMs = 4000
 const timeoutMs = 1000
 
-/** Opens more connections than the process may have descriptors; new clients can still reach it. */
+/** Opens more connections than the gateway may have descriptors. New clients must still get answers. */
 export const fewDescriptors: Attack = { name: 'few-descriptors', startsOwn: true, run }
 
 async function run({ start, dose }: Context): Promise<Outcome> {

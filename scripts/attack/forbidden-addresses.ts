@@ -6,7 +6,7 @@ import { chatPath, posted } from './questions.ts'
 
 const timeoutMs = 20_000
 
-/** Images at private addresses: the gateway does not fetch them, and answers 400. */
+/** Requests with images at private addresses. The gateway must not fetch these images, and answer 400. */
 export const forbiddenAddresses: Attack = { name: 'forbidden-addresses', run }
 
 async function run({ target }: Context): Promise<Outcome> {

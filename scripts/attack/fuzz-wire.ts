@@ -12,7 +12,7 @@ const concurrent = 256
 /** Longer than the gateway's request timeout in the settings of an attack. */
 const timeoutMs = 15_000
 
-/** Sends valid and invalid HTTP: the gateway must answer or refuse it, and close the connection. */
+/** Sends valid and invalid HTTP. The gateway must answer or refuse each request, and close connections. */
 export const fuzzWire: Attack = { name: 'wire', isDrawn: true, isHurried: true, run }
 
 async function run({ target, seed, dose }: Context): Promise<Outcome> {

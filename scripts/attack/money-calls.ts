@@ -74,7 +74,7 @@ export async function askUntilGone(asking: Asking, onAnswer: () => void): Promis
       seen.statuses.set(status, (seen.statuses.get(status) ?? 0) + 1)
       const receipt = receiptOf(call, response, text)
       if (receipt !== undefined) seen.receipts.push(receipt)
-      // Pauses after a refusal, because this attack does not examine refusals and they are fast.
+      // Pauses after a refusal, because refusals are fast and this attack does not examine them.
       if (status !== 200) await sleep(20)
     } catch {
       if (!leaving.signal.aborted) return void seen.cut++

@@ -2,7 +2,7 @@ import { bytesOf } from './http-request.ts'
 
 type More = { headers?: readonly (readonly [string, string])[]; body?: object | string | Buffer }
 
-/** The bytes of a POST with a key; it bypasses the cache, so that each call reaches the vendor. */
+/** The bytes of a POST with a key. The request bypasses the cache, so that it reaches the vendor. */
 export function posted(path: string, key: string, { headers = [], body = {} }: More = {}): Buffer {
   const isText = typeof body === 'string' || Buffer.isBuffer(body)
   const all = new Map<string, string>([

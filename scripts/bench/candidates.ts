@@ -11,7 +11,7 @@
  * - `quiet`: no concurrent usage reports
  * - `limited`: all limits and a budget
  * - `token`: an access token instead of a key
- * - `shared`: PostgreSQL and Redis; `far`: the cache in Redis, nothing else in Redis or PostgreSQL
+ * - `shared`: PostgreSQL and Redis; `far`: Redis, and no cache in the memory of the process
  * - `workers`: two processes on both cores; `replica`: one process with Redis and half the connections
  */
 export type Candidate =

@@ -12,7 +12,7 @@ const pool = new Pool(upstream)
 const passedHeaders = ['content-type', 'content-length']
 const headers = { 'content-type': 'application/json' }
 
-// Without back-pressure, since an answer is at most 8 MiB and the driver reads as fast as it can.
+// Ignores back-pressure, since an answer is at most 8 MiB and the driver reads as fast as possible.
 const writeThrough = (response: ServerResponse): Dispatcher.DispatchHandler => ({
   onRequestStart: () => {},
   onResponseStart: (_controller, status, answerHeaders) => {

@@ -29,7 +29,7 @@ type Options = {
   name: string
 }
 
-/** Calls all gateways at once and kills the victim meanwhile; returns inconsistencies of the ledger. */
+/** Calls all gateways at once and kills the victim during the calls; returns faults of the ledger. */
 export async function runRound({
   fleet,
   charged,

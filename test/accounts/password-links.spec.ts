@@ -132,7 +132,7 @@ forEachStore('links for a new password', () => {
     await linkFor(admin, grace)
     expect(await offered(admin)).to.have.members([grace.personId])
     expect(await offered(owner)).to.have.members([grace.personId, admin.personId])
-    // An admin of one account gets no access to another account through a member of both accounts.
+    // The admin of one account must not get into another account by a password link for a member of both.
     await people.join(grace.personId, await gateway.createAccount(), 'member')
     await refused(ask(owner, grace), 'other accounts')
     expect(await offered(owner)).to.have.members([admin.personId])

@@ -226,7 +226,7 @@ forEachStore('the reservation of a dead process', () => {
       expect(abandoned).to.deep.equal([])
       call.settled()
       own.close()
-      // The sweep releases the reservation, because its process has ended.
+      // The sweep releases the reservation, because the process that made the reservation has ended.
       now += 2 * clocksDifferMaxMs + 20_000
       await sweep.look()
       await sweep.look()

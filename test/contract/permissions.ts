@@ -15,7 +15,7 @@ const rows = ownOperations.filter(({ path }) => path.startsWith('/api/'))
 const keyScopes: Readonly<Record<string, readonly Scope[]>> = {
   'an inference key': ['inference'],
   'a usage key': ['usage:read'],
-  // A key may create only keys whose scopes it has itself, so it needs `inference` too.
+  // A key may create only keys with scopes of its own, so this key needs `inference` too.
   'a key that writes keys': ['inference', 'keys:write'],
   'an admin key': ['admin'],
 }

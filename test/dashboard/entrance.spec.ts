@@ -77,7 +77,7 @@ describe('signing in to the dashboard', () => {
       'Ada Lovelace invites you to default, as a member, with the e-mail grace@example.com.'
     await page.getByText(offer).waitFor()
     await expectGoodLooks(page)
-    // The page keeps the invitation token when it is reloaded.
+    // The page keeps the invitation token after a reload.
     await page.reload()
     await page.getByLabel('Name').fill('Grace')
     await page.getByLabel('Password', { exact: true }).fill('a sentence of Grace')

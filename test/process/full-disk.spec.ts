@@ -14,7 +14,7 @@ const rounds = 3
 const callers = 8
 const diskMiB = 12
 
-/** Fills a disk to its last byte; the returned function frees it. */
+/** Fills a disk to its last byte; the returned function frees the space again. */
 function fill(disk: string): () => void {
   const path = join(disk, 'filler')
   const file = openSync(path, 'w')

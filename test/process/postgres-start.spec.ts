@@ -38,7 +38,7 @@ describe('a start whose PostgreSQL is in trouble', function () {
     folder.remove()
   })
 
-  /** Starts a proxy in front of PostgreSQL; `at` decides how it treats each connection, by number. */
+  /** Starts a proxy in front of PostgreSQL; `at` returns how the proxy handles a connection, by number. */
   async function startProxy(at: (count: number) => 'pass' | 'recovers' | 'silent') {
     const databasePort = Number(new URL(url).port)
     const sockets = new Set<Socket>()

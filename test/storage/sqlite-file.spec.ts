@@ -28,7 +28,7 @@ describe('commits on the event loop', () => {
     while (checkpoints.length === 0) await commits.commit(insert)
     const after = commits.commit(insert)
     expect(inThread).to.have.length(2)
-    // The end of this commit does not prove the checkpoint, because it was sent before the checkpoint.
+    // The end of a commit that was sent before the checkpoint does not prove that the checkpoint is done.
     inThread[0]!()
     await locked
     const further = commits.commit(insert)

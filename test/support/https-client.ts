@@ -9,8 +9,8 @@ import { createTestProvider } from './oauth-provider.ts'
 import { approveClient } from './oauth-person.ts'
 
 /**
- * A separate program, because Node reads NODE_EXTRA_CA_CERTS only at start. It acts as a client and as a person
- * at the given URL, and prints the results as JSON.
+ * A separate program, because Node reads NODE_EXTRA_CA_CERTS only at start. The program acts as a client and
+ * as a person at the given URL, and prints the results as JSON.
  */
 const [url = '', testKey = ''] = process.argv.slice(2)
 

@@ -138,7 +138,7 @@ const answers: readonly (readonly [RegExp, keyof typeof checks])[] = [
 
 type Received = { status: number; type: string; text: string }
 
-/** Whether OpenAI's API has this path, so that its answers can be checked. */
+/** Whether OpenAI's API has this path. Only answers on such paths can be checked. */
 export function isOpenAiPath(path: string): boolean {
   return answers.some(([pattern]) => pattern.test(path))
 }

@@ -171,7 +171,7 @@ describe('a provider that fails', () => {
         expect(error.message).not.to.match(/\n|<html|\/srv|127\.0\.0\.1|169\.254/)
         expect(own.upstream.requests).to.have.length(1)
         const row = (await own.gateway.usage()).at(-1)!
-        // The cost is unknown unless the provider answered with an error, since it may charge for the call.
+        // After a status 2xx or 504 the cost is unknown, because the provider may charge for the call.
         const { status = name === 'answers an error with 200' ? 500 : 200 } = answer
         const cost = status < 300 || status === 504 ? null : 0
         expect(row).to.include({

@@ -62,7 +62,7 @@ describe('the sign-in pages in Chromium', () => {
 
   it('return to a client on the web', async () => {
     const { page, complaints } = await signIn('https://client.example/callback')
-    // The host does not exist; the request shows that no policy blocks it.
+    // The request to this host, which does not exist, shows that no policy blocks the redirect.
     const asked = page.waitForRequest(/^https:\/\/client\.example\/callback\?code=mag_code_/)
     await allow(page)
     await asked

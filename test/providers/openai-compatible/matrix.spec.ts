@@ -20,7 +20,7 @@ const models = readCatalogRows()
 const described = new Set(models.map(({ id }) => id))
 const all = [...models, ...others.map((id) => ({ id, provider: id.split('/')[0]! }))]
 
-/** The vendor's error for a sent request; undefined if it accepts the request. */
+/** The vendor's error for a sent request; undefined if the vendor accepts the request. */
 function complaintOf(provider: string, { sent }: PreparedChat): string | undefined {
   try {
     checkClosed(closedChats[provider]!, sent)

@@ -16,7 +16,7 @@ export const certificates = { key: certificate('key'), cert: certificate('certif
 
 /** Modifications that a proxy makes. */
 export type Script = {
-  /** Answers a request itself; returns false to forward it. */
+  /** Answers a request in place of the server; returns false to forward the request. */
   instead?: (request: IncomingMessage, response: ServerResponse) => boolean
   /** Changes the headers of a forwarded request. */
   request?: (headers: Record<string, unknown>, request: IncomingMessage) => void
