@@ -22,8 +22,8 @@ const quick: ReadonlySet<string> = new Set([
 ])
 
 /**
- * Sends bodies that are slow to parse, in the order of the seed, until time is up. No body may block the event
- * loop for long. `node scripts/attack/stall.ts` sends all of them.
+ * Sends bodies that are slow to parse, in the order of the seed, until time is up. No body may block the
+ * event loop for long. `node scripts/attack/stall.ts` sends all of them.
  */
 export const hardBodies: Attack = { name: 'hard-bodies', run }
 

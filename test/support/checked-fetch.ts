@@ -4,8 +4,8 @@ import { isOpenAiPath, openAiComplaints } from './openai-facts.ts'
 const charactersMax = 4_000_000
 
 /**
- * `fetch` that checks answers on OpenAI's paths against OpenAI's API (openai-facts.ts). Reading the body of an
- * answer that violates OpenAI's API fails at the end of the body.
+ * `fetch` that checks answers on OpenAI's paths against OpenAI's API (openai-facts.ts). Reading the body of
+ * an answer that violates OpenAI's API fails at the end of the body.
  */
 export async function checkedFetch(
   address: string | URL | Request,
