@@ -94,7 +94,7 @@ export function base64Length(pieces: Pieces): number {
 function runLength(pieces: Pieces): number {
   const block = Buffer.allocUnsafe(blockBytes)
   let length = 0
-  /** Takes a multiple of four characters; returns whether the text may continue after them. */
+  /** Counts the valid characters of a multiple of four; returns whether the text may continue after them. */
   const count = (letters: string, isStandard: boolean): boolean => {
     const isRun = isStandard && block.write(letters, 'base64') === (letters.length / 4) * 3
     const counted = isRun ? letters : run.exec(letters)![0]

@@ -27,8 +27,8 @@ export function createBudget(options: BudgetOptions): Budget {
 }
 
 /**
- * The memory of one request: its body, its upstreams' answers, and its own answer until it is read. A class,
- * since every request creates one. After `release` no bytes are counted.
+ * The memory of one request: its body, its upstreams' answers, and its own answer until the client has read
+ * it. A class, since every request creates an instance. After `release` no bytes are counted.
  */
 export class Hold {
   readonly #ledger: MemoryLedger

@@ -69,7 +69,7 @@ export class MemoryLedger {
   bytes = 0
   /** Bytes held for answers of upstreams and for unread answers. */
   answerBytes = 0
-  /** The one answer that may exceed the share of answers, so that at least one can finish. */
+  /** The one answer that may exceed the share of answers, so that at least one answer can finish. */
   overdrawn: Holder | undefined
   /** Time without blocks of the event loop, so that pauses of the process do not count as pauses of peers. */
   #aliveMs = 0

@@ -34,7 +34,7 @@ export function indexInPieces(pieces: Pieces, wanted: Buffer, start: number): nu
     if (within >= 0) return pieceStart + within
     const end = pieceStart + piece.length
     if (overlap > 0 && index < pieces.length - 1 && end > start) {
-      // A match may begin in this piece and end in a later one.
+      // A match may begin in this piece and end in a later piece.
       const seamStart = Math.max(start, end - overlap)
       const seam = Buffer.concat(slicePieces(pieces, seamStart, end + overlap))
       const over = seam.indexOf(wanted)

@@ -148,7 +148,7 @@ export function openCall(parts: CallParts, options: Options): Call {
       // A stream that breaks off after its first event counts against the route's health.
       if (delivered && failure) parts.failover.health.ended(delivered.route, failure)
       const error = failure ? errorAfter(failure, tries) : toGatewayError(thrown)
-      // A call without an attempt, its own or that of a call that it joined, is not recorded.
+      // A call is not recorded if neither this call nor a call that it joined made an attempt.
       if (attempts.length === 0 && failure === undefined && !wasJoined(thrown)) {
         await call.held?.release()
         return error
@@ -249,7 +249,7 @@ export type Delivery = {
   call: Call
   /** Adjustments that apply to every route. */
   warnings: readonly Warning[]
-  /** Passes the answer to the calls that joined this one and to the cache; absent for private answers. */
+  /** Passes the answer to the calls that joined this call and to the cache; absent for private answers. */
   keep: ((pack: () => CachedAnswer) => void) | undefined
 }
 
@@ -260,7 +260,7 @@ export type Answered<Result> = {
   receipt: Receipt
 }
 
-/** A complete result; `bytes` is roughly the memory it takes. */
+/** A complete result; `bytes` is roughly the memory that the result takes. */
 export type Whole<Result> = Delivered & {
   result: Result
   bytes: number

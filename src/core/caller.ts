@@ -8,7 +8,7 @@ export type Mode = Schemas['Mode']
 export type Scope = Schemas['Scope']
 export type Role = Schemas['Role']
 
-/** The limits of an account or a key; null when it has no limit of its own. */
+/** The limits that are set for an account or a key; null for a limit that is not set. */
 export type UsageLimits = {
   requestsPerMinute: number | null
   tokensPerMinute: number | null
@@ -80,7 +80,7 @@ export type Actor = {
 /** The originator of an action on accounts or keys, with their permissions. */
 export type Administrator = Actor & Pick<Caller, 'accountId' | 'scopes' | 'isOperator'>
 
-/** The credentials of a request, by the header that carried them. */
+/** The credentials of a request, by the header that contained them. */
 export type Credentials = { authorization: string | undefined; apiKey: string | undefined }
 
 /**

@@ -12,7 +12,7 @@ type ErrorType = Schemas['ErrorType']
 export type Progress = {
   /** The caller's limits after the call, or the limits that refused the call. */
   limits?: readonly LimitState[]
-  /** The last tried model, or the requested one when none was tried. */
+  /** The last tried model, or the requested model when none was tried. */
   model?: Pick<Schemas['CatalogModel'], 'id' | 'deprecated_at' | 'deactivated_at'>
   /** The budget that does not cover the call, in its state before the call. */
   budget?: Schemas['BudgetState']
@@ -85,7 +85,7 @@ type Options = {
 const messageLengthMax = 4000
 const paramLengthMax = 300
 
-/** An error as the caller sees it: the message names cause and remedy, and holds no secret. */
+/** An error as the caller sees it: the message names cause and remedy, and contains no secret. */
 export class GatewayError extends Error {
   override name = 'GatewayError'
   readonly code: ErrorCode

@@ -10,7 +10,7 @@ export type Attempt = {
   provider: string
   upstreamModel: string
   outcome: 'ok' | FailureKind
-  /** The upstream's HTTP status, if it answered. */
+  /** The HTTP status of the upstream's answer; absent without an answer. */
   status?: number
   /** Milliseconds from the start of the call to the start of the try. */
   startMs: number
@@ -75,7 +75,7 @@ type Options<T> = {
   /** Checks a route just before its first try. */
   ready?: ((route: Route) => Readiness) | undefined
   attempt: (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
-  /** Receives each try, also when all of them fail. */
+  /** Receives each try, also when all tries fail. */
   attempts: Attempt[]
   tries: Try[]
   deadline: Pick<Deadline, 'signal' | 'endsAt'>

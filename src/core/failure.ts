@@ -14,8 +14,8 @@ type Kind = {
 }
 
 /**
- * The kinds of upstream failure (docs/vendors.md#failure-kinds): whether another route may be tried
- * or the same one retried after a pause, and the caller's error when no route is left.
+ * The kinds of upstream failure (docs/vendors.md#failure-kinds): whether another route may be tried, or the
+ * same route after a pause, and the caller's error when no route is left.
  */
 const kinds = {
   unreachable: { mayTryNext: true, mayTryAgain: true, code: 'provider_error' },

@@ -45,8 +45,8 @@ export type GatewayParts = ImageParts &
     /** Looks an answer up in the shared cache in Redis; absent without Redis. */
     recallShared?: ((key: string) => Promise<CachedAnswer | undefined>) | undefined
     /**
-     * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Resolves
-     * with whether the shared cache stored it; undefined without one.
+     * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Resolves with whether
+     * the shared cache stored the answer; undefined without a shared cache.
      */
     remember: (
       key: string,
@@ -271,8 +271,8 @@ function madeElsewhere(
 }
 
 /**
- * Passes an answer to the calls that joined this one, and stores it in the cache. The answer has been sent
- * by then: an error is reported, and neither ends the process nor blocks the joined calls.
+ * Passes an answer to the calls that joined this call, and stores the answer in the cache. The answer has
+ * been sent by then: an error is reported, and neither ends the process nor blocks the joined calls.
  */
 function keeper(
   { remember, onFault }: GatewayParts,

@@ -45,7 +45,7 @@ type ModelFilter = {
 /** All models, found by name. */
 export type Catalog = {
   /**
-   * The model of an id, an alias, a snapshot, `auto`, or a name as people write it elsewhere
+   * The model of an id, an alias, a snapshot, `auto`, or a name that is common elsewhere
    * (docs/behaviour.md#names-and-defaults). Throws `model_not_found` or `model_deactivated`.
    */
   find(name: string): { model: Model; warnings: Warning[] }
@@ -53,7 +53,7 @@ export type Catalog = {
   get(id: string): Model | undefined
   /** The model with its current status and prices, and announced price changes. */
   describe(model: Model): Model
-  /** The models that pass the filter, in catalog order; `total` counts them before `limit`. */
+  /** The models that pass the filter, in catalog order; `total` is their number without `limit`. */
   list(filter: ModelFilter, usable: (model: Model) => boolean): { models: Model[]; total: number }
 }
 
@@ -125,7 +125,7 @@ function shortValue(value: unknown): unknown {
   return isSmall(value, { values: valuesMax }) ? value : 'too large to be repeated'
 }
 
-/** Whether a value has few members and short texts; visits at most `left.values` of them. */
+/** Whether a value has few members and short texts; visits at most `left.values` members. */
 function isSmall(value: unknown, left: { values: number }): boolean {
   if (left.values-- <= 0) return false
   if (typeof value === 'string') return value.length <= textLengthMax

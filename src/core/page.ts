@@ -42,7 +42,7 @@ export function cursorOf(place: Place): string {
 type Kinds = readonly ('string' | 'number')[]
 
 /**
- * Decodes a cursor to a place whose values have these types. Cursors need no signature: a forged one only
+ * Decodes a cursor to a place whose values have these types. Cursors need no signature: a forged cursor only
  * gives rows of the caller's own account. Throws `invalid_value` for any other text.
  */
 export function placeIn(cursor: string, kinds: Kinds): Place {

@@ -84,7 +84,7 @@ export type RequestTrace = Trace & { ended?(exchange: TracedExchange): void }
 /** The trace of a tool call. */
 type ToolTrace = Trace & { ended?(errorCode: string | undefined): void }
 
-/** Starts traces of requests and tool calls; undefined for those that are not traced. */
+/** Starts traces of requests and tool calls; undefined for requests and tool calls that are not traced. */
 export type Tracing = {
   request(headers: TraceCarrier): RequestTrace | undefined
   /** `around` is the trace of the HTTP request with the tool call. */

@@ -170,7 +170,7 @@ export type StoredAnswerBytes = {
   grow(accountId: string, bytes: number): void
   /** Subtracts a removed row and the bytes of its answer. */
   give(accountId: string, bytes: number): void
-  /** Replaces the counts by those of the store, which include the rows of other processes. */
+  /** Replaces the counts by the counts of the store, which include the rows of other processes. */
   count(kept: readonly { accountId: string; bytes: number; answers: number }[]): void
 }
 

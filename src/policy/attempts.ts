@@ -23,8 +23,8 @@ export type SignInAttempts = {
 export type ClientAttempts = {
   /**
    * Counts an attempt before its secret is checked. Rejects with `rate_limit_exceeded` while this origin must
-   * wait, for all clients or for this one. Call the returned function with whether the secret was right, or
-   * with undefined if the secret was not checked: then the attempt does not count.
+   * wait, for all clients or for this client. Call the returned function with whether the secret was right,
+   * or with undefined if the secret was not checked: then the attempt does not count.
    */
   begin(attempt: { origin: string; clientId: string }): Promise<(isClient?: boolean) => void>
 }
@@ -34,7 +34,7 @@ export type ClientAttempts = {
  * people may share.
  */
 const free = { pair: 5, person: 10, origin: 50, signUp: 10 }
-/** How long an attempt waits for earlier ones; after that it is counted in parallel. */
+/** How long an attempt waits for earlier attempts; then it is counted in parallel. */
 const turnMs = 10_000
 
 /**
@@ -70,7 +70,7 @@ export function createSignInAttempts(counts: Counts): SignInAttempts {
 /**
  * Slows down guessing of OAuth client secrets. Attempts from elsewhere do not delay a client. All processes
  * of a service sign in when it starts: attempts of one client from one origin run in sequence, because
- * pending attempts count until they succeed and would refuse the rest.
+ * pending attempts count until they succeed and would otherwise refuse the rest.
  */
 export function createClientAttempts(counts: Counts): ClientAttempts {
   const turns = new Map<string, Promise<void>>()

@@ -42,7 +42,7 @@ export type Taken = Counted & {
 
 /** A key whose attempts are counted. The first `free` attempts are not slowed down. */
 export type AttemptNeed = readonly [key: string, free: number]
-/** Takes one attempt of a key back, or forgets all of them. */
+/** Takes one attempt of a key back, or forgets all attempts of the key. */
 export type AttemptChange = readonly [key: string, change: 'take_back' | 'forget']
 
 /** Counts windows, concurrent calls and attempts: in memory (below), or in Redis (counts-in- redis.ts). */
@@ -53,7 +53,8 @@ export type Counts = {
   look(needs: LimitsRead): Counted | Promise<Counted>
   /**
    * Counts an attempt for all its keys before its outcome is known, so that parallel attempts are counted
-   * too. Returns 0, or the milliseconds that one of the keys still has to wait; then nothing is counted.
+   * too. Returns 0, or the milliseconds that one of the keys still has to wait; an attempt that has to wait
+   * is not counted.
    */
   attempt(needs: readonly AttemptNeed[]): number | Promise<number>
   settleAttempt(changes: readonly AttemptChange[]): void
@@ -72,7 +73,7 @@ type CountsInMemory = Counts & {
 export const firstWaitMs = 1000
 /** Attempts of other people cannot lock out a key for longer than this. */
 export const waitMaxMs = 60_000
-/** The attempts of a key are forgotten this long after the last one. */
+/** The attempts of a key are forgotten this long after the last attempt. */
 export const attemptsKeptMs = 15 * 60_000
 /** The most keys with attempts, at some hundred bytes each; the least recently used are dropped. */
 const triedKeysMax = 10_000

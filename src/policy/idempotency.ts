@@ -40,7 +40,7 @@ export type Idempotency = {
 }
 
 const dayMs = 86_400_000
-/** Space in the store; an account may fill half of it. */
+/** The most bytes of stored answers; an account may use half of this space. */
 const answersBytesMax = 1024 ** 3
 /** The largest stored answer, which fits ten pictures as base64. */
 const answerBytesMax = 64 * 1024 * 1024

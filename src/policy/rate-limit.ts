@@ -203,8 +203,8 @@ const statusesOfMalformed = new Set([400, 413, 415])
 const nothing: Demand = { images: 0, tokens: () => ({ certain: 0, assumed: 0 }) }
 
 /**
- * Counts malformed calls as requests, so that a key cannot send them without limit. Admitted calls are
- * counted already.
+ * Counts malformed calls as requests, so that a key cannot send malformed calls without limit. Admitted calls
+ * are counted already.
  */
 export function refusedCounter(admit: Admit): CountRefused {
   return async (thrown, caller) => {

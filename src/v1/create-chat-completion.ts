@@ -35,7 +35,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     const corrected = checkedPictures(asked, texts, options.checkPicture)
     const body = corrected?.request ?? asked
     const context = contextOf(call, 'chat', corrected?.warnings)
-    // An unknown name is refused by the gateway, which counts it as a call.
+    // A request for an unknown model goes to `gateway.chat`, which refuses and counts it.
     const model = routes.peek(body.model, call.caller)
     const makesPictures = model !== undefined && isForPictures(model, body)
     checkFallbacks(body.models ?? [], makesPictures, (name) => routes.peek(name, call.caller))

@@ -42,7 +42,7 @@ export function checkConversation(request: ChatRequest): void {
 /** A URL that a server might fetch; data URLs are excluded. */
 const address = /^\s*(?!data:)[a-z][a-z0-9+.-]*:/i
 
-/** Refuses documents given as URLs: an endpoint in the operator's network could fetch internal ones (SSRF). */
+/** Refuses documents given as URLs: an endpoint of the operator could fetch internal URLs (SSRF). */
 function checkDocuments(messages: ChatRequest['messages']): void {
   for (const [index, { content }] of messages.entries()) {
     if (!Array.isArray(content)) continue

@@ -19,7 +19,9 @@ const tokensPerPart = 1000
 /** Assumed length of an answer when the request sets no maximum. */
 const answerTokensAssumed = 1000
 
-/** Tokens of a call for rate limits: `certain` for the input and a requested maximum, `assumed` otherwise. */
+/**
+ * Tokens of a call for rate limits: `certain` for the input and a requested maximum, `assumed` without one.
+ */
 export function tokensAsked(request: ChatRequest): { certain: number; assumed: number } {
   const { messages, tools = [], n } = request
   const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))

@@ -14,8 +14,8 @@ export function fieldHint(name: string): string | undefined {
 }
 
 /**
- * The hint for a value, or for members next to a missing one, that belong to another API; undefined when no
- * API is recognized. `param` is the faulty parameter.
+ * The hint for a value of another API, or for members of another API next to a missing member; undefined when
+ * no API is recognized. `param` is the faulty parameter.
  */
 export function shapeHint(param: string, words: readonly string[]): string | undefined {
   const place = param.replaceAll(/\[\d+\]/g, '[]')

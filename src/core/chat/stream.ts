@@ -118,7 +118,7 @@ function cachedAnswer(
   return { ...entry, bytes: result.events.length, result }
 }
 
-/** A cached stream, written in one piece. */
+/** Replays a cached stream, which is written in one piece. */
 export function replayStream(
   { result, usage = { ...estimateTokens('', ''), images: 0 } }: CachedAnswer,
   receipt: Receipt,

@@ -10,7 +10,7 @@ const soundBytesPerToken = 16
 const overheadTokens = 256
 const messageTokens = 16
 const toolTokens = 1024
-/** Assumed output limit of a model without a documented one. */
+/** Assumed output limit of a model without a documented limit. */
 const outputTokensAssumed = 131_072
 
 /**

@@ -157,7 +157,7 @@ type TextPart = components['schemas']['TextPart']
 
 type ShownPictures = { request: ChatRequest; warnings: readonly Warning[] }
 
-/** Moves pictures that models drew into a user message, or drops them if the model cannot see. */
+/** Moves pictures that models drew into a user message, or drops them if the model cannot read pictures. */
 function showMadePictures(request: ChatRequest, { row }: Model): ShownPictures {
   if (!request.messages.some((message) => madeBy(message).length > 0)) {
     return { request, warnings: [] }

@@ -44,7 +44,7 @@ async function generateEach(
   return merge(answers)
 }
 
-/** The error of one of several calls, with the usage of all of them. */
+/** The error of one of several calls, with the usage of all calls. */
 function afterAll(
   error: unknown,
   answers: readonly ImageResult[],

@@ -68,7 +68,7 @@ export type Picture = {
 }
 export type ImageResult = {
   pictures: Picture[]
-  /** Token counts, when the vendor reports them. */
+  /** Token counts; absent when the vendor reports none. */
   usage?: Usage
   /** Text that the model wrote along with the pictures. */
   text?: string
@@ -91,9 +91,9 @@ export type SizePlan = {
 
 /** The request to the vendor, and the conversion of its pictures. */
 export type ImagePlan = SizePlan & {
-  /** Sent to the vendor if it has such a setting. */
+  /** The quality, sent only to vendors with a quality setting. */
   quality?: string
-  /** Sent to the vendor if it has such a setting. */
+  /** The format, sent only to vendors with a choice of formats. */
   vendorFormat?: ImageFormat
   /** The format of the delivered picture; when absent the vendor's format is delivered. */
   targetFormat?: ImageFormat
@@ -102,24 +102,24 @@ export type ImagePlan = SizePlan & {
   /** The vendor applies `compression` itself, so a matching picture is not compressed again. */
   vendorCompresses?: true
   inputFidelity?: string
-  /** Sent to the vendor if it has a choice of backgrounds. */
+  /** The background, sent only to vendors with a choice of backgrounds. */
   background?: NonNullable<AskedImage['background']>
   moderation?: NonNullable<AskedImage['moderation']>
   seed?: number
   style?: string
-  /** The end user's identifier, if the vendor takes one. */
+  /** The end user's identifier, sent only to vendors that accept one. */
   user?: string
   /** The pixels that the caller requested, whatever the vendor makes. */
   askedPixels?: Pixels
 }
 
-/** A picture as it is delivered. */
+/** A picture in its delivered form. */
 export type FinishedPicture = {
   picture: Picture
   /** The setting whose conversion removed the vendor's content credentials; absent if none were lost. */
   credentialsLostFor?: 'size' | 'output_format' | 'output_compression' | undefined
 }
-/** Converts a vendor's picture as planned. Throws a ProviderFailure if it is broken. */
+/** Converts a vendor's picture as planned. Throws a ProviderFailure if the picture is broken. */
 export type FinishPicture = (picture: Picture, plan: ImagePlan) => Promise<FinishedPicture>
 
 /**
@@ -128,7 +128,7 @@ export type FinishPicture = (picture: Picture, plan: ImagePlan) => Promise<Finis
  */
 export type ShrinkPicture = (picture: Picture, bytesMax: number) => Promise<Picture | undefined>
 
-/** One upstream call for `count` pictures of the request's `n`; the first of them is at `index`. */
+/** One upstream call for `count` pictures of the request's `n`; the first of these pictures is at `index`. */
 export type ImageCall = {
   request: ImageRequest
   plan: ImagePlan

@@ -33,7 +33,7 @@ type Options = {
   call: Call
   selection: Selection
 }
-/** The finished pictures of one upstream call, and the first one as the vendor made it. */
+/** The finished pictures of one upstream call, and the first picture as the vendor made it. */
 type Made = ImageResult & {
   first: Picture
   lostFor: FinishedPicture['credentialsLostFor']

@@ -33,7 +33,7 @@ export function largestPixels(rule: SizeRule | undefined): Pixels {
   return { width: side, height: side }
 }
 
-/** Plans a size; warns if the picture has to be resized. Throws a GatewayError if it cannot be. */
+/** Plans a size; warns if the picture has to be resized. Throws a GatewayError for an impossible size. */
 export function planSize(
   request: AskedImage,
   rule: SizeRule,

@@ -39,7 +39,7 @@ type Options = {
 }
 type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
 
-/** An image request, answered in one piece. */
+/** The work of an image request, which is answered in one piece. */
 export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
   const { parts, timeoutMs } = options
   const { addresses = [], texts, param = 'images', warnings = [] } = options.inputs ?? {}

@@ -18,7 +18,7 @@ export type Usage = {
   images: number
   /** Whether the counts are estimates, since the vendor reported none. */
   estimated: boolean
-  /** The service tier by the vendor's name; absent when it reports none. */
+  /** The service tier by the vendor's name; absent when the vendor reports none. */
   serviceTier?: string
   /** The charge that the vendor reports; `upstreamNanoUsd` is a part of it. */
   reportedNanoUsd?: number
@@ -70,7 +70,7 @@ export type Prices = {
   offPeak: { multiplier: Multiplier; peak: readonly PeakHours[]; isPeakSure: boolean } | undefined
   /** Whether the sources disagree about the prices. */
   isDoubtful: boolean
-  /** Prices that replace these from a Unix time in milliseconds on; in ascending order. */
+  /** Later prices, each valid from `fromMs`, Unix time in milliseconds; in ascending order. */
   changes: readonly { fromMs: number; prices: Prices }[]
 }
 

@@ -26,8 +26,8 @@ type Quoted = Pick<
 >
 
 /**
- * The cost of a request at a Unix time in milliseconds on each route that supports it: the exact cost if
- * it is known in advance, else the maximum. Throws a GatewayError when no route supports the request.
+ * The cost of a request at `atMs` (Unix time in milliseconds) on each route that supports the request: the
+ * exact cost if known in advance, else the maximum. Throws a GatewayError when no route supports the request.
  */
 export function quotesOf(selection: Selection, work: Quoted, atMs: number): RouteQuote[] {
   const { check, ready } = work
@@ -42,7 +42,7 @@ export function quotesOf(selection: Selection, work: Quoted, atMs: number): Rout
   })
 }
 
-/** Sorts routes for pictures: all routes of one model come before those of the next (image/run.ts). */
+/** Sorts routes for pictures: all routes of a model precede those of the next model (image/run.ts). */
 function inOrder(routes: readonly Route[], { modality }: Quoted): Route[] {
   if (modality === 'chat') return [...routes]
   return [...Map.groupBy(routes, ({ model }) => model).values()].flat()

@@ -8,14 +8,14 @@ export type InFlight<T> = {
    * or with the signal's reason.
    */
   find(key: string, signal: AbortSignal): Promise<Joined<T>> | undefined
-  /** Makes identical calls wait until this one succeeds or fails. */
+  /** Makes identical calls wait until this call succeeds or fails. */
   begin(key: string): Making<T>
 }
 /** The right to make an answer; its holder must call `succeed` or `fail`, which releases waiting calls. */
 export type Making<T> = {
   /**
-   * Called before an answer is made: waits for that of another process. Resolves with undefined when this
-   * process must make the answer; rejects with the signal's reason. Undefined when there are no other
+   * Called before an answer is made: waits for the answer of another process. Resolves with undefined when
+   * this process must make the answer; rejects with the signal's reason. Undefined when there are no other
    * processes.
    */
   elsewhere(signal: AbortSignal): Promise<T | undefined> | undefined
@@ -25,14 +25,14 @@ export type Making<T> = {
 }
 /** Coordinates processes that share answers, so that only one process makes an answer. */
 export type Claim<T> = {
-  /** The answer of another process; undefined when this process must make it. Never rejects. */
+  /** The answer of another process; undefined when this process must make the answer. Never rejects. */
   elsewhere: Promise<T | undefined>
   /** `kept` as in `Making`; never rejects. */
   succeed(answer: T, kept: Promise<boolean> | undefined): void
   /** Gives up the claim, so that a waiting process makes the answer. */
   leave(): void
 }
-/** The result for a waiting call: the answer, or the right to make it after its maker has left. */
+/** The result for a waiting call: the answer, or the right to make the answer after its maker has left. */
 export type Joined<T> = { answer: T; making?: never } | { answer?: never; making: Making<T> }
 
 /** `claim` coordinates with other processes; absent when there are none. */
@@ -45,7 +45,7 @@ export function createInFlight<T>(claim?: (key: string) => Claim<T>): InFlight<T
       const shared = new Shared<T>(() => {
         if (running.get(key) === shared) running.delete(key)
       }, claimKey)
-      // A call that did not join the one in flight makes a private answer.
+      // A call that did not join the call in flight makes a private answer.
       if (!running.has(key)) running.set(key, shared)
       return shared
     },
@@ -57,7 +57,7 @@ class Shared<T> implements Making<T> {
   readonly #onEnd: () => void
   readonly #claimKey: (() => Claim<T>) | undefined
   #waiting: Set<PromiseWithResolvers<Joined<T>>> | undefined
-  /** The claim of this process, passed from one maker to the next. */
+  /** The claim of this process, passed from one maker to the next maker. */
   #claim: Claim<T> | undefined
 
   constructor(onEnd: () => void, claimKey: (() => Claim<T>) | undefined) {
@@ -104,7 +104,7 @@ class Shared<T> implements Making<T> {
   }
 }
 
-/** Rejects with the signal's reason once it aborts. */
+/** Waits for a promise; rejects with the signal's reason when the signal aborts first. */
 async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>()
   const abort = () => aborted.reject(signal.reason)

@@ -10,7 +10,7 @@ type Options = {
 /** The state of a circuit; `leftMs` is how long an open circuit stays open. */
 export type CircuitView = { state: 'closed' | 'open' | 'half_open'; leftMs: number }
 
-/** A circuit breaker: after failures it blocks uses for a while, then lets one at a time through as a test. */
+/** A circuit breaker: after failures it blocks uses for a while, then lets single uses through as tests. */
 export type Circuit = {
   view(): CircuitView
   /** Whether uses are blocked: the circuit is open, or a test is running. */

@@ -30,7 +30,7 @@ export const abandonedCallsPerKeyMax = 100
 
 /** Abandoned calls, whose callers disconnected, by the owner of the key's limits. */
 export type AbandonedCalls = {
-  /** Adds a call and returns true, so that it continues; false when its owner is at the limit. */
+  /** Adds a call, which may then continue; returns false when its owner is at the limit. */
   add(ending: Ending, ownerId: string): boolean
   delete(ending: Ending, ownerId: string): void
   /** Aborts all abandoned calls with a ProviderFailure. */

@@ -18,7 +18,7 @@ export class ModelNotFound extends GatewayError {
   }
 }
 
-/** Several providers have a model of this name; the message lists those that the key may use. */
+/** Several providers have a model of this name; the message lists the models that the key may use. */
 export class AmbiguousModel extends GatewayError {
   readonly asked: string
   readonly candidates: readonly Model[]

@@ -1,6 +1,6 @@
 /**
- * The name that a misspelled one probably means: at most one letter in four is missing, wrong, or
- * swapped. Undefined if none is similar.
+ * The name that a misspelled name probably means: at most one letter in four is missing, wrong, or swapped.
+ * Undefined if no name is similar.
  */
 export function nearName(given: string, names: readonly string[]): string | undefined {
   // Longer names are unlikely to be typos, and the comparison takes quadratic time.

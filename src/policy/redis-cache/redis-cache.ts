@@ -16,7 +16,7 @@ type SharedCacheEntry = {
   leftMs: number
 }
 
-/** The store of the bytes. It must limit its own size. */
+/** The store of the bytes, which must limit its own size. */
 export type SharedCacheBytes = {
   /** Undefined if the entry is missing. Rejects on an error or a timeout. */
   read(name: string, bytesMax: number): Promise<SharedCacheRead>
