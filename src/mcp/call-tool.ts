@@ -103,7 +103,7 @@ export function createCallTool(options: Options): CallTool {
   })
 }
 
-/** Has malformed calls counted as requests of their key, which may be over its limit. */
+/** Counts malformed calls as requests of their key; answers with an error if the key is over its limit. */
 function counted(countRefused: CountRefused, call: CallTool): CallTool {
   return (params, context, answering) =>
     call(params, context, answering).catch(async (thrown: unknown) => {

@@ -62,7 +62,7 @@ export function createClientInfo({ log, isTool }: Options): ClientInfo {
   }
 }
 
-/** The program's name in a request: `initialize` contains it, and each request of revision 2026-07-28. */
+/** The program's name in `initialize`, or in any request of revision 2026-07-28. */
 function infoIn({ clientInfo, _meta: meta }: RequestMessage['params']): Named | undefined {
   const info = clientInfo ?? (meta as Record<string, unknown> | undefined)?.[infoMember]
   if (typeof info !== 'object' || info === null) return undefined

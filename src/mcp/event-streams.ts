@@ -47,7 +47,7 @@ export type EventStreamLimits = {
 
 /** A client has one stream, and briefly a second one after a reconnect. */
 const streamsPerSessionMax = 4
-/** Each stream takes a connection and some kilobytes of memory. */
+/** Limit of streams in the process, each of which takes a connection and some kilobytes of memory. */
 const streamsMax = 10_000
 type Stream = {
   client: Client
@@ -72,7 +72,7 @@ export function createEventStreams(limits: EventStreamLimits): EventStreams {
   return {
     open: ({ accountId }, client, { signal, events = defaultEvents }) => {
       if (client.sessionId !== undefined) {
-        // The last stream of a client that reconnects may not be closed yet.
+        // The previous stream of a client that reconnects may still be open.
         const own = of(client, held.of(accountId))
         const tooMany = own.length + 1 - (limits.eventStreamsPerSessionMax ?? streamsPerSessionMax)
         for (const { end } of own.slice(0, Math.max(0, tooMany))) end()

@@ -22,7 +22,7 @@ export type Message =
   | { kind: 'response' }
   | { kind: 'invalid'; id: MessageId | null; reason: string }
 
-/** A batch keeps all its answers in memory until the last call has ended. */
+/** Limit of messages in a batch, which keeps all its answers in memory until the last call has ended. */
 const batchMessagesMax = 100
 type Messages = { isBatch: boolean; messages: Message[] }
 
@@ -105,7 +105,7 @@ export const rpcCodes = {
   unauthorized: -32001,
   headerMismatch: -32020,
   unsupportedRevision: -32022,
-  /** The code of the SDK's server: some clients start a new session only after this code. */
+  /** The code that the SDK's server uses: some clients start a new session only after this code. */
   sessionNotFound: -32001,
 } as const
 
@@ -146,7 +146,7 @@ export function refusalOf(thrown: unknown, id: MessageId | null) {
   return errorMessage(id, code, message, data)
 }
 
-/** Counts what is malformed as a request of its key; gives the refusal of a key that may make no more. */
+/** Counts a malformed message as a request of its key; returns an error if the key is over its limit. */
 export async function countMalformed(
   countRefused: CountRefused,
   caller: Caller,

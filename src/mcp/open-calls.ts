@@ -12,8 +12,8 @@ export type OpenCalls = {
   /** Counts the calls of a key. */
   countOf(keyId: string): number
   /**
-   * Cancels the client's calls with this id; without a session only the latest one, since other clients
-   * of the key may use the same ids. Returns false if no call was found.
+   * Cancels the client's calls with this id; without a session only the latest call, since other
+   * clients of the key may use the same id. Returns false if no call was found.
    */
   cancel(client: Client, id: unknown): boolean
   /** Cancels all calls of a session. */

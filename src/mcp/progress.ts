@@ -30,10 +30,10 @@ export type CallReports = {
 type Options = {
   toolName: string
   requestId: string
-  /** The client's progress token; without one no progress is sent. */
+  /** The client's progress token; without a token no progress is sent. */
   token: MessageId | undefined
   notify: (notification: ToolNotification) => void
-  /** Receivers of the call's state: log messages in its answer, the account's event streams. */
+  /** Receivers of the call's state: the log messages in its answer, and the event streams of the account. */
   listeners: readonly ((state: ToolCallState) => void)[]
   intervalMs: number
   monotonic: () => number

@@ -71,8 +71,8 @@ export function assertKnownRevision(headers: IncomingHttpHeaders): void {
 }
 
 /**
- * The era of a POST, by the revision in `_meta` of its messages. Without one the header decides,
- * except for a handshake or in a session (docs/tool-protocol.md#eras).
+ * The era of a POST, by the revision in `_meta` of its messages. Without such a revision the header
+ * decides, except for a handshake or in a session (docs/tool-protocol.md#eras).
  */
 export function eraOf(messages: readonly Message[], headers: IncomingHttpHeaders): EraName {
   const isModern = messages.some((message) => {

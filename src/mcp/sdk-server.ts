@@ -23,7 +23,7 @@ export type ToolRequest = {
   cancelled: AbortSignal
 }
 
-// Shared by all servers: creating one takes 0.1 ms, and no server uses it to validate.
+// One validator for all servers: creating it takes 0.1 ms, and no server uses it.
 const jsonSchemaValidator = new AjvJsonSchemaValidator()
 
 /**
@@ -45,14 +45,14 @@ export async function callInServer(
       else resolve(printResponse(sent, message, era))
     },
   }
-  // A closed server sends no more messages.
+  // Closes the server, which then sends no more messages.
   const close = () => transport.onclose?.()
   // oxlint-disable-next-line typescript/no-deprecated -- deprecated except for advanced use
   const server = new Server(serverInfo, { capabilities, jsonSchemaValidator })
   // For the fallback handler the SDK skips validating results, which takes 1.2 ms per MiB.
   server.fallbackRequestHandler = async (_request, { sendNotification }) => {
     const send = (notification: ToolNotification) => {
-      // Rejects after the server is closed.
+      // Sending rejects after the server is closed.
       sendNotification(notification).catch(() => undefined)
     }
     const ending = endingWith(cancelled)

@@ -29,7 +29,7 @@ const proofLength = 16
 
 export type SessionLimits = { toolSessionsRememberedMax?: number }
 
-/** Sessions beyond this number lose their ended mark and log level, which is harmless. */
+/** Maximum number of stored sessions; older ones lose their ended mark and log level, which is harmless. */
 export const sessionsRememberedMax = 10_000
 
 export function createSessions(key: Buffer, limits: SessionLimits): Sessions {

@@ -29,7 +29,7 @@ export type BoundTool = {
   handle: (input: object, call: ToolCall) => Promise<readonly ToolContent[]>
 }
 
-/** The current tools; a reload replaces them, and a running call keeps the tools with which it started. */
+/** The current tools; a reload replaces them. A running call uses the tools with which it started. */
 export type ToolsInForce = Pick<ReferenceCount, 'enter' | 'leave'> & {
   tools: ReadonlyMap<string, BoundTool>
   /** The result of `tools/list`, as JSON. */
@@ -51,7 +51,7 @@ export type ToolContent = TextBlock | ImageBlock | { json: object }
 /** A result as JSON text, so that megabytes of base64 are not serialized again; `meta` is separate. */
 export type PrintedResult = { printed: PrintedJson; meta?: ResultMeta }
 
-/** The id of the call that produced a result, and whether that was an earlier call with the same key. */
+/** The id of the call that produced a result, and whether the result is replayed from an earlier call. */
 type ResultMeta = { requestId: string; idempotentReplayed?: true }
 
 /** Adds members at the start of a JSON object that has at least one member. */

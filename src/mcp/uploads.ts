@@ -34,7 +34,7 @@ export type Uploads = {
 
 type Limits = { uploadFilesMax?: number; uploadBytesMax: number }
 
-/** A folder with more files is slow to list. */
+/** Standard limit of files; a folder with more is slow to list. */
 const filesMax = 10_000
 
 /** Bytes of the key that seals handles. */
@@ -112,7 +112,7 @@ type Saved = { path: string; file: SavedFile }
 type SealOf = (accountId: string, name: string, file: SavedFile) => string
 
 const sealCharacters = 22
-/** `saved:<seal>:<name>` */
+/** The form of a handle: `saved:<seal>:<name>`. */
 const handlePattern = new RegExp(
   `^saved:([\\w-]{${sealCharacters}}):(?!\\.{1,2}$)([^/\\\\\\0]{1,255})$`,
   'u',
@@ -163,14 +163,15 @@ function notSaved(param: string): GatewayError {
   return new GatewayError('invalid_value', text, { param })
 }
 
-/** A full folder is counted again after this pause, since its operator may have removed files. */
+/** Pause before the files of a full folder are counted again, since its operator may have removed some. */
 const countAgainMs = 1000
 
 type Count = { files: number; bytes: number }
 
 /**
- * Saves one file at a time, so that concurrent calls cannot exceed a limit. The folder is counted once
- * and again when it seems full. Temporary files that a crash left are removed at the start.
+ * Saves one file at a time, so that concurrent calls cannot exceed a limit. The files of the folder are
+ * counted once, and again when the folder seems full. Temporary files that a crash left are removed at
+ * the start.
  */
 function createLimitedSave(folder: string, limits: Limits, monotonic: () => number) {
   const { uploadFilesMax = filesMax, uploadBytesMax } = limits
@@ -199,7 +200,7 @@ function createLimitedSave(folder: string, limits: Limits, monotonic: () => numb
     held = { files: now.files + 1, bytes: now.bytes + bytes.length }
     return saved
   }
-  // A folder that cannot be read fails the first save, which counts again.
+  // Errors are ignored here: the first save counts again, and fails if the folder cannot be read.
   let last: Promise<unknown> = removeTemporaryFiles(folder)
     .then(count)
     .catch(() => undefined)

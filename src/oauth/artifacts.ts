@@ -17,7 +17,7 @@ export type ArtifactStore = {
   destroy(kind: string, id: string): Promise<void>
   /** Whether a person has connected the client with this redirect host. */
   isConnected(clientId: string, redirectHost: string): Promise<boolean>
-  /** Revokes everything of a grant. */
+  /** Ends the connection of a grant, with all of its codes and tokens. */
   revokeByGrantId(grantId: string): Promise<void>
 }
 

@@ -26,15 +26,15 @@ type Options = {
   limits: DocumentLimits
 }
 
-/** A document contains a name, a few addresses and keys. */
+/** Maximum size of a document, which contains a name, a few addresses and keys. */
 const bytesMax = 16_384
 /** A sign-in fetches a document twice; a failed fetch is not repeated within this time. */
 const retryMs = 10_000
 const failedMax = 1000
-/** Each fetch holds a connection for two seconds at most. */
+/** Maximum number of pending fetches, each of which holds a connection for 2.5 seconds at most. */
 const fetchesMax = 32
 const fetchesPerAddressMax = 4
-/** The value in oidc-provider's documentation. */
+/** Timeout of a fetch, as in oidc-provider's documentation. */
 const timeoutMs = 2500
 
 /**
@@ -59,7 +59,7 @@ export function createClientDocuments(options: Options): ClientDocuments {
         const given: unknown = JSON.parse(await fetchPublic(url, { bytesMax, signal }))
         return Response.json(isDocument(given, url) ? documentOf(given) : given)
       } catch (error) {
-        // One request may fetch it twice, and a caller may repeat the request at will.
+        // Failures are cached: one request may fetch a document twice, and a caller may repeat the request.
         if (error instanceof Error) failed.set(url, error)
         throw error
       } finally {
@@ -69,7 +69,7 @@ export function createClientDocuments(options: Options): ClientDocuments {
   }
 }
 
-/** Pending fetches by the origin that asked. */
+/** Counts pending fetches by the address or network whose request caused them. */
 function createFetches({
   oauthDocumentFetchesMax: max = fetchesMax,
   oauthDocumentFetchesPerAddressMax: perAddressMax = fetchesPerAddressMax,
@@ -103,7 +103,7 @@ function isDocument(given: unknown, url: string): given is ClientDocument {
 }
 
 function documentOf(given: ClientDocument): object {
-  // The default is `none`, since a client with a document has no secret.
+  // The default is `none`, since a client that publishes a document has no secret.
   const { token_endpoint_auth_method: method = 'none', client_id: id } = given
   return { ...clientMetadata({ ...given, token_endpoint_auth_method: method }), client_id: id }
 }

@@ -33,7 +33,7 @@ export function stopErrorRedirects(
     if (await mayReturn(store, oidcContext.oidc.params ?? {})) return
     const { error, error_description, statusCode } = failure
     context.remove('location')
-    // With `prompt=none` the status is that of a redirect.
+    // With `prompt=none` the error has the status of a redirect.
     context.status = Math.max(statusCode, 400)
     await showError(oidcContext, { error, ...(error_description && { error_description }) })
   }

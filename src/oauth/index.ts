@@ -41,7 +41,7 @@ type Options = {
   /** The audience of access tokens. */
   audience: string
   store: ArtifactStore
-  /** The gateway's keys; a new object after a change. */
+  /** Reads the gateway's keys; the object is a new one after a change. */
   readKeys: () => Promise<OAuthKeys>
   matchesSecret: (secret: string, digests: string) => boolean
   fetchPublic: FetchPublic
@@ -170,7 +170,7 @@ async function load({ publicOrigin, readKeys, fetchPublic, limits, ...rest }: Op
     import('./serve-oidc.ts'),
     import('./interactions.ts'),
   ])
-  // oidc-provider does not pass the request to `fetch`, which needs the sender.
+  // Keeps the sender of the request for `fetch`, to which oidc-provider does not pass the request.
   const senderStore = new AsyncLocalStorage<string>()
   const askedFrom = () => senderStore.getStore() ?? ''
   const documents = createClientDocuments({ fetchPublic, askedFrom, limits })

@@ -90,7 +90,7 @@ export function serverMetadata(
   }
 }
 
-/** The same metadata for OpenID Connect clients, with the members that its discovery requires. */
+/** The metadata for OpenID Connect clients: that of RFC 8414, and the members that discovery requires. */
 export function openIdConfiguration(origin: string, rules: ClientRules): ServerMetadata {
   return {
     ...serverMetadata(origin, rules),

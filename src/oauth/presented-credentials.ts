@@ -13,7 +13,7 @@ export async function assertPresentedKey(
   identify: Identify,
 ): Promise<void> {
   const { authorization = '', 'x-api-key': apiKey } = headers
-  // Access tokens are not checked: a client that signs in again may still send its expired one.
+  // Access tokens are not checked: a client that signs in again may still send its expired token.
   if (bearerKey.test(authorization)) {
     await identify({ authorization, apiKey: undefined })
   } else if (typeof apiKey === 'string' && apiKey !== '') {

@@ -50,9 +50,9 @@ const seconds = {
   Interaction: interactionSeconds,
   /** Not used: the gateway's own session identifies the person. */
   Session: minuteSeconds,
-  /** Of each token: a refresh issues a new one, so a connection lasts while it is used. */
+  /** Lifetime of one refresh token: a refresh issues a new token, so a connection lasts while it is used. */
   RefreshToken: 90 * daySeconds,
-  /** A connection ends when it is revoked. */
+  /** Practically unlimited, since a connection ends only when it is revoked. */
   Grant: 100 * 365 * daySeconds,
 }
 
@@ -94,7 +94,7 @@ export function createProvider(options: ProviderOptions): Provider {
   return provider
 }
 
-/** Adds the alternative of an API key to oidc-provider's errors. */
+/** Adds the remedy of using an API key to oidc-provider's errors. */
 const addKeyRemedy: Koa.Middleware = async (context, next) => {
   await next()
   const { status, body } = context as { status: number; body: unknown }
@@ -115,7 +115,7 @@ const nameForeignGrant: Koa.Middleware = async (context, next) => {
   context.body = { ...(body as object), error: 'unauthorized_client', error_description }
 }
 
-/** Concurrent exchanges of one code arrive within this time of each other. */
+/** Time within which concurrent exchanges of one code arrive. */
 const sentAtOnceMs = 100
 
 /**
@@ -191,7 +191,8 @@ function configurationOf(options: ProviderOptions): Configuration {
     // A token request must repeat the redirect address (RFC 6749 section 4.1.3).
     allowOmittingSingleRegisteredRedirectUri: false,
     rotateRefreshToken: true,
-    // The contract's router answers preflights, and no cookie identifies a client.
+    // Pages of any origin may call: the contract's router answers preflights, and no cookie identifies
+    // a client.
     clientBasedCORS: () => true,
     expiresWithSession: async () => false,
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),

@@ -64,7 +64,7 @@ export function requestFor(
       }),
     },
   })
-  // It has all members that Koa and oidc-provider read.
+  // `seen` has all members that Koa and oidc-provider read.
   return seen as unknown as IncomingMessage
 }
 

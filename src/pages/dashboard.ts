@@ -21,7 +21,7 @@ const types: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
-/** File names contain a hash of the content. */
+/** Browsers may cache asset files for a year, since the file names contain a hash of the content. */
 const assetHeaders = {
   'cache-control': 'public, max-age=31536000, immutable',
   'cross-origin-resource-policy': 'same-origin',
@@ -99,7 +99,7 @@ export function dashboardAssets(): Readonly<Record<string, StaticFile>> {
   return { ...assets, '/dashboard/licences': licences }
 }
 
-/** An entry of the manifest of Vite, by its source file. */
+/** An entry of Vite's manifest, which lists the built files by source file. */
 type Made = { file: string; css?: string[]; imports?: string[] }
 type Manifest = Readonly<Record<string, Made>>
 
@@ -112,7 +112,7 @@ const source = /^src\/pages\/([\w-]+)\/index\.tsx$/
 function preloadsByPage(built: URL): ReadonlyMap<string, { link: string }> {
   const manifestFile = new URL('manifest.json', built)
   if (!existsSync(manifestFile)) return new Map()
-  // Written by Vite.
+  // Vite writes the manifest in this form.
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8')) as Manifest
   const frame = readFileSync(new URL('index.html', built), 'utf8')
   return new Map(

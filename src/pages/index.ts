@@ -40,7 +40,7 @@ const files: Readonly<Record<string, StaticFile>> = {
   },
   '/robots.txt': { type: 'text/plain; charset=utf-8', content: 'User-agent: *\nDisallow: /\n' },
 }
-/** The state is never cached. */
+/** Headers of the gateway's state, which is never cached. */
 const now = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' }
 
 /** Adds the routes outside of the contract: health, metrics, the contract and its reference. */
@@ -62,7 +62,7 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
   })
   const served = { ...files, ...dashboardAssets(), ...oneTimeLinkPages() }
   for (const [path, file] of Object.entries(served)) bindFile(router, path, file)
-  // Registered after the literal paths.
+  // Registered after the literal paths, which are matched first.
   router.get(dashboardFiles, () => {
     throw otherVersion()
   })

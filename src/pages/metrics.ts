@@ -4,12 +4,15 @@ import { GatewayError } from '../core/error.ts'
 import { timingSafeEqualText } from '../bytes/timing-safe-equal.ts'
 import type { Answer } from '../http/answer.ts'
 
-/** Gives the metrics as text, with its content type. */
+/** Reads the metrics as text, with its content type. */
 export type ReadMetrics = () => Promise<{ contentType: string; text: string }>
 type Reading = Awaited<ReturnType<ReadMetrics>>
 type Options = { readMetrics: ReadMetrics; metricsToken: () => string | undefined }
 
-/** The metrics, for requests with the token, or from loopback if none is set; else throws 401. */
+/**
+ * The metrics, for requests with the token, or from loopback if no token is set. Rejects with a 401
+ * otherwise.
+ */
 export async function metricsPage(
   request: IncomingMessage,
   { readMetrics, metricsToken }: Options,
@@ -30,7 +33,7 @@ export async function metricsPage(
   return { status: 200, headers, pieces: [text] }
 }
 
-/** After each reading the next one waits this many times its duration. */
+/** Pause after a reading, as a multiple of the reading's duration. */
 const restFactor = 4
 const restMsMax = 500
 

@@ -8,14 +8,14 @@ export type StaticFile = {
   type: string
   /** The text, or the URL of the file. */
   content: string | URL
-  /** Override the default headers. */
+  /** Headers that override the default headers. */
   headers?: Record<string, string>
 }
 
 /** A file in one content coding, with its responses. */
 type Form = { bytes: Buffer; etag: string; found: Answer; unchanged: Answer }
 
-/** Higher qualities take ten times as long and save a tenth more. */
+/** Higher brotli qualities take ten times as long for output that is a tenth smaller. */
 const brotliQuality = 9
 
 /**
@@ -52,7 +52,7 @@ async function makeForm(
   if (coding !== 'identity') bytes = await encode(plain!.bytes, coding, brotliQuality)
   else bytes = typeof content === 'string' ? Buffer.from(content) : await readFile(content)
   const etag = `"${createHash('sha256').update(bytes).digest('base64url')}"`
-  // Revalidated each time, so that a new version of the gateway is seen at once.
+  // Browsers revalidate the file each time, so that they see a new version of the gateway at once.
   const about = { etag, 'cache-control': 'no-cache', vary: 'accept-encoding', ...headers }
   const contentHeaders = {
     ...about,

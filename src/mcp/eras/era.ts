@@ -38,7 +38,7 @@ export type Era = {
   streams: ReadonlyMap<string, (request: RequestMessage, call: Call) => Answer>
   /** The HTTP status of an error that answers one request. */
   statusOf(code: number): number
-  /** The result of a call, with the members that all results of this era have. */
+  /** The result of a call, with the members that this era requires in all results. */
   print(result: PrintedResult): PrintedJson
   /** Whether `notifications/cancelled` cancels a call; if not, only closing its connection does. */
   takesCancellation: boolean
@@ -60,7 +60,7 @@ export function answerRequest(request: RequestMessage, era: Era, call: Call): An
   }
 }
 
-/** The response and its HTTP status, for methods other than `tools/call` and those with streams. */
+/** The response and its HTTP status, for all methods except `tools/call` and methods with streams. */
 export function respond(
   { id, method, params }: RequestMessage,
   client: Client,

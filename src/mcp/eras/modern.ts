@@ -67,7 +67,7 @@ export function createModernEra({ inForce, streams }: Options): Era {
   ])
   return {
     assertAllowed: (post, { request }) => assertModern(post, request.headers),
-    // The request id as session: other clients of the key may use the same message ids.
+    // Uses the request id as the session: other clients of the key may use the same message ids.
     clientOf: ({ caller, requestId }) => ({ keyId: caller.keyId, sessionId: requestId }),
     headersOf: () => undefined,
     methods,
@@ -99,7 +99,10 @@ function assertModern({ isBatch, messages }: Post, headers: IncomingHttpHeaders)
 
 type Named = Extract<Message, { method: string }>
 
-/** Throws unless the revision is supported. The header may name an older one, of an earlier handshake. */
+/**
+ * Throws unless the revision is supported. The header may name an older revision, of an earlier
+ * handshake.
+ */
 function assertSpoken(message: Named, headers: IncomingHttpHeaders): void {
   const claim = claimOf(message)
   if (typeof claim !== 'string') return

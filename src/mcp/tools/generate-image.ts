@@ -58,7 +58,7 @@ function shapeOf({ size, aspect_ratio: ratio, images }: Input, model: Model | un
     const warning = dropped('aspect_ratio', ratio, `The size ${size} decides the shape.`)
     return { shape: { size }, warnings: ratio === undefined ? [] : [warning] }
   }
-  // The model decides the shape of an edited picture.
+  // An edit has no default size, since the model decides the shape of an edited picture.
   return {
     shape: images === undefined ? { size: toolDefaults['generate-image'].size } : {},
     warnings: [],

@@ -71,7 +71,10 @@ export function addressOf(picture: PicturePart, param: string): NamedAddress {
     : { address: given.url, param: `${param}.image_url.url` }
 }
 
-/** The schema cannot require it: one schema describes both types, since LangChain merges alternatives. */
+/**
+ * The schema cannot require the member: one schema describes both types, since LangChain merges
+ * alternatives.
+ */
 function missing(member: string, { type, param }: { type: string; param: string }): GatewayError {
   const path = `${param}.${member}`
   const text = `'${path}' is required for a picture of type '${type}'.`
@@ -108,7 +111,7 @@ export function createOpenPicture(uploads: Uploads | undefined): OpenPicture {
       throw new GatewayError('invalid_value', text, { param })
     }
     const bytes = await uploads.read(named, context)
-    // Validated later like any picture: files of the folder are not trusted.
+    // The picture is validated later like any other, since files of the folder are not trusted.
     return { address: `data:application/octet-stream;base64,${bytes.toString('base64')}`, param }
   }
 }

@@ -24,7 +24,7 @@ export function listModels({ catalog, routes }: Options): ToolHandler<'list-mode
     const parts = [...families].map(
       ([name, members]) => `## ${name}\n${members.map(modelLine).join('\n')}`,
     )
-    // A caller that named an existing family needs no list of families.
+    // No list of families is added for a caller that named an existing family.
     const isAnswered = shown.length === all.length || (family !== undefined && found.length > 0)
     const head = [
       ...(isNear ? [`There is no family '${input.family}'; these are models of '${family}'.`] : []),
@@ -43,7 +43,7 @@ function isOf({ row }: Model, plain: string): boolean {
   return row.family.toLowerCase() === plain || row.provider.toLowerCase() === plain
 }
 
-/** The best match for a family or provider, in lower case; `isNear` if the name is only similar. */
+/** The best match for a family or provider, in lower case; `isNear` if the matched name is only similar. */
 function familyIn(
   models: readonly Model[],
   asked: string | undefined,

@@ -23,7 +23,7 @@ type Schemas = components['schemas']
 /** The token of a new session, for its cookie. */
 type NewSession = { token: string; ageSeconds: number }
 
-/** A person's consent, with the connection's budget for a month. */
+/** A person's consent, with the monthly budget of the connection. */
 export type Consent = {
   by: { personId: string } | { keyId: string }
   address: string | null

@@ -3,7 +3,7 @@ import { plainLine } from '../../core/words/shorten.ts'
 const nameLengthMax = 60
 
 type AskingClient = {
-  /** Chosen by the client, and not verified. */
+  /** The name that the client chose; not verified. */
   name: string | undefined
   /** The host of the client's document; undefined for a registered client. */
   publishedBy: string | undefined

@@ -24,7 +24,7 @@ export function leavingPage({ client, allowed, next }: LeavingPage): Answer {
 
 type StopPage = {
   title: string
-  /** Cause and remedy. */
+  /** The cause of the error and the remedy. */
   message: string
   /** The error, for the developer of the application. */
   detail?: string

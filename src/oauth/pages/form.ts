@@ -34,7 +34,7 @@ function noteOf(id: string, look: 'hint' | 'wrong', text: string | undefined): H
   return text === undefined ? undefined : markup`<p class="${look}" id="${id}">${text}</p>\n`
 }
 
-/** A problem that belongs to none of these fields. */
+/** Shows a problem above the form, unless it belongs to one of these fields. */
 export function alertOf(problem: Problem | undefined, fields: readonly string[]): Html | undefined {
   if (problem === undefined || (problem.field && fields.includes(problem.field))) return undefined
   return markup`<p class="alert" role="alert" tabindex="-1" autofocus>${problem.message}</p>\n`

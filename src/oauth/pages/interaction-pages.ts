@@ -51,7 +51,7 @@ export type View = {
   client: ClientText
   binding: FormBinding
   viewer: Viewer
-  /** Undefined without a sign-in. */
+  /** The viewer; undefined without a sign-in. */
   holder: Holder | undefined
   /** The owner of the connection; undefined without a sign-in. */
   by: { personId: string } | { keyId: string } | undefined

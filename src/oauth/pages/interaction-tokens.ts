@@ -20,7 +20,7 @@ export type InteractionTokens = {
 
 const keyCookie = 'gateway_given_key'
 
-/** A token is valid for one interaction and viewer, and cannot be made without the secret. */
+/** Creates tokens that are valid for one interaction and viewer, and cannot be forged without the secret. */
 export function createInteractionTokens(secret: Buffer, isSecure: boolean): InteractionTokens {
   const sign = (...texts: readonly unknown[]) =>
     createHmac('sha256', secret).update(JSON.stringify(texts)).digest('base64url')
