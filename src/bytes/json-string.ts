@@ -3,7 +3,7 @@ const [quote, backslash, colon, space] = [0x22, 0x5c, 0x3a, 0x20]
 /** The first bytes of a string are compared one by one, since `indexOf` is slower on short strings. */
 const nearBytes = 64
 
-/** The end of a JSON string with its opening quote at `start`: the unescaped closing quote, or the end of `bytes`. */
+/** The end of the JSON string that opens at `start`: its unescaped closing quote, or the end of `bytes`. */
 export function endOfString(bytes: Buffer, start: number): number {
   let at = start + 1
   for (;;) {

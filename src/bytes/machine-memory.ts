@@ -5,7 +5,7 @@ const bufferedBytesMost = 192 * 1024 * 1024
 
 /** The default budget: a quarter of the memory that the process may use. */
 export function bufferedBytesDefault(): number {
-  // `constrainedMemory` is 0 or exceeds the physical memory if the process has no limit, such as a container's.
+  // `constrainedMemory` is 0 or exceeds the physical memory if no limit is set, as by a container.
   const memory = Math.min(process.constrainedMemory() || Infinity, totalmem())
   return Math.min(Math.floor(memory / 4), bufferedBytesMost)
 }

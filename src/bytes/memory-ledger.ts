@@ -1,4 +1,4 @@
-/** Why memory is refused: the account's share or the whole budget is used up, or the request exceeds the budget. */
+/** Why memory is refused: the account's share or the budget is used up, or the request exceeds the budget. */
 export type Refusal = 'account' | 'process' | 'never'
 
 /** The client of a connection, which reads an answer or sends a body. */

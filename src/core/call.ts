@@ -64,7 +64,7 @@ export type Call = {
   deadline: Deadline
   /** Whether a request that the vendor may have executed and charged may be sent again. */
   allowRepeat: boolean
-  /** The amount reserved in the caller's budgets (core/money/spending.ts); undefined before it is reserved. */
+  /** The amount reserved in the caller's budgets (core/money/spending.ts); undefined before that. */
   held: BudgetHold | undefined
   /** The tries of the call so far. */
   tries: Try[]

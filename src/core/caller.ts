@@ -53,7 +53,7 @@ export type Caller = {
   allowances: readonly [account: Allowance, key: Allowance]
   /** Whether the caller belongs to the first account, which operates the gateway. */
   isOperator: boolean
-  /** The API key of an OAuth connection, or the session of a session key; the caller's access ends with it. */
+  /** The API key of an OAuth connection, or the session of a session key, with which access ends. */
   boundTo?: string
   /** The person who created an administrative key; the key has at most their current permissions. */
   creatorId?: string

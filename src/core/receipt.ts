@@ -155,7 +155,7 @@ export function noCost(mode: Mode): Cost {
   return { nanoUsd: 0, status: 'exact', pricing: free, details: { mode } }
 }
 
-/** The cost of a call whose usage is unknown, or not known yet. */
+/** The cost of a call whose usage is unknown or not yet known. */
 export function unknownCost(mode: Mode): Cost {
   return { nanoUsd: null, status: 'unknown', pricing: unpriced, details: { mode } }
 }

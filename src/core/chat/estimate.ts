@@ -20,7 +20,8 @@ const tokensPerPart = 1000
 const answerTokensAssumed = 1000
 
 /**
- * Tokens of a call for rate limits: `certain` for the input and a requested maximum, `assumed` without one.
+ * Tokens of a call for rate limits: `certain` for input and requested maximum, `assumed` when no maximum is
+ * set.
  */
 export function tokensAsked(request: ChatRequest): { certain: number; assumed: number } {
   const { messages, tools = [], n } = request

@@ -134,7 +134,7 @@ export function replayStream(
   }
 }
 
-/** The upstream's usage so far, with at least the estimated output tokens, since the upstream may count late. */
+/** The usage so far, with at least the estimated output tokens, since the upstream may count late. */
 function partialUsage(stream: ChatStream, estimated: Usage): Usage {
   const counted = stream.usageSoFar?.()
   if (counted === undefined) return estimated

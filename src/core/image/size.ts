@@ -158,7 +158,7 @@ function nearest(asked: Pixels, rule: SizeRule, model: string): SizePlan {
   }
 }
 
-/** The candidate with the closest ratio, and the smallest size that covers the requested size, else the largest. */
+/** The candidate of the closest ratio: the smallest that covers the requested size, else the largest. */
 function closest<T extends Pixels>(asked: Pixels, candidates: readonly T[]): T | undefined {
   const covers = (made: Pixels) => made.width >= asked.width && made.height >= asked.height
   return [...candidates].sort((a, b) => {

@@ -57,8 +57,8 @@ export function claimed({ isRepeat, vendorKey }: Claim): Pick<Claim, 'isRepeat' 
 const mayChange: ReadonlySet<number> = new Set([401, 402, 403, 404, 408, 409, 429])
 
 /**
- * Ends a claim whose request failed. Permanent errors and unknown outcomes are stored; refusals before
- * any work and temporary failures are not.
+ * Ends a claim whose request failed. Permanent errors and unknown outcomes are stored; refusals before any
+ * work and temporary failures are not stored.
  */
 export async function failClaim(
   claim: Claim,

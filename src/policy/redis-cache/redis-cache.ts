@@ -42,7 +42,7 @@ type Options = {
   bytes: SharedCacheBytes
   seal: Seal
   circuit: Circuit
-  /** Prefix of each key; each gateway in the same store has its own. */
+  /** Prefix of each key; each gateway in the same store has a different prefix. */
   namespace: string
   /** The maximum size of one answer. */
   entryBytesMax?: number

@@ -9,7 +9,7 @@ type Options = {
   ask: AskRedis
   /** The circuit breaker of the shared cache. */
   circuit: Circuit
-  /** Prefix of each key; each gateway in the same Redis has its own. */
+  /** Prefix of each key; each gateway in the same Redis has a different prefix. */
   namespace: string
   /** Whether the cache is on. Answers of other processes are found only in the cache. */
   isOn: () => boolean

@@ -36,8 +36,8 @@ const unkept = 'unkept'
 export const lateAnswerMs = 5000
 
 /**
- * Carries out operations in order: KEYS are their names, ARGV the operations and the bytes of all writes. An
- * error becomes the reply of its own operation.
+ * Runs operations in order: KEYS are their names, ARGV the operations and the bytes of all writes. An error
+ * becomes the reply of its own operation.
  */
 const runScript = createScript(`
 local at = 1
