@@ -69,7 +69,7 @@ export type AssembleOptions = {
   random?: () => number
   /** Resolves, checks and connects to URLs from callers; replaced in tests. */
   publicNet?: PublicNet
-  /** Tools beside those of mcp-tools.json. */
+  /** Tools in addition to the tools of mcp-tools.json. */
   moreTools?: readonly BoundTool[]
   /** Called when the port closes. */
   onPortClosed?: () => void

@@ -10,7 +10,7 @@ import { SignInAgain } from './layout/sign-in-again.tsx'
 import { followLinks } from './data/place.ts'
 import { isOver, maybeSignedIn, look, sessionError, signedIn } from './data/session.ts'
 
-/** The dashboard: its pages when a person is signed in, the sign-in pages otherwise. */
+/** The dashboard: its pages for a signed-in person, the sign-in pages for anyone else. */
 export function App() {
   useEffect(() => {
     void look()

@@ -7,7 +7,7 @@ import { createdSecret } from './created-secret.ts'
 /** Dependencies of the operations on keys. */
 export type KeyParts = { keys: Keys; connections: ConnectionLists }
 
-/** The handlers of an account's keys, of a person's connections, and of the clients that use them. */
+/** The handlers of an account's keys, and of a person's connections and connected clients. */
 export function keyOperations({ keys, connections }: KeyParts) {
   return {
     listKeys: async ({ caller: { accountId }, query }) => {

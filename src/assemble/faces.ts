@@ -45,7 +45,7 @@ export type Faces = {
   toolServer: ToolServer
   oauth: OAuthServer
   keys: Keys
-  /** All operations except those that a reload replaces. */
+  /** All operations except the operations that a reload replaces. */
   operations: Omit<Operations, keyof V1Operations>
   close: () => Promise<void>
 }

@@ -58,7 +58,7 @@ export type Models = {
   readSources: ReadSources
 }
 
-/** The current settings, which replace those at the start. */
+/** The current settings, which replace the settings at the start. */
 type Settings = Pick<Environment, 'config' | 'secrets'>
 type Timing = Pick<Environment, 'clock' | 'monotonic'>
 

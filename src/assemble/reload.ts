@@ -10,11 +10,11 @@ import type { Channel } from '../peers/channel.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Generation } from './generation.ts'
 
-/** The current generation, and earlier ones with running calls. */
+/** The current generation, and earlier generations with running calls. */
 type Generations = {
   /** Throws before the first generation. */
   current(): Generation
-  /** The current limits; before the first generation, those at the start. */
+  /** The current limits; before the first generation, the limits at the start. */
   limits(): Config['limits']
   /** Makes a generation the current one; the previous generation ends after its last call. */
   begin(next: Generation): void

@@ -85,7 +85,7 @@ function sendText(
   requestRead: Promise<void> | undefined,
 ): void {
   const length = Buffer.byteLength(text)
-  // An equal number of bytes and characters means ASCII; latin1 then writes it without encoding.
+  // An equal number of bytes and characters means ASCII, which latin1 writes without encoding.
   const encoding = length === text.length ? 'latin1' : 'utf8'
   headers['content-length'] = String(length)
   response.writeHead(status, headers)
@@ -162,7 +162,7 @@ async function sendEvents(
     if (!sink.begun() && !response.destroyed) response.flushHeaders()
     const last = await ended
     // The last events and the end of the stream share one system call. A failed stream is cut off
-    // instead, because a regular end would mark it as complete.
+    // instead, because a regular end would mark the stream as complete.
     response.end(response.destroyed ? undefined : last)
     sink.over()
     holdUnread(response, hold)

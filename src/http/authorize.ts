@@ -25,8 +25,8 @@ type Authorize = (request: IncomingMessage) => Promise<Caller | undefined> | Cal
 export const noContext = {} as BackendContext
 
 /**
- * Returns the caller with their current rights in this account, or in their own. Rejects with a
- * GatewayError if they have none.
+ * Returns the caller with their current rights in this account, or in their own account. Rejects with a
+ * GatewayError for a caller without rights.
  */
 export type ActFor = (caller: Caller, accountId: string | undefined) => Promise<Caller>
 
@@ -37,10 +37,10 @@ type Options = {
 }
 
 /**
- * Tries the security handlers of an operation in the order of the contract and checks the scopes
- * that it lists. An operation without `security` accepts any request without reading credentials;
- * one with an empty requirement also accepts requests without credentials. Throws for an operation
- * that requires several schemes at once, which is not supported.
+ * Tries the security handlers of an operation in the order of the contract and checks the scopes that
+ * the contract lists. An operation without `security` accepts any request without reading credentials;
+ * an operation with an empty requirement also accepts requests without credentials. Throws for an
+ * operation that requires several schemes at once, which is not supported.
  */
 export function authorizerOf(
   { operationId, security = [] }: BackendOperation,

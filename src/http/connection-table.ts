@@ -159,8 +159,8 @@ type Evicting = Pick<ConnectionTable, 'cut'> &
   Pick<TableOptions, 'monotonic'> & { open: ReadonlyMap<Socket, Connection> }
 
 /**
- * Closes connections that are refused already or idle, among all or those of one origin. Returns
- * whether it closed any.
+ * Closes connections that are refused already or idle, of all origins or of one. Returns whether it
+ * closed any.
  */
 function createEvict({ open, cut, monotonic }: Evicting): (origin?: string) => boolean {
   let againAtMs = 0
@@ -237,8 +237,8 @@ function untakenMs(connection: Connection, nowMs: number): number {
 type Handle = { bytesWritten: number; writeQueueSize: number }
 
 /**
- * Only the handle shows the progress of one large write. Node's socket timeout reads the same
- * member, but also counts input as progress.
+ * Response bytes that the kernel has accepted. Only the handle shows the progress of one large write.
+ * Node's socket timeout reads the same member, but also counts input as progress.
  */
 function bytesTakenOf(socket: Socket): number {
   // Node's types omit the handle; a destroyed socket has none.

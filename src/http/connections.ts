@@ -135,8 +135,8 @@ function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalO
       }
     },
     /**
-     * Sends an error after the earlier responses, so that it is not taken for one of them. Call it
-     * again when a waiting request begins.
+     * Sends an error after the earlier responses, so that no client takes the error for one of them.
+     * Call this again when a waiting request begins.
      */
     sendAfterAnswers,
     /** Refuses a new connection, and counts the refusal, since a log line for each would be too many. */
@@ -150,7 +150,7 @@ function createRefusals({ limits, clock, monotonic, table, onRefusal }: RefusalO
 /** Discards further input, but still detects that the client closes the connection. */
 function discardInput(socket: Socket): void {
   socket.removeAllListeners('data')
-  // Node's parser releases a socket that has another `data` listener.
+  // A `data` listener of the gateway makes Node's parser release the socket.
   socket.on('data', () => undefined)
   socket.resume()
 }

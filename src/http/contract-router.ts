@@ -33,7 +33,7 @@ import type { SecurityHandlers } from './security.ts'
 /** A handler for every operation of the contract; a missing one is a compile error. */
 export type Operations = { [Id in OperationId]: Operation<Id> }
 
-/** The current operations. A reload replaces them; running requests finish with the old ones. */
+/** The current operations. A reload replaces them; running requests finish with the earlier operations. */
 export type InForce = Pick<ReferenceCount, 'enter' | 'leave'> & { operations: Operations }
 
 type Options = {
@@ -56,8 +56,8 @@ type ExchangeContext = Parameters<OperationHandler>[0]
 
 export type ContractRouter = {
   /**
-   * Returns the handler for a request; for a wrong method, a handler that refuses it. Undefined if
-   * the path is not literally in the contract: it is unknown or has parameters.
+   * Returns the handler for a request; for a wrong method, a handler that refuses the request.
+   * Undefined if the path is not literally in the contract: the path is unknown or has parameters.
    */
   find(request: IncomingMessage): OperationHandler | undefined
   /** Registers operations whose paths have parameters; a trailing parameter may contain slashes. */

@@ -18,7 +18,7 @@ const stepMs = 50
 export async function runFor(durationMs: number, isOver: () => boolean): Promise<void> {
   for (let leftMs = durationMs; leftMs > 0 && !isOver(); leftMs -= stepMs) {
     await sleep(Math.min(leftMs, stepMs))
-    // Requests that arrived meanwhile are answered first.
+    // Requests that arrived during the wait are answered first.
     await pollEnd()
   }
 }

@@ -45,7 +45,7 @@ export type ExchangeContext = {
 /** Answers a request to a path of the contract. */
 export type OperationHandler = (context: ExchangeContext) => Promise<void>
 
-/** Called with each error that is answered, and its request. */
+/** Called with each error that is sent as an answer, and with its request. */
 export type OnRefused = (
   error: GatewayError,
   refused: { request: IncomingMessage; requestId: string; caller: Caller | undefined },
@@ -54,7 +54,7 @@ export type OnRefused = (
 /** The state that middleware and handlers share. */
 export type ExchangeState = {
   requestId: string
-  /** Ends the work of the request: when the client disconnects, or its API key ends. */
+  /** Ends the work of the request when the client disconnects, or when the API key of the request ends. */
   ending: Ending
   /** The memory that the exchange holds; released at its end. */
   hold: Hold
@@ -153,7 +153,7 @@ function createSlots(most: number) {
 
 type ExchangeRecord = ReturnType<typeof openRecord>
 
-/** Tracks an exchange; `end` or `endWithAnswer`, called once, reports it to `onExchange`. */
+/** Tracks an exchange; `end` or `endWithAnswer`, called once, reports the exchange to `onExchange`. */
 function openRecord(
   context: ExchangeContext,
   leaveWork: () => void,

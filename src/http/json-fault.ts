@@ -15,7 +15,7 @@ export function findJsonFault(text: string): JsonFault | undefined {
 }
 
 type Fault = { at: number; reason: string }
-/** The expected token; the `first` variants follow an opening bracket, the others a comma. */
+/** The expected token; the `first` variants follow an opening bracket, the other variants a comma. */
 type Expected = 'value' | 'first value' | 'name' | 'first name' | 'colon' | 'comma or end' | 'end'
 
 const blank = /[ \t\r\n]*/y

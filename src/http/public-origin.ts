@@ -5,8 +5,9 @@ import { plainAddress } from '../core/networks.ts'
 export type PublicOrigin = (request: IncomingMessage) => string
 
 /**
- * The origin for the gateway's own addresses: that of `baseUrl`. Without it, the loopback name in
- * the request, or else the local address of the connection: an arbitrary `Host` is never reflected.
+ * The origin for the gateway's own addresses: the origin of `baseUrl`. Without `baseUrl`, the loopback
+ * name in the request, or else the local address of the connection: an arbitrary `Host` is never
+ * reflected.
  */
 export function createPublicOrigin(baseUrl: string | undefined): PublicOrigin {
   if (baseUrl !== undefined) {

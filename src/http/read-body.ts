@@ -20,7 +20,7 @@ import { base64Length } from '../bytes/base64.ts'
 
 type Described = (typeof operations)[number]
 
-/** The parts of a form, which were read while it arrived. */
+/** The parts of a form, which were read while the form arrived. */
 type ArrivedForm = { parts: readonly FormPart[] }
 type ReadBody = { body: unknown; texts: ExtractedTexts; names: FormReading['names'] }
 const ownNames: FormReading['names'] = {}
@@ -113,7 +113,7 @@ export function receiveWhole(
   return receive(request, hold, limits, sink)
 }
 
-/** Receives a form. Only the base64 of its files stays in memory, a third more than the files. */
+/** Receives a form. Of its files only the base64 stays in memory, which is a third larger than the files. */
 async function receiveForm(
   request: IncomingMessage,
   hold: Hold,

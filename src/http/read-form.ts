@@ -45,8 +45,8 @@ const headersMax = 16
 const textBytesMax = 1024 * 1024
 
 /**
- * Reads a `multipart/form-data` body (RFC 7578) while it arrives, for `receive`. Throws
- * `invalid_value` if it is malformed, cut off or exceeds a limit.
+ * Reads a `multipart/form-data` body (RFC 7578) while it arrives, for `receive`. Throws `invalid_value`
+ * if the form is malformed, cut off or exceeds a limit.
  */
 export function formPartsSink(contentType: string): Sink<FormPart[]> {
   const dicer = new Dicer({ boundary: boundaryOf(contentType), maxHeaderPairs: headersMax })

@@ -18,7 +18,7 @@ export function receiptHeaders(receipt: Receipt): Record<string, string> {
   return headers
 }
 
-/** The headers of a failed call, as far as it progressed. */
+/** The headers of a failed call, as far as the call progressed. */
 export function progressHeaders({
   limits,
   model,

@@ -10,7 +10,7 @@ export type BodyLimits = {
   requestIdleTimeoutMs?: number
 }
 
-/** A client that changes networks resumes within seconds; after a longer pause it is gone. */
+/** Timeout of a pause: a client that changes networks resumes within seconds. */
 const idleTimeoutStandardMs = 30_000
 
 /** Consumes a body while it arrives. */
@@ -203,7 +203,10 @@ export function checkMediaType(request: IncomingMessage, types: readonly string[
   }
 }
 
-/** Proxies and clients join repeated headers with a comma: the same type twice counts once. */
+/**
+ * Reduces a repeated Content-Type to one value, since Node, proxies and clients join headers with a
+ * comma.
+ */
 function joinSame({ headers }: IncomingMessage): void {
   const { 'content-type': given } = headers
   const [first, ...others] = given?.includes(',') ? given.split(/\s*,\s*/) : []

@@ -26,7 +26,7 @@ type Options = {
   identify: Identify
   identifySession: IdentifySession
   cookie: SessionCookie
-  /** The public address of the gateway; undefined to use that of the request. */
+  /** The public address of the gateway; undefined to use the address of the request. */
   baseUrl: string | undefined
 }
 

@@ -91,9 +91,9 @@ export function createHttpServer({
     onSweep: events.swept,
   })
   const server = createServer(parserOptions(limits), connections.serve)
-  // Connections above `connectionsMax` get an error; those above this limit are dropped.
+  // Connections above `connectionsMax` get an error; connections above `maxConnections` are dropped.
   server.maxConnections = connectionsMax + refusedMax
-  // `checkRequest` counts headers; Node silently drops those above its limit.
+  // `checkRequest` limits the headers; Node would silently drop headers above a limit.
   server.maxHeadersCount = 0
   // The number of requests on a connection is not limited.
   server.maxRequestsPerSocket = 0

@@ -18,8 +18,8 @@ type StreamEvents = {
 /** The event streams that clients hold open. */
 export type EventStreams = {
   /**
-   * Opens a stream; the oldest of its session ends at the limit. Throws `rate_limit_exceeded` at the limit of
-   * the key or the account, `overloaded` at the limit of the process.
+   * Opens a stream; at the limit of the session, its oldest stream ends. Throws `rate_limit_exceeded`
+   * at the limit of the key or the account, `overloaded` at the limit of the process.
    */
   open(
     caller: Caller,
@@ -28,7 +28,7 @@ export type EventStreams = {
   ): Answer
   /** Whether the account has an open stream that receives the state of its calls. */
   isHeard(accountId: string): boolean
-  /** Sends a message to the account's streams whose client wants it. */
+  /** Sends a message to those streams of the account whose client wants the message. */
   publish(accountId: string, message: object, isWanted: (client: Client) => boolean): void
   /** Sends `tools/list_changed` to all streams. */
   announceToolsChanged(): void

@@ -151,7 +151,7 @@ export function createToolServer(options: Options): ToolServer {
   }
 }
 
-/** Loads the SDK on the first tool call, since it takes a fifth of the heap. */
+/** Loads the SDK on the first tool call, since the SDK takes a fifth of the heap. */
 const loadSdk = once(() => import('./sdk-server.ts'))
 
 function once<T>(make: () => Promise<T>): () => Promise<T> {

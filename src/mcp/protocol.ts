@@ -44,7 +44,7 @@ export function negotiate(asked: unknown): string {
   return schemaChecks.LegacyRevision(asked) ? asked : protocolVersion
 }
 
-/** The distinct values of a header: clients and proxies may send it twice, and Node joins the values. */
+/** The distinct values of a header: clients and proxies may repeat a header, and Node joins the values. */
 export function headerValues(header: string): string[] {
   if (!header.includes(',')) return [header.trim()]
   return [...new Set(header.split(',').map((value) => value.trim()))]

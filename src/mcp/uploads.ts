@@ -125,7 +125,7 @@ export function isHandle(address: string): boolean {
 
 /**
  * Names of saved files can be guessed, and all accounts share the folder: the seal of a handle proves
- * that the gateway saved the file for the account. Every process of the gateway can check it.
+ * that the gateway saved the file for the account. Every process of the gateway can check the seal.
  */
 function createSeal(key: Buffer): SealOf {
   return (accountId, name, { ino, size, mtimeNs }) => {

@@ -9,7 +9,10 @@ export type FetchPublic = (
 
 /** Fetches the documents that clients publish. */
 export type ClientDocuments = {
-  /** Whether the limit of pending fetches of the current request's sender allows another one. */
+  /**
+   * Whether the sender of the current request may start another fetch within the limit of pending
+   * fetches.
+   */
   mayFetch(): boolean
   /** Has the signature of the global `fetch`. */
   fetch: typeof fetch
@@ -38,8 +41,9 @@ const fetchesPerAddressMax = 4
 const timeoutMs = 2500
 
 /**
- * Fetches client documents, whose metadata it corrects, and keys of clients, which it returns unchanged;
- * oidc-provider calls it as `fetch`. Pending fetches are limited in total and for each origin.
+ * Fetches client documents, whose metadata it corrects, and keys of clients, which it returns
+ * unchanged; oidc-provider calls it as `fetch`. Pending fetches are limited in total and for each
+ * address or network.
  */
 export function createClientDocuments(options: Options): ClientDocuments {
   const { fetchPublic, askedFrom, limits } = options

@@ -41,7 +41,7 @@ function codeOf(error: GatewayError): string {
   const { status } = error
   if (status >= 500) return status === 503 ? 'temporarily_unavailable' : 'server_error'
   if (status === 429) return 'temporarily_unavailable'
-  // oidc-provider answers clients that fail to sign in; a 401 here is about a key or token (RFC 6750).
+  // A 401 is about a key or token (RFC 6750); oidc-provider itself answers clients that fail to authenticate.
   if (status === 401) return 'invalid_token'
   return status === 403 ? 'access_denied' : 'invalid_request'
 }

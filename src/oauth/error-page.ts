@@ -28,7 +28,7 @@ export function stopErrorRedirects(
     await next()
     const failure = failures.get(context)
     if (failure === undefined) return
-    // oidc-provider has extended the context before it failed.
+    // Before it failed, oidc-provider added its members to the context.
     const oidcContext = context as unknown as KoaContextWithOIDC
     if (await mayReturn(store, oidcContext.oidc.params ?? {})) return
     const { error, error_description, statusCode } = failure

@@ -85,7 +85,8 @@ type Call = Pick<OperationCall<OAuthId>, 'request' | 'response' | 'requestId' | 
 
 /**
  * The gateway as an OAuth authorization server (docs/oauth.md): oidc-provider serves the contract's
- * paths. It is loaded on the first request that needs it, since most gateways have no sign-ins.
+ * paths. oidc-provider is loaded on the first request that needs it, since most gateways have no
+ * sign-ins.
  */
 export function createOAuthServer(options: Options): OAuthServer {
   const { rules, publicOrigin } = options

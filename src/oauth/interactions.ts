@@ -36,7 +36,7 @@ export type AskedConsent = {
 
 /** Reads a client's request for consent and completes it with a person's decision. */
 export type Interactions = {
-  /** Throws `not_found` for a sign-in that has expired or belongs to another browser. */
+  /** Reads the request. Throws `not_found` for a sign-in that has expired or belongs to another browser. */
   look(call: PageCall): Promise<AskedConsent>
   /**
    * Grants the client tokens of the key with this id. Returns the address to redirect the browser to

@@ -76,7 +76,7 @@ export function createProvider(options: ProviderOptions): Provider {
   const provider = new Provider(origin, configurationOf(options))
   // The gateway sets the headers `host` and `x-forwarded-proto` itself (`serve-oidc.ts`).
   provider.proxy = true
-  // oidc-provider's types declare only its own events and not those of Koa.
+  // oidc-provider's types declare only its own events and not the events of Koa.
   const server: Koa = provider
   server.use(addKeyRemedy)
   server.use(nameForeignGrant)
@@ -136,7 +136,7 @@ function finishExchanges(store: Pick<ArtifactStore, 'finishExchange'>): Koa.Midd
 
 /** Adds the prefix to the ids of a kind of token. */
 function addPrefix(provider: Provider, kind: string, prefix: string): void {
-  // oidc-provider's types omit this method, although its own token formats override it.
+  // oidc-provider's types omit `generateTokenId`, although its own token formats override the method.
   type Model = { prototype: { generateTokenId(): string } }
   const { prototype } = provider[kind as keyof typeof prefixes] as unknown as Model
   const generate = prototype.generateTokenId
@@ -145,7 +145,7 @@ function addPrefix(provider: Provider, kind: string, prefix: string): void {
   }
 }
 
-/** A refresh token with the seed of its successor, which is random and stored with it. */
+/** A refresh token with the seed of its successor; the seed is random and stored with the token. */
 type SeededToken = { jti: string; seed?: string; generateTokenId(): string }
 
 /**

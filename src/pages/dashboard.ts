@@ -27,7 +27,7 @@ const assetHeaders = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Headers of the pages for one-time links: they are not cached and send no Referer. */
+/** Headers of the pages for one-time links, which are not cached and send no Referer. */
 const linkHeaders = { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' }
 
 /** The pages for one-time links, by path; only the page's script reads the token of the link. */

@@ -40,8 +40,9 @@ const restMsMax = 500
 type Time = { now: () => number; sleep: (delayMs: number) => Promise<unknown> }
 
 /**
- * Shares a reading among all requests that arrive before it begins. A reading takes milliseconds of the event
- * loop; the next one waits in proportion to its duration. The result is never older than the request.
+ * Shares a reading among all requests that arrive before it begins. A reading takes milliseconds of the
+ * event loop, so the next reading waits in proportion to its duration. The result is never older than
+ * the request.
  */
 export function shareReadings(
   read: ReadMetrics,

@@ -19,8 +19,8 @@ type Form = { bytes: Buffer; etag: string; found: Answer; unchanged: Answer }
 const brotliQuality = 9
 
 /**
- * Serves a file that does not change while the process runs. It is read and compressed once, at the first
- * request. All responses share its bytes, so a slow client takes no memory.
+ * Serves a file that does not change while the process runs. The file is read and compressed once, at
+ * the first request. All responses share its bytes, so a slow client takes no memory.
  */
 export function staticFile(file: StaticFile): (request: IncomingMessage) => Promise<Answer> {
   const forms = new Map<Coding, Promise<Form>>()

@@ -57,7 +57,7 @@ export function useLoad<T>(
   const isOfKey = state.key === key
   return {
     data: isOfKey ? state.data : undefined,
-    // While the gateway is unreachable the page frame says so, and the loaded data stays visible.
+    // Loaded data stays visible without an error while the gateway is unreachable: the page frame says so.
     error:
       isOfKey && !(state.error?.code === 'unreachable' && state.data) ? state.error : undefined,
     isLoading,

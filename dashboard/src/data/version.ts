@@ -25,7 +25,7 @@ export async function loadPart<Part>(load: () => Promise<Part>): Promise<Part> {
   }
 }
 
-/** Whether the gateway serves another version than this page runs, and the page was not yet reloaded for it. */
+/** Whether the gateway serves a newer page than this page, which was not yet reloaded for it. */
 async function isUpdated(): Promise<boolean> {
   const script = document.querySelector<HTMLScriptElement>('script[type="module"]')
   const running = new URL(script!.src).pathname

@@ -2,7 +2,7 @@ import { decimalsOf, exactUsd, shortUsd } from '../data/money.ts'
 
 type Props = {
   usd: string | null | undefined
-  /** For a column of exact amounts: number of decimals of the longest amount. */
+  /** Number of decimals for a column of exact amounts: that of the longest amount. */
   places?: number
 }
 

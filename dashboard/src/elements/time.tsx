@@ -30,7 +30,7 @@ export function Time({ at, never = 'never', isWhole = false }: Props) {
 /** Tolerated clock difference between gateway and browser: a time this close in the future is "just now". */
 const skewSecondsMax = 10
 
-/** Describes the distance of a time from now; both in Unix milliseconds. */
+/** Describes the distance of a time from now; `atMs` and `nowMs` are Unix milliseconds. */
 export function ago(atMs: number, nowMs: number): string {
   const seconds = Math.round((atMs - nowMs) / 1000)
   const step = steps.find(([, size]) => Math.abs(seconds) >= size)

@@ -1,4 +1,4 @@
-/** A loading message. CSS shows it after a short delay, which most requests do not reach. */
+/** A loading message. CSS shows the message after a short delay, before which most requests are answered. */
 export function Waiting({ what = 'Loading' }: { what?: string }) {
   return (
     <p class="waiting" role="status">

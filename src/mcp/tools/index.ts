@@ -23,7 +23,7 @@ type Options = {
   checkPicture: CheckPicture
   shrink: ShrinkPicture
   limits: { toolInlineImageBytesMax: number }
-  /** Tools in addition to those of mcp-tools.json. */
+  /** Tools in addition to the tools of mcp-tools.json. */
   moreTools: readonly BoundTool[]
   clock: () => number
 }

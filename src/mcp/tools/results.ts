@@ -98,7 +98,7 @@ function blockOf({ base64, format }: Picture): ToolContent {
 
 type Inline = { picture: Picture | undefined; lines: string[] }
 
-/** The picture for the result. Above the limit it is shrunk, and saved in full for the account. */
+/** The picture for the result. A picture above the limit is shrunk, and saved in full for the account. */
 async function inline(
   full: Picture,
   accountId: string | undefined,

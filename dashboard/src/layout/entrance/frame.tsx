@@ -36,7 +36,7 @@ export function DoorForm({ submit, send, children }: FormProps) {
   })
   const waitSeconds = useWait(sending.error)
   useEffect(() => {
-    // Focus the first empty field, otherwise the last one.
+    // Focuses the first empty field, or the last field if all are filled in.
     const inputs = [...(element.current?.querySelectorAll('input') ?? [])]
     const first = inputs.find(({ value }) => value === '') ?? inputs.at(-1)
     first?.focus()

@@ -6,14 +6,14 @@ import { SetUp } from './set-up.tsx'
 import { SignIn } from './sign-in.tsx'
 import { SignUp } from './sign-up.tsx'
 
-/** Paths of one-time links; they open also while a person is signed in. */
+/** Pages of one-time links by path; the pages open also while a person is signed in. */
 const doors: Readonly<Record<string, () => preact.JSX.Element>> = {
   '/setup': SetUp,
   '/invitations': Invitation,
   '/password': NewPassword,
 }
 
-/** Whether the address is that of a one-time link. */
+/** Whether the current address is a one-time link. */
 export const isAtDoor = (): boolean => place.value.path in doors
 
 /** The sign-in pages: one-time links, sign-in and sign-up. */

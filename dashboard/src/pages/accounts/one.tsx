@@ -116,7 +116,7 @@ function Change({ account, again }: { account: Account; again: () => void }) {
   )
 }
 
-/** Invites the first owner of an account that the operator created for others. */
+/** Invites the first owner of an account that the operator created for other people. */
 function Invite({ account }: { account: Account }) {
   const [invited, setInvited] = useState<Schemas['CreatedInvitation']>()
   const inviting = useAct(async (form: FormData) => {

@@ -6,7 +6,7 @@ import { metrics, type Metric } from './metrics.ts'
 type Sums = Schemas['UsageSums']
 type Props = { now: Sums; before: Sums; chosen: Metric }
 
-/** Sums of the range, each compared with the previous range; the plot shows the selected one. */
+/** Sums of the range, each compared with the previous range. The plot shows the selected sum. */
 export function Figures({ now, before, chosen }: Props) {
   return (
     <ul class="figures" aria-label="Sums; select one to plot">

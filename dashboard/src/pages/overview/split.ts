@@ -75,7 +75,7 @@ export function plotOf(metric: Metric, groups: readonly Group[], range: RangeOfT
   }
 }
 
-/** Plots a metric split by group: the largest groups as series, all others as one. */
+/** Plots a metric split by group: the largest groups as series, all other groups as one series. */
 export function splitPlotOf(
   metric: Metric,
   groups: readonly Group[],

@@ -15,7 +15,7 @@ async function keyFor(mode: Mode, refused?: string): Promise<string> {
   const known = keys.get(place)
   const key = await known?.catch(() => undefined)
   if (key !== undefined && key !== refused) return key
-  // A concurrent request may have replaced the key meanwhile.
+  // A concurrent request may already have replaced the refused key.
   if (keys.get(place) !== known) return keyFor(mode, refused)
   const asked = bodyOf(
     POST('/api/sessions/current/key', { params: { query }, body: { mode } }),

@@ -20,7 +20,10 @@ export const can = (model: Model, what: string): boolean => model.capabilities?.
 /** Capabilities that a good default model has. */
 const wanted = ['tools', 'vision', 'reasoning', 'json_schema', 'image_generation', 'image_edit']
 
-/** Default model: `anyModel` when available, otherwise the median price among models with the most capabilities. */
+/**
+ * Default model: `anyModel` when available, else the model of median price among those with most
+ * capabilities.
+ */
 export function goodFirst(models: readonly Model[]): Model | undefined {
   const alone = models.filter(
     ({ status, image }) => status === 'active' && (image?.reference_images_min ?? 0) === 0,
