@@ -278,10 +278,7 @@ async function refuse(
   await send(response, error, { requestId, pingIntervalMs, hold, requestRead: read })
 }
 
-/**
- * Reads the rest of the body: closing during an upload may discard the response before the client reads
- * it.
- */
+/** Reads the rest: closing during an upload may discard the response before the client reads it. */
 function readRest(request: IncomingMessage, limitMs: number): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, limitMs)
