@@ -7630,7 +7630,7 @@ export interface operations {
                  */
                 order: components["parameters"]["PageOrder"];
                 /**
-                 * @description Return only keys with this status.
+                 * @description Return only keys or connections in this state.
                  * @example active
                  */
                 state?: components["schemas"]["ApiKeyState"];
@@ -9195,7 +9195,7 @@ export interface operations {
                  */
                 order: components["parameters"]["PageOrder"];
                 /**
-                 * @description Return only keys with this status.
+                 * @description Return only keys or connections in this state.
                  * @example active
                  */
                 state?: components["schemas"]["ApiKeyState"];

@@ -88,7 +88,7 @@ describe('the packages that production installs', () => {
     expect(production.length).to.be.greaterThan(100)
   })
 
-  it('have the licence that the lock file tells', () => {
+  it('have the licence in the lock file', () => {
     const wrong = production
       .filter(({ path }) => existsSync(join(root, path)))
       .filter(({ path, license }) => {
@@ -161,7 +161,7 @@ describe('the bill of materials', () => {
     }
   })
 
-  it('tells what needs what, from the gateway on', () => {
+  it('lists the dependencies of each package, from the gateway on', () => {
     const needs = new Map(dependencies.map(({ ref, dependsOn = [] }) => [ref, dependsOn]))
     const reached = new Set<string>()
     const visit = (ref: string): void => {
@@ -175,7 +175,7 @@ describe('the bill of materials', () => {
 })
 
 describe('what the dashboard holds of other packages', () => {
-  it('is told, and comes with their notices', async () => {
+  it('is listed, with the notices of those packages', async () => {
     await buildDashboard()
     const notices = readFileSync(join(root, 'dashboard/dist/licences.txt'), 'utf8')
     const named = [...notices.matchAll(/^## (\S+) - (\S+) \((.+)\)$/gm)]

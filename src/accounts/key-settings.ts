@@ -61,12 +61,12 @@ export function assertForKind(kind: ApiKeysTable['kind'], { scopes = [] }: Chang
 export function assertRotatable({ kind }: ApiKeysTable): void {
   if (kind === 'connection') {
     const text =
-      'A connection has no secret to replace: its client renews its tokens itself. DELETE ends it.'
+      'A connection has no secret to replace: its client renews the tokens itself. DELETE ends the connection.'
     throw new GatewayError('key_not_active', text)
   }
   if (kind === 'session') {
     const text =
-      "A session's key is renewed by its session alone, with POST /api/sessions/current/key. DELETE ends it."
+      'Only its session can renew a session key, with POST /api/sessions/current/key. DELETE ends the key.'
     throw new GatewayError('key_not_active', text)
   }
 }

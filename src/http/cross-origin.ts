@@ -79,6 +79,6 @@ function isOwn(
 ): boolean {
   if (origin === undefined) return true
   if (baseUrl !== undefined && origin === URL.parse(baseUrl)?.origin) return true
-  // Compares hosts alone, since the scheme is unknown behind a TLS proxy.
+  // Compares only the hosts: if a proxy terminates TLS, the gateway does not know the scheme.
   return host !== undefined && URL.parse(origin)?.host === host.toLowerCase()
 }

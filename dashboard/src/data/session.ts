@@ -99,7 +99,7 @@ export function enter(body: SignedIn): void {
   resolveLoaded()
 }
 
-/** Whether the session has expired or was ended; the page stays visible behind the sign-in dialog. */
+/** Whether the session has ended. The page then shows the sign-in dialog over its content. */
 export const isOver = signal(false)
 
 /** Signs out. */
