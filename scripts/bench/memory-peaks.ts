@@ -100,10 +100,7 @@ const burst =
   (count: number, model: string): Scenario =>
   (target) =>
     Promise.all(
-      Array.from({ length: count }, async (_, index) => {
-        const status = await ask(target, { model, prompt: `p ${index}` })
-        return status
-      }),
+      Array.from({ length: count }, (_, index) => ask(target, { model, prompt: `p ${index}` })),
     )
 
 /** Requests bypass the cache, whose memory has its own limit. */
