@@ -24,13 +24,15 @@ export function makeFolder(dataDir: string): void {
   }
 }
 
-/** Creates an empty file for the store with mode 0600, unless it exists. */
-export function makeFile(path: string): void {
+/** Creates an empty file for the store with mode 0600. Returns whether it was created: false if it exists. */
+export function makeFile(path: string): boolean {
   try {
     // SQLite creates the store's log with the mode of this file.
     closeSync(openSync(path, 'wx', 0o600))
+    return true
   } catch {
     // The file exists, or SQLite will report the error.
+    return false
   }
 }
 

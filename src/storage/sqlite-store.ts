@@ -71,7 +71,7 @@ async function openFiles(
   const opened = restrictPermissions(dataDir)
   if (examines)
     assertOpenable(path, busyTimeoutMs, (ran) => assertSchema(ran, { change, place: dataDir }))
-  makeFile(path)
+  const isNew = makeFile(path)
   const file = { path, durability, busyTimeoutMs }
   const { dialect, commit, ready, restartLog } = openSqlite({ ...file, queueMax })
   const db = new Kysely<Tables>({ dialect, plugins: [integersPlugin] })
@@ -100,7 +100,7 @@ async function openFiles(
     reader,
     starting: (run) => run(),
     describe: async () => dataDir,
-    check: files.check,
+    check: isNew ? async () => undefined : files.check,
     look: files.look,
     insertions: createInsertions(db),
     // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.

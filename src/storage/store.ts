@@ -41,7 +41,10 @@ export type Store = {
   reader: Reader
   /** Kind and place of the store, for the operator; without secrets. */
   describe(): Promise<string>
-  /** Checks the whole store while it is in use; if it is damaged, `look` throws from then on. */
+  /**
+   * Checks the whole store while it is in use, unless this process created it; if it is damaged, `look`
+   * throws from then on.
+   */
   check(): Promise<void>
   /** Throws a StoreError if the store is damaged, was moved or is read-only. */
   look(): Promise<void>

@@ -79,13 +79,20 @@ describe('a refusal names valid values', () => {
   before(async () => (gateway = await startGateway()))
   after(() => gateway.stop())
 
+  // The sandbox refuses this prompt after the gateway has accepted the options, and renders nothing.
+  const prompt = 'a fox sandbox:content-policy'
+  const accepted = 'content_policy_violation'
+  const errorOf = async (response: Response) => {
+    const { error } = (await response.json()) as { error: { message: string; code: string } }
+    return error
+  }
   const generate = (model: string, asked: object) =>
-    gateway.post('/v1/images/generations', { model, prompt: 'a fox', ...asked })
+    gateway.post('/v1/images/generations', { model, prompt, ...asked })
   const chat = (model: string, image_config: object) =>
     gateway.post('/v1/chat/completions', {
       model,
       image_config,
-      messages: [{ role: 'user', content: 'a fox' }],
+      messages: [{ role: 'user', content: prompt }],
     })
   const shape = /\d+(?:\.\d+)?:\d+(?:\.\d+)?/g
   const probes = [
@@ -101,15 +108,15 @@ describe('a refusal names valid values', () => {
       const circles: string[] = []
       for (const { ask, name, value, values } of probes) {
         const response = await ask(id, { [name]: value })
-        if (response.status === 200) continue
-        const { error } = (await response.json()) as { error: { message: string; code: string } }
-        if (error.code === 'unknown_parameter') continue
+        const error = await errorOf(response)
+        if ([accepted, 'unknown_parameter'].includes(error.code)) continue
         const remedy = error.message.slice(error.message.lastIndexOf(value) + value.length)
         const list = /(?:makes|has|one of)[ :]([^;]*)/.exec(remedy)?.[1] ?? ''
         for (const [named] of list.matchAll(values)) {
           if (['sizes', 'such', 'as', 'up', 'to'].includes(named)) continue
           const again = await ask(id, { [name]: named })
-          if (again.status !== 200) circles.push(`${name} ${named}: ${await again.text()}`)
+          const { code, message } = await errorOf(again)
+          if (code !== accepted) circles.push(`${name} ${named}: ${message}`)
         }
       }
       expect(circles).to.deep.equal([])
