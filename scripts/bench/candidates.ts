@@ -12,7 +12,7 @@
  * - `limited`: all limits and a budget
  * - `token`: an access token instead of a key
  * - `shared`: PostgreSQL and Redis; `far`: Redis, and no cache in the memory of the process
- * - `workers`: two processes on both cores; `replica`: one process with Redis and half the connections
+ * - `workers`: two workers on both cores; `replicas`: two gateways with Redis and a store of their own on both cores
  */
 export type Candidate =
   | 'floor'
@@ -28,7 +28,7 @@ export type Candidate =
   | 'shared'
   | 'far'
   | 'workers'
-  | 'replica'
+  | 'replicas'
   | 'bare'
   | 'booked'
   | 'base'

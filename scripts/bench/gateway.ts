@@ -92,6 +92,7 @@ export const startGateway = async ({
   stores: { databaseUrl, redisUrl } = {},
   remembers = true,
   workers = 1,
+  onBothCores = false,
   base,
 }: {
   children: Children
@@ -107,8 +108,9 @@ export const startGateway = async ({
   stores?: Stores
   /** Whether answers are cached in the memory of the process. */
   remembers?: boolean
-  /** Number of workers. Several workers run on both cores. */
   workers?: number
+  /** Whether the driver and the mock share their core with the gateway. */
+  onBothCores?: boolean
   /** The folder of another checkout to run instead. */
   base?: string | undefined
 }): Promise<{ child: Child; port: number; key: string }> => {
@@ -133,7 +135,7 @@ export const startGateway = async ({
   const key = signsIn ? await createClient(place) : await createKey(place, limited)
   if (historyRows > 0) fillHistory(env.DATA_DIR, historyRows)
   const child = children.start(join(sources, 'main.ts'), {
-    core: workers > 1 ? bothCores : measuredCore,
+    core: onBothCores ? bothCores : measuredCore,
     flags,
     cwd,
     env: tuned ? { ...env, ...tunedEnvironment } : env,

@@ -67,7 +67,15 @@ const httpKinds: Partial<Record<Workload['kind'], Workload['kind']>> = {
 /** The key for processes that do not check keys: all except the gateways. */
 const withoutKey = 'bench'
 
-type Server = { candidate: Candidate; child: Child; port: number; model: string; key: string }
+type Server = {
+  candidate: Candidate
+  child: Child
+  port: number
+  model: string
+  key: string
+  /** A second gateway with its own store, which gets the same load and is measured with the first. */
+  twin?: Server
+}
 
 /** Measures each candidate in its own process, in turn, so that other load affects all candidates. */
 export const measure = async (
@@ -96,9 +104,13 @@ export const measure = async (
       forcedCollections: await forcedCollections(server),
     })
   for (const { server } of servers)
-    if (server.child !== bench.upstream) await bench.children.stop(server.child)
+    for (const { child } of withTwin(server))
+      if (child !== bench.upstream) await bench.children.stop(child)
   return measured
 }
+
+const withTwin = (server: Server): Server[] =>
+  server.twin === undefined ? [server] : [server, server.twin]
 
 /** Collections that memory pressure forced in a gateway; NaN for other processes. */
 const forcedCollections = async ({ port, key }: Server): Promise<number> => {
@@ -135,23 +147,29 @@ const startServer = async (
     const child = children.start(join(import.meta.dirname, 'core.ts'), options)
     return { candidate, child, port: await printedPort(child), model, key: withoutKey }
   }
-  const gateway = await startGateway({
+  const options = {
     ...bench,
     stores: await storesOf(candidate),
     remembers: candidate !== 'far',
     workers: candidate === 'workers' ? 2 : 1,
+    onBothCores: candidate === 'workers' || candidate === 'replicas',
     tuned: candidate === 'tuned',
     limited: candidate === 'limited',
     signsIn: candidate === 'token',
     historyRows: workload.historyRows ?? 0,
     base: candidate === 'base' ? bench.base : undefined,
+  }
+  const server = async () => ({
+    candidate,
+    model: gatewayModel(workload, candidate),
+    ...(await startGateway(options)),
   })
-  return { candidate, model: gatewayModel(workload, candidate), ...gateway }
+  return candidate === 'replicas' ? { ...(await server()), twin: await server() } : await server()
 }
 
 const storesOf = async (candidate: Candidate): Promise<Stores> => {
   if (candidate === 'shared') return startStores()
-  if (candidate !== 'far' && candidate !== 'workers' && candidate !== 'replica') return {}
+  if (candidate !== 'far' && candidate !== 'workers' && candidate !== 'replicas') return {}
   const { redisUrl } = await startStores()
   return { redisUrl }
 }
@@ -177,13 +195,24 @@ const takeSample = async (
   const hasReports = workload.historyRows !== undefined && candidate !== 'quiet'
   // Measured before connections are opened, since the gateway would close them as idle.
   const reportCpuMs = hasReports ? await costOfReport(server) : Number.NaN
-  const load = await openLoad({
-    port: server.port,
-    // A replica gets half the load, like one of two workers.
-    connections: candidate === 'replica' ? workload.connections / 2 : workload.connections,
-    request: requestFor({ kind }, server),
-    nextCounter: by === candidate ? () => bench.nextCounter() % things : bench.nextCounter,
-  })
+  const servers = withTwin(server)
+  const loads = await Promise.all(
+    servers.map((one) =>
+      openLoad({
+        port: one.port,
+        connections: workload.connections / servers.length,
+        request: requestFor({ kind }, one),
+        nextCounter: by === candidate ? () => bench.nextCounter() % things : bench.nextCounter,
+      }),
+    ),
+  )
+  const load: Load = {
+    run: async (forMs, check) => {
+      const latenciesMs = await Promise.all(loads.map((one) => one.run(forMs, check)))
+      return latenciesMs.flat()
+    },
+    close: () => loads.forEach((one) => one.close()),
+  }
   try {
     await load.run(0, expectation.checkFully)
     await load.run(warmUpMs, expectation.checkQuickly)
@@ -266,7 +295,7 @@ const countedRun = async (
   }
 }
 
-const readCounters = ({ alive }: Children, { child }: Server) => {
+const readCounters = ({ alive }: Children, server: Server) => {
   const oursUs = (core: number): number =>
     // Unknown for a process on both cores: the system does not report on which core it ran.
     [...alive].some((ours) => ours.core === bothCores)
@@ -276,7 +305,10 @@ const readCounters = ({ alive }: Children, { child }: Server) => {
           .reduce((sumUs, ours) => sumUs + processCpuUs(ours.processId), 0)
   return {
     clockUs: performance.now() * 1000,
-    cpuUs: processesCpuUs(child.processId),
+    cpuUs: withTwin(server).reduce(
+      (sumUs, { child }) => sumUs + processesCpuUs(child.processId),
+      0,
+    ),
     othersOnDriverCoreUs: coreBusyUs(driverCore) - oursUs(driverCore) - processCpuUs(process.pid),
     othersOnMeasuredCoreUs: coreBusyUs(measuredCore) - oursUs(measuredCore),
   }

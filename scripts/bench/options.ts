@@ -16,7 +16,7 @@ const candidates: Candidate[] = [
   'shared',
   'far',
   'workers',
-  'replica',
+  'replicas',
   'bare',
   'booked',
 ]

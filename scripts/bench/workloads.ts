@@ -127,8 +127,8 @@ export const workloads: Workload[] = [
     kind: 'chat',
     model: 'plain',
     connections: 64,
-    candidates: ['replica', 'workers'],
-    against: 'replica',
+    candidates: ['replicas', 'workers'],
+    against: 'replicas',
     target: { of: 'workers', most: { ratio: 1.1 } },
   },
   {
