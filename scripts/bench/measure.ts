@@ -1,14 +1,6 @@
-import { join } from 'node:path'
-import {
-  bothCores,
-  driverCore,
-  measuredCore,
-  printedPort,
-  type Child,
-  type Children,
-} from './children.ts'
+import type { Candidate } from './candidates.ts'
+import { bothCores, driverCore, measuredCore, type Child, type Children } from './children.ts'
 import { expectationFor, type Expectation } from './expectation.ts'
-import { routedModels, start, startGateway } from './gateway.ts'
 import { holdStreams } from './hold.ts'
 import {
   coreBusyUs,
@@ -18,11 +10,10 @@ import {
   processPeakMiB,
 } from './kernel-counters.ts'
 import { openLoad, type Load } from './load.ts'
-import { startStores, type Stores } from './stores.ts'
 import { requestFor } from './request.ts'
+import { startServer, withoutKey, withTwin, type Server } from './server.ts'
 import { median, quantile } from './statistics.ts'
 import { askForReports, makeReports } from './usage-history.ts'
-import type { Candidate } from './candidates.ts'
 import type { Workload } from './workloads.ts'
 
 export type Bench = {
@@ -64,19 +55,6 @@ const httpKinds: Partial<Record<Workload['kind'], Workload['kind']>> = {
   'tool-image': 'image',
 }
 
-/** The key for processes that do not check keys: all except the gateways. */
-const withoutKey = 'bench'
-
-type Server = {
-  candidate: Candidate
-  child: Child
-  port: number
-  model: string
-  key: string
-  /** A second gateway with its own store, which gets the same load and is measured with the first. */
-  twin?: Server
-}
-
 /** Measures each candidate in its own process, in turn, so that other load affects all candidates. */
 export const measure = async (
   bench: Bench,
@@ -109,9 +87,6 @@ export const measure = async (
   return measured
 }
 
-const withTwin = (server: Server): Server[] =>
-  server.twin === undefined ? [server] : [server, server.twin]
-
 /** Collections that memory pressure forced in a gateway; NaN for other processes. */
 const forcedCollections = async ({ port, key }: Server): Promise<number> => {
   if (key === withoutKey) return Number.NaN
@@ -120,68 +95,6 @@ const forcedCollections = async ({ port, key }: Server): Promise<number> => {
   const count = /^gateway_forced_collections_total\{cause="memory"[^}]*\} (\d+)$/m.exec(text)
   const isCounted = text.includes('gateway_forced_collections_total')
   return isCounted ? Number(count?.[1] ?? 0) : Number.NaN
-}
-
-const startServer = async (
-  bench: Bench,
-  workload: Workload,
-  candidate: Candidate,
-): Promise<Server> => {
-  const model = upstreamModel(workload)
-  const { children, upstream, upstreamPort } = bench
-  if (candidate === 'direct')
-    return { candidate, child: upstream, port: upstreamPort, model, key: withoutKey }
-  if (candidate === 'floor') {
-    const child = children.start(join(import.meta.dirname, 'floor.ts'), {
-      core: measuredCore,
-      args: [`http://127.0.0.1:${upstreamPort}`],
-    })
-    return { candidate, child, port: await printedPort(child), model, key: withoutKey }
-  }
-  if (candidate === 'koa') {
-    const child = children.start(join(import.meta.dirname, 'koa.ts'), { core: measuredCore })
-    return { candidate, child, port: await printedPort(child), model, key: withoutKey }
-  }
-  if (candidate === 'bare' || candidate === 'booked') {
-    const options = { core: measuredCore, flags: start.flags, args: [candidate] }
-    const child = children.start(join(import.meta.dirname, 'core.ts'), options)
-    return { candidate, child, port: await printedPort(child), model, key: withoutKey }
-  }
-  const options = {
-    ...bench,
-    stores: await storesOf(candidate),
-    remembers: candidate !== 'far',
-    workers: candidate === 'workers' ? 2 : 1,
-    onBothCores: candidate === 'workers' || candidate === 'replicas',
-    tuned: candidate === 'tuned',
-    limited: candidate === 'limited',
-    signsIn: candidate === 'token',
-    historyRows: workload.historyRows ?? 0,
-    base: candidate === 'base' ? bench.base : undefined,
-  }
-  const server = async () => ({
-    candidate,
-    model: gatewayModel(workload, candidate),
-    ...(await startGateway(options)),
-  })
-  return candidate === 'replicas' ? { ...(await server()), twin: await server() } : await server()
-}
-
-const storesOf = async (candidate: Candidate): Promise<Stores> => {
-  if (candidate === 'shared') return startStores()
-  if (candidate !== 'far' && candidate !== 'workers' && candidate !== 'replicas') return {}
-  const { redisUrl } = await startStores()
-  return { redisUrl }
-}
-
-/** Without the gateway the path does not select the vendor's format, so the model's name selects it. */
-const upstreamModel = ({ kind, model, wire }: Workload): string =>
-  wire && kind === 'stream' ? `${wire}-${model}` : model
-
-const gatewayModel = ({ model, wire }: Workload, candidate: Candidate): string => {
-  if (!wire || candidate === 'openai') return `mock/${model}`
-  const name = `${wire}-${model}`
-  return routedModels[name] ?? name
 }
 
 const takeSample = async (
