@@ -118,7 +118,7 @@ function receiptFaults(receipts: readonly Receipt[], dataDir: string): string[] 
 
 type Report = { total: { calls: number; cost: { nano_usd: number } } }
 
-/** Usage reports of the accounts must match their rows. */
+/** Compares each account's usage report with the account's rows in the ledger. */
 async function reportFaults({ url, dataDir }: Target, payers: readonly Payer[]): Promise<string[]> {
   const faults = payers.map(async ({ accountId, adminKey }) => {
     const { total } = await fetchJson<Report>(url, '/api/usage', adminKey)

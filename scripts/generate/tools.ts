@@ -91,7 +91,7 @@ function mapped(schema: Schema, change: (value: unknown) => unknown): Schema {
   return Object.fromEntries(Object.entries(schema).map(([name, one]) => [name, change(one)]))
 }
 
-/** The bounds of a schema that descriptions name in words. */
+/** The bounds in a schema that the tool's description states in words. */
 type Bounds = {
   type?: string
   minimum?: number

@@ -15,7 +15,7 @@ export type Peer = {
 export const newWorkShare = 3 / 4
 /** Part of the budget for answers; while it is used up, answers of upstreams wait for memory. */
 const answersShare = 1 / 4
-/** Smaller answers never wait; most answers are smaller. */
+/** Answers below this size, which are most, never wait for memory. */
 const waitingBytesMin = 65_536
 /** An answer is refused after it has waited this many grace periods for memory. */
 const waitGracePeriodsMax = 5

@@ -182,8 +182,8 @@ function byteAt(body: Pieces, at: number): number | undefined {
 }
 
 /**
- * Returns the value with each ticket in a data URL replaced by its text. Throws a GatewayError if
- * memory is too short for the texts as strings.
+ * Puts each extracted base64 text back in place of its ticket in the data URL. Throws a
+ * GatewayError if there is not enough memory for the texts as strings.
  */
 export function restoreBase64<T>(value: T, texts: ExtractedTexts, hold: Hold): T {
   if (texts.size === 0) return value

@@ -11,7 +11,7 @@ type Asked = {
   isOwnAddress: boolean
 }
 
-/** Checks keys before their first use by the known prefixes of the vendors' keys. */
+/** Compares keys with the known prefixes of the vendors' keys, before the keys are used. */
 export function checkKeys(asked: Asked, vendors: readonly Vendor[]): KeyFindings {
   const { vendor, variable, keys, isOwnAddress } = asked
   const wrong: string[] = []

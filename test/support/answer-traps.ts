@@ -2,9 +2,9 @@
 export type AnswerTrap = {
   name: string
   model: string
-  /** Body of a whole answer; absent when only streams have the peculiarity. */
+  /** Body of an answer that is not streamed; absent if the trap exists only in streams. */
   whole?: object
-  /** Pieces of a streamed answer; absent when only whole answers have the peculiarity. */
+  /** Pieces of a streamed answer; absent if the trap exists only in whole answers. */
   events?: string[]
   message: { content: string | null; reasoning_content?: string; calls?: [string, string][] }
   finish: string

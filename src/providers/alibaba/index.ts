@@ -3,7 +3,7 @@ import { protocolVendor } from '../openai-compatible/vendor.ts'
 import { failureKind } from './failure.ts'
 import { imageAdapter } from './image.ts'
 
-/** Alibaba Cloud Model Studio, provider group 2 (docs/vendors.md#alibaba-model-studio). */
+/** Alibaba Cloud Model Studio (docs/vendors.md#alibaba-model-studio). */
 export const alibaba = protocolVendor({
   id: 'alibaba',
   name: 'Alibaba Cloud Model Studio',

@@ -108,7 +108,7 @@ type ChoiceRepair = {
    */
   read(choice: Members): Members | undefined
   /**
-   * Whether the last choice's changes apply to any choice that differs from it only in its texts.
+   * Whether the repairs of the last choice also fit every choice that differs from it only in its texts.
    */
   isSteady(): boolean
   /** Whether the vendor has sent the choice's finish reason. */

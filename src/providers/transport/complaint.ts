@@ -34,7 +34,7 @@ const tooLongCodes = new Set([
   'exceed_context_size_error',
 ])
 const charactersRead = 2000
-/** Messages for the same error from vendors without a code (docs/vendors.md#forms-of-errors). */
+/** Messages of vendors without an error code for a request that is too long (docs/vendors.md#forms-of-errors). */
 const tooLongWords = [
   /context[_ ](?:length|window)[_ ]exceeded/i,
   /(?:maximum|max|model's|only) (?:context|prompt|model) length/i,

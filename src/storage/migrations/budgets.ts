@@ -34,7 +34,7 @@ export async function createBudgets(db: Kysely<unknown>, dialect: SqlDialect): P
 
 type Trigger = { after: string; when?: string; run: readonly string[] }
 
-/** SQL for the windows that include a row; several keys may share one owner. */
+/** SQL for the budget windows in which a ledger row counts: of its account, and of its key or the key's owner. */
 export const windowsOf = (row: 'new' | 'old') => `
   where owner_id in (${row}.account_id, coalesce(
       (select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id))
