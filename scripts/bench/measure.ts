@@ -1,5 +1,5 @@
 import type { Candidate } from './candidates.ts'
-import { bothCores, driverCore, measuredCore, type Child, type Children } from './children.ts'
+import { bothCores, driverCore, measuredCore, type Children } from './children.ts'
 import { expectationFor, type Expectation } from './expectation.ts'
 import { holdStreams } from './hold.ts'
 import {
@@ -11,19 +11,14 @@ import {
 } from './kernel-counters.ts'
 import { openLoad, type Load } from './load.ts'
 import { requestFor } from './request.ts'
-import { startServer, withoutKey, withTwin, type Server } from './server.ts'
+import { startServer, withoutKey, withTwin, type Server, type Started } from './server.ts'
 import { median, quantile } from './statistics.ts'
 import { askForReports, makeReports } from './usage-history.ts'
 import type { Workload } from './workloads.ts'
 
-export type Bench = {
-  children: Children
-  folder: string
-  upstream: Child
-  upstreamPort: number
+export type Bench = Started & {
   rounds: number
   seconds: number
-  base: string | undefined
   nextCounter: () => number
 }
 

@@ -6,7 +6,7 @@ import { startStores, type Stores } from './stores.ts'
 import type { Workload } from './workloads.ts'
 
 /** What runs before the candidates: the mock upstream, and the folder for their files. */
-type Started = {
+export type Started = {
   children: Children
   folder: string
   upstream: Child

@@ -93,14 +93,14 @@ async function openFiles(
     logRestartMs,
   })
   for (const sentence of opened) notice(sentence)
-  const files = await watchFiles(file)
+  const files = await watchFiles(file, isNew)
   return {
     dialect: 'sqlite',
     db,
     reader,
     starting: (run) => run(),
     describe: async () => dataDir,
-    check: isNew ? async () => undefined : files.check,
+    check: files.check,
     look: files.look,
     insertions: createInsertions(db),
     // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.

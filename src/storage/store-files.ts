@@ -78,7 +78,7 @@ export type StoreFiles = {
    */
   look(): Promise<void>
   /**
-   * Checks the whole file in a worker thread. Copies a damaged file; `look` then throws.
+   * Checks the whole file in a worker thread, unless it is new. Copies a damaged file; `look` then throws.
    */
   check(): Promise<void>
   /** Aborts a running check. */
@@ -87,8 +87,11 @@ export type StoreFiles = {
 
 const suffixes = ['', '-wal', '-shm']
 
-/** Records the identity of the files; call it right after they were opened. */
-export async function watchFiles(file: FileOptions): Promise<StoreFiles> {
+/**
+ * Records the identity of the files; call it right after they were opened. `isNew` means that this process
+ * created them.
+ */
+export async function watchFiles(file: FileOptions, isNew: boolean): Promise<StoreFiles> {
   const { path } = file
   const mark = path + damageSuffix
   const opened = await Promise.all(suffixes.map((suffix) => idOf(path + suffix)))
@@ -104,7 +107,7 @@ export async function watchFiles(file: FileOptions): Promise<StoreFiles> {
       if (damage !== undefined) throw damaged(damage)
     },
     check: async () => {
-      const damage = await damageOf(file, closed.signal)
+      const damage = isNew ? undefined : await damageOf(file, closed.signal)
       if (damage === undefined) return rmSync(mark, { force: true })
       found = await textOf(mark)
       // An earlier start has copied the files already.

@@ -172,6 +172,19 @@ describe('the files of a store', () => {
     await restored.close()
   })
 
+  it('that are new are intact, although an earlier store left the mark of its damage', async () => {
+    const fresh = makeFolder()
+    writeFileSync(fileIn(fresh.path, '-damaged'), 'a row is missing')
+    const store = await openTestStore(fresh.path)
+    const before = await failureOf(store.look())
+    await store.check()
+    const after = await failureOf(store.look())
+    await store.close()
+    fresh.remove()
+    expect(before?.reason).to.contain('a row is missing')
+    expect(after).to.equal(undefined)
+  })
+
   it('are checked after the port has opened; calls on a damaged store are refused', async () => {
     damage(folder.path)
     const gateway = await startGateway({ beside: { dataDir: folder.path } })
