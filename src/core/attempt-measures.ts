@@ -1,5 +1,5 @@
 import type { components } from '../../generated/types.ts'
-import type { Attempt } from './failover.ts'
+import type { Attempt } from './resilience/failover.ts'
 import { isProvidersFault } from './failure.ts'
 
 type Measures = components['schemas']['AttemptMeasures']

@@ -3,7 +3,7 @@ import type { CallContext } from './caller.ts'
 import type { Deadline, StartDeadline } from './resilience/deadline.ts'
 import { toGatewayError, type GatewayError, type Progress } from './error.ts'
 import { failedEnd, withOtherTries, wasJoined, type Delivered } from './money/failed-end.ts'
-import { failover, type Attempt, type FailoverPolicy, type Try } from './failover.ts'
+import { failover, type Attempt, type FailoverPolicy, type Try } from './resilience/failover.ts'
 import { errorAfter, ProviderFailure } from './failure.ts'
 import type { Admission, Demand } from './limits.ts'
 import type { Model, Warning } from './model.ts'
@@ -72,7 +72,7 @@ export type Call = {
   trace: Trace | undefined
   /** A new idempotency key for each try at a vendor; undefined when the caller sent no key. */
   nextVendorKey(): string | undefined
-  /** Tries the routes in order (core/failover.ts). */
+  /** Tries the routes in order (core/resilience/failover.ts). */
   tryRoutes<T>(
     selection: Selection,
     attempt: (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>,

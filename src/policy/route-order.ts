@@ -1,7 +1,7 @@
 import type { Target } from '../core/model.ts'
 import { LRUCache } from 'lru-cache'
 import { createCircuit, type Circuit, type CircuitView } from '../core/resilience/circuit.ts'
-import { restMaxMs, restMs, type RouteHealth } from '../core/failover.ts'
+import { restMaxMs, restMs, type RouteHealth } from '../core/resilience/failover.ts'
 
 type OrderOptions = {
   by: 'listed' | 'price'

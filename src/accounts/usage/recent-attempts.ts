@@ -1,7 +1,7 @@
 import { sql, type Kysely } from 'kysely'
 import type { RecentAttempts, TimedAttempt } from '../../core/attempt-measures.ts'
 import { GatewayError } from '../../core/error.ts'
-import type { Attempt } from '../../core/failover.ts'
+import type { Attempt } from '../../core/resilience/failover.ts'
 import type { Reader } from '../../storage/reader.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { hourMs } from './range.ts'

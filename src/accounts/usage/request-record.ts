@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import type { Attempt } from '../../core/failover.ts'
+import type { Attempt } from '../../core/resilience/failover.ts'
 import { meaningOf, remedyFor } from '../../core/words/remedies.ts'
 import { moneyOf } from '../../core/money/price.ts'
 import { linesForm, readPricing, linesOf, type Pricing } from '../../core/money/pricing.ts'

@@ -1,6 +1,6 @@
 import { piecesLength } from '../../bytes/pieces.ts'
 import type { Call, Whole } from '../call.ts'
-import type { Try } from '../failover.ts'
+import type { Try } from '../resilience/failover.ts'
 import { afterSpending, ProviderFailure, mostRelevantFailure, UnknownOutcome } from '../failure.ts'
 import type { Warning } from '../model.ts'
 import type { PictureTraits } from '../money/pricing.ts'

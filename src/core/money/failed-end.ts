@@ -1,7 +1,7 @@
 import type { Mode } from '../caller.ts'
 import { addCost, type Cost } from './cost.ts'
 import { GatewayError } from '../error.ts'
-import type { Try } from '../failover.ts'
+import type { Try } from '../resilience/failover.ts'
 import { ProviderFailure, UnknownOutcome } from '../failure.ts'
 import type { Usage } from './price.ts'
 import type { PictureTraits, Spent } from './pricing.ts'

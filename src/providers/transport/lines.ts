@@ -1,4 +1,4 @@
-import { restMaxMs, restMs } from '../../core/failover.ts'
+import { restMaxMs, restMs } from '../../core/resilience/failover.ts'
 import { createDispatch, type Dispatch, type UpstreamPool } from './dispatch.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
 

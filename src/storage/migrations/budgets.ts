@@ -34,7 +34,10 @@ export async function createBudgets(db: Kysely<unknown>, dialect: SqlDialect): P
 
 type Trigger = { after: string; when?: string; run: readonly string[] }
 
-/** SQL for the budget windows in which a ledger row counts: of its account, and of its key or the key's owner. */
+/**
+ * SQL for the budget windows in which a ledger row counts: those of its account, and of its key or of the
+ * key with which that key counts.
+ */
 export const windowsOf = (row: 'new' | 'old') => `
   where owner_id in (${row}.account_id, coalesce(
       (select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id))

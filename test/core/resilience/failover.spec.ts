@@ -1,9 +1,13 @@
 import { expect } from 'chai'
-import { GatewayError } from '../../src/core/error.ts'
-import { failover, type Attempt, type FailoverPolicy } from '../../src/core/failover.ts'
-import { ProviderFailure, type FailureKind } from '../../src/core/failure.ts'
-import type { Readiness, Route } from '../../src/core/route.ts'
-import { routeOf } from '../support/route.ts'
+import { GatewayError } from '../../../src/core/error.ts'
+import {
+  failover,
+  type Attempt,
+  type FailoverPolicy,
+} from '../../../src/core/resilience/failover.ts'
+import { ProviderFailure, type FailureKind } from '../../../src/core/failure.ts'
+import type { Readiness, Route } from '../../../src/core/route.ts'
+import { routeOf } from '../../support/route.ts'
 
 type Failing = FailureKind | { kind: FailureKind; status?: number; retryAfterSeconds?: number }
 type Options = {

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Deadline } from './resilience/deadline.ts'
-import { ProviderFailure, mostRelevantFailure, type FailureKind } from './failure.ts'
-import type { Spent } from './money/pricing.ts'
-import type { Readiness, Route, Selection } from './route.ts'
-import type { TraceHeaders, TracedTry } from './trace.ts'
+import type { Deadline } from './deadline.ts'
+import { ProviderFailure, mostRelevantFailure, type FailureKind } from '../failure.ts'
+import type { Spent } from '../money/pricing.ts'
+import type { Readiness, Route, Selection } from '../route.ts'
+import type { TraceHeaders, TracedTry } from '../trace.ts'
 
 /** One try of one route, as stored in the ledger and listed in `x-gateway-attempts`. */
 export type Attempt = {
