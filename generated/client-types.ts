@@ -799,8 +799,8 @@ export interface paths {
          *     hour, or earlier with the session or the membership.
          *
          *     Each person has at most one such key for each account and mode. Another request replaces the
-         *     secret and extends the key by one hour; its id and counts stay, and the old secret is
-         *     refused.
+         *     secret and extends the key by one hour: the key keeps its id, and its calls count against the
+         *     same limits and budgets. The old secret is refused.
          */
         post: operations["createSessionKey"];
         delete?: never;
@@ -1001,7 +1001,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Create a password link
+         * Create a link that sets a member's password
          * @description Creates a link with which the person sets a new password. Returns the `link` once; send it
          *     to the person yourself, since the gateway sends no mail. The link works once, and a newer
          *     link replaces it.
@@ -1946,7 +1946,7 @@ export interface components {
          */
         AttemptFace: "v1" | "mcp" | "api" | "oauth";
         /**
-         * @description The header that contained the key.
+         * @description The request header that contained the refused API key.
          * @enum {string}
          */
         AttemptHeader: "authorization" | "x-api-key";

@@ -80,7 +80,7 @@ export const reachesSignInByDocument: Check = (answer, state) => {
   if (fault?.code !== 'sign_in_refused') return fault
   return {
     code: 'document_refused',
-    text: `A sign-in with the document ${url} is refused: the gateway cannot fetch the document, or rejects it.`,
+    text: `The gateway refuses sign-ins by the client whose metadata document is ${url}: it cannot fetch this document, or rejects it.`,
     remedy: `Allow the gateway outbound connections to ${new URL(url).origin} (port 443), or set CLIENT_DOCUMENTS=closed, so that clients register.`,
   }
 }

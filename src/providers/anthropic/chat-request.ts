@@ -187,9 +187,9 @@ function writeSampling(
   const { row } = model
   const refused =
     row.capabilities['accepts_temperature'] === false
-      ? `${row.id} does not accept it.`
+      ? `${row.id} does not accept this parameter.`
       : body.thinking?.type === 'enabled' || body.thinking?.type === 'adaptive'
-        ? 'Anthropic does not accept it together with reasoning.'
+        ? 'Anthropic does not accept this parameter together with reasoning.'
         : undefined
   if (temperature !== undefined && temperature !== null) {
     const applied = Math.min(temperature, row.temperature_max ?? temperatureMax)

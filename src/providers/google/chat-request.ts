@@ -103,7 +103,7 @@ function sampling(request: ChatRequest, { model: { row } }: Target, notes: Notes
     const refuses = row.chat?.without?.includes(field) === true
     if (!refuses && !(isSampling && row.capabilities['accepts_temperature'] === false)) return value
     if (!hasDefaultValue(field, value)) {
-      notes.warnings.push(dropped(field, value, `${row.id} does not accept it.`))
+      notes.warnings.push(dropped(field, value, `${row.id} does not accept this parameter.`))
     }
     return null
   }

@@ -64,11 +64,11 @@ function abilitiesOf({ model, upstreamModel }: Target, dialect: ChatDialect) {
 function adjustToModel(draft: Draft): void {
   const { target, abilities, body, request, warnings } = draft
   const { row, undescribed } = target.model
-  for (const field of abilities?.without ?? []) drop(field, `${row.id} does not accept it.`, draft)
+  for (const field of abilities?.without ?? []) drop(field, `${row.id} does not accept this parameter.`, draft)
   adjustLimit(draft)
   if (undescribed) return
   if (row.capabilities['accepts_temperature'] === false && !samples(abilities, request)) {
-    for (const field of sampling) drop(field, `${row.id} does not accept it.`, draft)
+    for (const field of sampling) drop(field, `${row.id} does not accept this parameter.`, draft)
   }
   const most = row.temperature_max
   const temperature = body['temperature']
@@ -101,7 +101,7 @@ function adjustLimit({ request, target, dialect, body, warnings }: Draft): void 
 function adjustToDialect(draft: Draft): void {
   const { target, dialect, body } = draft
   const { id } = target.provider
-  const reason = `${id} does not accept it.`
+  const reason = `${id} does not accept this parameter.`
   if (dialect.withoutWhenReasoning && target.model.row.capabilities.reasoning) {
     for (const field of dialect.withoutWhenReasoning) {
       drop(field, `Reasoning models of ${id} do not accept it.`, draft)

@@ -121,7 +121,7 @@ function takeOut(from: object, name: string, at: Place, draft: Draft): void {
   const value = members[name]
   delete members[name]
   if (value === null || value === undefined || name === 'cache_control') return
-  const reason = `${draft.target.provider.id} does not accept it.`
+  const reason = `${draft.target.provider.id} does not accept this member.`
   const { index, place, type } = at
   const part = place === undefined ? '' : `.content[${place}]`
   const path = `messages[${index}]${part}${type === undefined ? '' : `.${type}`}`

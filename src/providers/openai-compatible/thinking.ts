@@ -22,7 +22,7 @@ export function adjustThinking(draft: Draft): void {
   if (abilities?.without_while_thinking === undefined) return
   if (!isThinking(effort, abilities)) return
   for (const field of abilities.without_while_thinking) {
-    drop(field, `${row.id} does not accept it while it reasons.`, draft)
+    drop(field, `${row.id} does not accept this parameter while it reasons.`, draft)
   }
 }
 

@@ -68,7 +68,7 @@ export const signInFaults: readonly SeededFault[] = [
   {
     wrong: 'the gateway cannot fetch documents',
     code: 'document_refused',
-    says: /sign-in with the document https:\/\/vscode\.dev\/oauth\/client-metadata\.json is refused/,
+    says: /metadata document is https:\/\/vscode\.dev\/oauth\/client-metadata\.json: it cannot fetch/,
     remedy: /CLIENT_DOCUMENTS=closed/,
     script: plainAt(/client_id=https.*vscode/, 400),
     whom: ['VS Code'],
