@@ -85,7 +85,8 @@ export function createMembers(options: Options): Members {
       await db.transaction().execute(async (transaction) => {
         const row = await findMember(transaction, accountId, person.id)
         if (row === undefined) {
-          const text = 'You are not a member of an account with this id. GET /api/me lists your accounts.'
+          const text =
+            'You are not a member of an account with this id. GET /api/me lists your accounts.'
           throw new GatewayError('not_found', text, { param: 'id' })
         }
         await remove(transaction, row, actor, options)

@@ -64,7 +64,8 @@ function abilitiesOf({ model, upstreamModel }: Target, dialect: ChatDialect) {
 function adjustToModel(draft: Draft): void {
   const { target, abilities, body, request, warnings } = draft
   const { row, undescribed } = target.model
-  for (const field of abilities?.without ?? []) drop(field, `${row.id} does not accept this parameter.`, draft)
+  for (const field of abilities?.without ?? [])
+    drop(field, `${row.id} does not accept this parameter.`, draft)
   adjustLimit(draft)
   if (undescribed) return
   if (row.capabilities['accepts_temperature'] === false && !samples(abilities, request)) {
