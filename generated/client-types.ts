@@ -1513,7 +1513,7 @@ export interface components {
             service_tier?: string;
             /** @description Whether the vendor's off-peak price applied. */
             off_peak?: boolean;
-            /** @description The part of `cost` that the provider's upstream vendor charges to your own key of that vendor. */
+            /** @description The part of `cost` that another vendor charges to your own key, with which the provider calls it. */
             usd_upstream?: components["schemas"]["Usd"];
             /** @description The part of `cost` for attempts whose responses were not delivered. */
             usd_other_attempts?: components["schemas"]["Usd"];
@@ -2430,7 +2430,7 @@ export interface components {
             is_charged: boolean;
             /** @description The routes in the order of attempts; the first answers unless it fails. */
             routes: components["schemas"]["RouteQuote"][];
-            /** @description The adjustments on every route. */
+            /** @description The adjustments that every route makes to the request. */
             warnings: components["schemas"]["Warning"][];
         };
         /** @description The properties that determine the price of an image. */
@@ -2474,7 +2474,7 @@ export interface components {
             off_peak: boolean | null;
             /** @description Null for calls that are not image calls. */
             picture: components["schemas"]["PicturePaidFor"] | null;
-            /** @description The part of `amount` that the provider's upstream vendor charges to your own key of that vendor. */
+            /** @description The part of `amount` that another vendor charges to your own key, with which the provider calls it. */
             upstream: components["schemas"]["NullableMoney"];
             /**
              * @description Original cost of a response that came from the cache; null for other calls, or if it is
@@ -2710,8 +2710,8 @@ export interface components {
             /** @description Whether the model makes images or only text. */
             modality: components["schemas"]["CallModality"];
             /**
-             * @description Whether a live key can call the model now; it is not deactivated, and one of its routes
-             *     is configured.
+             * @description Whether a live key can call the model now: true if the model is not deactivated and one of
+             *     its routes is configured.
              */
             is_usable: boolean;
             parameters: components["schemas"]["ModelParameter"][];

@@ -22,6 +22,7 @@ export interface components {
             /**
              * @description Folder of the embedded SQLite store and of the journal.
              * @default ./data
+             * @example /var/lib/gateway
              */
             data_dir: string;
             /**
@@ -98,7 +99,10 @@ export interface components {
              * @default false
              */
             otel_sdk_disabled: boolean;
-            /** @description Folder in which the tool `generate-image-preview` saves images. Without it, images are not saved. */
+            /**
+             * @description Folder in which the tool `generate-image-preview` saves images. Without it, images are not saved.
+             * @example /var/lib/pictures
+             */
             upload_dir?: string;
             /**
              * @description Lowest level that is logged.
@@ -177,7 +181,10 @@ export interface components {
                  * @default false
                  */
                 fetches_images: boolean;
-                /** @description `'*'` for all models of the endpoint, or a list. */
+                /**
+                 * @description `'*'` for all models of the endpoint, or a list.
+                 * @example *
+                 */
                 models: "*" | string[];
             }[];
             /**

@@ -14,6 +14,7 @@ import { migrate } from './commands/migrate.ts'
 import { reportUsage } from './commands/report-usage.ts'
 import { ConfigError, readVariables, settingsTable } from './settings/config.ts'
 import { GatewayError } from './core/error.ts'
+import { gatewayCommand } from './core/words/remedies.ts'
 import { NoStore } from './storage/migrations.ts'
 import { StoreError } from './storage/store-error.ts'
 
@@ -51,7 +52,7 @@ const commandsHelp = `\
 `
 
 const usageOf = (help: string) => `\
-Usage: npm run -s gateway -- <command>
+Usage: ${gatewayCommand} <command>
 
 ${help}
 Limits: --requests-per-minute, --tokens-per-minute, --images-per-minute, --concurrency, and
@@ -118,6 +119,9 @@ async function runNamed(words: string[], context: CommandContext): Promise<Comma
   const name = words.slice(0, length ?? Math.max(helpAt, 0)).join(' ')
   const help = helpFor(name)
   if (helpAt >= 0 && help !== '') return { text: usageOf(help) }
+  // The name of a group of commands alone, such as `keys`.
+  if (length === undefined && second === undefined && helpFor(first) !== '')
+    return { text: usageOf(helpFor(first)) }
   if (length === undefined) {
     const asked = second === undefined ? first : `${first} ${second}`
     const usage = usageOf(commandsHelp)

@@ -71,8 +71,8 @@ export async function startTarget(options: TargetOptions): Promise<Target> {
   const folder = mkdtempSync(join(options.folder, 'gateway-'))
   const { dataDir = join(folder, 'data') } = options
   if (options.dataDir === undefined) cpSync(prepared.dataDir, dataDir, { recursive: true })
-  const { flags, allocator } = startOf(project)
-  const variables = { ...allocator, ...variablesFor(options, { folder, dataDir }) }
+  const { flags, variables: ofStart } = startOf(project)
+  const variables = { ...ofStart, ...variablesFor(options, { folder, dataDir }) }
   const place = { project, folder, variables }
   const ulimit = openFilesMax === undefined ? '' : `ulimit -n ${openFilesMax} && `
   const server = [process.execPath, ...flags, join(project, 'src/main.ts')]

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -11,17 +12,23 @@ import { fillHistory } from './usage-history.ts'
 const project = join(import.meta.dirname, '../..')
 const startTimeoutMs = 30_000
 
-/** Flags of Node and variables of glibc in the start script of a checkout. */
+const require = createRequire(import.meta.url)
+
+/** Flags of Node and environment variables with which `npm start` of a checkout starts the gateway. */
 export const startOf = (
   project: string,
-): { flags: string[]; allocator: Record<string, string> } => {
+): { flags: string[]; variables: Record<string, string> } => {
+  const launcher = join(project, 'bin/model-access-gateway.cjs')
+  // The launcher exports them in this form.
+  if (existsSync(launcher)) return require(launcher) as ReturnType<typeof startOf>
+  // An earlier checkout has them in its start script.
   const { scripts } = JSON.parse(readFileSync(join(project, 'package.json'), 'utf8')) as {
     scripts: { start: string }
   }
   const variables = scripts.start.matchAll(/\b(MALLOC_\w+)=(\S+)/g)
   return {
     flags: scripts.start.match(/--\S+/g) ?? [],
-    allocator: Object.fromEntries([...variables].map(([, name = '', value = '']) => [name, value])),
+    variables: Object.fromEntries([...variables].map(([, name = '', value = '']) => [name, value])),
   }
 }
 
@@ -115,7 +122,7 @@ export const startGateway = async ({
   base?: string | undefined
 }): Promise<{ child: Child; port: number; key: string }> => {
   const sources = join(base ?? project, 'src')
-  const { flags, allocator } = startOf(base ?? project)
+  const { flags, variables } = startOf(base ?? project)
   const cwd = mkdtempSync(join(folder, 'gateway-'))
   const port = await freePort()
   // Another checkout may not have these settings.
@@ -125,7 +132,7 @@ export const startGateway = async ({
     configuration(upstreamPort, remembers ? more : `${more}${noMemory}`),
   )
   const env = {
-    ...allocator,
+    ...variables,
     ...environment({ cwd, port, upstreamPort, sources }),
     ...(databaseUrl && { DATABASE_URL: databaseUrl }),
     ...(redisUrl && { REDIS_URL: redisUrl }),

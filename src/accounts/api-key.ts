@@ -78,7 +78,7 @@ const shapes: readonly [RegExp, string][] = [
   [/^["'`\u2018-\u201d]|["'`]$/, 'The key is in quotes. Send it without quotes.'],
   [
     /^bearer\b/i,
-    "The key begins with the word 'Bearer'. Only the Authorization header contains it, once.",
+    "The key begins with the word 'Bearer'. Write this word once, in the Authorization header, and not in the key.",
   ],
   [
     /^(?:undefined|null|none|nil|nan|\[object Object\]|\$.*|%\w+%|\{\{.*|<.*|.*_API_KEY|your[-_ ].*)$/i,

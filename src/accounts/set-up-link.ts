@@ -1,5 +1,7 @@
+import { existsSync } from 'node:fs'
 import type { Kysely, Transaction } from 'kysely'
 import { GatewayError } from '../core/error.ts'
+import { gatewayCommand } from '../core/words/remedies.ts'
 import type { Store } from '../storage/store.ts'
 import type { Tables } from '../storage/tables.ts'
 import { createToken, digestOf } from './api-key.ts'
@@ -64,7 +66,9 @@ export function createSetUpLinks({ store: { db }, audit, clock }: Options): SetU
   }
 }
 
-/** The printed text for a link: its page, and a command to paste. */
+const dashboard = new URL('../../dashboard/dist/', import.meta.url)
+
+/** The printed text for a link: its page, if the dashboard is built, and a command to paste. */
 export function setUpText(baseUrl: string, token: string): string {
   const person = {
     token,
@@ -72,17 +76,17 @@ export function setUpText(baseUrl: string, token: string): string {
     name: 'You',
     password: 'a long sentence of yours',
   }
-  return `Open this one-time link to create an owner: ${baseUrl}/dashboard/setup#token=${token}
-
-Or, with your own e-mail, name and password:
+  const how = existsSync(dashboard)
+    ? `Open this one-time link to create an owner: ${baseUrl}/dashboard/setup#token=${token}\n\nOr, with`
+    : 'The dashboard is not built. To create an owner by a command, with'
+  return `${how} your own e-mail, name and password:
 
 curl -s ${baseUrl}/api/setup -H "Content-Type: application/json" -d '${JSON.stringify(person)}'
 `
 }
 
 /** The printed text when another process has printed a link. */
-export const printedElsewhereText =
-  'Another process printed a set-up link less than a minute ago. `npm run -s gateway -- setup-link` prints a new one.'
+export const printedElsewhereText = `Another process printed a set-up link less than a minute ago. \`${gatewayCommand} setup-link\` prints a new one.`
 
 /** Throws `invalid_value` with the reason if a link cannot be used. */
 export async function assertSetUpLink(
@@ -115,7 +119,7 @@ export async function useSetUpLink(
 }
 
 function notUsable(why: string): GatewayError {
-  const text = `This set-up link ${why}. \`npm run -s gateway -- setup-link\` prints a new one.`
+  const text = `This set-up link ${why}. \`${gatewayCommand} setup-link\` prints a new one.`
   return new GatewayError('invalid_value', text, { param: 'token' })
 }
 

@@ -41,7 +41,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
   const usable = (model: Model, caller: Caller) =>
     keyModels.mayUse(model, caller) && routesOf(model, caller).length > 0
 
-  /** Finds a model by name: live keys also in the vendors' lists, test keys only in the catalog. */
+  /** Finds a model by name in the catalog, and for a live key also in the vendors' lists. */
   const find = (name: string, caller: Caller): Found => {
     try {
       return catalog.find(name)

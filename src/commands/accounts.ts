@@ -3,7 +3,7 @@ import { bodyChecks } from '../../generated/checks.js'
 import { allowanceIn, allowanceOptions, checkedBody, nameIn } from './body.ts'
 import { json, jsonText, parsed, text, type Command } from './command.ts'
 import { withStore } from './with-store.ts'
-import { dateText, everyPage, shownName } from './lists.ts'
+import { dateText, everyPage, shownName, tableText } from './lists.ts'
 
 /** accounts create: prints only the id. */
 export const createAccount: Command = async (words, context) => {
@@ -24,10 +24,12 @@ export const listAccounts: Command = async (words, context) => {
     const rows = await everyPage((page) => accounts.list(commandLine, page))
     if (values.json === true) return { text: jsonText(rows) }
     if (rows.length === 0) return { text: 'There are no accounts. The first start creates one.\n' }
-    const lines = rows.map(({ id, created_at: at, is_operator: isOperator, name }) => {
-      const role = isOperator ? 'operator' : 'account '
-      return `${id}  ${dateText(at)}  ${role}  ${shownName(name)}\n`
-    })
-    return { text: lines.join('') }
+    const cells = rows.map(({ id, created_at: at, is_operator: isOperator, name }) => [
+      id,
+      dateText(at),
+      isOperator ? 'operator' : 'customer',
+      shownName(name),
+    ])
+    return { text: tableText(['Id', 'Created', 'Role', 'Name'], cells) }
   })
 }

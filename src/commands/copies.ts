@@ -4,6 +4,7 @@ import { exportStore } from '../storage/copies/export.ts'
 import { withStore } from './with-store.ts'
 import { loadConfig, type Config } from '../settings/config.ts'
 import { usdText } from '../core/money/price.ts'
+import { gatewayCommand } from '../core/words/remedies.ts'
 import { importIntoDatabase, importIntoFolder, type Imported } from '../storage/copies/import.ts'
 import type { Contents } from '../storage/copies/store-file.ts'
 
@@ -14,7 +15,7 @@ export const backup: Command = async (words, context) => {
   const { dataDir } = embeddedConfig(
     context,
     (database) =>
-      `The store is in PostgreSQL. Back it up with: pg_dump --format=custom --file='${file}' '${database}' (and restore it with pg_restore). For a copy that SQLite can import: npm run -s gateway -- export '${file}'`,
+      `The store is in PostgreSQL. Back it up with: pg_dump --format=custom --file='${file}' '${database}' (and restore it with pg_restore). For a copy that SQLite can import: ${gatewayCommand} export '${file}'`,
   )
   const made = await backUp({ dataDir, file, replaces: values.force === true })
   const { file: path, journaledRows: journaled, refusedRows: refused } = made
@@ -38,7 +39,7 @@ export const restore: Command = async (words, context) => {
   const { dataDir } = embeddedConfig(
     context,
     (database) =>
-      `The store is in PostgreSQL. Restore a pg_dump with: pg_restore --clean --if-exists --dbname='${database}' '${file}'. Import an export with: npm run -s gateway -- import '${file}'`,
+      `The store is in PostgreSQL. Restore a pg_dump with: pg_restore --clean --if-exists --dbname='${database}' '${file}'. Import an export with: ${gatewayCommand} import '${file}'`,
   )
   const restored = await restoreFile({ dataDir, file })
   const { file: path, replaced } = restored
@@ -167,5 +168,5 @@ function withoutPassword(address: string): string {
 /** The file argument of a command. Throws a UsageError if it is missing. */
 export function fileIn([file]: readonly string[], command: string): string {
   if (file !== undefined && file !== '') return file
-  throw new UsageError(`The file is missing. Usage: npm run -s gateway -- ${command} <file>`)
+  throw new UsageError(`The file is missing. Usage: ${gatewayCommand} ${command} <file>`)
 }

@@ -13,9 +13,10 @@ import {
 } from './body.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
 import { withStore } from './with-store.ts'
-import { dateText, everyPage, shownName } from './lists.ts'
+import { dateText, everyPage, shownName, tableText } from './lists.ts'
 import { rotateOAuthKeys } from '../accounts/oauth/oauth-keys.ts'
 
+type ApiKey = components['schemas']['ApiKey']
 type CreatedKey = components['schemas']['CreatedApiKey']
 
 const options = {
@@ -84,15 +85,35 @@ export const listKeys: Command = async (words, context) => {
     const rows = await everyPage((page) => keys.list(filter, page))
     if (values.json === true) return { text: jsonText(rows) }
     if (rows.length === 0) return { text: 'There are no keys. Create one with `keys create`.\n' }
-    const lines = rows.map((row) => {
-      const ended = row.revoked_at ?? (row.state === 'expired' ? row.expires_at : null)
-      const state = ended === null ? row.state : `${row.state} ${dateText(ended)}`
-      const used = row.last_used_at === null ? 'never used' : `used ${dateText(row.last_used_at)}`
-      const about = [row.kind, row.mode, dateText(row.created_at), state, used, shownName(row.name)]
-      return `${[row.id, row.hint, ...about].join('  ')}\n`
-    })
-    return { text: lines.join('') }
+    const cells = rows.map(keyCells)
+    return { text: tableText(Object.keys(cells[0]!), cells.map(Object.values<string>)) }
   })
+}
+
+function keyCells(row: ApiKey): Record<string, string> {
+  const time = (at: string | null) => (at === null ? 'never' : dateText(at))
+  const limits = Object.entries(row.limits).flatMap(([name, most]) =>
+    most === null ? [] : `${name.replace('_per_minute', '/min')} ${most}`,
+  )
+  const { budget, revoked_at: revokedAt } = row
+  return {
+    Id: row.id,
+    Key: row.hint,
+    Account: row.account_id,
+    Kind: row.kind,
+    Mode: row.mode,
+    Created: dateText(row.created_at),
+    State: revokedAt === null ? row.state : `${row.state} ${dateText(revokedAt)}`,
+    Expires: time(row.expires_at),
+    'Last used': time(row.last_used_at),
+    Models: row.models?.join(' ') ?? 'all',
+    Limits: limits.join(', ') || 'none',
+    Budget:
+      budget === null
+        ? 'none'
+        : `${budget.spent.usd} of ${budget.amount.usd} USD, ${budget.period}`,
+    Name: shownName(row.name),
+  }
 }
 
 /** keys rotate: prints only the new secret, once. */

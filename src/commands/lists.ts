@@ -23,3 +23,16 @@ export function dateText(time: string): string {
 export function shownName(name: string): string {
   return name.replaceAll(/[\p{C}\p{Z}]+/gu, ' ')
 }
+
+/** A heading and a line for each row, with aligned columns: the first `textColumns` to the left, others to the right. */
+export function tableText(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  textColumns = headings.length,
+): string {
+  const lines = [headings, ...rows]
+  const widths = headings.map((_, at) => Math.max(...lines.map((line) => line[at]!.length)))
+  const aligned = (cell: string, at: number) =>
+    at < textColumns ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)
+  return lines.map((line) => `${line.map(aligned).join('  ').trimEnd()}\n`).join('')
+}

@@ -5,6 +5,7 @@ import { GatewayError } from '../core/error.ts'
 import { assertValid } from '../http/check-error.ts'
 import type { Store } from '../storage/store.ts'
 import { json, jsonText, parsed, text, UsageError, type Command } from './command.ts'
+import { tableText } from './lists.ts'
 import { withStore } from './with-store.ts'
 
 type Report = components['schemas']['UsageReport']
@@ -31,7 +32,7 @@ export const reportUsage: Command = async (words, context) => {
     const query = queryIn(values)
     return await withStore('none', context, async ({ store }) => {
       const report = await wholeReport(store, await accountOf(store, values.account), query)
-      return { text: values.json === true ? jsonText(report) : tableText(report) }
+      return { text: values.json === true ? jsonText(report) : reportText(report) }
     })
   } catch (error) {
     throw namingOptions(error)
@@ -108,26 +109,17 @@ function namingOptions(error: unknown): unknown {
   return new UsageError(message)
 }
 
-function tableText({ mode, from, to, group_by: groupBy, data, total }: Report): string {
+function reportText({ mode, from, to, group_by: groupBy, data, total }: Report): string {
   const headings = ['calls', 'failed', 'input tokens', 'output tokens', 'images', 'cost USD']
   const groups = groupBy.length === 0 ? [] : data
-  const lines = [
-    [...groupBy, ...headings],
+  const rows = [
     ...groups.map((group) => [...groupBy.map((name) => shown(name, group)), ...cells(group.sums)]),
     [...groupBy.map((_, index) => (index === 0 ? 'total' : '')), ...cells(total)],
   ]
-  const widths = lines[0]!.map((_, at) => Math.max(...lines.map((line) => line[at]!.length)))
-  const rows = lines.map((line) =>
-    line
-      .map((cell, at) =>
-        at < groupBy.length ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!),
-      )
-      .join('  ')
-      .trimEnd(),
-  )
   const unpriced = total.unpriced_calls
-  const missing = unpriced === 0 ? [] : [`The total omits ${unpriced} calls of unknown cost.`]
-  return [`${mode} calls from ${from} to ${to}`, ...rows, ...missing, ''].join('\n')
+  const missing = unpriced === 0 ? '' : `The total omits ${unpriced} calls of unknown cost.\n`
+  const table = tableText([...groupBy, ...headings], rows, groupBy.length)
+  return `${mode} calls from ${from} to ${to}\n${table}${missing}`
 }
 
 function cells(sums: Report['total']): string[] {

@@ -53,7 +53,7 @@ function keyFault(answer: Answer, header: string): Fault | undefined {
     text: `The handshake with the key in the header ${header} is answered ${answer.status}${messageIn(answer)}.`,
     remedy:
       answer.status === 401
-        ? 'Use a key of this gateway that has not expired: `npm run -s gateway -- keys list`.'
+        ? 'Use a key of this gateway that has not expired. The command `keys list` lists the keys.'
         : 'Look up the request by its x-request-id in the log of the gateway.',
   }
 }

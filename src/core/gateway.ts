@@ -35,7 +35,7 @@ export type GatewayParts = ImageParts &
     /** Throws a GatewayError while calls cannot be recorded, before a provider charges for one. */
     assertKeeps: () => void
     admit: Admit
-    /** A digest of the settings that map a model name to an answer. */
+    /** A digest of the settings that decide what answers a model name, such as routes and aliases. */
     settingsDigest: string
     abandonedCalls: AbandonedCalls
     /** Reserves the maximum cost of a call in the caller's budgets. */

@@ -41,9 +41,8 @@ const fetchesPerAddressMax = 4
 const timeoutMs = 2500
 
 /**
- * Fetches client documents, whose metadata it corrects, and keys of clients, which it returns
- * unchanged; oidc-provider calls it as `fetch`. Pending fetches are limited in total and for each
- * address or network.
+ * The `fetch` of oidc-provider. It corrects the metadata in documents of clients, and returns key sets of
+ * clients unchanged. Pending fetches are limited in total and for each address or network.
  */
 export function createClientDocuments(options: Options): ClientDocuments {
   const { fetchPublic, askedFrom, limits } = options

@@ -1,3 +1,4 @@
+import { flushCompileCache } from 'node:module'
 import { commandLine, signalActor } from '../accounts/audit.ts'
 import { printedElsewhereText, setUpText } from '../accounts/set-up-link.ts'
 import { assemble, type Assembled, type AssembleOptions, type WorkerParts } from '../assemble.ts'
@@ -61,6 +62,8 @@ export async function serve(options: ServeOptions): Promise<void> {
   lock?.listensAt(baseUrl)
   if (worker?.isFirst !== false) await greet({ ...assembled, settings, baseUrl, print })
   events.started(baseUrl, providerIds, assembled.retiring)
+  // Node writes the cache only when it exits, which a killed process does not.
+  flushCompileCache()
 }
 
 type Greeting = Pick<Assembled, 'accounts' | 'keys' | 'people' | 'providerIds' | 'store'> & {

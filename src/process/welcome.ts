@@ -1,3 +1,5 @@
+import { gatewayCommand } from '../core/words/remedies.ts'
+
 type Options = {
   baseUrl: string
   /** Set only at the first start, since keys are stored as hashes. */
@@ -21,11 +23,14 @@ Model-Access Gateway is listening on ${baseUrl}
 API reference: ${baseUrl}/docs
 ${[providers, ...doubts].join('\n')}
 
-${testKey === undefined ? laterStart : firstStart(baseUrl, testKey)}
+${testKey === undefined ? laterStart(baseUrl) : firstStart(baseUrl, testKey)}
 ${setUp === undefined ? '' : `\nThere is no owner yet. ${setUp}`}`
 }
 
-const laterStart = 'To create a key: npm run -s gateway -- keys create --mode test --name mine'
+function laterStart(baseUrl: string): string {
+  return `The dashboard is at ${baseUrl}/dashboard. Keys that you have created still work.
+To create another: ${gatewayCommand} keys create --mode test --name mine`
+}
 
 function firstStart(baseUrl: string, testKey: string): string {
   const body = '{"prompt":"A lighthouse in a storm","size":"1024x1024","output_format":"png"}'

@@ -1,27 +1,33 @@
 import type { settingsCheck } from '../../generated/settings-check.js'
-import { settings } from '../../generated/settings.ts'
+import { nearName } from '../core/words/near-name.ts'
 import { removedSettings } from './removed.ts'
+import type { NameOf } from './sources.ts'
 
 type CheckError = NonNullable<typeof settingsCheck.errors>[number]
 
-/** Describes an invalid setting: its name, the value unless it may be a secret, and the remedy. */
-export function complaintText(error: CheckError): string {
-  const { instancePath, keyword, message = '', params } = error
-  const members = instancePath.slice(1).split('/')
-  const path = members.map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~')).join('.')
-  const setting = settings.find((one) => one.name === path)
-  const name = setting?.variable ?? (path === '' ? 'gateway.yaml' : path)
-  if (keyword === 'additionalProperties') {
-    const unknown = String(params['additionalProperty'])
-    const now = path === 'limits' ? removedSettings[unknown] : undefined
-    if (now !== undefined)
-      return `limits.${unknown} was removed in version 0.1: ${now}. Remove it from gateway.yaml.`
-    return `${name}: unknown setting '${unknown}'.`
-  }
-  if (keyword === 'unevaluatedProperties') {
-    return `${name}: unknown member '${String(params['unevaluatedProperty'])}'.`
-  }
-  return `${name} ${complaintWords[keyword]?.(error) ?? `${message}.`}`
+/** One sentence for each invalid setting: its name, the value unless it may be a secret, and the remedy. */
+export function complaintTexts(errors: readonly CheckError[], nameOf: NameOf): string[] {
+  const choices = errors.filter(({ keyword }) => keyword === 'anyOf')
+  // The error of a choice replaces those of its alternatives.
+  const isAlternative = ({ keyword, instancePath }: CheckError) =>
+    keyword !== 'anyOf' && choices.some((one) => instancePath.startsWith(one.instancePath))
+  return errors.filter((error) => !isAlternative(error)).map((error) => textOf(error, nameOf))
+}
+
+function textOf(error: CheckError, nameOf: NameOf): string {
+  const { instancePath, keyword, message = '', params, parentSchema } = error
+  const members = instancePath.split('/').slice(1)
+  const path = members.map((one) => one.replaceAll('~1', '/').replaceAll('~0', '~'))
+  // Ajv puts the name of an unknown member here.
+  const unknown = (params['additionalProperty'] ?? params['unevaluatedProperty']) as
+    string | undefined
+  if (unknown === undefined)
+    return `${nameOf(...path)} ${complaintWords[keyword]?.(error) ?? `${message}.`}`
+  const name = nameOf(...path, unknown)
+  const now = path.join() === 'limits' ? removedSettings[unknown] : undefined
+  if (now !== undefined) return `${name} was removed in version 0.1: ${now}. Remove this line.`
+  const near = nearName(unknown, Object.keys(parentSchema?.properties ?? {}))
+  return `${name} is not a setting.${near === undefined ? '' : ` Did you mean ${near}?`}`
 }
 
 const complaintWords: Readonly<Record<string, (error: CheckError) => string>> = {
@@ -34,15 +40,21 @@ const complaintWords: Readonly<Record<string, (error: CheckError) => string>> = 
   },
   minimum: ({ params, data }) => `must be at least ${String(params['limit'])}${notValue(data)}.`,
   maximum: ({ params, data }) => `must be at most ${String(params['limit'])}${notValue(data)}.`,
-  pattern: ({ params, parentSchema = {}, data }) => {
-    const { description, examples = [], 'x-must': must, 'x-secret': isSecret } = parentSchema
-    if (must === undefined) {
-      return `is malformed: ${JSON.stringify(data)}. Expected: ${description ?? String(params['pattern'])}`
-    }
-    // An address may contain a password.
-    const isShown = !isSecret && !String(data).includes('@')
-    return `must ${must}${isShown ? notValue(data) : ''}. For example: ${String(examples[0])}`
+  anyOf: mustText,
+  pattern: (error) => {
+    const { params, parentSchema = {}, data } = error
+    if (parentSchema['x-must'] !== undefined) return mustText(error)
+    const expected = parentSchema.description ?? String(params['pattern'])
+    return `is malformed: ${JSON.stringify(data)}. Expected: ${expected}`
   },
+}
+
+/** The words of the schema for an invalid value, and its example. */
+function mustText({ parentSchema = {}, data }: CheckError): string {
+  const { examples = [], 'x-must': must, 'x-secret': isSecret } = parentSchema
+  // An address may contain a password.
+  const isShown = !isSecret && !String(data).includes('@')
+  return `must ${must}${isShown ? notValue(data) : ''}. For example: ${String(examples[0])}`
 }
 
 function notValue(value: unknown): string {

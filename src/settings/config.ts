@@ -1,8 +1,6 @@
-import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs'
+import { accessSync, constants, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
-import { parseEnv } from 'node:util'
-import { parse } from 'yaml'
 import { settingsCheck } from '../../generated/settings-check.js'
 import { settings, type components } from '../../generated/settings.ts'
 import type { Bounds } from './bounds.ts'
@@ -15,14 +13,23 @@ import type { EndpointConfig, ProviderKeys } from '../providers/create-providers
 import { readRedisUrl } from '../peers/redis-url.ts'
 import { namePrefixes as prefixes, vendors } from '../providers/index.ts'
 import { complaintsAboutIds } from '../providers/reserved-ids.ts'
-import { ownEndpoint, vendorEndpoints, type Variables } from './endpoints.ts'
+import { ownEndpoint, vendorEndpoints } from './endpoints.ts'
 import {
   collectorHeaders,
   complaintsAboutTelemetry,
   telemetryConfig,
   type TelemetryConfig,
 } from './telemetry.ts'
-import { complaintText } from './complaint.ts'
+import { complaintTexts } from './complaint.ts'
+import { doubtsAboutModels } from './model-names.ts'
+import {
+  doubtsAboutEnv,
+  doubtsAboutNames,
+  readEnv,
+  readSources,
+  type NameOf,
+  type Variables,
+} from './sources.ts'
 
 type Settings = components['schemas']['Settings']
 type Setting = (typeof settings)[number]
@@ -88,12 +95,8 @@ export type { Variables }
 
 /** The variables of `.env` in the working directory, overridden by the process's environment. */
 export function readVariables(): Variables {
-  return { ...(existsSync('.env') ? readEnv() : {}), ...process.env }
-}
-
-function readEnv(): Variables {
   try {
-    return parseEnv(readFileSync('.env', 'utf8'))
+    return { ...readEnv(), ...process.env }
   } catch (error) {
     throw new ConfigError(`The file .env cannot be read: ${systemReason(error)}.`)
   }
@@ -115,14 +118,10 @@ export type Loaded = {
 /** Reads and validates all settings, separating secrets. Throws a ConfigError. */
 export function loadConfig(variables: Variables): Loaded {
   const complaints: string[] = []
-  const doubts: string[] = []
-  const merged: Record<string, unknown> = readFile(variables['CONFIG_FILE'], complaints)
-  for (const { name, variable } of settings) {
-    const text = variable === null ? undefined : variables[variable]?.trim()
-    if (text !== undefined && text !== '') merged[name] = text
-  }
+  const doubts = [...doubtsAboutEnv(), ...doubtsAboutNames(variables)]
+  const { merged, nameOf } = readSources(variables, complaints)
   const errors = settingsCheck(merged) ? [] : (settingsCheck.errors ?? [])
-  complaints.push(...errors.map(complaintText), ...complaintsAbout(merged))
+  complaints.push(...complaintTexts(errors, nameOf), ...complaintsAbout(merged, nameOf))
   // Until the throw below, only `providers` and `catalog` are used, each only if it is valid.
   const checked = merged as Settings
   const own = errors.some(({ instancePath }) => instancePath.startsWith('/providers'))
@@ -134,8 +133,9 @@ export function loadConfig(variables: Variables): Loaded {
   ]
   complaints.push(...complaintsAboutIds(own.map(({ id }) => id)))
   const hasCatalog = !errors.some(({ instancePath }) => instancePath.startsWith('/catalog'))
-  if (hasCatalog) complaints.push(...complaintsAboutCatalog(checked.catalog, own))
+  if (hasCatalog) complaints.push(...complaintsAboutCatalog(checked.catalog, own, nameOf))
   if (complaints.length > 0) throw new ConfigError(complaints.join('\n'))
+  if (checked.base_url === undefined && Object.hasOwn(loopback, checked.host)) doubts.push(openHost)
   const config = {
     host: checked.host,
     port: checked.port,
@@ -168,6 +168,7 @@ export function loadConfig(variables: Variables): Loaded {
     redisUrl: checked.redis_url,
     providerKeys: Object.fromEntries(found.map(({ endpoint, keys }) => [endpoint.id, keys])),
   }
+  doubts.push(...doubtsAboutModels(config, nameOf))
   return freeze({ config, secrets, doubts })
 }
 
@@ -175,13 +176,16 @@ export function loadConfig(variables: Variables): Loaded {
 function complaintsAboutCatalog(
   catalog: OwnEntries,
   endpoints: readonly { id: string; models: '*' | readonly string[] }[],
+  nameOf: NameOf,
 ): string[] {
   if (Object.keys(catalog).length === 0) return []
   const rows = readCatalogRows()
   const { errors, complaints } = configuredRows({ rows, catalog, prefixes, endpoints })
-  return [...errors.map(complaintText), ...complaints]
+  return [...complaintTexts(errors, nameOf), ...complaints]
 }
 
+const openHost =
+  'HOST makes the gateway reachable from other machines. Set BASE_URL to the address that they use.'
 const tableHead =
   '| Setting | `gateway.yaml` | Default | Applied by | What it is |\n|---|---|---|---|---|\n'
 const configFileRow =
@@ -208,55 +212,43 @@ export function settingsTable(): string {
   return `${groups.join('\n')}\n${vendorHead}${keys.join('\n')}\n`
 }
 
-function readFile(path: string | undefined, complaints: string[]): Record<string, unknown> {
-  if (path === undefined || path === '') return {}
-  try {
-    const content: unknown = parse(readFileSync(path, 'utf8')) ?? {}
-    if (typeof content === 'object' && !Array.isArray(content)) return { ...content }
-    complaints.push(`CONFIG_FILE: ${path} must be a YAML mapping of settings, such as port: 8080.`)
-  } catch (error) {
-    complaints.push(`CONFIG_FILE: ${path} cannot be read: ${systemReason(error)}.`)
-  }
-  return {}
-}
-
-function complaintsAbout(merged: Record<string, unknown>): string[] {
+function complaintsAbout(merged: Record<string, unknown>, nameOf: NameOf): string[] {
   const { database_url: database, redis_url: redis } = merged
   const { upload_dir: uploads, trusted_proxies: proxies } = merged
   return [
     ...(typeof database !== 'string' || URL.canParse(database)
       ? []
       : [
-          'DATABASE_URL must be an address such as postgres://user:password@host:5432/database. Percent-encode special characters of the password: @ as %40.',
+          `${nameOf('database_url')} must be an address such as postgres://user:password@host:5432/database. Percent-encode special characters of the password: @ as %40.`,
         ]),
-    ...(typeof redis === 'string' ? complaintsAboutRedis(redis) : []),
-    ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads) : []),
-    ...(Array.isArray(proxies) ? proxies.flatMap(complaintsAboutProxy) : []),
-    ...complaintsAboutTelemetry(merged),
+    // The message quotes no part of the address, which contains a password.
+    ...(typeof redis === 'string' ? complaintsAboutRedis(redis, nameOf('redis_url')) : []),
+    ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads, nameOf('upload_dir')) : []),
+    ...(Array.isArray(proxies) ? proxies : []).flatMap((given: unknown, index) =>
+      complaintsAboutProxy(given, nameOf('trusted_proxies', String(index))),
+    ),
+    ...complaintsAboutTelemetry(merged, nameOf),
   ]
 }
 
-/** The message quotes no part of the address, which contains a password. */
-function complaintsAboutRedis(url: string): string[] {
+function complaintsAboutRedis(url: string, name: string): string[] {
   const address = readRedisUrl(url)
-  return typeof address === 'string' ? [`REDIS_URL: ${address}`] : []
+  return typeof address === 'string' ? [`${name}: ${address}`] : []
 }
 
-function complaintsAboutProxy(given: unknown): string[] {
+function complaintsAboutProxy(given: unknown, name: string): string[] {
   if (typeof given !== 'string' || readNetwork(given) !== undefined) return []
-  return [
-    `trusted_proxies: '${given.slice(0, 100)}' is not an IP address or a network such as 10.0.0.0/8.`,
-  ]
+  return [`${name}: '${given.slice(0, 100)}' is not an IP address or a network such as 10.0.0.0/8.`]
 }
 
-function complaintsAboutUploads(folder: string): string[] {
-  const remedy = 'Set UPLOAD_DIR to a writable folder, or unset it.'
+function complaintsAboutUploads(folder: string, name: string): string[] {
+  const remedy = 'Set it to a writable folder, or unset it.'
   try {
-    if (!statSync(folder).isDirectory()) return [`UPLOAD_DIR: ${folder} is not a folder. ${remedy}`]
+    if (!statSync(folder).isDirectory()) return [`${name}: ${folder} is not a folder. ${remedy}`]
     accessSync(folder, constants.W_OK)
     return []
   } catch (error) {
-    return [`UPLOAD_DIR: ${folder} cannot hold pictures: ${systemReason(error)}. ${remedy}`]
+    return [`${name}: ${folder} cannot hold pictures: ${systemReason(error)}. ${remedy}`]
   }
 }
 
@@ -265,10 +257,12 @@ export function workerCount({ workers }: Pick<Config, 'workers'>): number {
   return workers === 'auto' ? availableParallelism() : workers
 }
 
-/** The gateway's address for browsers: `base_url`, else the address that it listens on. */
+/** The address for browsers: `base_url`, or where the gateway listens; loopback if it listens on all addresses. */
 export function siteAddress({ baseUrl, host, port }: Config): string {
-  return baseUrl ?? `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+  return baseUrl ?? `http://${loopback[host] ?? (host.includes(':') ? `[${host}]` : host)}:${port}`
 }
+
+const loopback: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': '[::1]' }
 
 /** The address of the tool server, which is the audience of access tokens. */
 export function toolServerAddress(config: Config): string {

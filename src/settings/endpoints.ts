@@ -2,11 +2,9 @@ import type { components } from '../../generated/settings.ts'
 import type { EndpointConfig } from '../providers/create-providers.ts'
 import { vendors } from '../providers/index.ts'
 import { checkKeys } from '../providers/key-shape.ts'
+import type { Variables } from './sources.ts'
 
 type Settings = components['schemas']['Settings']
-
-/** Environment variables by name. */
-export type Variables = Readonly<Record<string, string | undefined>>
 
 type FoundEndpoint = { endpoint: EndpointConfig; keys: readonly string[] }
 

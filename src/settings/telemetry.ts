@@ -1,4 +1,5 @@
 import type { components } from '../../generated/settings.ts'
+import type { NameOf } from './sources.ts'
 
 type Settings = components['schemas']['Settings']
 
@@ -42,23 +43,29 @@ export function collectorHeaders({
 }
 
 /** Errors of the settings of traces and metrics; they do not quote headers. */
-export function complaintsAboutTelemetry(merged: Record<string, unknown>): string[] {
+export function complaintsAboutTelemetry(
+  merged: Record<string, unknown>,
+  nameOf: NameOf,
+): string[] {
   const { otlp_endpoint: endpoint, otlp_headers: headers, resource_attributes: attributes } = merged
   return [
-    ...(typeof endpoint === 'string' ? complaintsAboutEndpoint(endpoint) : []),
+    ...(typeof endpoint === 'string'
+      ? complaintsAboutEndpoint(endpoint, nameOf('otlp_endpoint'))
+      : []),
     ...(typeof headers === 'string' && !areHeaders(headers)
-      ? ['OTEL_EXPORTER_OTLP_HEADERS must be written as name=value,name=value, percent-encoded.']
+      ? [`${nameOf('otlp_headers')} ${pairsText}`]
       : []),
     ...(typeof attributes === 'string' && readPairs(attributes) === undefined
-      ? ['OTEL_RESOURCE_ATTRIBUTES must be written as name=value,name=value, percent-encoded.']
+      ? [`${nameOf('resource_attributes')} ${pairsText}`]
       : []),
   ]
 }
 
+const pairsText = 'must be written as name=value,name=value, percent-encoded.'
+
 /** The endpoint is printed, so it must not contain credentials. */
-function complaintsAboutEndpoint(endpoint: string): string[] {
+function complaintsAboutEndpoint(endpoint: string, name: string): string[] {
   const url = URL.parse(endpoint)
-  const name = 'OTEL_EXPORTER_OTLP_ENDPOINT'
   if (url === null) return [`${name} must be an address. For example: http://localhost:4318`]
   if (url.username !== '' || url.password !== '') {
     return [`${name} must not contain credentials. Set them in OTEL_EXPORTER_OTLP_HEADERS.`]

@@ -1,5 +1,6 @@
 import { sql, type Kysely } from 'kysely'
 import { Migrator, type Migration } from 'kysely/migration'
+import { gatewayCommand } from '../core/words/remedies.ts'
 import {
   addAllowances,
   addClientHosts,
@@ -129,7 +130,7 @@ export function assertSchema(
   const lacking = Object.keys(migrationsFor('sqlite')).length - ran.length
   if (lacking === 0) return
   const what = `The store in ${place} was written by an older version of the gateway`
-  const remedy = 'Run `npm run -s gateway -- migrate`, or start the gateway, which does the same.'
+  const remedy = `Run \`${gatewayCommand} migrate\`, or start the gateway, which does the same.`
   throw new StoreError(
     `${what} and lacks ${lacking} migration${lacking === 1 ? '' : 's'}. ${remedy}`,
   )

@@ -1,3 +1,4 @@
+import { extname } from 'node:path'
 import { Worker } from 'node:worker_threads'
 import type { FileOptions } from './sqlite-file.ts'
 import type { QueryOutcome, WorkerReply, WorkerRequest } from './sqlite-worker.ts'
@@ -24,6 +25,8 @@ export type StoreThread = {
 /** A small young generation saves memory; few objects of the thread are long-lived. */
 const maxYoungGenerationSizeMb = 4
 const restartPauseMs = 1000
+/** TypeScript in a checkout, JavaScript in a package. */
+const workerFile = new URL(`./sqlite-worker${extname(import.meta.filename)}`, import.meta.url)
 
 export function startThread(options: FileOptions): StoreThread {
   let started = 1
@@ -57,7 +60,7 @@ export function startThread(options: FileOptions): StoreThread {
 }
 
 function startWorker(options: FileOptions) {
-  const worker = new Worker(new URL('./sqlite-worker.ts', import.meta.url), {
+  const worker = new Worker(workerFile, {
     workerData: options,
     resourceLimits: { maxYoungGenerationSizeMb },
   })

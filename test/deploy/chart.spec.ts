@@ -141,7 +141,7 @@ describe('the Helm chart', () => {
 
     it('migrates in an init container, which has no probe, before the gateway starts', () => {
       const [migrate, gateway] = containersOf(render(spread))
-      expect(migrate).to.deep.include({ args: ['src/command-line.ts', 'migrate'] })
+      expect(migrate).to.deep.include({ args: ['migrate'] })
       for (const same of ['image', 'env', 'envFrom', 'volumeMounts'] as const)
         expect(migrate?.[same]).to.deep.equal(gateway?.[same])
     })

@@ -91,7 +91,7 @@ describe('the container image', () => {
         try { require('fs').accessSync(folder, 2); return true } catch { return false }
       }
       console.log(JSON.stringify(process.argv.slice(1).map(mayWrite)))`
-    const folders = ['/data', '/var/cache/gateway', '/gateway', '/gateway/src', '/usr/local/bin']
+    const folders = ['/data', '/var/cache/gateway', '/gateway', '/gateway/dist', '/usr/local/bin']
     const asked = start([image.command[0]!, '-e', script, ...folders], 0)
     const [printed] = (await once(asked.child.stdout.setEncoding('utf8'), 'data')) as [string]
     expect(JSON.parse(printed)).to.deep.equal([true, true, false, false, false])

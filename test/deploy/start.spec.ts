@@ -11,34 +11,16 @@ const read = (path: string) => readFileSync(join(projectFolder, path), 'utf8')
 const unitPath = 'deploy/systemd/model-access-gateway.service'
 const unit = read(unitPath)
 const dockerfile = read('deploy/Dockerfile')
-const page = /```sh\nexport NODE_COMPILE_CACHE[\s\S]*?```/.exec(read('docs/deployment.md'))![0]
-const { scripts } = JSON.parse(read('package.json')) as { scripts: { start: string } }
-
-const flagsOf = (text: string) => [...text.matchAll(/(?<=[\s"])--[a-z0-9-]+(?:=\w+)?/g)].map(String)
-const allocatorOf = (text: string) =>
-  Object.fromEntries(
-    [...text.matchAll(/\b(MALLOC_\w+)=(\d+)/g)].map(([, name, value]) => [name, value]),
-  )
+const launcher = 'bin/model-access-gateway.cjs'
 
 describe('the start of the gateway in production', () => {
-  const command = /^CMD (.+)$/m.exec(dockerfile)![1]!
-  const execStart = /^ExecStart=((?:.*\\\n)*.*)$/m.exec(unit)![1]!
-
-  it('has the flags of npm start', () => {
-    const flags = flagsOf(scripts.start)
-    expect(flags).to.include('--expose-gc')
-    expect({
-      page: flagsOf(page),
-      dockerfile: flagsOf(command),
-      unit: flagsOf(execStart),
-    }).to.deep.equal({ page: flags, dockerfile: flags, unit: flags })
-  })
-
-  it('sets the variables of docs/deployment.md', () => {
-    const variables = allocatorOf(page)
-    expect(variables).to.include(allocatorOf(scripts.start))
-    expect(allocatorOf(dockerfile)).to.deep.equal(variables)
-    expect(allocatorOf(unit)).to.deep.equal(variables)
+  it('is the launcher in each deployment', () => {
+    // `npm pack` refuses a package without these members.
+    const { scripts, bin } = JSON.parse(read('package.json')) as Record<string, object>
+    expect(scripts).to.include({ start: `node ${launcher}` })
+    expect(bin).to.deep.equal({ 'model-access-gateway': launcher })
+    expect(dockerfile).to.include(`ENTRYPOINT ["/usr/local/bin/node", "${launcher}"]\n`)
+    expect(unit).to.include(`ExecStart=/usr/bin/node /opt/model-access-gateway/${launcher}\n`)
   })
 
   it('gives the gateway enough time to drain', () => {

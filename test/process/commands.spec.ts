@@ -31,9 +31,9 @@ describe('the commands in their own processes', () => {
   })
 
   it('exit with 2 and print on stderr if their arguments are wrong', async () => {
-    const { code, stdout, stderr } = await runInFolder('keys')
+    const { code, stdout, stderr } = await runInFolder('keys make')
     expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' })
-    expect(stderr).to.match(/^Unknown command 'keys'.*Usage:/s)
+    expect(stderr).to.match(/^Unknown command 'keys make'.*Usage:/s)
   })
 
   it('read .env in the working directory, overridden by environment variables', async () => {
@@ -46,6 +46,23 @@ describe('the commands in their own processes', () => {
     expect(code).to.equal(1)
     expect(stdout).to.include('http://10.9.8.7:1234')
     expect(stdout).to.match(/^mistral +http:\/\/127\.0\.0\.1:1 /m)
+  })
+
+  it('name the lines of .env that are no variables, without their text', async () => {
+    const lines = ['export A="two', 'lines"', 'sk-secret', '# a comment', '', 'B = 1', 'C']
+    writeFileSync(join(folder.path, '.env'), lines.join('\n'))
+    const { stdout } = await runInFolder('doctor')
+    expect(stdout.match(/^\.env, .*/gm)).to.deep.equal([
+      '.env, line 3 is ignored: it must be NAME=value, or begin with #.',
+      '.env, line 7 is ignored: it must be NAME=value, or begin with #.',
+    ])
+    expect(stdout).to.not.include('secret')
+  })
+
+  it('print their help and exit with 0 when a group is named alone', async () => {
+    const { code, stdout } = await runInFolder('keys')
+    expect(code).to.equal(0)
+    expect(stdout).to.match(/^Usage: .*\n\n {2}keys create .*keys revoke <id>/s)
   })
 
   const endings: [words: string, code: number][] = [

@@ -64,7 +64,7 @@ for (const { name, start, areReplicas } of setups) {
       const location = back.headers.get('location') ?? expect.fail(await back.text())
       return new URL(location).searchParams.get('code') ?? expect.fail(location)
     }
-    /** Approves the request at an address; returns the fields for the exchange of the code. */
+    /** Approves the request at the replica `at`; returns the fields for the exchange of the code. */
     const decide = async ({ door, visitor, verifier }: SignIn, at: Door) => {
       door.url = at.url
       await visitor.press('allow')

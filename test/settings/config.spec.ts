@@ -80,7 +80,9 @@ describe('settings', () => {
       providers: [{ ...keyless, api_key_env: 'OWN_KEY' }],
     }
     const messages = complaints(variables, file)
-    expect(messages.map((line) => line.split(/[ :]/, 1)[0])).to.have.members([
+    expect(
+      messages.map((line) => /^(?:gateway\.yaml, line \d+: )?[\w.]+/.exec(line)?.[0]),
+    ).to.have.members([
       'BASE_URL',
       'DATABASE_URL',
       'DURABILITY',
@@ -90,110 +92,11 @@ describe('settings', () => {
       'PORT',
       'REDIS_URL',
       'UPLOAD_DIR',
-      'gateway.yaml',
-      'limits',
-      'limits.cache_ttl_seconds',
+      'gateway.yaml, line 1: colour',
+      'gateway.yaml, line 3: limits.cache_ttl_seconds',
+      'gateway.yaml, line 4: limits.no_such_limit',
     ])
-    expect(messages.join('\n')).to.include("'colour'").and.to.include("'no_such_limit'")
   })
-
-  const single: { name: string; variables?: Variables; file?: object | string; says: RegExp }[] = [
-    {
-      name: 'an invalid database address, without quoting its password',
-      variables: { DATABASE_URL: 'postgres://user:pass#word@somewhere/db' },
-      says: /^DATABASE_URL must be an address such as (?!.*pass#word)/,
-    },
-    {
-      name: 'a Redis by the name of a database, which has a number',
-      variables: { REDIS_URL: 'redis://user:pass@somewhere/first' },
-      says: /^REDIS_URL: Only a database number may follow the host(?!.*pass)/,
-    },
-    {
-      name: 'a proxy that is none',
-      file: { trusted_proxies: ['10.0.0.0/8', '10.0.0.0/33'] },
-      says: /^trusted_proxies: '10\.0\.0\.0\/33' is not an IP address or a network/,
-    },
-    { name: 'a word instead of a number', variables: { PORT: 'eighty' }, says: /^PORT must be/ },
-    {
-      name: 'a fraction',
-      variables: { PORT: '80.5' },
-      says: /^PORT must be a whole number, not "80\.5"\.$/,
-    },
-    {
-      name: 'a base URL with a path',
-      variables: { BASE_URL: 'https://a.b/c' },
-      says: /^BASE_URL must be .* without a path, not "https:\/\/a\.b\/c"\. For example: https:/,
-    },
-    {
-      name: 'a value off a list',
-      variables: { LOG_LEVEL: 'loud' },
-      says: /one of: silent, fatal.*; it is "loud"\.$/,
-    },
-    {
-      name: 'a missing file',
-      variables: { CONFIG_FILE: '/no/such' },
-      says: /^CONFIG_FILE: .* cannot be read: it does not exist\.$/,
-    },
-    { name: 'a file that is no YAML', file: 'a: [', says: /^CONFIG_FILE: .*cannot be read/ },
-    {
-      name: 'a file that is a list',
-      file: '- 1',
-      says: /^CONFIG_FILE: .*must be a YAML mapping/,
-    },
-    {
-      name: 'a limit of nothing',
-      file: { limits: { upstream_connections_max: 0 } },
-      says: /^limits\.upstream_connections_max must be at least 1, not 0\.$/,
-    },
-    {
-      name: 'a limit that is no setting any more, with what holds now',
-      file: { limits: { connections_waiting_max: 9 } },
-      says: /^limits\.connections_waiting_max was removed in version 0\.1: 4096 connections wait\. Remove it from gateway\.yaml\.$/,
-    },
-    {
-      name: 'a provider whose address is none',
-      file: { providers: [{ ...keyless, base_url: 'http://' }] },
-      says: /base_url of the provider 'own'/,
-    },
-    {
-      name: 'an address that holds a password',
-      variables: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'https://me:secret@somewhere/v1' },
-      says: /^OPENAI_BASE_URL must be an http\(s\) address/,
-    },
-    {
-      name: "a provider with a vendor's id",
-      file: { providers: [{ ...keyless, id: 'groq' }] },
-      says: /^providers: 'groq' is the id of Groq\. Set GROQ_API_KEY and GROQ_BASE_URL, or choose another id\.$/,
-    },
-    {
-      name: 'a provider with an id of the sandbox',
-      file: { providers: [{ ...keyless, id: 'sandbox-2' }] },
-      says: /^providers: 'sandbox-2' is reserved for test keys/,
-    },
-    {
-      name: 'two providers of one id',
-      file: { providers: [keyless, keyless] },
-      says: /^providers: the id 'own' is used twice\. Choose another id\.$/,
-    },
-    {
-      name: 'an alias of five million characters',
-      file: { aliases: { fast: 'x'.repeat(5_000_000) } },
-      says: /^aliases\.fast .{0,80}256/,
-    },
-    {
-      name: 'a provider of an unknown kind',
-      file: { providers: [{ id: 'own', kind: 'soap', base_url: 'http://here', models: '*' }] },
-      says: /^providers\.0\.kind must be one of: openai-compatible/,
-    },
-  ]
-  for (const { name, variables = {}, file, says } of single) {
-    it(`refuse ${name} in one sentence`, () => {
-      const messages = complaints(variables, file)
-      expect(messages).to.have.length(1)
-      expect(messages[0]).to.match(says)
-      expect(messages[0]).to.not.include('secret')
-    })
-  }
 
   it('hold several keys of one vendor, separated by commas', () => {
     const { config, secrets } = loadBoth({ MISTRAL_API_KEY: ' first-key, other-key ,,third-key' })

@@ -53,7 +53,7 @@ type Options = {
 /** Each connection is a key in the account's lists. */
 const connectionsPerAccountMax = 1000
 
-/** Creates the keys of connected clients. */
+/** Manages the keys of clients that a person has connected by OAuth. */
 export function createConnections(options: Options): Connections {
   const { store, audit, announce, clock, limits } = options
   return {

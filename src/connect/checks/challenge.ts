@@ -16,7 +16,7 @@ export function isChallenge(answer: Answer, { asked }: ClientState): Fault | und
       code: 'not_challenged',
       text: `${asked} without credentials is answered ${status} instead of 401, so clients never start to sign in.`,
       remedy:
-        'Configure the proxy to pass every method of /mcp unchanged; the gateway checks credentials first.',
+        'Configure the proxy to pass every method of /mcp unchanged: the gateway answers 401 to each without credentials.',
     }
   }
   if (challenge === undefined) {

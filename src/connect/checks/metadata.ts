@@ -28,7 +28,7 @@ export const isOfThisResource: Check = (answer, { target }) => {
   if (resource === typed) return undefined
   return {
     code: 'resource_other',
-    text: `The metadata is for the resource ${quoted(resource)}, not for ${typed}; clients require the same text.`,
+    text: `The metadata names the resource ${quoted(resource)}, but the address is ${typed}. Clients require that both are identical.`,
     remedy: `${setBaseUrl(target.origin)} Give clients the address BASE_URL followed by /mcp, without a slash at the end.`,
   }
 }

@@ -23,7 +23,7 @@ export type StreamedChat = {
   pipe(sink: EventSink): Promise<StreamOutcome>
 }
 
-/** Bytes of a stream kept to estimate its tokens when the vendor reports none; no answer is longer. */
+/** Maximum bytes of a stream that are kept to estimate its tokens if the vendor reports none; real answers are shorter. */
 const estimateBytesMax = 1024 * 1024
 type Begun = {
   stream: ChatStream

@@ -4,10 +4,11 @@ import type { FailureKind } from '../failure.ts'
 /** What to do about each error of the closed table: a code without a sentence here does not compile. */
 const remedies: Record<ErrorCode, string> = {
   invalid_json: 'Send valid JSON; the message gives the position of the error.',
-  invalid_value: 'Change the parameter in the message to a valid value.',
-  missing_required_parameter: 'Add the parameter in the message.',
-  unknown_parameter: 'Remove the parameter in the message, or correct its spelling.',
-  unsupported_parameter: 'Remove the parameter in the message, or choose a model that supports it.',
+  invalid_value: 'Change the parameter that the error names to a valid value.',
+  missing_required_parameter: 'Add the parameter that the error names.',
+  unknown_parameter: 'Remove the parameter that the error names, or correct its spelling.',
+  unsupported_parameter:
+    'Remove the parameter that the error names, or choose a model that supports it.',
   unsupported_value: 'Choose a value that this model supports, or another model.',
   context_length_exceeded: 'Shorten the conversation, or choose a model with a longer context.',
   model_capability_mismatch: 'Choose a model that supports the request.',
@@ -77,10 +78,15 @@ export function meaningOf(kind: string | null): string | null {
   return kind !== null && Object.hasOwn(meanings, kind) ? meanings[kind as FailureKind] : null
 }
 
+/** What an operator types before the words of a command: for an installed package, or in a checkout. */
+export const gatewayCommand = import.meta.filename.endsWith('.js')
+  ? 'npx model-access-gateway'
+  : 'npm run -s gateway --'
+
 /**
  * The remedy for a missing or invalid API key. Uses only the characters that RFC 6749 section 5.2 allows
  * in an `error_description`.
  */
 export const keyRemedy =
   'Send an API key as `Authorization: Bearer <API_KEY>` or as `x-api-key`. The operator of this gateway ' +
-  'creates keys with `npm run -s gateway -- keys create`; administrators of an account use POST /api/keys.'
+  `creates keys with \`${gatewayCommand} keys create\`; administrators of an account use POST /api/keys.`

@@ -62,7 +62,7 @@ function besideTools(
   const reason =
     taken === 'unforced'
       ? `${id} does not think when a tool is forced.`
-      : `${id} reasons with tools only in the Responses API.`
+      : `${id} cannot reason when it has tools, except in the vendor's Responses API.`
   const requested = asked ?? null
   warnings.push({ param: 'reasoning_effort', requested, applied: 'none', reason })
   return 'none'

@@ -68,7 +68,7 @@ export const metadataFaults: readonly SeededFault[] = [
   {
     wrong: 'the resource ends with a slash',
     code: 'resource_other',
-    says: /for the resource 'http.*\/mcp\/', not for/,
+    says: /the resource 'http.*\/mcp\/', but the address is/,
     remedy: /without a slash/,
     script: rewritten(/protected-resource/, (json) => (json['resource'] += '/')),
   },

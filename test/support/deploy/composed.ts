@@ -65,7 +65,7 @@ export async function startComposed(folder: string): Promise<Composed> {
   }
   const start = async (name: string) => {
     const [program, ...words] = image.command
-    const command = words.map((word) => (word === 'src/main.ts' ? join(projectFolder, word) : word))
+    const command = words.map((word) => (word.endsWith('.cjs') ? join(projectFolder, word) : word))
     if (program !== '/usr/local/bin/node') throw new Error(`The image runs ${program}.`)
     const variables = variablesOf(name)
     const server = await startServer({ folder, variables, command: [process.execPath, command] })
