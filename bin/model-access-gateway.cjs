@@ -20,8 +20,6 @@ const flags = [
   '--expose-gc',
   '--max-semi-space-size=32',
   '--heap-growing-percent=200',
-  '--v8-pool-size=1',
-  '--no-allocation-site-pretenuring',
   '--invocation-count-for-maglev=100',
   '--invocation-count-for-turbofan=500',
 ]

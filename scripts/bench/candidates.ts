@@ -5,7 +5,6 @@
  * - `base`: the gateway of another checkout; `gateway`: this gateway
  *
  * The others are this gateway with one difference.
- * - `tuned`: variables of a container
  * - `http`: requests to the HTTP API instead of the tool server
  * - `openai`: an OpenAI-compatible vendor instead of a vendor with another format
  * - `quiet`: no concurrent usage reports
@@ -17,7 +16,6 @@
 export type Candidate =
   | 'floor'
   | 'gateway'
-  | 'tuned'
   | 'direct'
   | 'koa'
   | 'http'

@@ -35,14 +35,6 @@ export const startOf = (
 /** Flags and variables of this checkout's start script. */
 export const start = startOf(project)
 
-// The variables of docs/deployment.md for a container (docs/performance.md#start-flags).
-const tunedEnvironment = {
-  MALLOC_TRIM_THRESHOLD_: '268435456',
-  MALLOC_TOP_PAD_: '67108864',
-  MALLOC_MMAP_THRESHOLD_: '1073741824',
-  MALLOC_ARENA_MAX: '1',
-}
-
 /** Models of the catalog that are routed to the mock, which chooses its answer by their name. */
 export const routedModels: Record<string, string> = {
   'anthropic-stream-200': 'claude-sonnet-4-6',
@@ -92,7 +84,6 @@ export const startGateway = async ({
   children,
   folder,
   upstreamPort,
-  tuned,
   limited = false,
   signsIn = false,
   historyRows = 0,
@@ -105,7 +96,6 @@ export const startGateway = async ({
   children: Children
   folder: string
   upstreamPort: number
-  tuned: boolean
   /** The key has all limits and a budget. */
   limited?: boolean
   /** The caller sends an OAuth access token instead of a key. */
@@ -145,7 +135,7 @@ export const startGateway = async ({
     core: onBothCores ? bothCores : measuredCore,
     flags,
     cwd,
-    env: tuned ? { ...env, ...tunedEnvironment } : env,
+    env,
     logFile: join(cwd, 'stderr.log'),
   })
   await untilReady(port)

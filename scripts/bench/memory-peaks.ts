@@ -189,7 +189,7 @@ const countsOf = (statuses: readonly number[]): string =>
     .join(', ')
 
 const measure = async (name: string, scenario: Scenario, upstreamPort: number) => {
-  const { child, port, key } = await startGateway({ children, folder, upstreamPort, tuned: false })
+  const { child, port, key } = await startGateway({ children, folder, upstreamPort })
   const target = { port, key }
   // Makes calls before the measurement, so that all modules are loaded and compiled.
   for (let index = 0; index < 50; index += 1)

@@ -31,7 +31,7 @@ const run = async (): Promise<number[]> => {
     core: driverCore,
   })
   const upstreamPort = await printedPort(upstream)
-  const { child, port, key } = await startGateway({ children, folder, upstreamPort, tuned: false })
+  const { child, port, key } = await startGateway({ children, folder, upstreamPort })
   const agent = new Agent({ keepAlive: true, maxSockets: connections })
   const samplesMiB: number[] = []
   let started = 0

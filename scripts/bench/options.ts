@@ -5,7 +5,6 @@ import { imagesGroup, workloads, type Workload } from './workloads.ts'
 const candidates: Candidate[] = [
   'floor',
   'gateway',
-  'tuned',
   'direct',
   'koa',
   'http',

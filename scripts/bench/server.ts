@@ -65,7 +65,6 @@ export const startServer = async (
     remembers: candidate !== 'far',
     workers: candidate === 'workers' ? 2 : 1,
     onBothCores: candidate === 'workers' || candidate === 'replicas',
-    tuned: candidate === 'tuned',
     limited: candidate === 'limited',
     signsIn: candidate === 'token',
     historyRows: workload.historyRows ?? 0,

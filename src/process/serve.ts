@@ -87,7 +87,7 @@ async function greet(options: Greeting): Promise<void> {
   print(welcome({ baseUrl, testKey: made?.key, setUp, providerIds, doubts }))
 }
 
-/** Garbage collection on demand, if Node runs with `--expose-gc` as `npm start` does. */
+/** Garbage collection on demand, if Node runs with `--expose-gc` as the launcher does. */
 function collection(): Pick<AssembleOptions, 'collector'> {
   const { gc } = globalThis
   if (gc === undefined) return {}

@@ -9,6 +9,7 @@ import { money } from '../../scripts/attack/money.ts'
 import { runAttacks } from '../../scripts/attack/run.ts'
 import type { Row } from '../../scripts/attack/table.ts'
 import { startTarget } from '../../scripts/attack/target.ts'
+import { startOf } from '../../scripts/bench/gateway.ts'
 import { makeFolder, projectFolder } from '../support/folder.ts'
 
 // The attacks of `npm run attack` in small doses. Other attacks that kill or starve their own gateways have
@@ -69,12 +70,11 @@ describe('the gateway of npm run attack', () => {
       const wordsOf = (file: string) =>
         readFileSync(`/proc/${target.processId}/${file}`, 'utf8').split('\0')
       const started = new Set([...wordsOf('environ'), ...wordsOf('cmdline')])
-      const { scripts } = JSON.parse(readFileSync(join(projectFolder, 'package.json'), 'utf8')) as {
-        scripts: { start: string }
-      }
-      // Compares only flags and MALLOC_ variables, since tests use another folder for the compile cache.
-      const asked = scripts.start.match(/(?<= )(--|MALLOC_)\S+/g) ?? []
-      expect(asked).to.include('--expose-gc')
+      const { flags, variables } = startOf(projectFolder)
+      // Tests use another folder for the compile cache.
+      const { NODE_COMPILE_CACHE: _, ...others } = variables
+      const asked = [...flags, ...Object.entries(others).map((pair) => pair.join('='))]
+      expect(asked).to.include.members(['--expose-gc', 'MALLOC_ARENA_MAX=1'])
       expect(asked.filter((word) => !started.has(word))).to.deep.equal([])
     } finally {
       await target.stop()

@@ -55,7 +55,7 @@ describe('the launcher', () => {
     const claims = `${claimVersion('99.0.0')}process.execPath = ${JSON.stringify(node)}\n`
     const { stdout } = await run(projectFolder, claims)
     const [flags] = stdout.split('\n').slice(-2)
-    const known = '--disable-sigusr1 --expose-gc --max-semi-space-size=32 --v8-pool-size=1'
+    const known = '--disable-sigusr1 --expose-gc --max-semi-space-size=32'
     expect(flags).to.equal(`${known} ${join(projectFolder, 'src/main.ts')}`)
   })
 })
