@@ -39,11 +39,11 @@ describe('an entry of the setting catalog', () => {
     },
     {
       entry: { 'own/m': { pricing: { input_per_million: 1 } } },
-      says: /^catalog\.own\/m\.pricing: unknown member 'input_per_million'/,
+      says: /^gateway\.yaml, line 9: catalog\.own\/m\.pricing\.input_per_million is not a setting/,
     },
     {
       entry: { 'own/m': { pricing: { per_image: [{ usd: -1 }] } } },
-      says: /^catalog\.own\/m\.pricing\.per_image\.0\.usd is malformed: .*Expected: A decimal number/,
+      says: /^gateway\.yaml, line 10: catalog\.own\/m\.pricing\.per_image\[0\]\.usd is malformed: .*Expected: A decimal number/,
     },
     {
       entry: { 'own/m': { capabilities: { vison: true } } },
@@ -54,9 +54,15 @@ describe('an entry of the setting catalog', () => {
       says: /^catalog\.own\/m\.image: an image model needs its sizes/,
     },
     { entry: { 'own/m': { context_window: 0 } }, says: /context_window must be at least 1/ },
-    { entry: { 'own/m': { colour: 'red' } }, says: /^catalog\.own\/m: .*'colour'/ },
-    { entry: { 'own/m': { pricing: 3 } }, says: /^catalog\.own\/m\.pricing must be a table/ },
-    { entry: { 'own/m': 3 }, says: /^catalog\.own\/m must be a table/ },
+    {
+      entry: { 'own/m': { colour: 'red' } },
+      says: /line 8: catalog\.own\/m\.colour is not a setting/,
+    },
+    {
+      entry: { 'own/m': { pricing: 3 } },
+      says: /line 8: catalog\.own\/m\.pricing must be a table/,
+    },
+    { entry: { 'own/m': 3 }, says: /line 7: catalog\.own\/m must be a table/ },
     { entry: { 'own/m': { successor: 'x' } }, says: /^catalog\.own\/m\.successor: .* 'x'/ },
     { entry: { 'own/m': { successor: 'own/m' } }, says: /^catalog\.own\/m\.successor/ },
     { entry: { 'own/m': { aliases: ['gpt-4.1'] } }, says: /^catalog\.own\/m\.aliases: 'gpt-4\.1'/ },
