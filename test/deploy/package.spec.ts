@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect } from 'chai'
 import { makeFolder, projectFolder, type TemporaryFolder } from '../support/folder.ts'
@@ -11,6 +11,8 @@ const installTimeoutMs = 300_000
 /** All files of the package outside of bin/ and dist/. */
 const others = ['LICENSE', 'README.md', 'package.json']
 
+type Members = Record<string, unknown>
+type Lock = { packages: Record<string, Members> }
 type Packed = { filename: string; files: { path: string }[] }
 
 describe('the npm package', () => {
@@ -42,8 +44,8 @@ describe('the npm package', () => {
     packed = (JSON.parse(printed) as [Packed])[0]
     home = join(folder.path, 'an empty folder')
     mkdirSync(home)
-    writeFileSync(join(home, 'package.json'), '{}')
-    npm(home, 'install', '--no-audit', '--no-fund', join(folder.path, packed.filename))
+    writeInstallation(home, `file:${join(folder.path, packed.filename)}`)
+    npm(home, 'ci', '--no-audit', '--no-fund')
     bin = join(home, 'node_modules/.bin/model-access-gateway')
   })
   after(() => folder.remove())
@@ -82,3 +84,36 @@ describe('the npm package', () => {
     expect(made.stdout).to.match(/^mag_test_\S+\n$/)
   })
 })
+
+/**
+ * Writes the package.json and package-lock.json of a folder that depends on the package alone, with the versions of
+ * this project's lockfile: npm then asks the registry for no other versions.
+ */
+function writeInstallation(home: string, tarball: string): void {
+  const lock = readProject('package-lock.json') as Lock
+  const needed = Object.entries(lock.packages).filter(
+    ([path, { dev }]) => path !== '' && dev !== true,
+  )
+  const name = 'model-access-gateway'
+  const top = { dependencies: { [name]: tarball } }
+  const { version, dependencies, optionalDependencies, bin } = readProject(
+    'package.json',
+  ) as Members
+  const packages = {
+    '': top,
+    [`node_modules/${name}`]: {
+      version,
+      resolved: tarball,
+      dependencies,
+      optionalDependencies,
+      bin,
+    },
+    ...Object.fromEntries(needed),
+  }
+  writeFileSync(join(home, 'package.json'), JSON.stringify(top))
+  writeFileSync(join(home, 'package-lock.json'), JSON.stringify({ ...lock, packages }))
+}
+
+function readProject(name: string): unknown {
+  return JSON.parse(readFileSync(join(projectFolder, name), 'utf8'))
+}

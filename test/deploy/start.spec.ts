@@ -17,7 +17,7 @@ describe('the start of the gateway in production', () => {
   it('is the launcher in each deployment', () => {
     // `npm pack` refuses a package without these members.
     const { scripts, bin } = JSON.parse(read('package.json')) as Record<string, object>
-    expect(scripts).to.include({ start: `node ${launcher}` })
+    expect(scripts).to.include({ start: `exec node ${launcher}` })
     expect(bin).to.deep.equal({ 'model-access-gateway': launcher })
     expect(dockerfile).to.include(`ENTRYPOINT ["/usr/local/bin/node", "${launcher}"]\n`)
     expect(unit).to.include(`ExecStart=/usr/bin/node /opt/model-access-gateway/${launcher}\n`)
