@@ -70,7 +70,7 @@ export function configuredRows({
 
 type Defaults = { defaultImageModel: string; defaultToolImageModel: string }
 
-/** One warning per default model that is deprecated, deactivated or not in the catalog. */
+/** One warning per default model that is deprecated or deactivated. */
 export function retiringDefaults(catalog: Catalog, defaults: Defaults): string[] {
   const names = {
     default_image_model: defaults.defaultImageModel,
@@ -78,7 +78,7 @@ export function retiringDefaults(catalog: Catalog, defaults: Defaults): string[]
   }
   return Object.entries(names).flatMap(([setting, name]) => {
     const model = catalog.get(name)
-    if (model === undefined) return `${setting}: the model '${name}' does not exist.`
+    if (model === undefined) return []
     const { id, status, deactivated_at: end, successor } = catalog.describe(model).row
     if (status === 'active') return []
     const until = end === undefined ? '' : `, end date ${end}`

@@ -31,7 +31,9 @@ export function tableText(
   textColumns = headings.length,
 ): string {
   const lines = [headings, ...rows]
-  const widths = headings.map((_, at) => Math.max(...lines.map((line) => line[at]!.length)))
+  const widths = headings.map((_, at) =>
+    lines.reduce((most, line) => Math.max(most, line[at]!.length), 0),
+  )
   const aligned = (cell: string, at: number) =>
     at < textColumns ? cell.padEnd(widths[at]!) : cell.padStart(widths[at]!)
   return lines.map((line) => `${line.map(aligned).join('  ').trimEnd()}\n`).join('')

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { settings } from '../../generated/settings.ts'
 import { camelCase, type Config, type Loaded, type Secrets } from './config.ts'
 import { vendors } from '../providers/index.ts'
+import { modelSettings } from './model-names.ts'
 
 type Settings = Pick<Loaded, 'config' | 'secrets'>
 
@@ -48,17 +49,9 @@ export function changesBetween(before: Settings, read: Settings): Changes {
       secrets: withOldSecrets(before.secrets, read.secrets, namesOf(waiting)),
     },
     providerIds,
-    concernsModels: providerIds.length > 0 || changed.some((name) => ofModels.has(name)),
+    concernsModels: providerIds.length > 0 || changed.some((name) => modelSettings.has(name)),
   }
 }
-
-const ofModels: ReadonlySet<string> = new Set([
-  'aliases',
-  'catalog',
-  'default_image_model',
-  'default_tool_image_model',
-  'routes',
-])
 
 /** Whether the address of an existing provider changed. */
 function isMoved(old: string | undefined, now: string | undefined): boolean {

@@ -1,5 +1,6 @@
 import type { settingsCheck } from '../../generated/settings-check.js'
 import { nearName } from '../core/words/near-name.ts'
+import { shortened } from '../core/words/shorten.ts'
 import { removedSettings } from './removed.ts'
 import type { NameOf } from './sources.ts'
 
@@ -57,8 +58,10 @@ function mustText({ parentSchema = {}, data }: CheckError): string {
   return `must ${must}${isShown ? notValue(data) : ''}. For example: ${String(examples[0])}`
 }
 
+const valueLengthMax = 200
+
 function notValue(value: unknown): string {
-  return `, not ${JSON.stringify(value)}`
+  return `, not ${shortened(JSON.stringify(value), valueLengthMax)}`
 }
 
 const typeNames: Readonly<Record<string, string>> = {

@@ -21,7 +21,7 @@ import {
   type TelemetryConfig,
 } from './telemetry.ts'
 import { complaintTexts } from './complaint.ts'
-import { doubtsAboutModels } from './model-names.ts'
+import { doubtsAboutModels, modelSettings } from './model-names.ts'
 import {
   doubtsAboutEnv,
   doubtsAboutNames,
@@ -120,6 +120,8 @@ export function loadConfig(variables: Variables): Loaded {
   const complaints: string[] = []
   const doubts = [...doubtsAboutEnv(), ...doubtsAboutNames(variables)]
   const { merged, nameOf } = readSources(variables, complaints)
+  // Before the check, which adds the defaults.
+  const namesModels = Object.keys(merged).some((name) => modelSettings.has(name))
   const errors = settingsCheck(merged) ? [] : (settingsCheck.errors ?? [])
   complaints.push(...complaintTexts(errors, nameOf), ...complaintsAbout(merged, nameOf))
   // Until the throw below, only `providers` and `catalog` are used, each only if it is valid.
@@ -168,7 +170,8 @@ export function loadConfig(variables: Variables): Loaded {
     redisUrl: checked.redis_url,
     providerKeys: Object.fromEntries(found.map(({ endpoint, keys }) => [endpoint.id, keys])),
   }
-  doubts.push(...doubtsAboutModels(config, nameOf))
+  // The catalog's files take 20 ms to read.
+  if (namesModels) doubts.push(...doubtsAboutModels(config, nameOf))
   return freeze({ config, secrets, doubts })
 }
 

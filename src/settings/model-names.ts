@@ -10,6 +10,15 @@ type Names = Omit<Parameters<typeof configuredCatalog>[0], 'rows' | 'prefixes' |
   routes: Readonly<Record<string, readonly string[]>>
 }
 
+/** The settings that name models. */
+export const modelSettings: ReadonlySet<string> = new Set([
+  'aliases',
+  'catalog',
+  'default_image_model',
+  'default_tool_image_model',
+  'routes',
+])
+
 /**
  * A warning for each alias, route and default model with a name that the catalog does not have, or that no
  * provider has, and for a default image model that makes no pictures.

@@ -1,9 +1,6 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
-import { stringify } from 'yaml'
-import { loadConfig } from '../../src/settings/config.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { loadSettings } from '../support/load-settings.ts'
 
 const keyless = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
 
@@ -15,10 +12,8 @@ describe('an entry of the setting catalog', () => {
   after(() => folder.remove())
 
   const complaints = (catalog: object): string[] => {
-    const path = join(folder.path, 'gateway.yaml')
-    writeFileSync(path, stringify({ providers: [keyless], catalog }))
     try {
-      loadConfig({ CONFIG_FILE: path })
+      loadSettings(folder.path, {}, { providers: [keyless], catalog })
       return []
     } catch (error) {
       return (error as Error).message.split('\n')

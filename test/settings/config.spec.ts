@@ -1,9 +1,8 @@
-import { writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import { stringify } from 'yaml'
-import { loadConfig, settingsTable, type Variables } from '../../src/settings/config.ts'
+import { settingsTable, type Variables } from '../../src/settings/config.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { loadSettings } from '../support/load-settings.ts'
 
 const keyless = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
 
@@ -14,12 +13,8 @@ describe('settings', () => {
   })
   after(() => folder.remove())
 
-  const loadBoth = (variables: Variables, file?: object | string) => {
-    if (file === undefined) return loadConfig(variables)
-    const path = join(folder.path, 'gateway.yaml')
-    writeFileSync(path, typeof file === 'string' ? file : stringify(file))
-    return loadConfig({ ...variables, CONFIG_FILE: path })
-  }
+  const loadBoth = (variables: Variables, file?: object | string) =>
+    loadSettings(folder.path, variables, file)
   const load = (variables: Variables, file?: object | string) => loadBoth(variables, file).config
   const complaints = (variables: Variables, file?: object | string): string[] => {
     try {

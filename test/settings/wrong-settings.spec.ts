@@ -1,9 +1,7 @@
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { expect } from 'chai'
-import { stringify } from 'yaml'
-import { ConfigError, loadConfig, type Variables } from '../../src/settings/config.ts'
+import { ConfigError, type Variables } from '../../src/settings/config.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { loadSettings } from '../support/load-settings.ts'
 
 const keyless = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
 
@@ -14,12 +12,8 @@ describe('wrong settings', () => {
   })
   after(() => folder.remove())
 
-  const load = (variables: Variables, file?: object | string) => {
-    if (file === undefined) return loadConfig(variables)
-    const path = join(folder.path, 'gateway.yaml')
-    writeFileSync(path, typeof file === 'string' ? file : stringify(file))
-    return loadConfig({ ...variables, CONFIG_FILE: path })
-  }
+  const load = (variables: Variables, file?: object | string) =>
+    loadSettings(folder.path, variables, file)
 
   const single: { name: string; variables?: Variables; file?: object | string; says: RegExp }[] = [
     {
@@ -142,6 +136,11 @@ describe('wrong settings', () => {
       expect(start).not.to.throw(/secret|\n/)
     })
   }
+
+  it('are quoted in part, if they are long', () => {
+    const file = { providers: [{ ...keyless, models: ['m'.repeat(300)] }] }
+    expect(() => load({}, file)).to.throw(ConfigError, /^.{80,400}…/)
+  })
 
   const doubtful: { name: string; variables?: Variables; file?: object; says: string }[] = [
     {
