@@ -81,24 +81,38 @@ function headerText(text: string): string {
 function limitHeaders(limits: readonly LimitState[]): Record<string, string> {
   const headers: Record<string, string> = {}
   if (limits.length === 0) return headers
-  const tightest = new Map<WindowKind, LimitState>()
-  for (const state of limits) {
-    if (state.kind === 'concurrency') continue
-    const known = tightest.get(state.kind)
-    if (known === undefined || isTighter(state, known)) tightest.set(state.kind, state)
-  }
-  for (const [kind, { limit, remaining, window }] of tightest) {
-    headers[`x-ratelimit-limit-${kind}`] = String(limit)
-    headers[`x-ratelimit-remaining-${kind}`] = String(remaining)
-    headers[`x-ratelimit-reset-${kind}`] = `${window?.resetSeconds ?? 0}s`
+  for (const [kind, names] of namesByKind) {
+    const state = tightest(limits, kind)
+    if (state === undefined) continue
+    headers[names.limit] = String(state.limit)
+    headers[names.remaining] = String(state.remaining)
+    headers[names.reset] = `${state.window?.resetSeconds ?? 0}s`
   }
   headers['ratelimit'] = limits.map(serviceLimit).join(', ')
   headers['ratelimit-policy'] = limits.map(quotaPolicy).join(', ')
   return headers
 }
 
-function isTighter(one: LimitState, other: LimitState): boolean {
-  return one.remaining < other.remaining
+/** Names are made once, since V8 has to look up each new string among all property names. */
+const namesByKind = (['requests', 'tokens', 'images'] satisfies WindowKind[]).map(
+  (kind) =>
+    [
+      kind,
+      {
+        limit: `x-ratelimit-limit-${kind}`,
+        remaining: `x-ratelimit-remaining-${kind}`,
+        reset: `x-ratelimit-reset-${kind}`,
+      },
+    ] as const,
+)
+
+/** The limit of this kind with the least remaining; the first of equals. */
+function tightest(limits: readonly LimitState[], kind: WindowKind): LimitState | undefined {
+  let found: LimitState | undefined
+  for (const state of limits)
+    if (state.kind === kind && (found === undefined || state.remaining < found.remaining))
+      found = state
+  return found
 }
 
 function serviceLimit({ kind, owner, remaining, window }: LimitState): string {
