@@ -110,6 +110,12 @@ export interface components {
              * @enum {string}
              */
             log_level: "silent" | "fatal" | "error" | "warn" | "info" | "debug";
+            /**
+             * @description Form of a log line: a JSON object, or a text for people. `auto`: text if standard error is a terminal, else JSON.
+             * @default auto
+             * @enum {string}
+             */
+            log_format: "auto" | "json" | "text";
             /** @description Bearer token of `/metrics`. Without it, `/metrics` answers only requests from this machine. */
             metrics_token?: string;
             /**
@@ -844,6 +850,14 @@ export const settings = [
     "standard": "info",
     "needsRestart": false,
     "description": "Lowest level that is logged."
+  },
+  {
+    "group": "Logs, metrics and traces",
+    "name": "log_format",
+    "variable": "LOG_FORMAT",
+    "standard": "auto",
+    "needsRestart": true,
+    "description": "Form of a log line: a JSON object, or a text for people. `auto`: text if standard error is a terminal, else JSON."
   },
   {
     "group": "Logs, metrics and traces",

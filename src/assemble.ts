@@ -131,6 +131,11 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
     metricsToken: () => current().secrets.metricsToken,
     checkReady: readiness(server, store.store, worker),
   })
+  metrics.observe({
+    running: server.running,
+    openCircuits: () =>
+      new Map(current().providerIds.map((id) => [id, calls.health.troubled(id).length])),
+  })
   const { providerIds, retiring } = current()
   return {
     server,

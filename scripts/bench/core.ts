@@ -56,7 +56,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   const monotonic = (): number => Math.trunc(performance.now())
   const budget = createBudget({ bytesMax: 2 ** 28, now: monotonic })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
-  const events = createEvents(createLog('silent'), metrics)
+  const events = createEvents(createLog({ logLevel: 'silent', logFormat: 'json' }), metrics)
   const opened = await openStore(config, { databaseUrl: undefined })
   const store = await guardStore({ store: opened, config, monotonic, events })
   const clock = Date.now

@@ -199,6 +199,7 @@ function gatewayOf(
     record,
     reserve: budgets.reserve,
     abandonedCalls,
+    onRouted: events.routed,
     onFault: events.faulted,
     readSources,
     finishPicture: createFinish(pixelQueue),

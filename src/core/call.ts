@@ -30,7 +30,7 @@ import type { ExactUsage, UpperUsage } from './money/upper-cost.ts'
 export type CallParts = {
   startDeadline: StartDeadline
   /** Called after each try of a route. */
-  report: (route: Route, attempt: Attempt, context: CallContext) => void
+  report: (route: Route, attempt: Attempt, context: CallContext, isStream: boolean) => void
   /** Writes the ledger row of a call; resolves when the row is durable. */
   record: (row: UsageRow) => Promise<void>
   /** Unix time in milliseconds, for the ledger row. */
@@ -101,7 +101,7 @@ export function openCall(parts: CallParts, options: Options): Call {
   const tries: Try[] = []
   const cache = context.cache.recall ? 'miss' : 'bypass'
   let healthPending = false
-  const report = (route: Route, made: Attempt) => parts.report(route, made, context)
+  const report = (route: Route, made: Attempt) => parts.report(route, made, context, healthPending)
   const keepRow = recorder(parts, context, () => {
     deadline.clear()
     const model = lastOf(tries).model?.id ?? options.model

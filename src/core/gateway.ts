@@ -57,6 +57,7 @@ export type GatewayParts = ImageParts &
     /** Puts the best routes first. */
     orderRoutes: (routes: Route[]) => Route[]
     readSources: ReadSources
+    onRouted: (context: CallContext, routes: readonly Route[]) => void
     /** Called for an error after the answer was sent. */
     onFault: (error: unknown) => void
     /** Finds the model of a cached answer; undefined for a model that only another process has. */
@@ -139,6 +140,7 @@ async function pass<Made, Answer>(
     call.held = await reserveFor(parts, context, { work, choice, at: call.startedAt })
     // The call continues after a disconnect, since the provider charges for the whole answer anyway.
     if (work.isShared || context.vendorKey !== undefined) continueAfterDisconnect(parts, context)
+    parts.onRouted(context, choice.selection.routes)
     const made = await work.make(call, choice.selection)
     const keep = keeper(parts, context, key, making)
     return await work.deliver(made, { call, warnings: choice.warnings, keep })

@@ -60,6 +60,8 @@ export type GatewayServer = {
    */
   drain(noticeMs?: number): Promise<void>
   draining(): boolean
+  /** The number of running requests. */
+  running(): number
 }
 
 /** The HTTP server: operations of the contract, then the router for all other paths. */
@@ -127,6 +129,7 @@ export function createHttpServer({
       connections.stop()
     },
     draining: () => draining,
+    running: work.running,
   }
 }
 
@@ -222,6 +225,7 @@ function countWork(handle: Handle) {
     if (running === 0) onIdle?.()
   }
   return {
+    running: (): number => running,
     handle: (request: IncomingMessage, response: ServerResponse): void => {
       running++
       handle(request, response).then(ended, () => {

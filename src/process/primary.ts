@@ -34,7 +34,7 @@ export async function runPrimary({ settings, program, exit, print }: Options): P
   const { config, secrets } = settings
   const count = workerCount(config)
   if (secrets.redisUrl === undefined) throw new StartError(withoutRedis(count))
-  const log = createLog(config.logLevel)
+  const log = createLog(config)
   const events = createPrimaryEvents(log)
   const lock = await takeFolder(settings, events.folderTaken)
   const port = await findPort(config)

@@ -28,7 +28,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { settings, worker, obey, exit, print } = options
   const { config, secrets } = settings
   setFontConfiguration(fontConfigurationFile)
-  const log = createLog(config.logLevel, worker && { worker: worker.id })
+  const log = createLog(config, worker && { worker: worker.id })
   const { readSettings } = options
   const onWait = (text: string) => log.warn(text)
   // The primary holds the lock for its workers.

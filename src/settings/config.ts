@@ -54,6 +54,7 @@ export type Config = TelemetryConfig & {
   readonly dataDir: string
   readonly uploadDir: string | undefined
   readonly logLevel: NonNullable<Settings['log_level']>
+  readonly logFormat: NonNullable<Settings['log_format']>
   readonly signUp: NonNullable<Settings['sign_up']>
   /** Whether OAuth clients may register themselves. */
   readonly clientRegistration: NonNullable<Settings['client_registration']>
@@ -147,6 +148,7 @@ export function loadConfig(variables: Variables): Loaded {
     dataDir: resolve(checked.data_dir),
     uploadDir: checked.upload_dir === undefined ? undefined : resolve(checked.upload_dir),
     logLevel: checked.log_level,
+    logFormat: checked.log_format,
     signUp: checked.sign_up,
     clientRegistration: checked.client_registration,
     clientDocuments: checked.client_documents,

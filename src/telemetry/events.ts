@@ -1,43 +1,29 @@
-import { contractMethods } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
-import type { CallContext, Caller } from '../core/caller.ts'
+import type { CallContext } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Attempt } from '../core/resilience/failover.ts'
 import { wasCancelled } from '../core/failure.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Route } from '../core/route.ts'
-import { shortened } from '../core/words/shorten.ts'
-import { causeOf, codeOf, textLengthMax } from './cause.ts'
+import { causeOf, codeOf } from './cause.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 import { createRefusals, type LoggedRefusals } from './refusals.ts'
+import { logRequest, type Exchange } from './request-line.ts'
 
 type Reloaded = components['schemas']['Reload']
 
-/** One line of the access log. */
-type Exchange = {
-  requestId: string
-  method: string
-  path: string
-  status: number
-  durationMs: number
-  caller: Caller | undefined
-  error: unknown
-  /** Whether the client disconnected before the end of the response. */
-  left: boolean
-}
-
-/** Methods with a label of their own. Other methods that Node accepts share the label `other`. */
-const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
-
-/** One function per business event: only this file decides what is logged and counted. */
+/** One function per business event: only this file and request-line.ts decide what is logged. */
 export type Events = ReturnType<typeof createEvents>
 
 export function createEvents(log: Log, metrics: Metrics) {
   const refusals = createRefusals(() => log)
+  const rows = new Map<string, UsageRow>()
   const exchanged = (exchange: Exchange): void => {
     const endedAt = Date.now()
-    log.defer(() => printExchange({ log, metrics, refusals }, exchange, endedAt))
+    const row = rows.get(exchange.requestId)
+    if (row !== undefined) rows.delete(exchange.requestId)
+    log.defer(() => logRequest({ log, metrics, refusals }, { ...exchange, row }, endedAt))
     if (exchange.error !== undefined) log.settle()
   }
   /** The log for a line that is written at once: deferred lines are written first, to keep the order. */
@@ -47,6 +33,7 @@ export function createEvents(log: Log, metrics: Metrics) {
   }
   return {
     ...serverEvents(now, metrics),
+    ...callEvents({ log, now, metrics, refusals, rows }),
     stopped(): void {
       refusals.settle()
       now().info('stopped')
@@ -59,14 +46,49 @@ export function createEvents(log: Log, metrics: Metrics) {
       const request = { method: '-', path: '-', durationMs: 0, caller: undefined, left: false }
       exchanged({ requestId, status, error, ...request })
     },
+    /** An error after the response was sent. */
+    faulted(error: unknown): void {
+      now().error({ cause: causeOf(error) }, 'error after the response')
+    },
+    /** A sign-in had a wrong e-mail or password. */
+    signInFailed(): void {
+      metrics.signInFailures.inc()
+    },
+  }
+}
+
+type CallParts = {
+  log: Log
+  now: () => Log
+  metrics: Metrics
+  refusals: LoggedRefusals
+  /** Receives the rows of calls whose request is not logged yet. */
+  rows: Map<string, UsageRow>
+}
+
+/** Events of calls and of their attempts. */
+function callEvents({ log, now, metrics, refusals, rows }: CallParts) {
+  return {
     /** One attempt on one route has ended. */
-    attempted(_route: Route, attempt: Attempt, { requestId }: CallContext): void {
-      const { provider, outcome } = attempt
-      log.defer(() => metrics.attempts.inc({ provider, outcome }))
-      if (outcome === 'ok' || outcome === 'cancelled') return
+    attempted(
+      _route: Route,
+      attempt: Attempt,
+      { requestId }: CallContext,
+      isStream: boolean,
+    ): void {
+      const { provider, outcome, startMs, durationMs } = attempt
+      log.defer(() => {
+        metrics.attempts.inc({ provider, outcome })
+        // The attempt of a stream ends with its first event.
+        if (isStream && outcome === 'ok')
+          metrics.firstEvent.observe({ provider }, (startMs + durationMs) / 1000)
+      })
+      const isNormal = outcome === 'ok' || outcome === 'cancelled'
+      if (isNormal && !log.isLevelEnabled('debug')) return
       const fields = { requestId, ...attempt }
+      if (isNormal) now().debug(fields, 'attempt ended')
       // Only the operator can fix an account without credit or with an invalid key.
-      if (outcome === 'credentials' || outcome === 'out_of_credit')
+      else if (outcome === 'credentials' || outcome === 'out_of_credit')
         now().error(fields, 'provider account needs attention')
       else now().warn(fields, 'attempt failed')
     },
@@ -75,17 +97,17 @@ export function createEvents(log: Log, metrics: Metrics) {
       metrics.abandonedCalls.inc(change)
       if (change > 0) metrics.left.inc()
     },
-    /** A call was recorded in the ledger. */
+    /** The routes of a call are known, in the order in which they are tried. */
+    routed({ requestId }: CallContext, routes: readonly Route[]): void {
+      if (!log.isLevelEnabled('debug')) return
+      const names = routes.map(({ provider, upstreamModel }) => `${provider.id}/${upstreamModel}`)
+      now().debug({ requestId, routes: names }, 'routes')
+    },
+    /** A call was recorded in the ledger, before its request ended. */
     recorded(row: UsageRow): void {
+      if (rows.size >= rowsMax) rows.delete(rows.keys().next().value!)
+      rows.set(row.id, row)
       log.defer(() => metrics.recorded(row))
-    },
-    /** An error after the response was sent. */
-    faulted(error: unknown): void {
-      now().error({ cause: causeOf(error) }, 'error after the response')
-    },
-    /** A sign-in had a wrong e-mail or password. */
-    signInFailed(): void {
-      metrics.signInFailures.inc()
     },
     /** A tool call ended with an error, which the client received unless it cancelled the call. */
     toolFailed(tool: string, error: GatewayError, { requestId, caller }: CallContext): void {
@@ -99,6 +121,12 @@ export function createEvents(log: Log, metrics: Metrics) {
     },
   }
 }
+
+/**
+ * Limit of the rows that wait for the end of their request. A tool call whose client disconnected is
+ * recorded after its request has ended, so its row stays until others replace it.
+ */
+const rowsMax = 1000
 
 /** Minimum time between logged rejections: the system rejects many connections at once. */
 const acceptPauseMs = 1000
@@ -264,34 +292,4 @@ function limitEvents(now: () => Log, metrics: Metrics) {
       now().warn('limits are shared again')
     },
   }
-}
-
-type Printing = { log: Log; metrics: Metrics; refusals: LoggedRefusals }
-
-function printExchange(
-  { log, metrics, refusals }: Printing,
-  exchange: Exchange,
-  endedAt: number,
-): void {
-  const { requestId, method, path, status, durationMs, caller, error, left } = exchange
-  metrics.requests.observe(
-    { method: knownMethods.has(method) ? method : 'other', status },
-    durationMs / 1000,
-  )
-  const fields = {
-    time: new Date(endedAt).toISOString(),
-    requestId,
-    method,
-    path: shortened(path, textLengthMax),
-    status,
-    durationMs,
-    left: left || undefined,
-    accountId: caller?.accountId,
-    keyId: caller?.keyId,
-  }
-  if (error === undefined) return log.info(fields, 'request')
-  if (status === 503) return refusals.refused(log, fields, error, 'request refused')
-  const code = error instanceof GatewayError ? error.code : 'internal_error'
-  if (status >= 500) return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
-  return log.info({ ...fields, code }, 'request refused')
 }

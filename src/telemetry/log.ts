@@ -1,5 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { pino, type DestinationStream, type Logger } from 'pino'
+import { textLine } from './log-text.ts'
 
 export type Log = Logger & {
   /**
@@ -19,27 +20,33 @@ const bufferBytes = 16_384
 /** Limit of unwritten bytes while standard error is not read; further lines are dropped. */
 const unwrittenBytesMax = 16 * 1024 * 1024
 
+type LogOptions = { logLevel: string; logFormat: 'auto' | 'json' | 'text' }
+
 /**
- * The program's log: one JSON object per line, with these fields, written in batches. Only events.ts chooses
- * the fields, so that no secret is logged.
+ * The program's log: one line for each event, with these fields, written in batches to standard error. Only
+ * events.ts and request-line.ts choose the fields, so that no secret is logged.
  */
 export function createLog(
-  level: string,
+  { logLevel, logFormat }: LogOptions,
   fields: object | null = null,
   destination?: DestinationStream,
 ): Log {
   const { defer, settle } = createBatch()
   const logger = pino(
     {
-      level,
+      level: logLevel,
       timestamp: false,
       mixin: () => ({ time: new Date().toISOString() }),
       formatters: { level: (label) => ({ level: label }) },
       base: fields,
     },
-    destination ?? standardError(settle),
+    destination ?? standardError(settle, isText(logFormat)),
   )
   return Object.assign(logger, { defer, settle })
+}
+
+function isText(format: LogOptions['logFormat']): boolean {
+  return format === 'auto' ? process.stderr.isTTY : format === 'text'
 }
 
 function createBatch(): Pick<Log, 'defer' | 'settle'> {
@@ -68,7 +75,7 @@ type Flush = (onFlushed: (error?: Error) => void) => void
  * Collects lines before they reach pino's destination, which copies its whole buffer for each line. pino also
  * calls `flush`, which its type of a destination omits.
  */
-function standardError(settle: () => void): DestinationStream & { flush: Flush } {
+function standardError(settle: () => void, asText: boolean): DestinationStream & { flush: Flush } {
   const file = isPipe() ? pipe() : regularFile()
   let lines: string[] = []
   let length = 0
@@ -86,7 +93,8 @@ function standardError(settle: () => void): DestinationStream & { flush: Flush }
     file.flushSync()
   })
   return {
-    write: (line) => {
+    write: (json) => {
+      const line = asText ? textLine(json) : json
       lines.push(line)
       length += line.length
       if (length >= bufferBytes) pass()

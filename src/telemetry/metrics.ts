@@ -7,12 +7,14 @@ import {
   type CounterConfiguration,
   type GaugeConfiguration,
 } from 'prom-client'
+import { contractInfo } from '../../generated/operations.ts'
 import type { UsageRow } from '../core/receipt.ts'
 import type { Reading } from './worker-metrics.ts'
 
 /** The metrics of one gateway, in the Prometheus format. */
 export type Metrics = ReturnType<typeof createMetrics>
 
+const firstEventSeconds = [0.05, 0.1, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 30, 60]
 const durationSeconds = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300]
 
 export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }) {
@@ -25,6 +27,7 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
     help: 'Bytes of requests and answers that are held in memory.',
     registers,
   })
+  buildInfo(registers)
   const settle = () => {
     ledger.settle()
     buffered.set(bufferedBytes())
@@ -42,6 +45,7 @@ export function createMetrics({ bufferedBytes }: { bufferedBytes: () => number }
       return (await registry.getMetricsAsJSON()) as unknown as Reading
     },
     recorded: ledger.add,
+    observe: (now: Observed) => observe(registers, now),
     ...createPeerMetrics(registers),
     spansDropped: spansDropped(registers),
     requests: new Histogram({
@@ -102,7 +106,53 @@ function createCallMetrics(registers: Registry[]) {
       labelNames: ['provider', 'outcome'],
       registers,
     }),
+    firstEvent: new Histogram({
+      name: 'gateway_time_to_first_event_seconds',
+      help: 'Time from the start of a stream to its first event, by provider; earlier attempts count.',
+      labelNames: ['provider'],
+      buckets: firstEventSeconds,
+      registers,
+    }),
   }
+}
+
+/** Values that are read when the metrics are read. */
+type Observed = {
+  /** The number of running requests. */
+  running: () => number
+  /** For each provider, the number of upstream models whose circuit is not closed. */
+  openCircuits: () => ReadonlyMap<string, number>
+}
+
+function observe(registers: Registry[], { running, openCircuits }: Observed) {
+  const runningRequests: Gauge = new Gauge({
+    name: 'gateway_running_requests',
+    help: 'Requests that are not answered yet, this one included.',
+    registers,
+    collect: () => runningRequests.set(running()),
+  })
+  const circuits: Gauge = new Gauge({
+    name: 'gateway_open_circuits',
+    help: 'Models of a provider that are not called for a while after failures.',
+    labelNames: ['provider'],
+    // Each worker has its own circuits for the same models.
+    aggregator: 'max',
+    registers,
+    collect: () => {
+      circuits.reset()
+      for (const [provider, count] of openCircuits()) circuits.set({ provider }, count)
+    },
+  })
+}
+
+function buildInfo(registers: Registry[]): void {
+  new Gauge({
+    name: 'gateway_build_info',
+    help: '1; the labels are the versions of the gateway and of Node.',
+    labelNames: ['version', 'node'],
+    aggregator: 'max',
+    registers,
+  }).set({ version: contractInfo.version, node: process.version }, 1)
 }
 
 /** Metrics of state that processes share through Redis. */
@@ -160,8 +210,14 @@ function lateCounter(options: CounterConfiguration<string>): (outcome: string) =
 }
 
 const callLabels = ['face', 'modality', 'mode', 'outcome', 'cache'] as const
+const modelLabels = ['provider', 'model'] as const
 
-type CallLabels = Pick<UsageRow, (typeof callLabels)[number]>
+type ModelLabels = Record<(typeof modelLabels)[number], string>
+type CallLabels = Pick<UsageRow, (typeof callLabels)[number]> & ModelLabels
+/** Limit of the models with a label of their own; an endpoint may have any number of names. */
+const modelsMax = 300
+/** The label of all other models, and of calls that no provider answered. */
+const other = '_OTHER'
 type Sums = {
   labels: CallLabels
   calls: number
@@ -177,29 +233,40 @@ type Sums = {
 function createLedgerCounters(registers: Registry[]) {
   const calls = new Counter({
     name: 'gateway_calls_total',
-    help: 'Calls in the ledger by face, modality, mode, outcome and cache.',
-    labelNames: callLabels,
+    help: 'Calls in the ledger by face, modality, mode, outcome, cache, provider and model.',
+    labelNames: [...callLabels, ...modelLabels],
     registers,
   })
   const tokens = new Counter({
     name: 'gateway_tokens_total',
-    help: 'Tokens by direction and mode.',
-    labelNames: ['direction', 'mode'],
+    help: 'Tokens by direction, mode, provider and model.',
+    labelNames: ['direction', 'mode', ...modelLabels],
     registers,
   })
   const costUsd = new Counter({
     name: 'gateway_cost_usd_total',
-    help: 'Cost in dollars by mode; the ledger has the exact amounts.',
-    labelNames: ['mode'],
+    help: 'Cost in dollars by mode, provider and model; the ledger has the exact amounts.',
+    labelNames: ['mode', ...modelLabels],
     registers,
   })
   const unsettled = new Map<string, Sums>()
 
-  const sumsOf = ({ face, modality, mode, outcome, cache }: CallLabels): Sums => {
-    const name = `${face} ${modality} ${mode} ${outcome} ${cache}`
+  const models = new Set<string>()
+  /** A model gets its label with its first answer, so that callers cannot create labels. */
+  const modelOf = ({ model, outcome }: UsageRow): string => {
+    if (models.has(model)) return model
+    if (outcome !== 'ok' || models.size >= modelsMax) return other
+    models.add(model)
+    return model
+  }
+  const sumsOf = (row: UsageRow): Sums => {
+    const { face, modality, mode, outcome, cache } = row
+    const model = modelOf(row)
+    const provider = row.provider ?? other
+    const name = `${face} ${modality} ${mode} ${outcome} ${cache} ${provider} ${model}`
     const known = unsettled.get(name)
     if (known !== undefined) return known
-    const labels = { face, modality, mode, outcome, cache }
+    const labels = { face, modality, mode, outcome, cache, provider, model }
     const sums = { labels, calls: 0, inputTokens: 0, outputTokens: 0, costNanoUsd: 0 }
     unsettled.set(name, sums)
     return sums
@@ -215,11 +282,11 @@ function createLedgerCounters(registers: Registry[]) {
     },
     settle: () => {
       for (const { labels, ...sums } of unsettled.values()) {
-        const { mode } = labels
+        const { mode, provider, model } = labels
         calls.inc(labels, sums.calls)
-        tokens.inc({ direction: 'input', mode }, sums.inputTokens)
-        tokens.inc({ direction: 'output', mode }, sums.outputTokens)
-        costUsd.inc({ mode }, sums.costNanoUsd / 1e9)
+        tokens.inc({ direction: 'input', mode, provider, model }, sums.inputTokens)
+        tokens.inc({ direction: 'output', mode, provider, model }, sums.outputTokens)
+        costUsd.inc({ mode, provider, model }, sums.costNanoUsd / 1e9)
       }
       unsettled.clear()
     },

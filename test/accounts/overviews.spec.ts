@@ -228,6 +228,8 @@ forEachStore('the catalog and the providers', () => {
     for (let calls = 0; calls < 5; calls++) expect((await fail()).status).to.equal(502)
     const { until, ...opened } = await look()
     expect(opened).to.deep.equal({ circuit: 'open', model: 'small-one' })
+    const metrics = await gateway.fetch('/metrics', { key: null })
+    expect(await metrics.text()).to.include('gateway_open_circuits{provider="own"} 1')
     const leftMs = Date.parse(until!) - now - elapsedMs
     expect(leftMs).to.be.within(1000, 600_000)
     elapsedMs += leftMs

@@ -101,14 +101,38 @@ describe('pages outside the contract', () => {
       const text = await response.text()
       expect(response.headers.get('content-type')).to.contain('text/plain')
       expect(text).to.match(
-        /gateway_calls_total\{face="chat",modality="chat",mode="test",outcome="ok",cache="miss"\} 1/,
+        /gateway_calls_total\{face="chat",modality="chat",mode="test",outcome="ok",cache="miss",provider="sandbox",model="gpt-5-mini"\} 1/,
       )
+      expect(text).to.match(/gateway_build_info\{version="\d+\.\d+\.\d+",node="v\d+[.\d]+"\} 1/)
+      expect(text).to.match(/gateway_running_requests 1/)
       expect(text).to.match(/gateway_upstream_attempts_total\{provider="sandbox",outcome="ok"\} 1/)
       expect(text).to.contain('gateway_request_duration_seconds_bucket')
       expect(text).to.match(/process_resident_memory_bytes \d/)
     })
 
+    it('have the time to the first event of streams only', async () => {
+      const count = async () => {
+        const text = await (await get('/metrics')).text()
+        const name = 'gateway_time_to_first_event_seconds_count{provider="sandbox"}'
+        return Number(new RegExp(`^${RegExp.escape(name)} (.+)$`, 'm').exec(text)?.[1] ?? 0)
+      }
+      const before = await count()
+      const body = { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'a stream' }] }
+      await (await gateway.post('/v1/chat/completions', body)).arrayBuffer()
+      expect(await count()).to.equal(before)
+      await (await gateway.post('/v1/chat/completions', { ...body, stream: true })).arrayBuffer()
+      expect(await count()).to.equal(before + 1)
+    })
+
+    it('name no model of a call that failed, since callers choose the name', async () => {
+      const body = { model: 'sandbox/no-such-model', messages: hello }
+      await gateway.post('/v1/chat/completions', body)
+      const text = await (await get('/metrics')).text()
+      expect(text).not.to.include('no-such-model')
+    })
+
     it('increase from one reading to the next', async () => {
+      const of = 'provider="sandbox",model="gpt-5-mini"'
       const sums = async () => {
         const text = await (await get('/metrics')).text()
         const read = (name: string) => {
@@ -117,11 +141,11 @@ describe('pages outside the contract', () => {
         }
         return {
           calls: read(
-            'gateway_calls_total{face="chat",modality="chat",mode="test",outcome="ok",cache="miss"}',
+            `gateway_calls_total{face="chat",modality="chat",mode="test",outcome="ok",cache="miss",${of}}`,
           ),
-          input: read('gateway_tokens_total{direction="input",mode="test"}'),
-          output: read('gateway_tokens_total{direction="output",mode="test"}'),
-          nanoUsd: Math.round(read('gateway_cost_usd_total{mode="test"}') * 1e9),
+          input: read(`gateway_tokens_total{direction="input",mode="test",${of}}`),
+          output: read(`gateway_tokens_total{direction="output",mode="test",${of}}`),
+          nanoUsd: Math.round(read(`gateway_cost_usd_total{mode="test",${of}}`) * 1e9),
         }
       }
       const before = await sums()

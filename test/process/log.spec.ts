@@ -18,7 +18,7 @@ describe('the log of a running server', () => {
     folder.remove()
   })
 
-  type Line = { time: string; msg: string; path?: string; status?: number }
+  type Line = { time: string; msg: string; path?: string; status?: number; model?: string }
   const lines = () =>
     server
       .stderr()
@@ -49,6 +49,63 @@ describe('the log of a running server', () => {
     expect(requests()[0]!.time >= from).to.equal(true)
     expect(new Set(requests().map(({ time }) => time))).to.have.length.above(20)
     expect(lines().at(-1)!.msg).to.equal('stopped')
+  })
+
+  const chat = async (body: object) => {
+    const answer = await fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${printedKey(server)}`,
+        'content-type': 'application/json',
+      },
+      body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }], ...body }),
+    })
+    await answer.arrayBuffer()
+  }
+
+  it('has the model, provider, tokens, cost and cache of a call in the line of its request', async () => {
+    await chat({ model: 'GPT-5.4-mini' })
+    await chat({ model: 'GPT-5.4-mini' })
+    await chat({ model: 'gpt-5.4-mini', stream: true })
+    await until('the lines are logged', () => requests().length === 3)
+    const [first, second, streamed] = requests()
+    const model = 'gpt-5.4-mini'
+    const of = { model, provider: 'sandbox' }
+    expect(first)
+      .to.include({ ...of, cache: 'miss' })
+      .and.to.not.have.property('attempts')
+    expect(second)
+      .to.include({ model, cache: 'hit', costUsd: 0 })
+      .and.to.not.have.property('provider')
+    expect(streamed).to.include(of).and.to.have.property('outputTokens').that.is.above(0)
+  })
+
+  it('has the routes and each attempt with LOG_LEVEL=debug, and is text with LOG_FORMAT=text', async () => {
+    server.kill('SIGTERM')
+    await server.ended
+    const variables = { LOG_LEVEL: 'debug', LOG_FORMAT: 'text' }
+    server = await startServer({ folder: folder.path, variables })
+    const made = await runCommand(['keys', 'create', '--mode', 'test', '--name', 'mine'], {
+      DATA_DIR: join(folder.path, 'data'),
+    })
+    await fetch(`${server.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${made.stdout.trim()}`,
+        'content-type': 'application/json',
+      },
+      body: '{"model":"gpt-5.4-mini","messages":[{"role":"user","content":"hi"}]}',
+    })
+    const time = String.raw`^\d\d:\d\d:\d\d\.\d{3} `
+    const has = (rest: string) => new RegExp(time + rest, 'm').test(server.stderr())
+    await until('the line is logged', () => has('INFO  request requestId=req_'))
+    expect(has(String.raw`INFO  listening address=\S+ providers=\[`)).to.equal(true)
+    expect(has(String.raw`DEBUG routes requestId=\S+ routes=\["sandbox/gpt-5\.4-mini"\]`)).to.equal(
+      true,
+    )
+    expect(
+      has(String.raw`DEBUG attempt ended requestId=\S+ provider=sandbox .*outcome=ok startMs=\d+`),
+    ).to.equal(true)
   })
 
   it('has one line with a count for repeated refusals of one cause, without a stack', async () => {

@@ -56,6 +56,7 @@ export function corePartsOf(routes: Route[]): GatewayParts {
     startDeadline: createDeadlines(),
     settingsDigest: '',
     assertKeeps: () => undefined,
+    onRouted: () => undefined,
     abandonedCalls: createAbandonedCalls(() => undefined),
     reserve: () => Promise.reject(new Error('There is no budget.')),
     admit: async () => ({ limits: () => [], end: () => undefined }),

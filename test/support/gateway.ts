@@ -151,7 +151,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const { config, secrets } = readSettings()
   setFontConfiguration(fontConfigurationFile)
   const lines: string[] = []
-  const log = createLog('debug', null, { write: (line) => void lines.push(line) })
+  const log = createLog({ logLevel: 'debug', logFormat: 'json' }, null, {
+    write: (line) => void lines.push(line),
+  })
   const { clock = suiteClock, sleep, random } = options
   const monotonic = options.monotonic ?? (options.clock && onlyForward(options.clock))
   const { publicNet = {}, moreTools = [] } = options

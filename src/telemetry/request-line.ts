@@ -1,0 +1,79 @@
+import { contractMethods } from '../../generated/operations.ts'
+import type { Caller } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import type { UsageRow } from '../core/receipt.ts'
+import type { Attempt } from '../core/resilience/failover.ts'
+import { shortened } from '../core/words/shorten.ts'
+import { causeOf, textLengthMax } from './cause.ts'
+import type { Log } from './log.ts'
+import type { Metrics } from './metrics.ts'
+import type { LoggedRefusals } from './refusals.ts'
+
+/** A request that was answered, or whose client disconnected. */
+export type Exchange = {
+  requestId: string
+  method: string
+  path: string
+  status: number
+  durationMs: number
+  caller: Caller | undefined
+  error: unknown
+  /** Whether the client disconnected before the end of the response. */
+  left: boolean
+}
+
+/** Methods with a label of their own. Other methods that Node accepts share the label `other`. */
+const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', 'OPTIONS'])
+
+type Printing = { log: Log; metrics: Metrics; refusals: LoggedRefusals }
+
+/** Counts a request and logs its line; `row` is the ledger's row of its call. */
+export function logRequest(
+  { log, metrics, refusals }: Printing,
+  exchange: Exchange & { row: UsageRow | undefined },
+  endedAt: number,
+): void {
+  const { requestId, method, path, status, durationMs, caller, error, left, row } = exchange
+  metrics.requests.observe(
+    { method: knownMethods.has(method) ? method : 'other', status },
+    durationMs / 1000,
+  )
+  const fields = {
+    time: new Date(endedAt).toISOString(),
+    requestId,
+    method,
+    path: shortened(path, textLengthMax),
+    status,
+    durationMs,
+    left: left || undefined,
+    accountId: caller?.accountId,
+    keyId: caller?.keyId,
+    ...(row && callFields(row)),
+  }
+  if (error === undefined) return log.info(fields, 'request')
+  if (status === 503) return refusals.refused(log, fields, error, 'request refused')
+  const code = error instanceof GatewayError ? error.code : 'internal_error'
+  if (status >= 500) return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
+  return log.info({ ...fields, code }, 'request refused')
+}
+
+/** The fields of a recorded call in the line of its request; the ledger has the exact cost. */
+function callFields(row: UsageRow) {
+  const { model, provider, usage, costNanoUsd, cache, attempts } = row
+  return {
+    model: shortened(model, textLengthMax),
+    // A cached answer has none.
+    provider: provider ?? undefined,
+    inputTokens: usage.inputTokens || undefined,
+    outputTokens: usage.outputTokens || undefined,
+    images: usage.images || undefined,
+    costUsd: costNanoUsd === null ? undefined : costNanoUsd / 1e9,
+    cache,
+    // One attempt that succeeded says nothing new.
+    attempts: attempts.length > 1 ? attempts.map(attemptText).join(', ') : undefined,
+  }
+}
+
+function attemptText({ provider, outcome }: Attempt): string {
+  return `${provider}=${outcome}`
+}
