@@ -63,10 +63,9 @@ export const measure = async (
   const rounds = workload.kind === 'hold' ? 1 : bench.rounds
   for (let round = 0; round < rounds; round += 1)
     for (const { server, samples } of servers) {
-      // Warms up first, so that the measured code is compiled.
-      const warmUpMs = (bench.seconds * 1000) / (round === 0 ? 1 : 10)
+      const isFirst = round === 0
       if (workload.kind === 'hold') samples.push(await takeHoldSample(bench, workload, server))
-      else samples.push(await takeSample(bench, { workload, server, warmUpMs }))
+      else samples.push(await takeSample(bench, { workload, server, isFirst }))
     }
   const measured: Measured[] = []
   for (const { server, samples } of servers)
@@ -94,7 +93,7 @@ const forcedCollections = async ({ port, key }: Server): Promise<number> => {
 
 const takeSample = async (
   bench: Bench,
-  { workload, server, warmUpMs }: { workload: Workload; server: Server; warmUpMs: number },
+  { workload, server, isFirst }: { workload: Workload; server: Server; isFirst: boolean },
 ): Promise<Sample> => {
   const { candidate } = server
   const { by, things } = workload.repeats ?? { things: 1 }
@@ -123,11 +122,27 @@ const takeSample = async (
   }
   try {
     await load.run(0, expectation.checkFully)
-    await load.run(warmUpMs, expectation.checkQuickly)
     const run = () => countedRun(bench, { server, load, expectation })
+    if (isFirst) await warmUp(run)
+    else await load.run(bench.seconds * 100, expectation.checkQuickly)
     return hasReports ? { ...(await withReports(server, run)), reportCpuMs } : await run()
   } finally {
     load.close()
+  }
+}
+
+const warmUpRuns = { least: 4, most: 12 }
+
+/**
+ * Runs until the CPU time of a request stops falling, because V8 has then compiled the code. A fixed time
+ * would give a slow process fewer requests to warm up with than a fast one.
+ */
+const warmUp = async (run: () => Promise<Sample>): Promise<void> => {
+  let before = Infinity
+  for (let runs = 1; runs <= warmUpRuns.most; runs += 1) {
+    const { cpuUs } = await run()
+    if (runs >= warmUpRuns.least && cpuUs > before * 0.9) return
+    before = cpuUs
   }
 }
 
