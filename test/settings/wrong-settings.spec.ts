@@ -109,6 +109,11 @@ describe('wrong settings', () => {
       says: /^gateway\.yaml, line 1: provider is not a setting\. Did you mean providers\?$/,
     },
     {
+      name: 'the singular of a setting',
+      file: { alias: {} },
+      says: /^gateway\.yaml, line 1: alias is not a setting\. Did you mean aliases\?$/,
+    },
+    {
       name: 'a misspelled member of a provider',
       file: { providers: [{ ...keyless, base_uri: 'http://here' }] },
       says: /line 6: providers\[0\]\.base_uri is not a setting\. Did you mean base_url\?$/,

@@ -1,6 +1,6 @@
 /**
  * The name that a misspelled name probably means: at most one letter in four is missing, wrong, or swapped.
- * Undefined if no name is similar.
+ * A plural in `es` counts as one letter. Undefined if no name is similar.
  */
 export function nearName(given: string, names: readonly string[]): string | undefined {
   // Longer names are unlikely to be typos, and the comparison takes quadratic time.
@@ -9,6 +9,7 @@ export function nearName(given: string, names: readonly string[]): string | unde
   let best: string | undefined
   let least = Infinity
   for (const name of names) {
+    if (name === `${plain}es` || plain === `${name}es`) return name
     const most = Math.min(slipsMax, Math.floor(name.length / lettersPerSlip))
     // Each missing or extra letter counts as one error.
     if (most === 0 || Math.abs(name.length - plain.length) > most) continue

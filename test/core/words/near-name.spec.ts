@@ -24,6 +24,11 @@ describe('the suggested name', () => {
     it(`for '${given}' is ${meant}`, () => expect(nearName(given, names)).to.equal(meant))
   }
 
+  it('is the plural of a singular, and the reverse', () => {
+    expect(nearName('alias', ['aliases', 'models'])).to.equal('aliases')
+    expect(nearName('aliases', ['alias'])).to.equal('alias')
+  })
+
   it('is the nearest one', () => {
     expect(nearName('gpt-5-mni', ['gpt-5-nano', 'gpt-5-mini'])).to.equal('gpt-5-mini')
   })
