@@ -19,8 +19,8 @@ type OwnRows = {
   undescribed: ReadonlySet<string>
   /** Schema violations; `instancePath` is the path in gateway.yaml. */
   errors: readonly SchemaError[]
-  /** Errors that the schema cannot express, one sentence each. */
-  complaints: readonly string[]
+  /** Errors that the schema cannot express; `path` is the path in gateway.yaml. */
+  complaints: readonly { path: readonly string[]; text: string }[]
 }
 
 type Options = {
@@ -40,16 +40,17 @@ export function ownRows({ rows, entries, prefixes, endpointIds }: Options): OwnR
   const byId = new Map(rows.map((row) => [row.id, row]))
   const undescribed = new Set<string>()
   const errors: SchemaError[] = []
-  const complaints: string[] = []
+  const complaints: OwnRows['complaints'][number][] = []
   const own = new Map<string, CatalogModel>()
+  const nameOf = new Map<string, string>()
 
   for (const [name, entry] of Object.entries(entries)) {
-    const place = `catalog.${name}`
+    const path = ['catalog', name]
     const known = byId.get(names.exact.get(name)?.row.id ?? '')
     const base = known ?? newRow(name, entry, providerIds)
     if (base === undefined) {
       const meant = names.read(name)?.row.id ?? nearName(name, [...byId.keys()])
-      complaints.push(`${place}: ${nothingSuch(meant)}`)
+      complaints.push({ path, text: nothingSuch(meant) })
       continue
     }
     const row: unknown = structuredClone(merged(base, entry))
@@ -57,12 +58,16 @@ export function ownRows({ rows, entries, prefixes, endpointIds }: Options): OwnR
       errors.push(...(catalogModelCheck.errors ?? []).map((error) => placed(error, name)))
       continue
     }
-    if (own.has(row.id)) complaints.push(`${place}: '${row.id}' has two entries. Make them one.`)
+    if (own.has(row.id))
+      complaints.push({ path, text: `'${row.id}' has two entries. Make them one.` })
     own.set(row.id, row)
+    nameOf.set(row.id, name)
     if (known === undefined && !('capabilities' in entry)) undescribed.add(row.id)
   }
   const all = [...rows.filter(({ id }) => !own.has(id)), ...own.values()]
-  for (const row of own.values()) complaints.push(...complaintsAboutRow(row, all, providerIds))
+  for (const row of own.values())
+    for (const { members, text } of complaintsAboutRow(row, all, providerIds))
+      complaints.push({ path: ['catalog', nameOf.get(row.id)!, ...members], text })
   const changed = rows.map((row) => own.get(row.id) ?? row)
   const added = [...own.values()].filter(({ id }) => !byId.has(id))
   return { rows: [...changed, ...added], undescribed, errors, complaints }

@@ -2,13 +2,16 @@ import { isDay } from '../core/time.ts'
 import type { CatalogModel } from '../core/model.ts'
 import { nearName } from '../core/words/near-name.ts'
 
-/** Errors in a row that the schema cannot express, one sentence each. */
+/** An error of a model: the path of the member in its entry, and a sentence. */
+export type RowComplaint = { members: readonly string[]; text: string }
+
+/** Errors in a row that the schema cannot express. */
 export function complaintsAboutRow(
   row: CatalogModel,
   all: readonly CatalogModel[],
   providerIds: readonly string[],
-): string[] {
-  const found = [
+): RowComplaint[] {
+  return [
     ...aboutNames(row, all, providerIds),
     ...aboutAbilities(row, all),
     ...aboutDates(row),
@@ -16,29 +19,42 @@ export function complaintsAboutRow(
       aboutPrices,
     ),
   ]
-  return found.map((text) => `catalog.${row.id}${text}`)
+}
+
+function about(member: string, text: string): RowComplaint {
+  return { members: member === '' ? [] : member.split('.'), text }
 }
 
 function aboutNames(
   { id, aliases = [], provider, successor }: CatalogModel,
   all: readonly CatalogModel[],
   providerIds: readonly string[],
-): string[] {
+): RowComplaint[] {
   const others = all.filter((other) => other.id !== id)
   const taken = new Set(['auto', ...others.flatMap((one) => [one.id, ...(one.aliases ?? [])])])
   const next = others.find((other) => other.id === successor)
   return [
     ...(providerIds.includes(provider)
       ? []
-      : [`.provider: '${provider}' is neither a vendor nor an id in providers. Name one of them.`]),
-    ...(id === 'auto' ? [": 'auto' is the default image model. Choose another name."] : []),
+      : [
+          about(
+            'provider',
+            `'${provider}' is neither a vendor nor an id in providers. Name one of them.`,
+          ),
+        ]),
+    ...(id === 'auto'
+      ? [about('', "'auto' is the default image model. Choose another name.")]
+      : []),
     ...aliases
       .filter((alias) => taken.has(alias))
-      .map((alias) => `.aliases: '${alias}' is another model's name. Leave it out.`),
+      .map((alias) => about('aliases', `'${alias}' is another model's name. Leave it out.`)),
     ...(successor === undefined || (next !== undefined && next.status !== 'deactivated')
       ? []
       : [
-          `.successor: the model '${successor}' does not exist or is deactivated. Name another model.`,
+          about(
+            'successor',
+            `the model '${successor}' does not exist or is deactivated. Name another model.`,
+          ),
         ]),
   ]
 }
@@ -58,18 +74,21 @@ function aboutAbilities({ capabilities, image }: CatalogModel, all: readonly Cat
         name,
         known.filter((one) => others.has(one)),
       )
-      return `.capabilities: unknown capability '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`}`
+      return about(
+        'capabilities',
+        `unknown capability '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`}`,
+      )
     }),
     ...(draws && image === undefined
-      ? ['.image: an image model needs its sizes, as in src/catalog/models.']
+      ? [about('image', 'an image model needs its sizes, as in src/catalog/models.')]
       : []),
     ...(!draws && image !== undefined
-      ? ['.image: set image_generation or image_edit in capabilities, or leave image out.']
+      ? [about('image', 'set image_generation or image_edit in capabilities, or leave image out.')]
       : []),
   ]
 }
 
-function aboutDates(row: CatalogModel): string[] {
+function aboutDates(row: CatalogModel): RowComplaint[] {
   const life = (['released_at', 'deprecated_at', 'deactivated_at'] as const).flatMap((name) => {
     const date = row[name]
     return date === undefined ? [] : { name, date }
@@ -80,15 +99,17 @@ function aboutDates(row: CatalogModel): string[] {
   }))
   const unreal = [...life, ...changes].filter(({ date }) => !isDay(date))
   return [
-    ...unreal.map(({ name, date }) => `.${name}: '${date}' is not a date. Write it as 2026-11-22.`),
+    ...unreal.map(({ name, date }) =>
+      about(name, `'${date}' is not a date. Write it as 2026-11-22.`),
+    ),
     ...(isRising(life.map(({ date }) => date))
       ? []
-      : [': released_at, deprecated_at and deactivated_at must be in this order.']),
+      : [about('', 'released_at, deprecated_at and deactivated_at must be in this order.')]),
     ...(isRising(changes.map(({ date }) => date))
       ? []
-      : ['.price_changes: put the earliest first.']),
+      : [about('price_changes', 'put the earliest first.')]),
     ...(row.status === 'deprecated' && row.deprecated_at === undefined
-      ? ['.deprecated_at: set the date since when it is deprecated.']
+      ? [about('deprecated_at', 'set the date since when it is deprecated.')]
       : []),
   ]
 }
@@ -99,21 +120,24 @@ function aboutPrices({
   image_output_per_million_tokens: imageOutput,
   tiers = [],
   per_image: perImage = [],
-}: CatalogModel['pricing']): string[] {
+}: CatalogModel['pricing']): RowComplaint[] {
   const hasOutput = output !== undefined || imageOutput !== undefined
   const missing = hasOutput ? 'input_per_million_tokens' : 'output_per_million_tokens'
   const bounded = perImage.some((one) => one.pixels_max !== undefined)
   return [
     ...((input === undefined) === hasOutput
       ? [
-          `.pricing.${missing}: input and output prices must be set together. Set it too; 0 means free.`,
+          about(
+            `pricing.${missing}`,
+            'input and output prices must be set together. Set it too; 0 means free.',
+          ),
         ]
       : []),
     ...(isRising(tiers.map((tier) => String(tier.input_tokens_above).padStart(16, '0')))
       ? []
-      : ['.pricing.tiers: put the lowest threshold first.']),
+      : [about('pricing.tiers', 'put the lowest threshold first.')]),
     ...(bounded && perImage.at(-1)?.pixels_max !== undefined
-      ? ['.pricing.per_image: end with a price without pixels_max, for larger pictures.']
+      ? [about('pricing.per_image', 'end with a price without pixels_max, for larger pictures.')]
       : []),
   ]
 }

@@ -186,7 +186,8 @@ function complaintsAboutCatalog(
   if (Object.keys(catalog).length === 0) return []
   const rows = readCatalogRows()
   const { errors, complaints } = configuredRows({ rows, catalog, prefixes, endpoints })
-  return [...complaintTexts(errors, nameOf), ...complaints]
+  const others = complaints.map(({ path, text }) => `${nameOf(...path)}: ${text}`)
+  return [...complaintTexts(errors, nameOf), ...others]
 }
 
 const openHost =

@@ -32,7 +32,8 @@ export function readSources(
   }
   const nameOf: NameOf = (setting = '', ...members) => {
     if (variableOf.has(setting)) return variableOf.get(setting)!
-    const written = [setting, ...members].join('.').replaceAll(/\.(\d+)(?=\.|$)/g, '[$1]')
+    const path = members.map((member) => (/^\d+$/.test(member) ? `[${member}]` : `.${member}`))
+    const written = setting + path.join('')
     if (Object.hasOwn(values, setting)) return `${placeOf([setting, ...members])}: ${written}`
     return settings.find(({ name }) => name === setting)?.variable ?? written
   }

@@ -21,16 +21,25 @@ describe('an entry of the setting catalog', () => {
   }
 
   const faults: { entry: object; says: RegExp }[] = [
-    { entry: { 'gpt-5.4-mni': {} }, says: /^catalog\.gpt-5\.4-mni: .* mean 'gpt-5\.4-mini'\?/ },
-    { entry: { 'GPT-4.1': {} }, says: /^catalog\.GPT-4\.1: .* mean 'gpt-4\.1'\?/ },
-    { entry: { 'none/m': {} }, says: /^catalog\.none\/m: this model is not in the catalog/ },
+    {
+      entry: { 'gpt-5.4-mni': {} },
+      says: /^gateway\.yaml, line \d+: catalog\.gpt-5\.4-mni: .* mean 'gpt-5\.4-mini'\?/,
+    },
+    {
+      entry: { 'GPT-4.1': {} },
+      says: /^gateway\.yaml, line \d+: catalog\.GPT-4\.1: .* mean 'gpt-4\.1'\?/,
+    },
+    {
+      entry: { 'none/m': {} },
+      says: /^gateway\.yaml, line \d+: catalog\.none\/m: this model is not in the catalog/,
+    },
     {
       entry: { m: { provider: 'none', upstream_model: 'm' } },
-      says: /^catalog\.m\.provider: 'none' is neither a vendor nor an id in providers/,
+      says: /^gateway\.yaml, line \d+: catalog\.m\.provider: 'none' is neither a vendor nor an id in providers/,
     },
     {
       entry: { 'own/m': { pricing: { input_per_million_tokens: 1 } } },
-      says: /^catalog\.own\/m\.pricing\.output_per_million_tokens: .* Set it too/,
+      says: /^gateway\.yaml, line \d+: catalog\.own\/m\.pricing\.output_per_million_tokens: .* Set it too/,
     },
     {
       entry: { 'own/m': { pricing: { input_per_million: 1 } } },
@@ -42,11 +51,11 @@ describe('an entry of the setting catalog', () => {
     },
     {
       entry: { 'own/m': { capabilities: { vison: true } } },
-      says: /^catalog\.own\/m\.capabilities: unknown capability 'vison'\. Did you mean 'vision'\?/,
+      says: /^gateway\.yaml, line \d+: catalog\.own\/m\.capabilities: unknown capability 'vison'\. Did you mean 'vision'\?/,
     },
     {
       entry: { 'own/m': { capabilities: { image_generation: true } } },
-      says: /^catalog\.own\/m\.image: an image model needs its sizes/,
+      says: /^gateway\.yaml, line \d+: catalog\.own\/m\.image: an image model needs its sizes/,
     },
     { entry: { 'own/m': { context_window: 0 } }, says: /context_window must be at least 1/ },
     {
@@ -58,10 +67,22 @@ describe('an entry of the setting catalog', () => {
       says: /line 8: catalog\.own\/m\.pricing must be a table/,
     },
     { entry: { 'own/m': 3 }, says: /line 7: catalog\.own\/m must be a table/ },
-    { entry: { 'own/m': { successor: 'x' } }, says: /^catalog\.own\/m\.successor: .* 'x'/ },
-    { entry: { 'own/m': { successor: 'own/m' } }, says: /^catalog\.own\/m\.successor/ },
-    { entry: { 'own/m': { aliases: ['gpt-4.1'] } }, says: /^catalog\.own\/m\.aliases: 'gpt-4\.1'/ },
-    { entry: { 'own/m': { status: 'deprecated' } }, says: /^catalog\.own\/m\.deprecated_at/ },
+    {
+      entry: { 'own/m': { successor: 'x' } },
+      says: /^gateway\.yaml, line \d+: catalog\.own\/m\.successor: .* 'x'/,
+    },
+    {
+      entry: { 'own/m': { successor: 'own/m' } },
+      says: /^gateway\.yaml, line \d+: catalog\.own\/m\.successor/,
+    },
+    {
+      entry: { 'own/m': { aliases: ['gpt-4.1'] } },
+      says: /^gateway\.yaml, line \d+: catalog\.own\/m\.aliases: 'gpt-4\.1'/,
+    },
+    {
+      entry: { 'own/m': { status: 'deprecated' } },
+      says: /^gateway\.yaml, line \d+: catalog\.own\/m\.deprecated_at/,
+    },
     { entry: { 'own/m': { released_at: '2026-02-30' } }, says: /'2026-02-30' is not a date/ },
     {
       entry: { 'own/m': { released_at: '2026-02-03', deactivated_at: '2026-02-01' } },
