@@ -94,7 +94,7 @@ function standardError(settle: () => void, asText: boolean): DestinationStream &
   })
   return {
     write: (json) => {
-      const line = asText ? textLine(json) : json
+      const line = asText ? textLine(json, process.stderr) : json
       lines.push(line)
       length += line.length
       if (length >= bufferBytes) pass()
