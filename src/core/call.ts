@@ -101,7 +101,6 @@ export function openCall(parts: CallParts, options: Options): Call {
   const tries: Try[] = []
   const cache = context.cache.recall ? 'miss' : 'bypass'
   let healthPending = false
-  const report = (route: Route, made: Attempt) => parts.report(route, made, context, healthPending)
   const keepRow = recorder(parts, context, () => {
     deadline.clear()
     const model = lastOf(tries).model?.id ?? options.model
@@ -119,6 +118,7 @@ export function openCall(parts: CallParts, options: Options): Call {
     tryRoutes: (selection, attempt, { isStream = false, ...more } = {}) => {
       healthPending = isStream
       const follow = followed(context, { modality, streams: isStream })
+      const report = (route: Route, made: Attempt) => parts.report(route, made, context, isStream)
       const own = { attempts, tries, monotonic, begunAt, report, follow, isStream }
       const { failover: policy } = parts
       return failover({ selection, attempt, deadline, policy, ...own, ...more })

@@ -1,5 +1,6 @@
 import { fstatSync } from 'node:fs'
 import { pino, type DestinationStream, type Logger } from 'pino'
+import type { components } from '../../generated/settings.ts'
 import { textLine } from './log-text.ts'
 
 export type Log = Logger & {
@@ -20,7 +21,11 @@ const bufferBytes = 16_384
 /** Limit of unwritten bytes while standard error is not read; further lines are dropped. */
 const unwrittenBytesMax = 16 * 1024 * 1024
 
-type LogOptions = { logLevel: string; logFormat: 'auto' | 'json' | 'text' }
+type Settings = components['schemas']['Settings']
+type LogOptions = {
+  logLevel: NonNullable<Settings['log_level']>
+  logFormat: NonNullable<Settings['log_format']>
+}
 
 /**
  * The program's log: one line for each event, with these fields, written in batches to standard error. Only

@@ -229,7 +229,11 @@ forEachStore('the catalog and the providers', () => {
     const { until, ...opened } = await look()
     expect(opened).to.deep.equal({ circuit: 'open', model: 'small-one' })
     const metrics = await gateway.fetch('/metrics', { key: null })
-    expect(await metrics.text()).to.include('gateway_open_circuits{provider="own"} 1')
+    const text = await metrics.text()
+    expect(text).to.include('gateway_open_circuits{provider="own"} 1')
+    // Callers choose the name of a model, so only a call that was answered gets a label of its own.
+    expect(text).to.match(/gateway_calls_total\{[^}]*outcome="failed",[^}]*model="_OTHER"\} 5/)
+    expect(text).not.to.include('model="small-one"')
     const leftMs = Date.parse(until!) - now - elapsedMs
     expect(leftMs).to.be.within(1000, 600_000)
     elapsedMs += leftMs

@@ -124,13 +124,6 @@ describe('pages outside the contract', () => {
       expect(await count()).to.equal(before + 1)
     })
 
-    it('name no model of a call that failed, since callers choose the name', async () => {
-      const body = { model: 'sandbox/no-such-model', messages: hello }
-      await gateway.post('/v1/chat/completions', body)
-      const text = await (await get('/metrics')).text()
-      expect(text).not.to.include('no-such-model')
-    })
-
     it('increase from one reading to the next', async () => {
       const of = 'provider="sandbox",model="gpt-5-mini"'
       const sums = async () => {
