@@ -27,9 +27,10 @@ describe('the first page of the dashboard', () => {
     ] as const) {
       const page = await dashboard.open('/you')
       await page.getByLabel('Name').waitFor()
+      // The page writes localStorage in an effect after it shows the name.
+      await page.waitForFunction('localStorage.length > 0')
       // Copies localStorage, since Chromium writes it late and a page in another process may lack entries.
       const stored = await page.evaluate(() => Object.entries(localStorage) as [string, string][])
-      expect(stored).not.to.have.length(0)
       await page.addInitScript((entries) => {
         for (const [key, value] of entries) localStorage.setItem(key, value)
       }, stored)
