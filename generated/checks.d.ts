@@ -54,6 +54,8 @@ export const bodyChecks: {
   describeInvitation: Check<operations['describeInvitation']['requestBody']['content']['application/json']>
   acceptInvitation: Check<operations['acceptInvitation']['requestBody']['content']['application/json']>
   signUp: Check<operations['signUp']['requestBody']['content']['application/json']>
+  createProviderKey: Check<operations['createProviderKey']['requestBody']['content']['application/json']>
+  testProviderKey: Check<operations['testProviderKey']['requestBody']['content']['application/json']>
 }
 export const toolChecks: { [Name in keyof tools['schemas']]: Check<tools['schemas'][Name]> }
 export const schemaChecks: {

@@ -1245,6 +1245,49 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "createProviderKey",
+    "method": "post",
+    "path": "/api/providers/{provider_id}/keys",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": true,
+    "alsoAt": []
+  },
+  {
+    "id": "deleteProviderKey",
+    "method": "delete",
+    "path": "/api/providers/{provider_id}/keys/{id}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": true,
+    "alsoAt": []
+  },
+  {
+    "id": "testProviderKey",
+    "method": "post",
+    "path": "/api/providers/{provider_id}/key-test",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": true,
+    "alsoAt": []
+  },
+  {
     "id": "reloadSettings",
     "method": "post",
     "path": "/api/reload",
@@ -1454,6 +1497,14 @@ export const bodyMembers = {
     "email",
     "name",
     "password"
+  ],
+  "createProviderKey": [
+    "key",
+    "replaces"
+  ],
+  "testProviderKey": [
+    "key",
+    "id"
   ]
 } as const
 

@@ -1346,6 +1346,69 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/providers/{provider_id}/keys": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Add a provider's key
+         * @description Operators only. Stores an API key of a vendor, or of an endpoint of `gateway.yaml`, encrypted.
+         *     Calls use it at once, without a restart; several keys of a provider are used in turn. A key
+         *     in the environment takes precedence over stored keys. The key is not returned again.
+         */
+        post: operations["createProviderKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{provider_id}/keys/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Remove a provider's key
+         * @description Operators only. Deletes a stored key. Running calls finish with it; later calls do not use it.
+         */
+        delete: operations["deleteProviderKey"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/providers/{provider_id}/key-test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a provider's key
+         * @description Operators only. Requests the provider's list of models, which is free of charge, and reports
+         *     the result. Tests `key`, or the stored key `id`, or without both the first key in use.
+         */
+        post: operations["testProviderKey"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/reload": {
         parameters: {
             query?: never;
@@ -1639,7 +1702,7 @@ export interface components {
          * @description The action, as `<object>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
         /** @description The values that the action changed, without secrets; null if it changed none. */
         AuditValues: {
             [key: string]: unknown;
@@ -2745,11 +2808,63 @@ export interface components {
             upstream_model: string;
         };
         NullableLastFailure: components["schemas"]["LastFailure"] | null;
+        ProviderId: string;
+        ProviderKeyId: string;
+        /** @description An API key of a provider. */
+        ProviderSecret: string;
+        NewProviderKey: {
+            key: components["schemas"]["ProviderSecret"];
+            /** @description A stored key that the new key replaces. */
+            replaces?: components["schemas"]["ProviderKeyId"];
+        };
+        ProviderKeyTrial: {
+            key?: components["schemas"]["ProviderSecret"];
+            id?: components["schemas"]["ProviderKeyId"];
+        };
+        /** @enum {string} */
+        ProviderKeyObject: "provider_key";
+        ProviderKey: {
+            id: components["schemas"]["ProviderKeyId"];
+            object: components["schemas"]["ProviderKeyObject"];
+            provider: components["schemas"]["ProviderId"];
+            /** @description The last four characters of the key. */
+            hint: string;
+            created_at: components["schemas"]["Time"];
+            /** @description The person or API key that added it, or `command_line`. */
+            created_by: string;
+            /**
+             * @description Whether calls use the key: false if the environment has keys of the provider, or if the
+             *     encryption key is missing.
+             */
+            is_used: boolean;
+        };
+        /** @enum {string} */
+        ProviderKeyTestObject: "provider_key_test";
+        ProviderKeyTest: {
+            object: components["schemas"]["ProviderKeyTestObject"];
+            /** @description Whether the provider answered with its list of models. */
+            accepted: boolean;
+            /** @description HTTP status of the provider; null if it did not answer. */
+            status: number | null;
+            /** @description What happened, in one sentence. */
+            message: string;
+        };
+        /**
+         * @description Where the keys in use come from: `environment` for a variable, `store` for keys that an
+         *     operator added.
+         * @enum {string}
+         */
+        ProviderKeySource: "environment" | "store";
+        NullableProviderKeySource: components["schemas"]["ProviderKeySource"] | null;
         ProviderReport: {
             id: string;
             object: components["schemas"]["ProviderObject"];
             name: string;
             is_configured: boolean;
+            /** @description Where its keys come from; null without keys. */
+            key_source: components["schemas"]["NullableProviderKeySource"];
+            /** @description Its stored keys, oldest first, without their secrets. */
+            keys: components["schemas"]["ProviderKey"][];
             /**
              * @description The variable that holds the vendor's API keys and so configures it; `providers` for an
              *     endpoint of gateway.yaml.
@@ -5084,6 +5199,16 @@ export interface components {
          * @example key_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
          */
         KeyPath: components["schemas"]["ApiKeyId"];
+        /**
+         * @description The id of the provider, such as `openai`.
+         * @example openai
+         */
+        ProviderPath: components["schemas"]["ProviderId"];
+        /**
+         * @description The id of the stored key.
+         * @example pvk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+         */
+        ProviderKeyPath: components["schemas"]["ProviderKeyId"];
         /**
          * @description Maximum number of items to return.
          * @example 20
@@ -11349,6 +11474,8 @@ export interface operations {
                      *           "object": "provider",
                      *           "name": "Alibaba",
                      *           "is_configured": true,
+                     *           "key_source": "environment",
+                     *           "keys": [],
                      *           "setting": "DASHSCOPE_API_KEY",
                      *           "other_settings": [],
                      *           "base_url": null,
@@ -11388,6 +11515,159 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    createProviderKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the provider, such as `openai`.
+                 * @example openai
+                 */
+                provider_id: components["parameters"]["ProviderPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "example-vendor-key-0123456789abcd"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewProviderKey"];
+            };
+        };
+        responses: {
+            /** @description The stored key, without its secret. */
+            201: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "Cache-Control": components["headers"]["NotStored"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "pvk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f",
+                     *       "object": "provider_key",
+                     *       "provider": "openai",
+                     *       "hint": "…abcd",
+                     *       "created_at": "2026-11-22T12:00:00.000Z",
+                     *       "created_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b",
+                     *       "is_used": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProviderKey"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteProviderKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the provider, such as `openai`.
+                 * @example openai
+                 */
+                provider_id: components["parameters"]["ProviderPath"];
+                /**
+                 * @description The id of the stored key.
+                 * @example pvk_0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b4f
+                 */
+                id: components["parameters"]["ProviderKeyPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The key has been deleted. */
+            204: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    testProviderKey: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the provider, such as `openai`.
+                 * @example openai
+                 */
+                provider_id: components["parameters"]["ProviderPath"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "key": "example-vendor-key-0123456789abcd"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ProviderKeyTrial"];
+            };
+        };
+        responses: {
+            /** @description The result. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "provider_key_test",
+                     *       "accepted": true,
+                     *       "status": 200,
+                     *       "message": "OpenAI accepts the key and lists 87 models."
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ProviderKeyTest"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];

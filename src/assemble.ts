@@ -6,6 +6,7 @@ import { assembleCalls } from './assemble/calls.ts'
 import { assembleFaces, type Built, type Faces } from './assemble/faces.ts'
 import { createGeneration, type Generation } from './assemble/generation.ts'
 import { assemblePeople, type People } from './assemble/people.ts'
+import { assembleStoredKeys } from './assemble/provider-keys.ts'
 import { createGenerations, createNote, createReload } from './assemble/reload.ts'
 import {
   assembleStore,
@@ -16,7 +17,7 @@ import {
 } from './assemble/store.ts'
 import { createBudget, type Budget } from './bytes/budget.ts'
 import { collectNear, type Collector } from './bytes/collection.ts'
-import { workerCount, type Config, type Loaded, type Secrets } from './settings/config.ts'
+import { workerCount, type Config, type ReadSettings, type Secrets } from './settings/config.ts'
 import { gatewayStopped } from './core/resilience/deadline.ts'
 import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/resilience/failover.ts'
@@ -60,7 +61,7 @@ export type AssembleOptions = {
   secrets: Secrets
   log: Log
   /** Reads all settings again. Throws a ConfigError. */
-  readSettings: () => Loaded
+  readSettings: ReadSettings
   /** Unix time in milliseconds, for the dates of the catalog, of keys and of rows. */
   clock?: () => number
   /** Milliseconds of a monotonic clock with an arbitrary start, for durations. */
@@ -93,10 +94,9 @@ const elapsed = () => Math.trunc(performance.now())
 
 /** Builds each part once, in the order of their dependencies. */
 export async function assemble(options: AssembleOptions): Promise<Assembled> {
-  const { config, secrets, log, moreTools = [], worker } = options
+  const { config, log, moreTools = [], worker } = options
   const { environment, metrics, opened, contract, following } = await open(options)
   const { events, peers, clock } = environment
-  const { tracing } = following
   const store = assembleStore(environment, opened)
   const generations = createGenerations(config)
   const { current } = generations
@@ -106,8 +106,9 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
     const { operations: others } = faces
     return createGeneration({ ...settings, environment, store, calls, moreTools, others })
   }
-  const { reload, reread } = createReload({
-    readSettings: options.readSettings,
+  const storedKeys = assembleStoredKeys(environment, store, options.readSettings)
+  const { reload, reread, apply } = createReload({
+    readSettings: storedKeys.readSettings,
     current,
     build,
     begin: (next, { providerIds, concernsModels }) => {
@@ -122,9 +123,11 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
     events,
     clock,
   })
-  const parts = { environment, store, people, calls, current, reload, tracing }
+  const { tracing } = following
+  const parts = { environment, store, people, calls, storedKeys, current, reload, apply, tracing }
   const faces = assembleFaces(contract, parts)
-  generations.begin(build({ config, secrets }))
+  generations.begin(build(await storedKeys.readSettings({ ...options, doubts: [] })))
+  storedKeys.watch(reread)
   const server = serverOf(parts, faces, options.onPortClosed ?? (() => undefined))
   bindPages(server.router, {
     readMetrics: createReading({ log, metrics, worker }),
@@ -136,7 +139,6 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
     openCircuits: () =>
       new Map(current().providerIds.map((id) => [id, calls.health.troubled(id).length])),
   })
-  const { providerIds, retiring } = current()
   return {
     server,
     accounts: store.accounts,
@@ -147,9 +149,10 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
     toolServer: faces.toolServer,
     reload,
     reread,
-    providerIds,
-    retiring,
+    providerIds: current().providerIds,
+    retiring: current().retiring,
     close: async () => {
+      storedKeys.close()
       await store.closeRecords()
       await generations.close()
       await faces.close()

@@ -11,8 +11,16 @@ import { createKey, listKeys, revokeKey, rotateKey, rotateOauthKeys } from './co
 import { createPasswordLink, createSetUpLink } from './commands/links.ts'
 import { doctor } from './commands/doctor.ts'
 import { migrate } from './commands/migrate.ts'
+import {
+  encryptProviderKeys,
+  listProviders,
+  removeProviderKey,
+  setProviderKey,
+} from './commands/providers.ts'
+import { readSecret } from './commands/read-secret.ts'
 import { reportUsage } from './commands/report-usage.ts'
-import { ConfigError, readVariables, settingsTable } from './settings/config.ts'
+import { ConfigError, readVariables } from './settings/config.ts'
+import { settingsTable } from './settings/settings-table.ts'
 import { GatewayError } from './core/error.ts'
 import { gatewayCommand } from './core/words/remedies.ts'
 import { NoStore } from './storage/migrations.ts'
@@ -32,6 +40,13 @@ const commandsHelp = `\
   keys rotate <id> [--overlap-minutes <minutes>]
                          replace a key and print the new one; it is shown only once
   keys revoke <id>       revoke a key
+  providers list         list the keys of providers, without their secrets
+  providers set-key <provider>
+                         store a provider's key, read from standard input; it replaces the stored ones
+  providers remove-key <provider> [<id>]
+                         remove one stored key of a provider, or all
+  providers encrypt-again
+                         encrypt the stored keys with a new key, or with the first of ENCRYPTION_KEY
   usage [--by model,day] [--since 7d] [--until <date>] [--account <id>] [--member <id>]
         [--mode test]    print usage and cost
   setup-link             print a one-time link that creates an owner, or resets an owner's password
@@ -81,6 +96,10 @@ const commands: Readonly<Record<string, Command>> = {
   'setup-link': createSetUpLink,
   'people password-link': createPasswordLink,
   'oauth rotate-keys': rotateOauthKeys,
+  'providers list': listProviders,
+  'providers set-key': setProviderKey,
+  'providers remove-key': removeProviderKey,
+  'providers encrypt-again': encryptProviderKeys,
   doctor,
   usage: reportUsage,
   settings: () => Promise.resolve({ text: settingsTable() }),
@@ -133,6 +152,7 @@ async function runNamed(words: string[], context: CommandContext): Promise<Comma
 if (import.meta.main) {
   process.exitCode = await runCommandLine(process.argv.slice(2), {
     readVariables,
+    readSecret,
     print: (text) => void process.stdout.write(text),
     notice: (line) => void process.stderr.write(`${line}\n`),
   })

@@ -5,6 +5,7 @@ import {
   readVariables,
   workerCount,
   type Loaded,
+  type ReadSettings,
 } from './settings/config.ts'
 import { obeySignals } from './process/signals.ts'
 import { startFailure } from './process/start-failure.ts'
@@ -14,8 +15,10 @@ const [role, workerId, sharedPort, rank] = process.argv.slice(2)
 
 async function main(): Promise<void> {
   const isWorker = role === 'worker' && process.send !== undefined
-  const readSettings = () =>
-    loadConfig(isWorker ? { ...readVariables(), PORT: sharedPort } : readVariables())
+  const readSettings: ReadSettings = (storedKeys) => {
+    const variables = isWorker ? { ...readVariables(), PORT: sharedPort } : readVariables()
+    return loadConfig(variables, storedKeys)
+  }
   const settings = readFirst(readSettings)
   const exit = (code: number) => process.exit(code)
   if (!isWorker && workerCount(settings.config) > 1) {

@@ -1,7 +1,7 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
-import { settingsTable } from '../src/settings/config.ts'
+import { settingsTable } from '../src/settings/settings-table.ts'
 
 const root = join(import.meta.dirname, '..')
 // This file is excluded, because its examples and patterns are not citations.

@@ -6,6 +6,7 @@ import { exportRequests } from './export-requests.ts'
 import { exportUsage } from './export-usage.ts'
 import { keyOperations, type KeyParts } from './keys.ts'
 import { peopleOperations, type PeopleParts } from './people.ts'
+import { providerKeyOperations, type ProviderKeyParts } from './provider-keys.ts'
 import { retrieveOwnKey, type OwnKeyParts } from './retrieve-own-key.ts'
 import { sessionOperations, type SessionParts } from './sessions.ts'
 import { settingOperations, type SettingParts } from './settings.ts'
@@ -17,6 +18,7 @@ type ApiParts = AccountParts &
   KeyParts &
   OwnKeyParts &
   PeopleParts &
+  ProviderKeyParts &
   SessionParts &
   SettingParts &
   UsageParts & { exports: UsageExports }
@@ -30,6 +32,7 @@ export function apiOperations(parts: ApiParts) {
     ...entranceOperations(parts),
     ...keyOperations(parts),
     ...peopleOperations(parts),
+    ...providerKeyOperations(parts),
     ...sessionOperations(parts),
     ...settingOperations(parts),
     ...usageOperations(parts),

@@ -7,7 +7,7 @@ import { createUsageReports } from '../accounts/usage/report.ts'
 import { createRequestErrors } from '../accounts/usage/request-errors.ts'
 import { createRequests } from '../accounts/usage/requests.ts'
 import { apiOperations, type ApiOperations } from '../api/index.ts'
-import type { DescribeCatalog, DescribeProviders, Reload } from '../api/settings.ts'
+import type { DescribeCatalog, DescribeProviders, Reload, Reloaded } from '../api/settings.ts'
 import { keyModelIds } from '../catalog/new-key-models.ts'
 import { describeCatalog } from '../catalog/overview.ts'
 import { createPriceOf } from '../catalog/route-price.ts'
@@ -37,6 +37,7 @@ import type { Calls } from './calls.ts'
 import type { Generation } from './generation.ts'
 import { assembleOAuth } from './oauth.ts'
 import type { People } from './people.ts'
+import { createProviderKeyActs, type StoredKeys } from './provider-keys.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 /** The APIs of the contract; they use the current generation of the settings. */
@@ -56,8 +57,11 @@ export type Built = {
   store: StoreParts
   people: People
   calls: Calls
+  storedKeys: StoredKeys
   current: () => Generation
   reload: Reload
+  /** Reloads the settings after a change that is in the audit log. */
+  apply: () => Promise<Reloaded>
   tracing: Tracing | undefined
 }
 
@@ -168,6 +172,7 @@ function administration(parts: Built, keys: Keys): ApiOperations {
     keys,
     refusals,
     reload,
+    providerKeys: createProviderKeyActs(parts),
     budgets: calls.budgets,
     lookAtLimits: (caller) => calls.rateLimit.look(caller),
     limitsInForce: () => current().config.limits,
@@ -186,6 +191,7 @@ function overviews({
   environment,
   store: { store },
   calls: { health },
+  storedKeys,
   current,
 }: Built): Overviews {
   const { clock, monotonic } = environment
@@ -211,7 +217,8 @@ function overviews({
         (id) => id,
       )
       return describeProviders({
-        endpoints: config.endpoints,
+        ...config,
+        keys: await storedKeys.list(),
         models: (id) => counts.get(id)?.length ?? 0,
         troubled: health.troubled,
         recent,

@@ -53,8 +53,8 @@ function endTimeoutMs({ config: { limits } }: Generation): number {
 }
 
 type Options = {
-  /** Reads all settings. Throws a ConfigError. */
-  readSettings: () => Loaded
+  /** Reads all settings, with the stored keys of providers. Rejects with a ConfigError. */
+  readSettings: () => Promise<Loaded>
   current: () => Pick<Generation, 'config' | 'secrets' | 'retiring'>
   build: (settings: Changes['applied']) => Generation
   /** Makes the next generation the current one. */
@@ -71,13 +71,14 @@ type Options = {
 /** Limit of queued reloads. Each reload reads all files, so a further one would change nothing. */
 const waitingMax = 8
 
-/** The originator of a reload that another process requested and logged. */
-const byAnother = 'another process'
-type By = Actor | typeof byAnother
+/** The originator of a reload whose cause is already in the audit log. */
+const alreadyLogged = 'already logged'
+type By = Actor | typeof alreadyLogged
 
 /**
  * Runs reloads one after another. Errors in the settings are returned and logged. After a reload through the
- * API the other replicas reload their own files too; a signal reloads only its own gateway.
+ * API the other replicas reload their own files too; a signal reloads only its own gateway. `apply` reloads
+ * after a change that is in the audit log; `reread` does so without waiting.
  */
 export function createReload(options: Options) {
   const { channel, events } = options
@@ -104,7 +105,7 @@ export function createReload(options: Options) {
     const read = async () => {
       // Reset before the files are read, so that a later announcement starts another reload.
       isAnnounced = false
-      await inTurn(byAnother).catch(() => undefined)
+      await inTurn(alreadyLogged).catch(() => undefined)
     }
     void last.then(read)
   }
@@ -116,18 +117,18 @@ export function createReload(options: Options) {
     if (by.id !== signalActor.id) channel.announce({ kind: 'settings_reloaded' })
     return reloaded
   }
-  return { reload, reread }
+  return { reload, reread, apply: () => inTurn(alreadyLogged) }
 }
 
 async function reloadOnce(options: Options, by: By): Promise<Reloaded> {
   const { current, build, begin, note, isDraining, clock } = options
   if (isDraining()) throw stopping()
-  const read = readAll(options.readSettings)
+  const read = await readAll(options.readSettings)
   const changes = changesBetween(current(), read)
   const { changed, needsRestart, applied } = changes
   const next = changed.length === 0 ? undefined : build(applied)
   try {
-    if (by !== byAnother) await note(by, changes)
+    if (by !== alreadyLogged) await note(by, changes)
     if (isDraining()) throw stopping()
   } catch (error) {
     await next?.end(0)
@@ -143,9 +144,9 @@ async function reloadOnce(options: Options, by: By): Promise<Reloaded> {
   }
 }
 
-function readAll(readSettings: Options['readSettings']): Loaded {
+async function readAll(readSettings: Options['readSettings']): Promise<Loaded> {
   try {
-    return readSettings()
+    return await readSettings()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const complaints = error.message.replaceAll('\n', ' ')

@@ -13,6 +13,8 @@ export type Command = (words: string[], context: CommandContext) => Promise<Comm
 export type CommandContext = {
   /** The variables of the process and of `.env`. */
   readVariables: () => Variables
+  /** Reads a secret: a line without echo from a terminal, otherwise all of standard input. */
+  readSecret: (prompt: string) => Promise<string>
   /** Prints a line on standard error. */
   notice: Notice
 }

@@ -1,4 +1,11 @@
-import { loadConfig, workerCount, type Config, type Secrets } from '../settings/config.ts'
+import {
+  loadConfig,
+  workerCount,
+  type Config,
+  type ReadSettings,
+  type Secrets,
+} from '../settings/config.ts'
+import { readProviderKeys, type ProviderKeys } from '../accounts/provider-keys.ts'
 import { examineConnection } from '../connect/connect.ts'
 import { readTarget } from '../connect/target.ts'
 import { connectionText } from '../connect/connection-text.ts'
@@ -13,20 +20,17 @@ import {
   type CommandResult,
 } from './command.ts'
 import { countActiveKeys } from '../accounts/key-list.ts'
-import { uncounted } from '../bytes/budget.ts'
 import {
   configuredCatalog,
   configuredRows,
   readCatalogRows,
   retiringDefaults,
 } from '../catalog/catalog.ts'
-import { ProviderFailure } from '../core/failure.ts'
 import { examineRedis } from '../peers/examine-redis.ts'
 import type { EndpointConfig } from '../providers/create-providers.ts'
-import { namePrefixes, vendorOf, vendors } from '../providers/index.ts'
-import { createDispatch } from '../providers/transport/dispatch.ts'
-import { createKeyRing } from '../providers/transport/key-ring.ts'
-import { receive, wholeReader } from '../providers/transport/upstream.ts'
+import { namePrefixes, vendors } from '../providers/index.ts'
+import { testKey } from '../providers/key-test.ts'
+import { createEncryption } from '../storage/encryption.ts'
 import { NoStore } from '../storage/migrations.ts'
 import { openStore } from '../storage/open-store.ts'
 
@@ -47,8 +51,7 @@ export const doctor: Command = async (words, { readVariables }) => {
   if (values.key !== undefined) {
     throw new UsageError('--key requires --connect <address>.')
   }
-  const { config, secrets, doubts } = loadConfig(readVariables())
-  const diagnosis = await diagnose({ config, secrets, doubts })
+  const { config, ...diagnosis } = await diagnose((stored) => loadConfig(readVariables(), stored))
   const report = isJson ? jsonText({ ...diagnosis, config }) : diagnosisText(diagnosis)
   return { text: report, failed: !diagnosis.healthy }
 }
@@ -68,9 +71,6 @@ async function examine(
   return { text: isJson ? jsonText(found) : connectionText(found), failed: !found.healthy }
 }
 
-const probeTimeoutMs = 5000
-const probeBytesMax = 8 * 1024 * 1024
-
 type Finding = { finding: string; healthy: boolean }
 
 /** The findings of `doctor`, without secrets. */
@@ -89,15 +89,15 @@ type Diagnosis = {
   doubts: readonly string[]
 }
 
-type Examined = { config: Config; secrets: Secrets; doubts: readonly string[] }
-
-/** Checks the store and all configured providers. */
-async function diagnose({ config, secrets, doubts }: Examined): Promise<Diagnosis> {
-  const { endpoints, baseUrl, uploadDir } = config
-  const [store, redis] = await Promise.all([
-    checkStore(config, secrets),
-    checkRedis(config, secrets),
+/** Checks the store and all configured providers. Throws a ConfigError. */
+async function diagnose(readSettings: ReadSettings): Promise<Diagnosis & { config: Config }> {
+  const atStart = readSettings()
+  const [{ stored, ...store }, redis] = await Promise.all([
+    checkStore(atStart.config, atStart.secrets),
+    checkRedis(atStart.config, atStart.secrets),
   ])
+  const { config, secrets, doubts } = readSettings(stored?.keys)
+  const { endpoints, baseUrl, uploadDir } = config
   const providers = await Promise.all(
     endpoints.map((endpoint) => probe(endpoint, secrets.providerKeys[endpoint.id] ?? [])),
   )
@@ -114,7 +114,8 @@ async function diagnose({ config, secrets, doubts }: Examined): Promise<Diagnosi
     notConfigured: vendors
       .filter(({ id }) => !endpoints.some((endpoint) => endpoint.id === id))
       .map(({ id, keyVariables }) => ({ id, variables: keyVariables })),
-    doubts,
+    doubts: [...doubts, ...(stored?.notices ?? [])],
+    config,
   }
 }
 
@@ -178,12 +179,16 @@ function catalogText(config: Config): string {
   return [found, ...retiringDefaults(catalog, config)].join('; ')
 }
 
-async function checkStore(config: Config, secrets: Secrets): Promise<Finding> {
+type StoreFinding = Finding & { stored?: Awaited<ReturnType<ProviderKeys['read']>> }
+
+/** Checks the store, and reads its keys of providers. */
+async function checkStore(config: Config, secrets: Secrets): Promise<StoreFinding> {
   const { dataDir } = config
   try {
     const limits = { ...config.limits, databaseStartWaitMs: 0 }
     const store = await openStore({ ...config, limits, schemaChange: 'none' }, secrets)
     const active = await countActiveKeys(store, Date.now())
+    const stored = await readProviderKeys(store, createEncryption({ ...config, ...secrets }))
     const described = await store.describe()
     await store.check()
     const trouble = await store.look().catch((error: Error) => error.message)
@@ -191,7 +196,7 @@ async function checkStore(config: Config, secrets: Secrets): Promise<Finding> {
     const finding = [`${described}, ${active} active keys`, ...(trouble ? [trouble] : [])].join(
       '; ',
     )
-    return { finding, healthy: trouble === undefined }
+    return { finding, healthy: trouble === undefined, stored }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     if (error instanceof NoStore) return { finding: reason, healthy: true }
@@ -200,43 +205,10 @@ async function checkStore(config: Config, secrets: Secrets): Promise<Finding> {
   }
 }
 
-/** Checks an endpoint by listing its models, which is free of charge. */
-async function probe({ id, baseUrl }: EndpointConfig, keys: readonly string[]) {
-  const vendor = vendorOf(id)
-  const pool = createDispatch(baseUrl, { connectTimeoutMs: probeTimeoutMs, connectionsMax: 1 })
-  const { dispatch } = createKeyRing({
-    dispatch: pool.dispatch,
-    keys: keys.slice(0, 1),
-    keyHeader: vendor?.keyHeader,
-    restMs: 0,
-    restMaxMs: 0,
-    monotonic: () => performance.now(),
-  })
-  const found = (finding: string, healthy: boolean) => ({ id, baseUrl, finding, healthy })
-  try {
-    const status = await receive(
-      {
-        dispatch,
-        request: {
-          method: 'GET',
-          path: vendor?.modelsPath ?? '/models',
-          headers: {},
-          headersTimeoutMs: probeTimeoutMs,
-          idleTimeoutMs: probeTimeoutMs,
-          errorTimeoutMs: probeTimeoutMs,
-        },
-        signal: AbortSignal.timeout(probeTimeoutMs),
-        hold: uncounted,
-        traceHeaders: undefined,
-        bytesMax: probeBytesMax,
-      },
-      (head) => ({ push: wholeReader().push, finish: () => head.status }),
-    )
-    if (status === 401 || status === 403) return found(`refuses the key (${status})`, false)
-    return found(`reachable (${status}), ${keys.length} key(s)`, status < 500)
-  } catch (error) {
-    return found(error instanceof ProviderFailure ? error.kind : 'unreachable', false)
-  } finally {
-    await pool.close()
-  }
+/** Tests the first key of an endpoint. */
+async function probe({ id, baseUrl }: EndpointConfig, [key]: readonly string[]) {
+  const { accepted, status, message } = await testKey({ id, baseUrl }, key)
+  // Some endpoints have no list of models.
+  const healthy = accepted || status === 404 || status === 405 || status === 429
+  return { id, baseUrl, finding: message, healthy }
 }

@@ -15,7 +15,7 @@ import type { Notice, Store } from '../storage/store.ts'
 import type { CommandContext } from './command.ts'
 
 type Settings = { config: Config; secrets: Secrets }
-type Opened = Settings & {
+export type Opened = Settings & {
   store: Store
   audit: Audit
   accounts: Accounts

@@ -2,7 +2,12 @@ import { flushCompileCache } from 'node:module'
 import { commandLine, signalActor } from '../accounts/audit.ts'
 import { printedElsewhereText, setUpText } from '../accounts/set-up-link.ts'
 import { assemble, type Assembled, type AssembleOptions, type WorkerParts } from '../assemble.ts'
-import { setFontConfiguration, siteAddress, type Loaded } from '../settings/config.ts'
+import {
+  setFontConfiguration,
+  siteAddress,
+  type Loaded,
+  type ReadSettings,
+} from '../settings/config.ts'
 import { fontConfigurationFile } from '../providers/sandbox/font-configuration.ts'
 import { takeFolder } from './take-folder.ts'
 import { listenFailure } from './start-failure.ts'
@@ -14,7 +19,7 @@ import { welcome } from './welcome.ts'
 export type ServeOptions = {
   settings: Loaded
   /** Reads all settings again. Throws a ConfigError. */
-  readSettings: () => Loaded
+  readSettings: ReadSettings
   /** Set if this process is one of several workers that share the port. */
   worker?: WorkerParts & { id: number; portClosed: () => void }
   /** Handles signals. `reread` reloads the settings without writing the audit event. */

@@ -55,7 +55,7 @@ function plainNames(names: readonly unknown[], texts: VendorTexts): string[] {
 const unsafe = /[\s<>"'`\\]/
 
 /** The names of a list in OpenAI's form; some vendors return the array without an object around it. */
-function openAiNames(list: { data?: { id?: unknown }[] }): unknown[] {
+export function openAiNames(list: { data?: { id?: unknown }[] }): unknown[] {
   return (Array.isArray(list) ? (list as { id?: unknown }[]) : (list.data ?? [])).map(
     ({ id }) => id,
   )

@@ -15,6 +15,9 @@ type Troubled = { upstreamModel: string; state: Schemas['CircuitState']; leftMs:
 
 type Options = {
   endpoints: readonly Configured[]
+  keySources: Readonly<Record<string, Schemas['ProviderKeySource']>>
+  /** The stored keys of all providers. */
+  keys: readonly (Omit<Schemas['ProviderKey'], 'is_used'> & { is_readable: boolean })[]
   /** The number of catalog models with a route through the provider. */
   models: (providerId: string) => number
   troubled: (providerId: string) => readonly Troubled[]
@@ -24,7 +27,7 @@ type Options = {
 
 /** All vendors and the operator's endpoints; the configured providers come first. */
 export function describeProviders(options: Options): Schemas['ProviderList'] {
-  const { endpoints, recent } = options
+  const { endpoints, keySources, recent } = options
   const ids = new Set(endpoints.map(({ id }) => id))
   const others = vendors.filter(({ id }) => !ids.has(id))
   const attempts = Map.groupBy(recent?.attempts ?? [], ({ provider }) => provider)
@@ -33,6 +36,13 @@ export function describeProviders(options: Options): Schemas['ProviderList'] {
       id,
       object: 'provider',
       ...settingsOf(id, configured),
+      key_source: keySources[id] ?? null,
+      keys: options.keys
+        .filter(({ provider }) => provider === id)
+        .map(({ is_readable: isReadable, ...key }) => ({
+          ...key,
+          is_used: isReadable && keySources[id] === 'store',
+        })),
       models: options.models(id),
       ...observed(attempts.get(id) ?? []),
       circuits: options.troubled(id).map(({ upstreamModel, state, leftMs }) => ({

@@ -30,6 +30,7 @@ type BoundName =
   | 'oauthRegistrationsTotalPerHourMax'
   | 'oauthSweepMs'
   | 'passwordMemoryKib'
+  | 'providerKeysRecheckMs'
   | 'rendersConcurrentMax'
   | 'rendersQueuedMax'
   | 'reportTimeoutMs'

@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { settings } from '../../generated/settings.ts'
 import { camelCase, type Config, type Loaded, type Secrets } from './config.ts'
 import { vendors } from '../providers/index.ts'
+import type { Vendor } from '../providers/vendor.ts'
 import { modelSettings } from './model-names.ts'
 
 type Settings = Pick<Loaded, 'config' | 'secrets'>
@@ -32,7 +33,7 @@ export function changesBetween(before: Settings, read: Settings): Changes {
     ...vendors.flatMap((vendor) => {
       const [old, now] = [providerOf(before, vendor.id), providerOf(read, vendor.id)]
       return [
-        ...(isDeepStrictEqual(old.keys, now.keys) ? [] : [vendor.keyVariables[0]!]),
+        ...(isDeepStrictEqual(old.keys, now.keys) ? [] : [keysName(vendor, before, read)]),
         ...(isMoved(old.baseUrl, now.baseUrl) ? [vendor.baseUrlVariable] : []),
       ]
     }),
@@ -53,6 +54,12 @@ export function changesBetween(before: Settings, read: Settings): Changes {
   }
 }
 
+/** The variable of a vendor's keys; for stored keys, the vendor. */
+function keysName({ id, keyVariables }: Vendor, ...both: Settings[]): string {
+  const isStored = both.every(({ config }) => config.keySources[id] !== 'environment')
+  return isStored ? `keys of ${id}` : keyVariables[0]!
+}
+
 /** Whether the address of an existing provider changed. */
 function isMoved(old: string | undefined, now: string | undefined): boolean {
   return old !== undefined && now !== undefined && old !== now
@@ -61,6 +68,7 @@ function isMoved(old: string | undefined, now: string | undefined): boolean {
 /** Settings that are secrets, by their names in gateway.yaml. */
 const secretSettings = {
   database_url: 'databaseUrl',
+  encryption_key: 'encryptionKey',
   metrics_token: 'metricsToken',
   otlp_headers: 'otlpHeaders',
   redis_url: 'redisUrl',

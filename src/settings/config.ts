@@ -2,7 +2,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { settingsCheck } from '../../generated/settings-check.js'
-import { settings, type components } from '../../generated/settings.ts'
+import type { components } from '../../generated/settings.ts'
 import type { Bounds } from './bounds.ts'
 import { bufferedBytesDefault } from '../bytes/machine-memory.ts'
 import { configuredRows, readCatalogRows } from '../catalog/catalog.ts'
@@ -11,9 +11,9 @@ import { readNetwork } from '../core/networks.ts'
 import { systemReason } from '../core/words/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from '../providers/create-providers.ts'
 import { readRedisUrl } from '../peers/redis-url.ts'
-import { namePrefixes as prefixes, vendors } from '../providers/index.ts'
+import { namePrefixes as prefixes } from '../providers/index.ts'
 import { complaintsAboutIds } from '../providers/reserved-ids.ts'
-import { ownEndpoint, vendorEndpoints } from './endpoints.ts'
+import { ownEndpoint, vendorEndpoints, type KeySource } from './endpoints.ts'
 import {
   collectorHeaders,
   complaintsAboutTelemetry,
@@ -32,7 +32,6 @@ import {
 } from './sources.ts'
 
 type Settings = components['schemas']['Settings']
-type Setting = (typeof settings)[number]
 type SettingsLimits = Required<NonNullable<Settings['limits']>>
 
 type CamelCase<Text extends string> = Text extends `${infer Head}_${infer Tail}`
@@ -72,6 +71,8 @@ export type Config = TelemetryConfig & {
   readonly catalog: OwnEntries
   readonly routeOrder: NonNullable<Settings['route_order']>
   readonly endpoints: readonly EndpointConfig[]
+  /** Where the keys of each provider come from; absent for a provider without keys. */
+  readonly keySources: Readonly<Record<string, KeySource>>
   readonly limits: Limits & Bounds
 }
 
@@ -85,6 +86,8 @@ export type Secrets = {
   /** Address of Redis, with its password; undefined without Redis. */
   readonly redisUrl: string | undefined
   readonly providerKeys: ProviderKeys
+  /** Keys in base64, separated by commas, for the stored keys of providers. */
+  readonly encryptionKey: string | undefined
 }
 
 /** All errors of the settings: one line each, with setting and remedy. */
@@ -116,8 +119,14 @@ export type Loaded = {
   doubts: readonly string[]
 }
 
-/** Reads and validates all settings, separating secrets. Throws a ConfigError. */
-export function loadConfig(variables: Variables): Loaded {
+/** Reads all settings, with these stored keys of providers. Throws a ConfigError. */
+export type ReadSettings = (storedKeys?: ProviderKeys) => Loaded
+
+/**
+ * Reads and validates all settings, separating secrets. `storedKeys` are used for providers without keys in
+ * the variables. Throws a ConfigError.
+ */
+export function loadConfig(variables: Variables, storedKeys: ProviderKeys = {}): Loaded {
   const complaints: string[] = []
   const doubts = [...doubtsAboutEnv(), ...doubtsAboutNames(variables)]
   const { merged, nameOf } = readSources(variables, complaints)
@@ -131,8 +140,8 @@ export function loadConfig(variables: Variables): Loaded {
     ? []
     : checked.providers
   const found = [
-    ...vendorEndpoints(variables, complaints, doubts),
-    ...own.map((one) => ownEndpoint(one, variables, complaints)),
+    ...vendorEndpoints({ variables, storedKeys }, complaints, doubts),
+    ...own.map((one) => ownEndpoint(one, { variables, storedKeys }, complaints)),
   ]
   complaints.push(...complaintsAboutIds(own.map(({ id }) => id)))
   const hasCatalog = !errors.some(({ instancePath }) => instancePath.startsWith('/catalog'))
@@ -163,6 +172,11 @@ export function loadConfig(variables: Variables): Loaded {
     routeOrder: checked.route_order,
     ...telemetryConfig(checked),
     endpoints: found.map(({ endpoint }) => endpoint),
+    keySources: Object.fromEntries(
+      found.flatMap(({ endpoint, source }) =>
+        source === undefined ? [] : [[endpoint.id, source]],
+      ),
+    ),
     limits: camelCased({ buffered_bytes_max: bufferedBytesDefault(), ...checked.limits }),
   }
   const secrets = {
@@ -170,6 +184,7 @@ export function loadConfig(variables: Variables): Loaded {
     otlpHeaders: collectorHeaders(checked),
     databaseUrl: checked.database_url,
     redisUrl: checked.redis_url,
+    encryptionKey: checked.encryption_key,
     providerKeys: Object.fromEntries(found.map(({ endpoint, keys }) => [endpoint.id, keys])),
   }
   // The catalog's files take 20 ms to read.
@@ -192,32 +207,6 @@ function complaintsAboutCatalog(
 
 const openHost =
   'HOST makes the gateway reachable from other machines. Set BASE_URL to the address that they use.'
-const tableHead =
-  '| Setting | `gateway.yaml` | Default | Applied by | What it is |\n|---|---|---|---|---|\n'
-const configFileRow =
-  '| `CONFIG_FILE` |  |  | restart | Path of `gateway.yaml`. By default, no file is read. |'
-
-/** The settings as Markdown tables, one per group, for docs/settings.md. */
-export function settingsTable(): string {
-  const rowOf = ({ name, variable, standard, needsRestart, description }: Setting) => {
-    const plain = typeof standard === 'string' || typeof standard === 'number'
-    const text = plain ? `\`${standard}\`` : ''
-    const variableText = variable === null ? '' : `\`${variable}\``
-    const applied = needsRestart ? 'restart' : 'reload'
-    return `| ${variableText} | \`${name}\` | ${text} | ${applied} | ${description ?? ''} |`
-  }
-  const groups = [...Map.groupBy(settings, ({ group }) => group)].map(([group, members], index) => {
-    const rows = [...members.map(rowOf), ...(index === 0 ? [configFileRow] : [])]
-    return `## ${group}\n\n${tableHead}${rows.join('\n')}\n`
-  })
-  const keys = vendors.map(({ name, keyVariables, baseUrlVariable, baseUrl }) => {
-    const keyNames = keyVariables.map((variable) => `\`${variable}\``).join(' or ')
-    return `| ${name} | ${keyNames} | \`${baseUrlVariable}\` | \`${baseUrl}\` |`
-  })
-  const vendorHead = '## Vendors\n\n| Vendor | Key | Other address | Address |\n|---|---|---|---|\n'
-  return `${groups.join('\n')}\n${vendorHead}${keys.join('\n')}\n`
-}
-
 function complaintsAbout(merged: Record<string, unknown>, nameOf: NameOf): string[] {
   const { database_url: database, redis_url: redis } = merged
   const { upload_dir: uploads, trusted_proxies: proxies } = merged

@@ -1,35 +1,47 @@
 import type { components } from '../../generated/settings.ts'
-import type { EndpointConfig } from '../providers/create-providers.ts'
+import type { EndpointConfig, ProviderKeys } from '../providers/create-providers.ts'
 import { vendors } from '../providers/index.ts'
 import { checkKeys } from '../providers/key-shape.ts'
 import type { Variables } from './sources.ts'
 
 type Settings = components['schemas']['Settings']
 
-type FoundEndpoint = { endpoint: EndpointConfig; keys: readonly string[] }
+/** Where the keys of a provider come from: a variable, or the store. */
+export type KeySource = 'environment' | 'store'
+type FoundEndpoint = {
+  endpoint: EndpointConfig
+  keys: readonly string[]
+  /** Undefined without keys. */
+  source: KeySource | undefined
+}
+/** Variables have precedence over stored keys. */
+type KeySources = { variables: Variables; storedKeys: ProviderKeys }
 
-/** Endpoints of the vendors whose keys are set. Appends errors to `complaints` and warnings to `doubts`. */
+/** Endpoints of the vendors that have keys. Appends errors to `complaints` and warnings to `doubts`. */
 export function vendorEndpoints(
-  variables: Variables,
+  { variables, storedKeys }: KeySources,
   complaints: string[],
   doubts: string[],
 ): FoundEndpoint[] {
   return vendors.flatMap((vendor) => {
     const variable = vendor.keyVariables.find((name) => keysIn(variables[name]).length > 0)
-    if (variable === undefined) return []
-    const keys = keysIn(variables[variable])
+    const keys = variable === undefined ? storedKeys[vendor.id] : keysIn(variables[variable])
+    if (keys === undefined) return []
     const base = variables[vendor.baseUrlVariable] || vendor.baseUrl
     if (!isAddress(base)) {
       complaints.push(
         `${vendor.baseUrlVariable} must be an http(s) address without credentials. For example: ${vendor.baseUrl}`,
       )
     }
-    const isOwnAddress = withoutSlash(base) === vendor.baseUrl
-    const { wrong, doubtful } = checkKeys({ vendor, variable, keys, isOwnAddress }, vendors)
-    complaints.push(...wrong)
-    doubts.push(...doubtful)
+    if (variable !== undefined) {
+      const isOwnAddress = withoutSlash(base) === vendor.baseUrl
+      const { wrong, doubtful } = checkKeys({ vendor, variable, keys, isOwnAddress }, vendors)
+      complaints.push(...wrong)
+      doubts.push(...doubtful)
+    }
     const models = vendor.anyModel ? '*' : 'catalog'
-    return { endpoint: { id: vendor.id, baseUrl: withoutSlash(base), models }, keys }
+    const source = variable === undefined ? 'store' : 'environment'
+    return { endpoint: { id: vendor.id, baseUrl: withoutSlash(base), models }, keys, source }
   })
 }
 
@@ -42,10 +54,11 @@ export function ownEndpoint(
     fetches_images: fetchesImages,
     models,
   }: NonNullable<Settings['providers']>[number],
-  variables: Variables,
+  { variables, storedKeys }: KeySources,
   complaints: string[],
 ): FoundEndpoint {
-  const keys = variable === undefined ? [] : keysIn(variables[variable])
+  const stored = storedKeys[id]
+  const keys = variable === undefined ? (stored ?? []) : keysIn(variables[variable])
   if (variable !== undefined && keys.length === 0) {
     complaints.push(
       `${variable} is not set. The provider '${id}' reads its key from it (api_key_env).`,
@@ -56,7 +69,9 @@ export function ownEndpoint(
       `The base_url of the provider '${id}' must be an http(s) address without credentials.`,
     )
   }
-  return { endpoint: { id, baseUrl: withoutSlash(baseUrl), models, fetchesImages }, keys }
+  const endpoint = { id, baseUrl: withoutSlash(baseUrl), models, fetchesImages }
+  const source = variable === undefined ? stored && 'store' : 'environment'
+  return { endpoint, keys, source }
 }
 
 /** Addresses are printed, so they must not contain credentials. */

@@ -69,6 +69,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0021_password_links': { up: createPasswordLinks },
   '0022_refusals': { up: createRefusals },
   '0023_reservation_calls': { up: (db) => addReservationCalls(db, dialect) },
+  '0024_provider_keys': { up: (db) => createProviderKeys(db, dialect) },
 })
 
 /** Secrets shared by the processes of one store. */
@@ -78,6 +79,20 @@ async function createGatewaySecrets(db: Kysely<unknown>, dialect: SqlDialect): P
     .addColumn('id', 'text', (column) => column.primaryKey())
     .addColumn('secret', bytesType(dialect), (column) => column.notNull())
     .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .execute()
+}
+
+/** Encrypted API keys of providers. */
+async function createProviderKeys(db: Kysely<unknown>, dialect: SqlDialect): Promise<void> {
+  await db.schema
+    .createTable('provider_keys')
+    .addColumn('id', 'text', (column) => column.primaryKey())
+    .addColumn('provider_id', 'text', (column) => column.notNull())
+    .addColumn('encryption_key_id', 'text', (column) => column.notNull())
+    .addColumn('ciphertext', bytesType(dialect), (column) => column.notNull())
+    .addColumn('hint', 'text', (column) => column.notNull())
+    .addColumn('created_at', 'bigint', (column) => column.notNull())
+    .addColumn('created_by', 'text', (column) => column.notNull())
     .execute()
 }
 

@@ -33,6 +33,7 @@ export type Tables = {
   refusals: RefusalsTable
   write_checks: WriteChecksTable
   gateway_secrets: GatewaySecretsTable
+  provider_keys: ProviderKeysTable
 }
 
 /** Limits and budget of an account or key. */
@@ -208,6 +209,16 @@ type GatewaySecretsTable = {
   id: string
   secret: Uint8Array
   created_at: number
+}
+
+export type ProviderKeysTable = {
+  id: string
+  provider_id: string
+  encryption_key_id: string
+  ciphertext: Uint8Array
+  hint: string
+  created_at: number
+  created_by: string
 }
 
 type IntegerColumn = {

@@ -47,7 +47,7 @@ describe('doctor', () => {
     const { code, stdout, stderr } = await run('doctor', variables)
     expect(code).to.equal(0)
     expect(stdout).to.include(`${dataDir}, 1 active keys`)
-    expect(stdout).to.match(/openai +http:\S+ +reachable \(200\), 1 key/)
+    expect(stdout).to.match(/openai +http:\S+ +OpenAI accepts the key and lists 0 models\./)
     expect(stdout).to.not.match(/set OPENAI_API_KEY/)
     expect(stdout + stderr).to.not.include(secret)
     const [request] = upstream.requests
@@ -77,7 +77,7 @@ describe('doctor', () => {
     const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
     const { code, stdout, stderr } = await run('doctor', variables)
     expect(code).to.equal(1)
-    expect(stdout).to.match(/openai +http:\S+ +refuses the key \(401\)/)
+    expect(stdout).to.match(/openai +http:\S+ +OpenAI rejects the key \(HTTP 401\)\./)
     expect(stdout + stderr).to.not.include(secret)
   })
 
@@ -86,7 +86,7 @@ describe('doctor', () => {
     const variables = { OPENAI_API_KEY: secret, OPENAI_BASE_URL: `${upstream.url}/v1` }
     const { code, stdout } = await run('doctor', variables)
     expect(code).to.equal(1)
-    expect(stdout).to.match(/openai +http:\S+ +unreachable/)
+    expect(stdout).to.match(/openai +http:\S+ +OpenAI could not be reached at 127\.0\.0\.1:\d+\./)
   })
 
   it('exits with 1 if the store cannot be opened', async () => {

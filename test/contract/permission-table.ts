@@ -64,6 +64,9 @@ export const requiredAccess: Readonly<Record<string, RequiredAccess>> = {
   listCatalog: 'usage:read',
   listProviders: 'operators',
   reloadSettings: 'operators',
+  createProviderKey: 'operators',
+  deleteProviderKey: 'operators',
+  testProviderKey: 'operators',
 }
 
 /** The expected scopes of each role, written by hand. */

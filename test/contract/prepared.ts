@@ -46,6 +46,18 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     retrieveModel: async () => ({ path: { model: 'alibaba/qwen-image-plus' } }),
     retrieveRequest: async (gateway, key) => ({ path: { id: await recordedCall(gateway, key) } }),
     postMcp: async () => ({ body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
+    createProviderKey: async ({ db }) => {
+      await db.deleteFrom('provider_keys').execute()
+      return { path: offline, body: newProviderKey }
+    },
+    deleteProviderKey: async (gateway) => {
+      await gateway.db.deleteFrom('provider_keys').execute()
+      const { adminKey: key } = gateway
+      const path = `/api/providers/${offline.provider_id}/keys`
+      const { id = 'pvk_none' } = await created(gateway.post(path, newProviderKey, { key }))
+      return { path: { ...offline, id } }
+    },
+    testProviderKey: async () => ({ path: offline, body: newProviderKey }),
     setUp: async ({ people }) => ({
       body: { ...person, email: newEmail(), token: await people.setUpLink() },
     }),
@@ -105,6 +117,9 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
   }
 
 const named = { name: 'Harbour office' }
+/** A vendor with a closed port as its address. */
+const offline = { provider_id: 'cerebras' }
+const newProviderKey = { key: 'csk-0123456789abcdef' }
 const newKey = { name: 'build server', mode: 'test' }
 
 async function accountOf({ db }: TestGateway, key: string): Promise<string> {

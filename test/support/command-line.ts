@@ -2,10 +2,11 @@ import { runCommandLine } from '../../src/command-line.ts'
 import type { Variables } from '../../src/settings/config.ts'
 
 /** Runs a command of the command line in this process, with only the given variables. */
-export async function runCommand(words: readonly string[], variables: Variables = {}) {
+export async function runCommand(words: readonly string[], variables: Variables = {}, secret = '') {
   const printed = { stdout: '', stderr: '' }
   const code = await runCommandLine([...words], {
     readVariables: () => variables,
+    readSecret: () => Promise.resolve(secret),
     print: (text) => void (printed.stdout += text),
     notice: (line) => void (printed.stderr += `${line}\n`),
   })

@@ -6,7 +6,12 @@ import type { SignInResult } from '../../src/accounts/sign-in.ts'
 import { assemble } from '../../src/assemble.ts'
 import { digestOf } from '../../src/accounts/api-key.ts'
 import type { Bounds } from '../../src/settings/bounds.ts'
-import { loadConfig, setFontConfiguration, type Variables } from '../../src/settings/config.ts'
+import {
+  loadConfig,
+  type ReadSettings,
+  setFontConfiguration,
+  type Variables,
+} from '../../src/settings/config.ts'
 import type { Mode } from '../../src/core/caller.ts'
 import type { BoundTool } from '../../src/mcp/tool.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
@@ -107,6 +112,9 @@ function onlyForward(clock: () => number): () => number {
   }
 }
 
+/** Encrypts the stored keys of providers in tests. */
+const encryptionKey = Buffer.alloc(32, 'test').toString('base64')
+
 // A fixed date: retirements of models and prices depend on the clock.
 const today = Date.parse('2026-11-22T12:00:00Z') - performance.now()
 
@@ -129,6 +137,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const variables: Record<string, string | undefined> = {
     SIGN_UP: 'open',
     DATABASE_URL: databaseUrl,
+    ENCRYPTION_KEY: encryptionKey,
+    // Closed port: no test of a key may reach the vendor.
+    CEREBRAS_BASE_URL: 'http://127.0.0.1:9',
   }
   const rewrite: TestGateway['rewrite'] = (settings = {}, more = {}) => {
     Object.assign(variables, more)
@@ -138,13 +149,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   }
   rewrite(options.file, options.variables)
   const dataDir = beside?.dataDir ?? join(folder, 'data')
-  const readSettings = () => {
-    const read = loadConfig({
-      DATA_DIR: dataDir,
-      CONFIG_FILE: configFile,
-      REDIS_URL: redisUrl,
-      ...variables,
-    })
+  const readSettings: ReadSettings = (storedKeys) => {
+    const sources = { DATA_DIR: dataDir, CONFIG_FILE: configFile, REDIS_URL: redisUrl }
+    const read = loadConfig({ ...sources, ...variables }, storedKeys)
     const limits = { ...read.config.limits, ...quickHashes, ...options.bounds }
     return { ...read, config: { ...read.config, limits } }
   }

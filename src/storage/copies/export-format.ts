@@ -41,6 +41,7 @@ export const exportedTables: {
   [Name in keyof Tables]: ExportPlan<keyof Tables[Name] & string> | 'derived'
 } = {
   gateway_secrets: { key: ['id'], rowsPerPage },
+  provider_keys: { key: ['id'], rowsPerPage },
   accounts: { key: ['id'], rowsPerPage },
   people: { key: ['id'], rowsPerPage },
   api_keys: { key: ['id'], rowsPerPage },
@@ -72,7 +73,11 @@ type BytesColumn = {
 }[keyof Tables]
 
 /** The columns that hold bytes; a missing column is a compile error. */
-const bytesColumns: Record<Extract<BytesColumn, string>, true> = { content: true, secret: true }
+const bytesColumns: Record<Extract<BytesColumn, string>, true> = {
+  ciphertext: true,
+  content: true,
+  secret: true,
+}
 
 /** A value as it is stored. */
 export type StoredValue = string | number | null | Uint8Array

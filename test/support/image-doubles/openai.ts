@@ -48,7 +48,12 @@ const known = [
 export function startOpenaiDouble(): Promise<ImageDouble> {
   return startImageDouble({
     refusal,
-    answer: async function* ({ body }, host) {
+    answer: async function* ({ body, method }, host) {
+      if (method === 'GET') {
+        const data = Object.keys(models).map((id) => ({ id, object: 'model' }))
+        yield JSON.stringify({ object: 'list', data })
+        return
+      }
       const { n = 1, output_format: format = 'png', background = 'auto', ...rest } = body as Body
       const { size = 'auto', quality = 'auto', images = [] } = rest
       const text = size === 'auto' ? '1024x1024' : size
@@ -78,12 +83,14 @@ export function startOpenaiDouble(): Promise<ImageDouble> {
   })
 }
 
-function refusal({ path, headers, body }: ReceivedRequest): ScriptedAnswer | undefined {
+function refusal(request: ReceivedRequest): ScriptedAnswer | undefined {
+  const { method, path, headers, body } = request
   const { authorization } = headers
   if (authorization !== `Bearer ${openaiKey}`) {
     const message = `Incorrect API key provided: ${authorization}.`
     return refused(401, { message, code: 'invalid_api_key' })
   }
+  if (method === 'GET' && path === '/models') return undefined
   const edits = path === '/images/edits'
   if (!edits && path !== '/images/generations') return refused(404, { message: 'Invalid URL' })
   const { model: name } = body as Body

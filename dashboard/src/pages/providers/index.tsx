@@ -7,6 +7,8 @@ import { Failure } from '../../elements/failure.tsx'
 import { Circuit, Health, Latency, MeasuredOver } from '../../elements/health.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
+import { Said, useSaid } from '../../elements/said.tsx'
+import { KeyForm, StoredKeys } from './keys.tsx'
 import './providers.css'
 
 type Provider = Schemas['ProviderReport']
@@ -18,6 +20,11 @@ export function Page() {
   const providers = useLoad('providers', (signal) => bodyOf(GET('/api/providers', { signal })), {
     everyMs: pollMs,
   })
+  const [said, say] = useSaid()
+  const onDone = (text: string) => {
+    say(text)
+    providers.again()
+  }
   const [reloaded, setReloaded] = useState<Schemas['Reload']>()
   const reloading = useAct(async () => {
     setReloaded(undefined)
@@ -41,14 +48,17 @@ export function Page() {
       <p class="hint" role="status">
         {reloaded !== undefined && reloadText(reloaded)}
       </p>
+      <Said said={said} />
       <WhenLoaded loaded={providers} what="Loading the providers">
-        {(report) => <Report report={report} />}
+        {(report) => <Report report={report} onDone={onDone} />}
       </WhenLoaded>
     </>
   )
 }
 
-function Report({ report: { data, measured } }: { report: Schemas['ProviderList'] }) {
+type ReportProps = { report: Schemas['ProviderList']; onDone: (said: string) => void }
+
+function Report({ report: { data, measured }, onDone }: ReportProps) {
   const configured = data.filter(({ is_configured: isConfigured }) => isConfigured)
   const others = data.filter(({ is_configured: isConfigured }) => !isConfigured)
   return (
@@ -57,15 +67,17 @@ function Report({ report: { data, measured } }: { report: Schemas['ProviderList'
         <div class="card empty">
           <h2>No provider is configured yet</h2>
           <p>
-            Test keys work without one, in the sandbox. To call real models, set the API key of one
+            Test keys work without one, in the sandbox. To call real models, add the API key of one
             of the vendors below.
           </p>
         </div>
       ) : (
-        configured.map((provider) => <Configured key={provider.id} provider={provider} />)
+        configured.map((provider) => (
+          <Configured key={provider.id} provider={provider} onDone={onDone} />
+        ))
       )}
       {configured.length > 0 && <MeasuredOver measured={measured} />}
-      <Others providers={others} />
+      <Others providers={others} onDone={onDone} />
     </>
   )
 }
@@ -77,8 +89,10 @@ function reloadText({ changed, needs_restart: waiting, notices }: Schemas['Reloa
   return [done + rest, ...notices].join(' ')
 }
 
-function Configured({ provider }: { provider: Provider }) {
-  const { health, circuits, failures, last_failure: failure } = provider
+type ProviderProps = { provider: Provider; onDone: (said: string) => void }
+
+function Configured({ provider, onDone }: ProviderProps) {
+  const { health } = provider
   return (
     <section class="card" aria-labelledby={`provider-${provider.id}`}>
       <div class="head">
@@ -99,10 +113,9 @@ function Configured({ provider }: { provider: Provider }) {
             </dd>
           </>
         )}
-        <dt>Configured by</dt>
+        <dt>API key</dt>
         <dd>
-          <code>{provider.setting}</code>
-          {provider.base_url_setting === null && ' in gateway.yaml'}
+          <KeySource provider={provider} />
         </dd>
         <dt>Attempts</dt>
         <dd>{health.attempts.toLocaleString('en-US')}</dd>
@@ -114,37 +127,67 @@ function Configured({ provider }: { provider: Provider }) {
         <dd>
           <Time at={provider.last_success_at} never="none in the last hour" />
         </dd>
-        {failure !== null && (
-          <>
-            <dt>Last failure</dt>
-            <dd>
-              <Time at={failure.at} />: {causeText(failure.cause)}
-              {failure.status !== null && ` (HTTP ${failure.status})`}, {failure.upstream_model}
-            </dd>
-          </>
-        )}
-        {failures.length > 0 && (
-          <>
-            <dt>Failures</dt>
-            <dd>
-              {failures.map(({ cause, attempts }) => `${causeText(cause)}: ${attempts}`).join(', ')}
-            </dd>
-          </>
-        )}
-        {circuits.length > 0 && (
-          <>
-            <dt>Paused</dt>
-            <dd>
-              {circuits.map(({ upstream_model: model, circuit, until }) => (
-                <p key={model} class="row circuits">
-                  <code>{model}</code> <Circuit circuit={circuit} until={until} />
-                </p>
-              ))}
-            </dd>
-          </>
-        )}
+        <Failures provider={provider} />
       </dl>
+      <StoredKeys provider={provider} onDone={onDone} />
+      {provider.key_source !== 'environment' && (
+        <details>
+          <summary>{provider.keys.length === 0 ? 'Add a key' : 'Add another key'}</summary>
+          <KeyForm provider={provider} onDone={onDone} />
+        </details>
+      )}
     </section>
+  )
+}
+
+function Failures({ provider }: { provider: Provider }) {
+  const { circuits, failures, last_failure: failure } = provider
+  return (
+    <>
+      {failure !== null && (
+        <>
+          <dt>Last failure</dt>
+          <dd>
+            <Time at={failure.at} />: {causeText(failure.cause)}
+            {failure.status !== null && ` (HTTP ${failure.status})`}, {failure.upstream_model}
+          </dd>
+        </>
+      )}
+      {failures.length > 0 && (
+        <>
+          <dt>Failures</dt>
+          <dd>
+            {failures.map(({ cause, attempts }) => `${causeText(cause)}: ${attempts}`).join(', ')}
+          </dd>
+        </>
+      )}
+      {circuits.length > 0 && (
+        <>
+          <dt>Paused</dt>
+          <dd>
+            {circuits.map(({ upstream_model: model, circuit, until }) => (
+              <p key={model} class="row circuits">
+                <code>{model}</code> <Circuit circuit={circuit} until={until} />
+              </p>
+            ))}
+          </dd>
+        </>
+      )}
+    </>
+  )
+}
+
+function KeySource({ provider }: { provider: Provider }) {
+  if (provider.key_source === 'store') return <>stored here</>
+  if (provider.key_source === null) return <>none</>
+  return provider.base_url_setting === null ? (
+    <>
+      in the variable that <code>{provider.setting}</code> in gateway.yaml names
+    </>
+  ) : (
+    <>
+      <code>{provider.setting}</code> in the environment
+    </>
   )
 }
 
@@ -164,16 +207,18 @@ function causeText(cause: string): string {
   return causes[cause] ?? cause.replaceAll('_', ' ')
 }
 
-function Others({ providers }: { providers: readonly Provider[] }) {
+type OthersProps = { providers: readonly Provider[]; onDone: (said: string) => void }
+
+function Others({ providers, onDone }: OthersProps) {
   if (providers.length === 0) return null
   return (
     <section class="card">
       <h2>Not configured</h2>
       <p>
-        Set the vendor's variable to an API key, in the environment or in the file <code>.env</code>{' '}
-        in the working directory of the gateway. The button above reloads the file; changes of the
-        environment need a restart. Separate several keys with commas; the gateway uses them in
-        turn.
+        Add an API key of a vendor here; calls use it at once. Or set the vendor's variable, in the
+        environment or in the file <code>.env</code> in the working directory of the gateway. The
+        button above reloads the file; changes of the environment need a restart. A variable takes
+        precedence over keys that are added here.
       </p>
       <ul class="vendors">
         {providers.map((provider) => (
@@ -188,6 +233,9 @@ function Others({ providers }: { providers: readonly Provider[] }) {
                     : `${provider.models} ${provider.models === 1 ? 'model' : 'models'}`}
                 </span>
               </summary>
+              <KeyForm provider={provider} onDone={onDone} />
+              <StoredKeys provider={provider} onDone={onDone} />
+              <p class="hint">Or in the environment; separate several keys with commas:</p>
               <Snippet
                 text={`${provider.setting}=your-key`}
                 what={`the line for ${provider.name}`}

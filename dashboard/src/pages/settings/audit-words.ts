@@ -11,6 +11,9 @@ export const actionTexts: Record<AuditEvent['action'], string> = {
   'key.revoke': 'revoked the key',
   'key.rotate': 'rotated the key',
   'settings.reload': 'reloaded the settings',
+  'provider_key.create': 'added a key of a provider:',
+  'provider_key.delete': 'removed a key of a provider:',
+  'provider_key.encrypt': 'encrypted the keys of providers again',
   'oauth_keys.rotate': 'rotated the signing keys',
   'setup_link.create': 'created a set-up link for',
   'person.set_up': 'used a set-up link as',
@@ -40,7 +43,9 @@ export function targetOf({ action, target, target_name: name, before, after }: A
   if (name !== null) return name
   const email = after?.['email'] ?? before?.['email']
   if (typeof email === 'string') return email
-  return /^(session|settings|oauth_keys|setup_link)\./.test(action) ? '' : target
+  return /^(session|settings|oauth_keys|setup_link)\.|^provider_key\.encrypt$/.test(action)
+    ? ''
+    : target
 }
 
 /** Members that an action changed, with their old and new values. */

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { useLoad } from '../../data/load.ts'
 import { addressOf } from '../../data/place.ts'
-import { accountQuery, mayAdminister, membership } from '../../data/session.ts'
+import { accountQuery, mayAdminister, membership, signedIn } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Money } from '../../elements/money.tsx'
@@ -13,17 +13,18 @@ const lookedEveryMs = 4000
 
 /** First steps of a new member: a key, a call and its cost. */
 export function Page() {
-  const steps = useLoad(`first steps ${mayAdminister.value}`, askForSteps, {
+  const isOperator = signedIn.value?.person.is_operator === true
+  const steps = useLoad(`first steps ${mayAdminister.value} ${isOperator}`, askForSteps, {
     everyMs: lookedEveryMs,
   })
-  const { hasKey = false, call } = steps.data ?? {}
+  const { hasKey = false, hasProvider, call } = steps.data ?? {}
   return (
     <>
       <div class="head">
         <h1>Welcome to {membership.value?.account_name ?? 'the gateway'}</h1>
         <a href={addressOf('/overview')}>Skip to the overview</a>
       </div>
-      <p class="quiet">Three steps show how the gateway works.</p>
+      <p class="quiet">A few steps show how the gateway works.</p>
       <Failure error={steps.error} again={steps.again} />
       <ol class="steps">
         <KeyStep isDone={hasKey} />
@@ -40,7 +41,7 @@ export function Page() {
             . Your call then appears on this page.
           </p>
         </Step>
-        <Step title="See the cost" isDone={false} isNext={call !== undefined}>
+        <Step title="See the cost" isDone={call !== undefined} isNext={call !== undefined}>
           {call === undefined ? (
             <p>
               Each call has a page with its cost, the calculation and the provider that answered.
@@ -61,8 +62,36 @@ export function Page() {
             </>
           )}
         </Step>
+        {hasProvider !== undefined && (
+          <ProviderStep isDone={hasProvider} isNext={call !== undefined} />
+        )}
       </ol>
     </>
+  )
+}
+
+function ProviderStep({ isDone, isNext }: { isDone: boolean; isNext: boolean }) {
+  return (
+    <Step title="Call real models" isDone={isDone} isNext={isNext}>
+      {isDone ? (
+        <p>
+          A provider has a key. Now{' '}
+          <a href={addressOf('/playground', { mode: 'live' })}>create a picture with a live key</a>.
+        </p>
+      ) : (
+        <>
+          <p>
+            Until now the sandbox answered. Add the API key of a vendor to call its models with live
+            keys.
+          </p>
+          <p>
+            <a class="button" href={addressOf('/providers')}>
+              Add a vendor's key
+            </a>
+          </p>
+        </>
+      )}
+    </Step>
   )
 }
 
@@ -107,7 +136,12 @@ function Step({ title, isDone, isNext, children }: StepProps) {
   )
 }
 
-type Steps = { hasKey: boolean; call: Schemas['RequestRecord'] | undefined }
+type Steps = {
+  hasKey: boolean
+  /** Undefined for people who may not configure providers. */
+  hasProvider: boolean | undefined
+  call: Schemas['RequestRecord'] | undefined
+}
 
 async function askForSteps(signal: AbortSignal): Promise<Steps> {
   const query = { ...accountQuery(), limit: 1 }
@@ -117,6 +151,16 @@ async function askForSteps(signal: AbortSignal): Promise<Steps> {
     if (!mayAdminister.value) return false
     return (await bodyOf(GET('/api/keys', { params: { query }, signal }))).data.length > 0
   }
-  const [hasKey, live, test] = await Promise.all([keys(), requests('live'), requests('test')])
-  return { hasKey, call: live.data[0] ?? test.data[0] }
+  const providers = async () => {
+    if (signedIn.value?.person.is_operator !== true) return undefined
+    const { data } = await bodyOf(GET('/api/providers', { signal }))
+    return data.some(({ is_configured: isConfigured }) => isConfigured)
+  }
+  const [hasKey, hasProvider, live, test] = await Promise.all([
+    keys(),
+    providers(),
+    requests('live'),
+    requests('test'),
+  ])
+  return { hasKey, hasProvider, call: live.data[0] ?? test.data[0] }
 }

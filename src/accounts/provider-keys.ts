@@ -1,0 +1,228 @@
+import type { Kysely, Transaction } from 'kysely'
+import type { components } from '../../generated/types.ts'
+import type { Actor } from '../core/caller.ts'
+import { GatewayError } from '../core/error.ts'
+import type { Encryption } from '../storage/encryption.ts'
+import type { Store } from '../storage/store.ts'
+import type { ProviderKeysTable, Tables } from '../storage/tables.ts'
+import type { Accounts } from './accounts.ts'
+import type { Audit } from './audit.ts'
+import { newId } from './id.ts'
+
+type Schemas = components['schemas']
+export type StoredProviderKey = Omit<Schemas['ProviderKey'], 'is_used'> & { is_readable: boolean }
+
+type Options = {
+  store: Pick<Store, 'db'>
+  accounts: Pick<Accounts, 'first'>
+  audit: Pick<Audit, 'write'>
+  encryption: Encryption
+  clock: () => number
+}
+
+/** The stored keys in plain text, by provider id. */
+type ReadKeys = {
+  keys: Readonly<Record<string, readonly string[]>>
+  /** Changes when a key is added, removed or encrypted again. */
+  version: string
+  /** One sentence for each key that cannot be decrypted. */
+  notices: readonly string[]
+}
+
+/** One stored key of a provider; without `id`, all its stored keys. */
+type Which = { id?: string }
+
+/** API keys of providers that operators added while the gateway ran, encrypted in the store. */
+export type ProviderKeys = {
+  read(): Promise<ReadKeys>
+  version(): Promise<string>
+  /** The keys without their secrets, oldest first. */
+  list(): Promise<StoredProviderKey[]>
+  /** The key in plain text, for a test. Throws `not_found`, or `invalid_value` if it cannot be decrypted. */
+  reveal(providerId: string, id: string): Promise<string>
+  /** Stores a key, in place of others if `replaces` is given. Throws `invalid_value`, `not_found`. */
+  create(by: Actor, providerId: string, key: string, replaces?: Which): Promise<StoredProviderKey>
+  /** Throws `not_found` if there is no such key. */
+  remove(by: Actor, providerId: string, which: Which): Promise<void>
+  /** Encrypts all keys again with the newest encryption key, and returns their number. */
+  encryptAgain(by: Actor): Promise<number>
+}
+
+/** Keys of one provider: enough for rotation over many accounts; bounds the work of a change. */
+const keysPerProviderMax = 20
+/** A shorter key has too few characters to show some of them. */
+const hintKeyLengthMin = 16
+const hintLength = 4
+
+export function createProviderKeys(options: Options): ProviderKeys {
+  const { store, encryption } = options
+  const { db } = store
+  const plain = (row: ProviderKeysTable) => encryption.decrypt(row, contextOf(row))
+  const toForm = (row: ProviderKeysTable): StoredProviderKey => ({
+    id: row.id,
+    object: 'provider_key',
+    provider: row.provider_id,
+    hint: row.hint,
+    created_at: new Date(row.created_at).toISOString(),
+    created_by: row.created_by,
+    is_readable: plain(row) !== undefined,
+  })
+  return {
+    read: () => readProviderKeys(store, encryption),
+    version: async () => versionOf(await rowsIn(db)),
+    list: async () => (await rowsIn(db)).map(toForm),
+    reveal: async (providerId, id) => {
+      const [found] = select(await rowsIn(db), providerId, { id })
+      const key = plain(found)
+      if (key === undefined) throw new GatewayError('invalid_value', unreadable(found))
+      return key
+    },
+    create: async (...asked) => toForm(await insert(options, ...asked)),
+    remove: (by, providerId, which) =>
+      change(options, by, 'provider_key.delete', async (transaction) => {
+        const found = select(await rowsIn(transaction), providerId, which)
+        await deleteAll(transaction, found)
+        return { target: which.id ?? providerId, before: summary(providerId, found) }
+      }),
+    encryptAgain: async (by) => {
+      encryption.replaceKey()
+      let count = 0
+      await change(options, by, 'provider_key.encrypt', async (transaction) => {
+        const all = await rowsIn(transaction)
+        for (const row of all) {
+          const key = plain(row)
+          if (key === undefined) throw new GatewayError('invalid_value', unreadable(row))
+          const next = encryption.encrypt(key, contextOf(row))
+          await transaction
+            .updateTable('provider_keys')
+            .set(next)
+            .where('id', '=', row.id)
+            .execute()
+        }
+        count = all.length
+        return { target: 'provider_keys', after: { keys: count } }
+      })
+      return count
+    },
+  }
+}
+
+/** Reads and decrypts all stored keys. */
+export async function readProviderKeys(
+  { db }: Pick<Store, 'db'>,
+  encryption: Encryption,
+): Promise<ReadKeys> {
+  const rows = await rowsIn(db)
+  const all = rows.map((row) => ({ ...row, key: encryption.decrypt(row, contextOf(row)) }))
+  const readable = all.flatMap(({ provider_id: id, key }) =>
+    key === undefined ? [] : [{ id, key }],
+  )
+  const byProvider = Map.groupBy(readable, ({ id }) => id)
+  return {
+    keys: Object.fromEntries(
+      [...byProvider].map(([id, found]) => [id, found.map(({ key }) => key)]),
+    ),
+    version: versionOf(all),
+    notices: all.filter(({ key }) => key === undefined).map(unreadable),
+  }
+}
+
+/** Changes rows, and records the change in the audit log of the operators' account. */
+async function change(
+  { store: { db }, accounts, audit }: Options,
+  by: Actor,
+  action: Schemas['AuditAction'],
+  run: (
+    transaction: Transaction<Tables>,
+  ) => Promise<{ target: string; before?: object; after?: object }>,
+): Promise<void> {
+  const { id: accountId } = await accounts.first()
+  await db.transaction().execute(async (transaction) => {
+    const done = await run(transaction)
+    await audit.write(transaction, by, { account_id: accountId, action, ...done })
+  })
+}
+
+async function insert(
+  options: Options,
+  by: Actor,
+  providerId: string,
+  key: string,
+  replaces?: Which,
+): Promise<ProviderKeysTable> {
+  const { encryption, clock } = options
+  const id = newId('pvk')
+  const row: ProviderKeysTable = {
+    id,
+    provider_id: providerId,
+    ...encryption.encrypt(key, contextOf({ id, provider_id: providerId })),
+    hint: key.length < hintKeyLengthMin ? '…' : `…${key.slice(-hintLength)}`,
+    created_at: clock(),
+    created_by: by.id,
+  }
+  await change(options, by, 'provider_key.create', async (transaction) => {
+    const own = (await rowsIn(transaction)).filter((one) => one.provider_id === providerId)
+    const replaced =
+      replaces?.id === undefined
+        ? own.filter(() => replaces !== undefined)
+        : select(own, providerId, replaces, 'replaces')
+    const left = own.filter((one) => !replaced.includes(one))
+    const same = left.find((one) => encryption.decrypt(one, contextOf(one)) === key)
+    if (same !== undefined) throw refusal(`This key is already stored as ${same.id}.`)
+    if (left.length >= keysPerProviderMax)
+      throw refusal(`A provider can have ${keysPerProviderMax} stored keys. Remove one first.`)
+    await deleteAll(transaction, replaced)
+    await transaction.insertInto('provider_keys').values(row).execute()
+    const before = replaced.length === 0 ? {} : { before: summary(providerId, replaced) }
+    return { target: id, ...before, after: summary(providerId, [row]) }
+  })
+  return row
+}
+
+function rowsIn(db: Pick<Kysely<Tables>, 'selectFrom'>): Promise<ProviderKeysTable[]> {
+  return db.selectFrom('provider_keys').selectAll().orderBy('created_at').orderBy('id').execute()
+}
+
+/** At least one key. Throws `not_found`. */
+function select(
+  rows: readonly ProviderKeysTable[],
+  providerId: string,
+  { id }: Which,
+  param = 'id',
+): [ProviderKeysTable, ...ProviderKeysTable[]] {
+  const own = rows.filter((row) => row.provider_id === providerId)
+  const [first, ...others] = id === undefined ? own : own.filter((row) => row.id === id)
+  if (first !== undefined) return [first, ...others]
+  const text = id === undefined ? 'No key' : `No key ${id.slice(0, 100)}`
+  throw new GatewayError('not_found', `${text} of ${providerId} is stored.`, { param })
+}
+
+async function deleteAll(
+  transaction: Transaction<Tables>,
+  rows: readonly ProviderKeysTable[],
+): Promise<void> {
+  for (const { id } of rows)
+    await transaction.deleteFrom('provider_keys').where('id', '=', id).execute()
+}
+
+/** Binds a ciphertext to its row. */
+function contextOf({ id, provider_id: providerId }: Pick<ProviderKeysTable, 'id' | 'provider_id'>) {
+  return `${providerId} ${id}`
+}
+
+function versionOf(rows: readonly ProviderKeysTable[]): string {
+  return rows.map(({ id, encryption_key_id: by }) => `${id} ${by}`).join()
+}
+
+/** The values of an audit event. */
+function summary(provider: string, keys: readonly ProviderKeysTable[]): object {
+  return { provider, keys: keys.map(({ hint }) => hint) }
+}
+
+function unreadable({ id, provider_id: providerId, encryption_key_id: by }: ProviderKeysTable) {
+  return `The stored key ${id} of ${providerId} cannot be decrypted: the encryption key ${by} is missing. Restore ENCRYPTION_KEY or the file gateway.key in DATA_DIR, or remove the key and add it again.`
+}
+
+function refusal(text: string): GatewayError {
+  return new GatewayError('invalid_value', text, { param: 'key' })
+}

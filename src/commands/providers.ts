@@ -1,0 +1,103 @@
+import { commandLine } from '../accounts/audit.ts'
+import { createProviderKeys } from '../accounts/provider-keys.ts'
+import { vendors } from '../providers/index.ts'
+import { loadConfig } from '../settings/config.ts'
+import { checkProviderKey } from '../settings/provider-key.ts'
+import { createEncryption } from '../storage/encryption.ts'
+import { json, jsonText, parsed, UsageError, type Command, type CommandContext } from './command.ts'
+import { dateText, tableText } from './lists.ts'
+import { withStore, type Opened } from './with-store.ts'
+
+/** providers list: the stored keys, and the providers whose keys are in the environment. */
+export const listProviders: Command = async (words, context) => {
+  const { values } = parsed(words, json)
+  return withStore('none', context, async (opened) => {
+    const { keySources } = opened.config
+    const stored = await keysIn(opened).list()
+    const form = ({ is_readable: isReadable, ...key }: (typeof stored)[number]) => ({
+      ...key,
+      is_used: isReadable && keySources[key.provider] === undefined,
+    })
+    const rows = stored.map(form)
+    const environment = Object.keys(keySources)
+    if (values.json === true) return { text: jsonText({ environment, keys: rows }) }
+    const cells = rows.map(({ id, provider, hint, is_used: isUsed, created_at: at }) => {
+      return [id, provider, hint, isUsed ? 'yes' : 'no', dateText(at)]
+    })
+    const fromVariables = environment.map((id) => ['', id, 'environment', 'yes', ''])
+    if (cells.length + fromVariables.length === 0)
+      return { text: 'No provider has a key. Add one with `providers set-key <provider>`.\n' }
+    const headings = ['Id', 'Provider', 'Key', 'Used', 'Added']
+    return { text: tableText(headings, [...fromVariables, ...cells]) }
+  })
+}
+
+/** providers set-key: reads the key from standard input, and replaces the provider's stored keys. */
+export const setProviderKey: Command = async (words, context) => {
+  const { values, positionals } = parsed(words, json, 1)
+  const [provider] = positionals
+  if (provider === undefined) throw noProvider('set-key')
+  const name = vendors.find(({ id }) => id === provider)?.name ?? provider
+  const key = (await context.readSecret(`API key of ${name}: `)).trim()
+  if (key === '')
+    throw new UsageError(
+      `Standard input holds no key. For example: providers set-key ${provider} < file`,
+    )
+  checkProviderKey(readSettings(context), provider, key)
+  return withStore('create', context, async (opened) => {
+    await opened.accounts.first()
+    const { is_readable: _, ...made } = await keysIn(opened).create(commandLine, provider, key, {})
+    if (values.json === true) return { text: jsonText(made) }
+    const source = opened.config.keySources[provider]
+    const use =
+      source === undefined
+        ? 'A running gateway uses it within two seconds.'
+        : 'The environment has a key of this provider, which is used instead.'
+    return { text: `Stored ${made.id}, the key ${made.hint} of ${provider}. ${use}\n` }
+  })
+}
+
+/** providers remove-key: removes one stored key, or all of the provider. */
+export const removeProviderKey: Command = async (words, context) => {
+  const { values, positionals } = parsed(words, json, 2)
+  const [provider, id] = positionals
+  if (provider === undefined) throw noProvider('remove-key')
+  return withStore('none', context, async (opened) => {
+    await keysIn(opened).remove(commandLine, provider, id === undefined ? {} : { id })
+    const what = id === undefined ? `the stored keys of ${provider}` : id
+    return {
+      text:
+        values.json === true ? jsonText({ provider, removed: id ?? 'all' }) : `Removed ${what}.\n`,
+    }
+  })
+}
+
+/** providers encrypt-again: encrypts all stored keys with a new key, or with the first of ENCRYPTION_KEY. */
+export const encryptProviderKeys: Command = async (words, context) => {
+  const { values } = parsed(words, json)
+  return withStore('none', context, async (opened) => {
+    const count = await keysIn(opened).encryptAgain(commandLine)
+    if (values.json === true) return { text: jsonText({ encrypted: count }) }
+    const rest =
+      opened.secrets.encryptionKey === undefined
+        ? 'gateway.key in DATA_DIR also holds the previous encryption key, for older backups.'
+        : 'The first key of ENCRYPTION_KEY encrypted them; the others are no longer needed, except for older backups.'
+    return { text: `Encrypted ${count} stored ${count === 1 ? 'key' : 'keys'} again. ${rest}\n` }
+  })
+}
+
+function keysIn({ store, accounts, audit, clock, config, secrets }: Opened) {
+  const encryption = createEncryption({ ...config, ...secrets })
+  return createProviderKeys({ store, accounts, audit, encryption, clock })
+}
+
+function readSettings({ readVariables }: CommandContext) {
+  return (storedKeys = {}) => loadConfig(readVariables(), storedKeys)
+}
+
+function noProvider(command: string): UsageError {
+  const ids = vendors.map(({ id }) => id).join(', ')
+  return new UsageError(
+    `The provider is missing. Usage: providers ${command} <provider>, one of ${ids}.`,
+  )
+}

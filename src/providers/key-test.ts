@@ -1,0 +1,79 @@
+import type { components } from '../../generated/types.ts'
+import { uncounted } from '../bytes/budget.ts'
+import { ProviderFailure } from '../core/failure.ts'
+import { vendorOf } from './index.ts'
+import { openAiNames } from './list-models.ts'
+import { createDispatch } from './transport/dispatch.ts'
+import { createKeyRing } from './transport/key-ring.ts'
+import { parseJson, receive, wholeReader } from './transport/upstream.ts'
+
+type KeyTest = components['schemas']['ProviderKeyTest']
+
+const timeoutMs = 5000
+/** Above the largest list of any vendor. */
+const bytesMax = 8 * 1024 * 1024
+
+/** Tests a key with the provider's list of models, which is free of charge; undefined tests without a key. */
+export async function testKey(
+  { id, baseUrl }: { id: string; baseUrl: string },
+  key: string | undefined,
+): Promise<KeyTest> {
+  const vendor = vendorOf(id)
+  const pool = createDispatch(baseUrl, { connectTimeoutMs: timeoutMs, connectionsMax: 1 })
+  const { dispatch } = createKeyRing({
+    dispatch: pool.dispatch,
+    keys: key === undefined ? [] : [key],
+    keyHeader: vendor?.keyHeader,
+    restMs: 0,
+    restMaxMs: 0,
+    monotonic: () => performance.now(),
+  })
+  const request = {
+    method: 'GET',
+    path: vendor?.modelsPath ?? '/models',
+    headers: { ...vendor?.modelsHeaders },
+    headersTimeoutMs: timeoutMs,
+    idleTimeoutMs: timeoutMs,
+    errorTimeoutMs: timeoutMs,
+  } as const
+  const signal = AbortSignal.timeout(timeoutMs)
+  const options = { dispatch, request, signal, hold: uncounted, traceHeaders: undefined, bytesMax }
+  const name = vendor?.name ?? id
+  try {
+    return await receive(options, ({ status }) => {
+      const whole = wholeReader()
+      const finish = () => ({ ...result(id, status, whole.finish()), status })
+      return { push: whole.push, finish }
+    })
+  } catch (error) {
+    const cause = error instanceof ProviderFailure ? error.kind : 'unreachable'
+    const what = cause === 'timeout' ? `did not answer within ${timeoutMs / 1000} s` : causes[cause]
+    const message = `${name} ${what ?? `could not be tested (${cause})`} at ${new URL(baseUrl).host}.`
+    return { object: 'provider_key_test', accepted: false, status: null, message }
+  } finally {
+    await pool.close()
+  }
+}
+
+const causes: Readonly<Record<string, string>> = {
+  unreachable: 'could not be reached',
+  malformed: 'sent an invalid response',
+}
+
+function result(id: string, status: number, body: Buffer): Omit<KeyTest, 'status'> {
+  const vendor = vendorOf(id)
+  const name = vendor?.name ?? id
+  const found = (accepted: boolean, text: string) =>
+    ({ object: 'provider_key_test', accepted, message: `${name} ${text}.` }) as const
+  if (status === 200) {
+    const count = (vendor?.modelNames ?? openAiNames)(parseJson(body) as object).length
+    return found(true, `accepts the key and lists ${count} ${count === 1 ? 'model' : 'models'}`)
+  }
+  const isBad =
+    status === 400 && vendor?.badKeyMark !== undefined && body.includes(vendor.badKeyMark)
+  if (isBad || status === 401 || status === 403)
+    return found(false, `rejects the key (HTTP ${status})`)
+  if (status === 429)
+    return found(false, 'limits requests at the moment (HTTP 429). Test the key again later')
+  return found(false, `answered HTTP ${status}, so the key could not be tested`)
+}

@@ -1,0 +1,50 @@
+import { GatewayError } from '../core/error.ts'
+import { nearName } from '../core/words/near-name.ts'
+import type { EndpointConfig } from '../providers/create-providers.ts'
+import { vendorOf, vendors } from '../providers/index.ts'
+import { checkKeys } from '../providers/key-shape.ts'
+import { ConfigError, type Loaded, type ReadSettings } from './config.ts'
+
+/**
+ * The endpoint that the settings give a provider if this key is stored. Throws `not_found` for an unknown
+ * provider, and `invalid_value` if the settings are invalid.
+ */
+export function endpointWithKey(
+  readSettings: ReadSettings,
+  providerId: string,
+  key: string,
+): EndpointConfig {
+  const { endpoints } = settingsWith(readSettings, { [providerId]: [key] }).config
+  const endpoint = endpoints.find(({ id }) => id === providerId)
+  if (endpoint !== undefined) return endpoint
+  const ids = [...vendors, ...endpoints].map(({ id }) => id)
+  const near = nearName(providerId, ids)
+  const remedy = near === undefined ? `Choose from ${ids.join(', ')}.` : `Did you mean '${near}'?`
+  const text = `There is no provider '${providerId.slice(0, 100)}'. ${remedy}`
+  throw new GatewayError('not_found', text, { param: 'provider_id' })
+}
+
+/** Throws like `endpointWithKey`, and `invalid_value` for a text that cannot be a key of the provider. */
+export function checkProviderKey(
+  readSettings: ReadSettings,
+  providerId: string,
+  key: string,
+): void {
+  const { baseUrl } = endpointWithKey(readSettings, providerId, key)
+  const vendor = vendorOf(providerId)
+  if (vendor === undefined) return
+  const isOwnAddress = baseUrl === vendor.baseUrl
+  const { wrong } = checkKeys({ vendor, variable: 'key', keys: [key], isOwnAddress }, vendors)
+  const [first] = wrong
+  if (first !== undefined) throw new GatewayError('invalid_value', first, { param: 'key' })
+}
+
+function settingsWith(readSettings: ReadSettings, storedKeys: Parameters<ReadSettings>[0]): Loaded {
+  try {
+    return readSettings(storedKeys)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    const complaints = error.message.replaceAll('\n', ' ')
+    throw new GatewayError('invalid_value', `The settings are invalid. ${complaints}`)
+  }
+}
