@@ -1,6 +1,8 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { expect } from 'chai'
+import { parse } from 'yaml'
+import { readCatalogRows } from '../src/catalog/catalog.ts'
 import { settingsTable } from '../src/settings/settings-table.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -84,6 +86,54 @@ describe('the page of settings', () => {
     const text = readFileSync(join(root, 'docs/settings.md'), 'utf8')
     const section = /<!-- settings -->\n([\s\S]*?)<!-- \/settings -->/.exec(text)?.[1] ?? ''
     expect(cellsOf(section)).to.deep.equal(cellsOf(settingsTable()))
+  })
+})
+
+describe('the recipes', () => {
+  const pages = read('docs/recipes/*.md')
+  const blocks = pages.flatMap(({ name, text }) =>
+    [...text.matchAll(/^```(\w+)\n(.*?)^```$/gms)].map(([, language, code = '']) => {
+      return { name, language, code }
+    }),
+  )
+
+  it('are linked from the page on clients', () => {
+    const clients = readFileSync(join(root, 'docs/clients.md'), 'utf8')
+    const names = pages.map(({ name }) => name.slice('docs/'.length))
+    expect(names.length).to.be.greaterThan(7)
+    expect(names.filter((name) => !clients.includes(`](${name})`))).to.deep.equal([])
+  })
+
+  it('have JSON and YAML that parse', () => {
+    const parsed = blocks
+      .filter(({ language }) => language === 'json' || language === 'yaml')
+      .map(
+        ({ language, code }) => (language === 'json' ? JSON.parse(code) : parse(code)) as unknown,
+      )
+    expect(parsed.length).to.be.greaterThan(4)
+    for (const one of parsed) expect(one).to.be.an('object').and.not.be.empty
+  })
+
+  it('name the address of the OpenAI-compatible API or of the tool server', () => {
+    const addressed = blocks.map(({ name, code }) => {
+      const found = code.matchAll(/https?:\/\/(?:gateway\.example|127\.0\.0\.1:8080)([^\s"']*)/g)
+      return { name, paths: [...found].map(([, path = '']) => path) }
+    })
+    for (const { name } of pages) {
+      const paths = addressed.filter((one) => one.name === name).flatMap((one) => one.paths)
+      expect(paths, name).to.not.be.empty
+      for (const path of paths) expect(path, name).to.be.oneOf(['/v1', '/mcp'])
+    }
+  })
+
+  it('name active models of the catalog', () => {
+    const named = blocks.flatMap(({ code }) =>
+      [...code.matchAll(/\b(?:gpt|qwen|claude|gemini)-[\w.-]*\d[\w-]*/g)].map(([model]) => model),
+    )
+    const rows = readCatalogRows().filter(({ status }) => status === 'active')
+    const known = new Set(rows.map(({ id }) => id.slice(id.indexOf('/') + 1)))
+    expect(named.length).to.be.greaterThan(5)
+    expect(named.filter((model) => !known.has(model))).to.deep.equal([])
   })
 })
 
