@@ -1,5 +1,10 @@
-/** `npm run generate`: writes `generated/` from openapi.yaml, mcp-tools.json, settings.yaml and catalog.yaml. */
+/**
+ * `npm run generate`: writes `generated/` from openapi.yaml, mcp-tools.json, settings.yaml and catalog.yaml, and the
+ * TypeScript client from openapi.yaml.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { parse } from 'yaml'
 import { checkedSchema, checkFiles } from './generate/checks.ts'
@@ -10,11 +15,14 @@ import { requestParametersFile } from './generate/request-parameters.ts'
 import { schemaTypes } from './generate/schema-types.ts'
 import { settingsFiles, type SettingsSchema } from './generate/settings.ts'
 import { toolsFile, toolsOf, type ToolsDocument } from './generate/tools.ts'
+import { typescriptClient } from './generate/typescript-client.ts'
 
 const root = new URL('../', import.meta.url)
 
-/** The text of each file of `generated/` by name. */
-export async function generate(): Promise<Record<string, string>> {
+type Files = Record<string, string>
+
+/** The text of each generated file, by folder and by path in the folder. */
+export async function generate(): Promise<Record<string, Files>> {
   // Tests and linters check the sources; these types have the members that the generators read.
   const document = parse(read('openapi.yaml')) as Document
   const catalog = parse(read('catalog.yaml')) as Record<string, Schema>
@@ -22,7 +30,7 @@ export async function generate(): Promise<Record<string, string>> {
   const settings = parse(read('settings.yaml')) as SettingsSchema
   const own = ownDocument(document, catalog)
   const operations = operationsOf(own)
-  return {
+  const files = {
     // Document has fewer members than the input type of openapiTS.
     'types.ts': banner + astToString(await openapiTS(own as never)),
     // The types for clients, which may omit members that have a default.
@@ -42,6 +50,7 @@ export async function generate(): Promise<Record<string, string>> {
     ...(await settingsFiles(settings, own)),
     'openapi.json': `${JSON.stringify(document)}\n`,
   }
+  return { generated: files, 'sdk/typescript/src/generated': await typescriptClient(document) }
 }
 
 function read(name: string): string {
@@ -65,8 +74,11 @@ function clientValues(document: Document): string {
 }
 
 if (import.meta.main) {
-  mkdirSync(new URL('generated/', root), { recursive: true })
-  for (const [name, text] of Object.entries(await generate())) {
-    writeFileSync(new URL(`generated/${name}`, root), text)
+  for (const [folder, files] of Object.entries(await generate())) {
+    for (const [name, text] of Object.entries(files)) {
+      const path = fileURLToPath(new URL(`${folder}/${name}`, root))
+      mkdirSync(dirname(path), { recursive: true })
+      writeFileSync(path, text)
+    }
   }
 }

@@ -1,0 +1,24 @@
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createClient } from '@hey-api/openapi-ts'
+import type { Document } from './document.ts'
+
+/** The generated files of the TypeScript client (`sdk/typescript`) by path. */
+export async function typescriptClient(document: Document): Promise<Record<string, string>> {
+  const { paths, ...rest } = structuredClone(document)
+  // Without MCP and OAuth, for which programs use libraries of these protocols.
+  const own = Object.entries(paths).filter(([path]) => /^\/(?:v1|api)\//.test(path))
+  const folder = mkdtempSync(join(tmpdir(), 'typescript-client-'))
+  try {
+    await createClient({
+      input: { ...rest, paths: Object.fromEntries(own) },
+      output: { path: folder, importFileExtension: '.js' },
+      logs: { level: 'silent', file: false },
+    })
+    const names = globSync('**/*.ts', { cwd: folder }).toSorted()
+    return Object.fromEntries(names.map((name) => [name, readFileSync(join(folder, name), 'utf8')]))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
