@@ -61,7 +61,7 @@ async function* chunksOf(
   const { stream } = createSseClient({
     url: request.url,
     fetch: () => Promise.resolve(response),
-    // A repeated request would be charged again.
+    // The response cannot be read again.
     sseMaxRetryAttempts: 1,
     onSseError: (error) => {
       failure = error
