@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.js';
-import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateImageData, CreateImageEditData, CreateImageEditErrors, CreateImageEditResponses, CreateImageErrors, CreateImageResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreatePasswordLinkData, CreatePasswordLinkErrors, CreatePasswordLinkResponses, CreateSessionData, CreateSessionErrors, CreateSessionKeyData, CreateSessionKeyErrors, CreateSessionKeyResponses, CreateSessionResponses, DeleteCurrentSessionData, DeleteCurrentSessionErrors, DeleteCurrentSessionResponses, DeleteOtherSessionsData, DeleteOtherSessionsErrors, DeleteOtherSessionsResponses, DeleteSessionData, DeleteSessionErrors, DeleteSessionResponses, DescribeInvitationData, DescribeInvitationErrors, DescribeInvitationResponses, EndConnectionData, EndConnectionErrors, EndConnectionResponses, ExportRequestsData, ExportRequestsErrors, ExportRequestsResponses, ExportUsageData, ExportUsageErrors, ExportUsageResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, LeaveAccountData, LeaveAccountErrors, LeaveAccountResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAttemptsData, ListAttemptsErrors, ListAttemptsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListCatalogData, ListCatalogErrors, ListCatalogResponses, ListClientsData, ListClientsErrors, ListClientsResponses, ListConnectionsData, ListConnectionsErrors, ListConnectionsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProvidersData, ListProvidersErrors, ListProvidersResponses, ListRefusalsData, ListRefusalsErrors, ListRefusalsResponses, ListRequestErrorsData, ListRequestErrorsErrors, ListRequestErrorsResponses, ListRequestsData, ListRequestsErrors, ListRequestsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUnknownAttemptsData, ListUnknownAttemptsErrors, ListUnknownAttemptsResponses, QuotePriceData, QuotePriceErrors, QuotePriceResponses, ReloadSettingsData, ReloadSettingsErrors, ReloadSettingsResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReportUsageData, ReportUsageErrors, ReportUsageResponses, ResetPasswordData, ResetPasswordErrors, ResetPasswordResponses, RetrieveAccountData, RetrieveAccountErrors, RetrieveAccountResponses, RetrieveCacheData, RetrieveCacheErrors, RetrieveCacheResponses, RetrieveCurrentSessionData, RetrieveCurrentSessionErrors, RetrieveCurrentSessionResponses, RetrieveEntranceData, RetrieveEntranceErrors, RetrieveEntranceResponses, RetrieveKeyData, RetrieveKeyErrors, RetrieveKeyResponses, RetrieveMeData, RetrieveMeErrors, RetrieveMeResponses, RetrieveModelData, RetrieveModelErrors, RetrieveModelResponses, RetrieveOwnKeyData, RetrieveOwnKeyErrors, RetrieveOwnKeyResponses, RetrieveRequestData, RetrieveRequestErrors, RetrieveRequestResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, SetUpData, SetUpErrors, SetUpResponses, SignUpData, SignUpErrors, SignUpResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMeData, UpdateMeErrors, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateMeResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
+import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateImageData, CreateImageEditData, CreateImageEditErrors, CreateImageEditResponses, CreateImageErrors, CreateImageResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreatePasswordLinkData, CreatePasswordLinkErrors, CreatePasswordLinkResponses, CreateProviderKeyData, CreateProviderKeyErrors, CreateProviderKeyResponses, CreateSessionData, CreateSessionErrors, CreateSessionKeyData, CreateSessionKeyErrors, CreateSessionKeyResponses, CreateSessionResponses, DeleteCurrentSessionData, DeleteCurrentSessionErrors, DeleteCurrentSessionResponses, DeleteOtherSessionsData, DeleteOtherSessionsErrors, DeleteOtherSessionsResponses, DeleteProviderKeyData, DeleteProviderKeyErrors, DeleteProviderKeyResponses, DeleteSessionData, DeleteSessionErrors, DeleteSessionResponses, DescribeInvitationData, DescribeInvitationErrors, DescribeInvitationResponses, EndConnectionData, EndConnectionErrors, EndConnectionResponses, ExportRequestsData, ExportRequestsErrors, ExportRequestsResponses, ExportUsageData, ExportUsageErrors, ExportUsageResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, LeaveAccountData, LeaveAccountErrors, LeaveAccountResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAttemptsData, ListAttemptsErrors, ListAttemptsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListCatalogData, ListCatalogErrors, ListCatalogResponses, ListClientsData, ListClientsErrors, ListClientsResponses, ListConnectionsData, ListConnectionsErrors, ListConnectionsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProvidersData, ListProvidersErrors, ListProvidersResponses, ListRefusalsData, ListRefusalsErrors, ListRefusalsResponses, ListRequestErrorsData, ListRequestErrorsErrors, ListRequestErrorsResponses, ListRequestsData, ListRequestsErrors, ListRequestsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUnknownAttemptsData, ListUnknownAttemptsErrors, ListUnknownAttemptsResponses, QuotePriceData, QuotePriceErrors, QuotePriceResponses, ReloadSettingsData, ReloadSettingsErrors, ReloadSettingsResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReportUsageData, ReportUsageErrors, ReportUsageResponses, ResetPasswordData, ResetPasswordErrors, ResetPasswordResponses, RetrieveAccountData, RetrieveAccountErrors, RetrieveAccountResponses, RetrieveCacheData, RetrieveCacheErrors, RetrieveCacheResponses, RetrieveCurrentSessionData, RetrieveCurrentSessionErrors, RetrieveCurrentSessionResponses, RetrieveEntranceData, RetrieveEntranceErrors, RetrieveEntranceResponses, RetrieveKeyData, RetrieveKeyErrors, RetrieveKeyResponses, RetrieveMeData, RetrieveMeErrors, RetrieveMeResponses, RetrieveModelData, RetrieveModelErrors, RetrieveModelResponses, RetrieveOwnKeyData, RetrieveOwnKeyErrors, RetrieveOwnKeyResponses, RetrieveRequestData, RetrieveRequestErrors, RetrieveRequestResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, SetUpData, SetUpErrors, SetUpResponses, SignUpData, SignUpErrors, SignUpResponses, TestProviderKeyData, TestProviderKeyErrors, TestProviderKeyResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMeData, UpdateMeErrors, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateMeResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1158,6 +1158,77 @@ export const listProviders = <ThrowOnError extends boolean = false>(options?: Op
     ],
     url: '/api/providers',
     ...options
+});
+
+/**
+ * Add a provider's key
+ *
+ * Operators only. Stores an API key of a vendor, or of an endpoint of `gateway.yaml`, encrypted.
+ * Calls use it at once, without a restart; several keys of a provider are used in turn. A key
+ * in the environment takes precedence over stored keys. The key is not returned again.
+ *
+ */
+export const createProviderKey = <ThrowOnError extends boolean = false>(options: Options<CreateProviderKeyData, ThrowOnError>): RequestResult<CreateProviderKeyResponses, CreateProviderKeyErrors, ThrowOnError> => (options.client ?? client).post<CreateProviderKeyResponses, CreateProviderKeyErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/providers/{provider_id}/keys',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Remove a provider's key
+ *
+ * Operators only. Deletes a stored key. Running calls finish with it; later calls do not use it.
+ *
+ */
+export const deleteProviderKey = <ThrowOnError extends boolean = false>(options: Options<DeleteProviderKeyData, ThrowOnError>): RequestResult<DeleteProviderKeyResponses, DeleteProviderKeyErrors, ThrowOnError> => (options.client ?? client).delete<DeleteProviderKeyResponses, DeleteProviderKeyErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/providers/{provider_id}/keys/{id}',
+    ...options
+});
+
+/**
+ * Test a provider's key
+ *
+ * Operators only. Requests the provider's list of models, which is free of charge, and reports
+ * the result. Tests `key`, or the stored key `id`, or without both the first key in use.
+ *
+ */
+export const testProviderKey = <ThrowOnError extends boolean = false>(options: Options<TestProviderKeyData, ThrowOnError>): RequestResult<TestProviderKeyResponses, TestProviderKeyErrors, ThrowOnError> => (options.client ?? client).post<TestProviderKeyResponses, TestProviderKeyErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/providers/{provider_id}/key-test',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
 });
 
 /**

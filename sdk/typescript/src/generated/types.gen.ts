@@ -361,7 +361,7 @@ export type AccountChange = {
 /**
  * The action, as `<object>.<verb>`.
  */
-export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept';
+export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept';
 
 /**
  * The values that the action changed, without secrets; null if it changed none.
@@ -1988,11 +1988,91 @@ export type LastFailure = {
 
 export type NullableLastFailure = LastFailure | null;
 
+export type ProviderId = string;
+
+export type ProviderKeyId = string;
+
+/**
+ * An API key of a provider.
+ */
+export type ProviderSecret = string;
+
+export type NewProviderKey = {
+    key: ProviderSecret;
+    /**
+     * A stored key that the new key replaces.
+     */
+    replaces?: ProviderKeyId;
+};
+
+export type ProviderKeyTrial = {
+    key?: ProviderSecret;
+    id?: ProviderKeyId;
+};
+
+export type ProviderKeyObject = 'provider_key';
+
+export type ProviderKey = {
+    id: ProviderKeyId;
+    object: ProviderKeyObject;
+    provider: ProviderId;
+    /**
+     * The last four characters of the key.
+     */
+    hint: string;
+    created_at: Time;
+    /**
+     * The person or API key that added it, or `command_line`.
+     */
+    created_by: string;
+    /**
+     * Whether calls use the key: false if the environment has keys of the provider, or if the
+     * encryption key is missing.
+     *
+     */
+    is_used: boolean;
+};
+
+export type ProviderKeyTestObject = 'provider_key_test';
+
+export type ProviderKeyTest = {
+    object: ProviderKeyTestObject;
+    /**
+     * Whether the provider answered with its list of models.
+     */
+    accepted: boolean;
+    /**
+     * HTTP status of the provider; null if it did not answer.
+     */
+    status: number | null;
+    /**
+     * What happened, in one sentence.
+     */
+    message: string;
+};
+
+/**
+ * Where the keys in use come from: `environment` for a variable, `store` for keys that an
+ * operator added.
+ *
+ */
+export type ProviderKeySource = 'environment' | 'store';
+
+export type NullableProviderKeySource = ProviderKeySource | null;
+
 export type ProviderReport = {
     id: string;
     object: ProviderObject;
     name: string;
     is_configured: boolean;
+    /**
+     * Where its keys come from; null without keys.
+     */
+    key_source: NullableProviderKeySource;
+    /**
+     * Its stored keys, oldest first, without their secrets.
+     */
+    keys: Array<ProviderKey>;
     /**
      * The variable that holds the vendor's API keys and so configures it; `providers` for an
      * endpoint of gateway.yaml.
@@ -3359,6 +3439,16 @@ export type AccountPath = AccountId;
  * The id of the key.
  */
 export type KeyPath = ApiKeyId;
+
+/**
+ * The id of the provider, such as `openai`.
+ */
+export type ProviderPath = ProviderId;
+
+/**
+ * The id of the stored key.
+ */
+export type ProviderKeyPath = ProviderKeyId;
 
 /**
  * Maximum number of items to return.
@@ -7860,6 +7950,212 @@ export type ListProvidersResponses = {
 };
 
 export type ListProvidersResponse = ListProvidersResponses[keyof ListProvidersResponses];
+
+export type CreateProviderKeyData = {
+    body: NewProviderKey;
+    path: {
+        /**
+         * The id of the provider, such as `openai`.
+         */
+        provider_id: ProviderId;
+    };
+    query?: never;
+    url: '/api/providers/{provider_id}/keys';
+};
+
+export type CreateProviderKeyErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type CreateProviderKeyError = CreateProviderKeyErrors[keyof CreateProviderKeyErrors];
+
+export type CreateProviderKeyResponses = {
+    /**
+     * The stored key, without its secret.
+     */
+    201: ProviderKey;
+};
+
+export type CreateProviderKeyResponse = CreateProviderKeyResponses[keyof CreateProviderKeyResponses];
+
+export type DeleteProviderKeyData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the provider, such as `openai`.
+         */
+        provider_id: ProviderId;
+        /**
+         * The id of the stored key.
+         */
+        id: ProviderKeyId;
+    };
+    query?: never;
+    url: '/api/providers/{provider_id}/keys/{id}';
+};
+
+export type DeleteProviderKeyErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type DeleteProviderKeyError = DeleteProviderKeyErrors[keyof DeleteProviderKeyErrors];
+
+export type DeleteProviderKeyResponses = {
+    /**
+     * The key has been deleted.
+     */
+    204: void;
+};
+
+export type DeleteProviderKeyResponse = DeleteProviderKeyResponses[keyof DeleteProviderKeyResponses];
+
+export type TestProviderKeyData = {
+    body: ProviderKeyTrial;
+    path: {
+        /**
+         * The id of the provider, such as `openai`.
+         */
+        provider_id: ProviderId;
+    };
+    query?: never;
+    url: '/api/providers/{provider_id}/key-test';
+};
+
+export type TestProviderKeyErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type TestProviderKeyError = TestProviderKeyErrors[keyof TestProviderKeyErrors];
+
+export type TestProviderKeyResponses = {
+    /**
+     * The result.
+     */
+    200: ProviderKeyTest;
+};
+
+export type TestProviderKeyResponse = TestProviderKeyResponses[keyof TestProviderKeyResponses];
 
 export type ReloadSettingsData = {
     body?: never;
