@@ -129,16 +129,15 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
   generations.begin(build(await storedKeys.readSettings({ ...options, doubts: [] })))
   storedKeys.watch(reread)
   const server = serverOf(parts, faces, options.onPortClosed ?? (() => undefined))
+  const openCircuits = () =>
+    new Map(current().providerIds.map((id) => [id, calls.health.troubled(id).length]))
   bindPages(server.router, {
     readMetrics: createReading({ log, metrics, worker }),
     metricsToken: () => current().secrets.metricsToken,
     checkReady: readiness(server, store.store, worker),
+    openCircuits,
   })
-  metrics.observe({
-    running: server.running,
-    openCircuits: () =>
-      new Map(current().providerIds.map((id) => [id, calls.health.troubled(id).length])),
-  })
+  metrics.observe({ running: server.running, openCircuits })
   return {
     server,
     accounts: store.accounts,

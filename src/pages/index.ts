@@ -21,6 +21,8 @@ type Options = {
   metricsToken: () => string | undefined
   /** Rejects while the gateway cannot answer calls. */
   checkReady: () => Promise<void>
+  /** The number of open circuits of each configured provider. */
+  openCircuits: () => ReadonlyMap<string, number>
 }
 
 const project = new URL('../../', import.meta.url)
@@ -51,7 +53,10 @@ export function bindPages(router: Router<ExchangeState>, options: Options): void
   })
   router.get('/ready', async ({ state }) => {
     await options.checkReady()
-    state.answer = { status: 200, headers: now, json: { status: 'ready' } }
+    const open = [...options.openCircuits().values()]
+    const paused = open.filter((circuits) => circuits > 0).length
+    const json = { status: 'ready', providers: { configured: open.length, paused } }
+    state.answer = { status: 200, headers: now, json }
   })
   router.get('/metrics', async ({ req, state }) => {
     state.answer = await metricsPage(req, { ...options, readMetrics })

@@ -231,6 +231,8 @@ forEachStore('the catalog and the providers', () => {
     const metrics = await gateway.fetch('/metrics', { key: null })
     const text = await metrics.text()
     expect(text).to.include('gateway_open_circuits{provider="own"} 1')
+    const ready = await gateway.fetch('/ready', { key: null })
+    expect(await ready.json()).to.have.nested.property('providers.paused', 1)
     // Callers choose the name of a model, so only a call that was answered gets a label of its own.
     expect(text).to.match(/gateway_calls_total\{[^}]*outcome="failed",[^}]*model="_OTHER"\} 5/)
     expect(text).not.to.include('model="small-one"')

@@ -22,7 +22,8 @@ describe('pages outside the contract', () => {
     const [health, ready] = [await get('/health'), await get('/ready')]
     expect([health.status, ready.status]).to.deep.equal([200, 200])
     expect(await health.json()).to.deep.equal({ status: 'ok' })
-    expect(await ready.json()).to.deep.equal({ status: 'ready' })
+    const providers = { configured: 0, paused: 0 }
+    expect(await ready.json()).to.deep.equal({ status: 'ready', providers })
   })
 
   it('report that the gateway is not ready while its store accepts no rows', async () => {
