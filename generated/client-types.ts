@@ -2160,6 +2160,11 @@ export interface components {
             is_set_up: boolean;
             /** @description Whether the request has a valid session cookie. */
             is_signed_in: boolean;
+            /**
+             * @description How an operator calls the command line where the gateway runs; the page shows it before
+             *     `setup-link` and other commands.
+             */
+            command: string;
         };
         /** @enum {string} */
         SignedInObject: "signed_in";
@@ -8559,7 +8564,8 @@ export interface operations {
                      *       "object": "entrance",
                      *       "sign_up": "closed",
                      *       "is_set_up": true,
-                     *       "is_signed_in": false
+                     *       "is_signed_in": false,
+                     *       "command": "npx model-access-gateway"
                      *     }
                      */
                     "application/json": components["schemas"]["Entrance"];

@@ -4,6 +4,7 @@ import type { SignIns, SignInResult, AnonymousClient } from '../accounts/sign-in
 import type { SignUps } from '../accounts/sign-up.ts'
 import { GatewayError } from '../core/error.ts'
 import { originOf } from '../core/networks.ts'
+import { gatewayCommand } from '../core/words/remedies.ts'
 import type { Answer } from '../http/answer.ts'
 import type { ClientAddress } from '../http/client-address.ts'
 import type { Operations } from '../http/contract-router.ts'
@@ -28,7 +29,8 @@ export function entranceOperations({ cookie, signIns, signUps, signUp }: Entranc
   return {
     retrieveEntrance: async ({ caller }) => {
       const [is_set_up, is_signed_in] = [await signIns.isSetUp(), caller !== undefined]
-      return { status: 200, json: { object: 'entrance', sign_up: signUp, is_set_up, is_signed_in } }
+      const state = { sign_up: signUp, is_set_up, is_signed_in, command: gatewayCommand }
+      return { status: 200, json: { object: 'entrance', ...state } }
     },
     setUp: async (call) => signedInAnswer(await signIns.setUp(call.body, anonymousClientOf(call))),
     signUp: async (call) =>

@@ -50,11 +50,16 @@ export function logRequest(
     keyId: caller?.keyId,
     ...(row && callFields(row)),
   }
-  if (error === undefined) return log.info(fields, 'request')
+  if (error === undefined) return log[isCheck(path) ? 'debug' : 'info'](fields, 'request')
   if (status === 503) return refusals.refused(log, fields, error, 'request refused')
   const code = error instanceof GatewayError ? error.code : 'internal_error'
   if (status >= 500) return log.error({ ...fields, code, cause: causeOf(error) }, 'request failed')
   return log.info({ ...fields, code }, 'request refused')
+}
+
+/** Whether a path is requested by monitoring every few seconds. */
+function isCheck(path: string): boolean {
+  return path === '/health' || path === '/ready' || path === '/metrics'
 }
 
 /** The fields of a recorded call in the line of its request; the ledger has the exact cost. */

@@ -150,6 +150,7 @@ forEachStore('people', () => {
       sign_up: 'open',
       is_set_up: false,
       is_signed_in: false,
+      command: 'npm run -s gateway --',
     })
     await setUp()
     expect(await entrance()).to.deep.include({ is_set_up: true })

@@ -7,15 +7,12 @@ import { PasswordField } from '../../elements/password.tsx'
 import { Door, DoorForm } from './frame.tsx'
 import { EmailField } from '../../elements/person-fields.tsx'
 
-const linkCommand = 'npm run -s gateway -- setup-link'
-const passwordCommand = 'npm run -s gateway -- people password-link you@example.com'
-
 /** Signs a person in; the address stays, so that the requested page opens afterwards. */
 export function SignIn() {
   const entrance = useLoad('entrance', (signal) => bodyOf(GET('/api/entrance', { signal })))
   return (
     <Door title="Sign in">
-      {entrance.data?.is_set_up === false && <NotSetUp />}
+      {entrance.data?.is_set_up === false && <NotSetUp command={entrance.data.command} />}
       <DoorForm
         submit="Sign in"
         send={async ({ email = '', password = '' }) =>
@@ -29,24 +26,25 @@ export function SignIn() {
           </>
         )}
       </DoorForm>
-      <ForOthers signUp={entrance.data?.sign_up} />
+      {entrance.data !== undefined && <ForOthers entrance={entrance.data} />}
     </Door>
   )
 }
 
-function NotSetUp() {
+function NotSetUp({ command }: { command: string }) {
   return (
     <div class="notice">
       <p>
         <strong>This gateway has no owner yet.</strong> Open the link that the gateway printed when
         it started. This command, run where the gateway runs, prints a new link:
       </p>
-      <Snippet text={linkCommand} what="the command" />
+      <Snippet text={`${command} setup-link`} what="the command" />
     </div>
   )
 }
 
-function ForOthers({ signUp }: { signUp: Schemas['SignUpState'] | undefined }) {
+function ForOthers({ entrance }: { entrance: Schemas['Entrance'] }) {
+  const { command, sign_up: signUp } = entrance
   return (
     <>
       <details class="more">
@@ -57,7 +55,7 @@ function ForOthers({ signUp }: { signUp: Schemas['SignUpState'] | undefined }) {
           your name, in <em>Settings</em>, <em>Members</em>, or in <em>Accounts</em>.
         </p>
         <p>This command, run where the gateway runs with your e-mail address, prints the link:</p>
-        <Snippet text={passwordCommand} what="the command" />
+        <Snippet text={`${command} people password-link you@example.com`} what="the command" />
       </details>
       {signUp === 'open' && (
         <p class="hint">

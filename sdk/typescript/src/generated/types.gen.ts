@@ -1014,6 +1014,12 @@ export type Entrance = {
      * Whether the request has a valid session cookie.
      */
     is_signed_in: boolean;
+    /**
+     * How an operator calls the command line where the gateway runs; the page shows it before
+     * `setup-link` and other commands.
+     *
+     */
+    command: string;
 };
 
 export type SignedInObject = 'signed_in';
