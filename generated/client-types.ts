@@ -1409,6 +1409,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/settings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve the stored settings
+         * @description Operators only. The settings that were stored with `PUT /api/settings`, as they were written.
+         */
+        get: operations["retrieveStoredSettings"];
+        /**
+         * Replace the stored settings
+         * @description Operators only. Stores the members `providers`, `routes`, `aliases` and `catalog` of
+         *     `gateway.yaml`, as YAML, and applies them without a restart. Entries of the file
+         *     `gateway.yaml` take precedence. Endpoints must have public addresses, unless the file allows
+         *     their networks (`private_endpoint_networks`), and use keys that were added with
+         *     `POST /api/providers/{provider_id}/keys`. Invalid settings are refused with every fault.
+         */
+        put: operations["replaceStoredSettings"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/reload": {
         parameters: {
             query?: never;
@@ -1702,7 +1730,7 @@ export interface components {
          * @description The action, as `<object>.<verb>`.
          * @enum {string}
          */
-        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
+        AuditAction: "account.create" | "account.update" | "key.create" | "key.update" | "key.revoke" | "key.rotate" | "settings.reload" | "settings.update" | "provider_key.create" | "provider_key.delete" | "provider_key.encrypt" | "oauth_keys.rotate" | "setup_link.create" | "person.set_up" | "person.update" | "person.change_password" | "password_link.create" | "person.reset_password" | "session.create" | "session.delete" | "person.sign_up" | "member.update" | "member.delete" | "invitation.create" | "invitation.delete" | "invitation.accept";
         /** @description The values that the action changed, without secrets; null if it changed none. */
         AuditValues: {
             [key: string]: unknown;
@@ -2812,6 +2840,24 @@ export interface components {
             upstream_model: string;
         };
         NullableLastFailure: components["schemas"]["LastFailure"] | null;
+        NewStoredSettings: {
+            /** @description YAML; empty for no stored settings. */
+            content: string;
+        };
+        /** @enum {string} */
+        StoredSettingsObject: "stored_settings";
+        StoredSettings: {
+            object: components["schemas"]["StoredSettingsObject"];
+            /** @description YAML, as it was stored. */
+            content: string;
+            /**
+             * Format: date-time
+             * @description When they were stored; null if never.
+             */
+            updated_at: string | null;
+            /** @description The person or API key that stored them; null if nobody did. */
+            updated_by: string | null;
+        };
         ProviderId: string;
         ProviderKeyId: string;
         /** @description An API key of a provider. */
@@ -11560,6 +11606,91 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    retrieveStoredSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The stored settings; empty before the first change. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "stored_settings",
+                     *       "content": "aliases:\n  fast: groq/gpt-oss-120b\n",
+                     *       "updated_at": "2026-11-22T12:00:00.000Z",
+                     *       "updated_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StoredSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    replaceStoredSettings: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "content": "aliases:\n  fast: groq/gpt-oss-120b\n"
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewStoredSettings"];
+            };
+        };
+        responses: {
+            /** @description The stored settings, which now apply. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "stored_settings",
+                     *       "content": "aliases:\n  fast: groq/gpt-oss-120b\n",
+                     *       "updated_at": "2026-11-22T12:00:00.000Z",
+                     *       "updated_by": "usr_4f0c9d3e5a7b1c2d3e4f6f1d1c2f8a0b"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StoredSettings"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["TooLarge"];

@@ -1288,6 +1288,34 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "retrieveStoredSettings",
+    "method": "get",
+    "path": "/api/settings",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": true,
+    "alsoAt": []
+  },
+  {
+    "id": "replaceStoredSettings",
+    "method": "put",
+    "path": "/api/settings",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": true,
+    "alsoAt": []
+  },
+  {
     "id": "reloadSettings",
     "method": "post",
     "path": "/api/reload",
@@ -1505,6 +1533,9 @@ export const bodyMembers = {
   "testProviderKey": [
     "key",
     "id"
+  ],
+  "replaceStoredSettings": [
+    "content"
   ]
 } as const
 

@@ -172,6 +172,11 @@ export interface components {
              */
             trusted_proxies: string[];
             /**
+             * @description Addresses or CIDR networks that are not public, where endpoints of the stored settings may be, such as `10.0.0.0/8`.
+             * @default []
+             */
+            private_endpoint_networks: string[];
+            /**
              * @description Further OpenAI-compatible endpoints; their models are `<id>/<upstream model>`.
              * @default []
              */
@@ -652,6 +657,14 @@ export const settings = [
     "standard": null,
     "needsRestart": true,
     "description": "Key that encrypts stored keys of providers, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default."
+  },
+  {
+    "group": "Models and providers",
+    "name": "private_endpoint_networks",
+    "variable": null,
+    "standard": [],
+    "needsRestart": false,
+    "description": "Addresses or CIDR networks that are not public, where endpoints of the stored settings may be, such as `10.0.0.0/8`."
   },
   {
     "group": "Models and providers",

@@ -6,7 +6,7 @@ import { assembleCalls } from './assemble/calls.ts'
 import { assembleFaces, type Built, type Faces } from './assemble/faces.ts'
 import { createGeneration, type Generation } from './assemble/generation.ts'
 import { assemblePeople, type People } from './assemble/people.ts'
-import { assembleStoredKeys } from './assemble/provider-keys.ts'
+import { assembleStored } from './assemble/stored-settings.ts'
 import { createGenerations, createNote, createReload } from './assemble/reload.ts'
 import {
   assembleStore,
@@ -100,15 +100,15 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
   const store = assembleStore(environment, opened)
   const generations = createGenerations(config)
   const { current } = generations
-  const calls = await assembleCalls(environment, store, generations.limits)
+  const calls = await assembleCalls(environment, store, generations.settings)
   const people = assemblePeople(environment, store, calls.counts)
   const build = (settings: Pick<Environment, 'config' | 'secrets'>): Generation => {
     const { operations: others } = faces
     return createGeneration({ ...settings, environment, store, calls, moreTools, others })
   }
-  const storedKeys = assembleStoredKeys(environment, store, options.readSettings)
+  const stored = assembleStored(environment, store, options.readSettings)
   const { reload, reread, apply } = createReload({
-    readSettings: storedKeys.readSettings,
+    readSettings: stored.readSettings,
     current,
     build,
     begin: (next, { providerIds, concernsModels }) => {
@@ -124,10 +124,10 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
     clock,
   })
   const { tracing } = following
-  const parts = { environment, store, people, calls, storedKeys, current, reload, apply, tracing }
+  const parts = { environment, store, people, calls, stored, current, reload, apply, tracing }
   const faces = assembleFaces(contract, parts)
-  generations.begin(build(await storedKeys.readSettings({ ...options, doubts: [] })))
-  storedKeys.watch(reread)
+  generations.begin(build(await stored.readSettings({ ...options, doubts: [] })))
+  stored.watch(reread)
   const server = serverOf(parts, faces, options.onPortClosed ?? (() => undefined))
   const openCircuits = () =>
     new Map(current().providerIds.map((id) => [id, calls.health.troubled(id).length]))
@@ -151,7 +151,7 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
     providerIds: current().providerIds,
     retiring: current().retiring,
     close: async () => {
-      storedKeys.close()
+      stored.close()
       await store.closeRecords()
       await generations.close()
       await faces.close()

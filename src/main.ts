@@ -15,9 +15,9 @@ const [role, workerId, sharedPort, rank] = process.argv.slice(2)
 
 async function main(): Promise<void> {
   const isWorker = role === 'worker' && process.send !== undefined
-  const readSettings: ReadSettings = (storedKeys) => {
+  const readSettings: ReadSettings = (stored) => {
     const variables = isWorker ? { ...readVariables(), PORT: sharedPort } : readVariables()
-    return loadConfig(variables, storedKeys)
+    return loadConfig(variables, stored)
   }
   const settings = readFirst(readSettings)
   const exit = (code: number) => process.exit(code)

@@ -84,7 +84,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     clock,
     monotonic,
   }
-  const calls = await assembleCalls(environment, { store, secret }, () => limits)
+  const calls = await assembleCalls(environment, { store, secret }, () => config)
   const { identify } = createIdentify({
     store,
     clock,

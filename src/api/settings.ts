@@ -17,6 +17,12 @@ export type Reloaded = Schemas['Reload']
 /** Reads the settings again. On rejection with a GatewayError, the settings are unchanged. */
 export type Reload = (by: Actor) => Promise<Reloaded>
 
+/** Reads and replaces the stored settings. The methods reject with a GatewayError. */
+export type StoredSettingsActs = {
+  read(): Promise<Schemas['StoredSettings']>
+  replace(by: Actor, content: string): Promise<Schemas['StoredSettings']>
+}
+
 /** Dependencies of the operations on settings and configured models. */
 export type SettingParts = {
   describeCatalog: DescribeCatalog
@@ -24,6 +30,7 @@ export type SettingParts = {
   /** The limits of the settings currently in effect. */
   limitsInForce: () => { cacheTtlSeconds: number }
   reload: Reload
+  storedSettings: StoredSettingsActs
 }
 
 /** The handlers of settings. */
@@ -40,6 +47,11 @@ export function settingOperations(parts: SettingParts) {
       const entry_bytes_max = cacheEntryBytesMax
       return { status: 200, json: { object: 'response_cache', ttl_seconds, entry_bytes_max } }
     },
+    retrieveStoredSettings: async () => ({ status: 200, json: await parts.storedSettings.read() }),
+    replaceStoredSettings: async (call) => ({
+      status: 200,
+      json: await parts.storedSettings.replace(actorOf(call), call.body.content),
+    }),
     reloadSettings: async (call) => ({ status: 200, json: await parts.reload(actorOf(call)) }),
   } satisfies Partial<Operations>
 }

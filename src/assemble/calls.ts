@@ -14,7 +14,11 @@ import type { CachedAnswer } from '../core/recall/cached-answer.ts'
 import { createUploads, uploadsKeyBytes, type Uploads } from '../mcp/uploads.ts'
 import type { Redis } from '../peers/redis.ts'
 import { createPixelQueue } from '../pictures/finish.ts'
-import { createGuardedFetch, type GuardedFetch } from '../pictures/guarded-fetch.ts'
+import {
+  createGuardedFetch,
+  endpointConnector,
+  type GuardedFetch,
+} from '../pictures/guarded-fetch.ts'
 import { createCountsInMemory, type Counts } from '../policy/counts.ts'
 import { createCountsExchange, createCountsInRedis } from '../policy/counts-in-redis.ts'
 import type { SharedCache } from '../policy/redis-cache/redis-cache.ts'
@@ -22,7 +26,8 @@ import { createIdempotency, type Idempotency } from '../policy/idempotency.ts'
 import { createRateLimit, type RateLimit } from '../policy/rate-limit.ts'
 import { createResponseCache, type ResponseCache } from '../policy/response-cache.ts'
 import { createRouteHealth, type Health } from '../policy/route-order.ts'
-import { createLines, type Lines } from '../providers/transport/lines.ts'
+import type { Connector } from '../providers/transport/dispatch.ts'
+import { connectTimeoutMs, createLines, type Lines } from '../providers/transport/lines.ts'
 import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Environment, Peers, StoreParts } from './store.ts'
@@ -40,6 +45,8 @@ export type Calls = {
   pixelQueue: PixelQueue
   /** Connections to providers. */
   lines: Lines
+  /** Opens the connections to endpoints of the stored settings. */
+  guardedConnector: Connector
   cache: ResponseCache
   deduplication: Deduplication
   health: Health
@@ -58,6 +65,8 @@ export type Calls = {
 
 /** The current limits. */
 type LimitsNow = () => Config['limits']
+/** The current settings that may change with a reload. */
+export type SettingsNow = () => Pick<Config, 'limits' | 'privateEndpointNetworks'>
 type Needed = Omit<Environment, 'secrets' | 'peers' | 'sleep' | 'random'> & {
   peers: Pick<Peers, 'redis'>
 }
@@ -69,8 +78,9 @@ type Needed = Omit<Environment, 'secrets' | 'peers' | 'sleep' | 'random'> & {
 export async function assembleCalls(
   environment: Needed,
   { store, secret }: Pick<StoreParts, 'store' | 'secret'>,
-  limits: LimitsNow,
+  settings: SettingsNow,
 ): Promise<Calls> {
+  const limits: LimitsNow = () => settings().limits
   const { config, peers, events, budget, publicNet, clock, monotonic } = environment
   const { limits: first, uploadDir } = config
   const { redis } = peers
@@ -85,6 +95,10 @@ export async function assembleCalls(
     connectionsMax: first.upstreamConnectionsMax,
     ...publicNet,
   })
+  const guardedConnector = endpointConnector(
+    { ...publicNet, connectTimeoutMs },
+    () => settings().privateEndpointNetworks,
+  )
   const counts = countsOf(environment, limits)
   const isOneOfSeveral = workerCount(config) > 1 || store.dialect === 'postgres'
   const onFault = events.faulted
@@ -101,7 +115,8 @@ export async function assembleCalls(
   return {
     guarded,
     pixelQueue: createPixelQueue(first, budget),
-    lines: createLines(monotonic),
+    lines: createLines({ monotonic, guardedConnector }),
+    guardedConnector,
     cache,
     deduplication: createDeduplication({ fingerprintKey, claim }),
     health: createRouteHealth({ limits, monotonic }),

@@ -37,7 +37,7 @@ import type { Calls } from './calls.ts'
 import type { Generation } from './generation.ts'
 import { assembleOAuth } from './oauth.ts'
 import type { People } from './people.ts'
-import { createProviderKeyActs, type StoredKeys } from './provider-keys.ts'
+import { createStoredActs, type Stored } from './stored-settings.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 /** The APIs of the contract; they use the current generation of the settings. */
@@ -57,7 +57,7 @@ export type Built = {
   store: StoreParts
   people: People
   calls: Calls
-  storedKeys: StoredKeys
+  stored: Stored
   current: () => Generation
   reload: Reload
   /** Reloads the settings after a change that is in the audit log. */
@@ -172,7 +172,7 @@ function administration(parts: Built, keys: Keys): ApiOperations {
     keys,
     refusals,
     reload,
-    providerKeys: createProviderKeyActs(parts),
+    ...createStoredActs(parts),
     budgets: calls.budgets,
     lookAtLimits: (caller) => calls.rateLimit.look(caller),
     limitsInForce: () => current().config.limits,
@@ -191,7 +191,7 @@ function overviews({
   environment,
   store: { store },
   calls: { health },
-  storedKeys,
+  stored,
   current,
 }: Built): Overviews {
   const { clock, monotonic } = environment
@@ -218,7 +218,7 @@ function overviews({
       )
       return describeProviders({
         ...config,
-        keys: await storedKeys.list(),
+        keys: await stored.keys.list(),
         models: (id) => counts.get(id)?.length ?? 0,
         troubled: health.troubled,
         recent,

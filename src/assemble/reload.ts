@@ -8,21 +8,22 @@ import { GatewayError } from '../core/error.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Channel } from '../peers/channel.ts'
 import type { Events } from '../telemetry/events.ts'
+import type { SettingsNow } from './calls.ts'
 import type { Generation } from './generation.ts'
 
 /** The current generation, and earlier generations with running calls. */
 type Generations = {
   /** Throws before the first generation. */
   current(): Generation
-  /** The current limits; before the first generation, the limits at the start. */
-  limits(): Config['limits']
+  /** The current settings; before the first generation, the settings at the start. */
+  settings(): ReturnType<SettingsNow>
   /** Makes a generation the current one; the previous generation ends after its last call. */
   begin(next: Generation): void
   /** Ends all generations; must be called after the last call has ended. */
   close(): Promise<void>
 }
 
-export function createGenerations(atStart: Pick<Config, 'limits'>): Generations {
+export function createGenerations(atStart: ReturnType<SettingsNow>): Generations {
   let current: Generation | undefined
   const ending = new Set<Promise<void>>()
   const end = (generation: Generation, timeoutMs: number): void => {
@@ -34,7 +35,7 @@ export function createGenerations(atStart: Pick<Config, 'limits'>): Generations 
       if (current === undefined) throw new Error('There are no settings yet.')
       return current
     },
-    limits: () => (current?.config ?? atStart).limits,
+    settings: () => current?.config ?? atStart,
     begin: (next) => {
       const before = current
       current = next

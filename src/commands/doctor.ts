@@ -4,12 +4,14 @@ import {
   type Config,
   type ReadSettings,
   type Secrets,
+  type Stored,
 } from '../settings/config.ts'
-import { readProviderKeys, type ProviderKeys } from '../accounts/provider-keys.ts'
+import { readProviderKeys } from '../accounts/provider-keys.ts'
+import { readStoredSettings } from '../accounts/stored-settings.ts'
 import { examineConnection } from '../connect/connect.ts'
 import { readTarget } from '../connect/target.ts'
 import { connectionText } from '../connect/connection-text.ts'
-import { isPublicAddress } from '../pictures/public-address.ts'
+import { isPublicAddress } from '../core/public-address.ts'
 import {
   json,
   jsonText,
@@ -29,6 +31,8 @@ import {
 import { examineRedis } from '../peers/examine-redis.ts'
 import type { EndpointConfig } from '../providers/create-providers.ts'
 import { namePrefixes, vendors } from '../providers/index.ts'
+import { endpointConnector } from '../pictures/guarded-fetch.ts'
+import { connectTimeoutMs } from '../providers/transport/lines.ts'
 import { testKey } from '../providers/key-test.ts'
 import { createEncryption } from '../storage/encryption.ts'
 import { NoStore } from '../storage/migrations.ts'
@@ -96,10 +100,10 @@ async function diagnose(readSettings: ReadSettings): Promise<Diagnosis & { confi
     checkStore(atStart.config, atStart.secrets),
     checkRedis(atStart.config, atStart.secrets),
   ])
-  const { config, secrets, doubts } = readSettings(stored?.keys)
+  const { config, secrets, doubts } = readSettings(stored)
   const { endpoints, baseUrl, uploadDir } = config
   const providers = await Promise.all(
-    endpoints.map((endpoint) => probe(endpoint, secrets.providerKeys[endpoint.id] ?? [])),
+    endpoints.map((endpoint) => probe(endpoint, config, secrets.providerKeys[endpoint.id] ?? [])),
   )
   return {
     healthy: store.healthy && redis.healthy && providers.every((one) => one.healthy),
@@ -179,7 +183,7 @@ function catalogText(config: Config): string {
   return [found, ...retiringDefaults(catalog, config)].join('; ')
 }
 
-type StoreFinding = Finding & { stored?: Awaited<ReturnType<ProviderKeys['read']>> }
+type StoreFinding = Finding & { stored?: Stored & { notices: readonly string[] } }
 
 /** Checks the store, and reads its keys of providers. */
 async function checkStore(config: Config, secrets: Secrets): Promise<StoreFinding> {
@@ -188,7 +192,9 @@ async function checkStore(config: Config, secrets: Secrets): Promise<StoreFindin
     const limits = { ...config.limits, databaseStartWaitMs: 0 }
     const store = await openStore({ ...config, limits, schemaChange: 'none' }, secrets)
     const active = await countActiveKeys(store, Date.now())
-    const stored = await readProviderKeys(store, createEncryption({ ...config, ...secrets }))
+    const { content: settings } = await readStoredSettings(store)
+    const encryption = createEncryption({ ...config, ...secrets })
+    const { keys, notices } = await readProviderKeys(store, encryption)
     const described = await store.describe()
     await store.check()
     const trouble = await store.look().catch((error: Error) => error.message)
@@ -196,7 +202,7 @@ async function checkStore(config: Config, secrets: Secrets): Promise<StoreFindin
     const finding = [`${described}, ${active} active keys`, ...(trouble ? [trouble] : [])].join(
       '; ',
     )
-    return { finding, healthy: trouble === undefined, stored }
+    return { finding, healthy: trouble === undefined, stored: { keys, settings, notices } }
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     if (error instanceof NoStore) return { finding: reason, healthy: true }
@@ -206,8 +212,10 @@ async function checkStore(config: Config, secrets: Secrets): Promise<StoreFindin
 }
 
 /** Tests the first key of an endpoint. */
-async function probe({ id, baseUrl }: EndpointConfig, [key]: readonly string[]) {
-  const { accepted, status, message } = await testKey({ id, baseUrl }, key)
+async function probe(endpoint: EndpointConfig, config: Config, [key]: readonly string[]) {
+  const { id, baseUrl } = endpoint
+  const connector = endpointConnector({ connectTimeoutMs }, () => config.privateEndpointNetworks)
+  const { accepted, status, message } = await testKey(endpoint, key, connector)
   // Some endpoints have no list of models.
   const healthy = accepted || status === 404 || status === 405 || status === 429
   return { id, baseUrl, finding: message, healthy }

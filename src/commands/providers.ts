@@ -1,10 +1,11 @@
 import { commandLine } from '../accounts/audit.ts'
 import { createProviderKeys } from '../accounts/provider-keys.ts'
+import { readStoredSettings } from '../accounts/stored-settings.ts'
 import { vendors } from '../providers/index.ts'
-import { loadConfig } from '../settings/config.ts'
+import { loadConfig, type ReadSettings } from '../settings/config.ts'
 import { checkProviderKey } from '../settings/provider-key.ts'
 import { createEncryption } from '../storage/encryption.ts'
-import { json, jsonText, parsed, UsageError, type Command, type CommandContext } from './command.ts'
+import { json, jsonText, parsed, UsageError, type Command } from './command.ts'
 import { dateText, tableText } from './lists.ts'
 import { withStore, type Opened } from './with-store.ts'
 
@@ -43,8 +44,11 @@ export const setProviderKey: Command = async (words, context) => {
     throw new UsageError(
       `Standard input holds no key. For example: providers set-key ${provider} < file`,
     )
-  checkProviderKey(readSettings(context), provider, key)
   return withStore('create', context, async (opened) => {
+    const { content } = await readStoredSettings(opened.store)
+    const readSettings: ReadSettings = (stored) =>
+      loadConfig(context.readVariables(), { settings: content, ...stored })
+    checkProviderKey(readSettings, provider, key)
     await opened.accounts.first()
     const { is_readable: _, ...made } = await keysIn(opened).create(commandLine, provider, key, {})
     if (values.json === true) return { text: jsonText(made) }
@@ -89,10 +93,6 @@ export const encryptProviderKeys: Command = async (words, context) => {
 function keysIn({ store, accounts, audit, clock, config, secrets }: Opened) {
   const encryption = createEncryption({ ...config, ...secrets })
   return createProviderKeys({ store, accounts, audit, encryption, clock })
-}
-
-function readSettings({ readVariables }: CommandContext) {
-  return (storedKeys = {}) => loadConfig(readVariables(), storedKeys)
 }
 
 function noProvider(command: string): UsageError {

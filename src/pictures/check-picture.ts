@@ -4,7 +4,7 @@ import type { CheckPicture, NamedAddress, Picture } from '../core/image/image.ts
 import type { Warning } from '../core/model.ts'
 import { pictureBytesMax, pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
-import { isPrivateHost } from './public-address.ts'
+import { isPrivateHost } from '../core/public-address.ts'
 import { isWhole } from './whole.ts'
 
 /** The most pixels of an input picture: a conversion takes four bytes per pixel, 200 MB. */

@@ -3,8 +3,9 @@ import { isIP } from 'node:net'
 import type { Readable } from 'node:stream'
 import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
+import { holds, networksOf, plainAddress } from '../core/networks.ts'
 import { Agent, buildConnector, request as send } from 'undici'
-import { isPublicAddress } from './public-address.ts'
+import { isPublicAddress } from '../core/public-address.ts'
 
 /** Why an address was not fetched; the message may be shown to the caller. */
 export class FetchRefusal extends Error {
@@ -142,8 +143,23 @@ function drop(body: Readable): void {
 }
 
 function guardedAgent(options: Options): Agent {
-  const { lookup = systemLookup, isPublic = isPublicAddress, ca } = options
-  const { connectTimeoutMs = connectStandardMs, idleTimeoutMs = idleStandardMs } = options
+  const { idleTimeoutMs = idleStandardMs, connectTimeoutMs = connectStandardMs } = options
+  return new Agent({
+    connections: options.connectionsMax,
+    headersTimeout: idleTimeoutMs,
+    bodyTimeout: idleTimeoutMs,
+    connect: guardedConnector({ ...options, connectTimeoutMs }),
+  })
+}
+
+type ConnectorOptions = Pick<PublicNet, 'lookup' | 'isPublic' | 'ca'> & { connectTimeoutMs: number }
+
+/**
+ * Opens connections only to addresses for which `isPublic` is true. Each connection is checked, so that
+ * neither the spelling of an address nor DNS rebinding reaches another network.
+ */
+function guardedConnector(options: ConnectorOptions): buildConnector.connector {
+  const { lookup = systemLookup, isPublic = isPublicAddress, ca, connectTimeoutMs } = options
   const connect = buildConnector({
     timeout: connectTimeoutMs,
     ...(ca === undefined ? {} : { ca }),
@@ -158,19 +174,25 @@ function guardedAgent(options: Options): Agent {
       })
     },
   })
-  return new Agent({
-    connections: options.connectionsMax,
-    headersTimeout: idleTimeoutMs,
-    bodyTimeout: idleTimeoutMs,
-    connect: (target, callback) => {
-      const host = target.hostname.replaceAll(/^\[|\]$/g, '')
-      // `lookup` is not called for a literal address.
-      if (isIP(host) !== 0 && !isPublic(host)) {
-        return callback(refused('The address is not public.'), null)
-      }
-      return connect(target, callback)
-    },
-  })
+  return (target, callback) => {
+    const host = target.hostname.replaceAll(/^\[|\]$/g, '')
+    // `lookup` is not called for a literal address.
+    if (isIP(host) !== 0 && !isPublic(host)) {
+      return callback(refused('The address is not public.'), null)
+    }
+    return connect(target, callback)
+  }
+}
+
+/** A guarded connector that also opens connections to the networks (CIDR) that `networks` returns. */
+export function endpointConnector(
+  options: ConnectorOptions,
+  networks: () => readonly string[],
+): buildConnector.connector {
+  const { isPublic = isPublicAddress } = options
+  const isAllowed = (address: string): boolean =>
+    isPublic(address) || holds(networksOf(networks()), plainAddress(address) ?? address)
+  return guardedConnector({ ...options, isPublic: isAllowed })
 }
 
 function tooMany(bytesMax: number): FetchRefusal {

@@ -25,6 +25,8 @@ export type EndpointConfig = {
   models: '*' | readonly string[] | 'catalog'
   /** Whether the endpoint fetches image URLs of conversations itself, as vendors do; true when absent. */
   fetchesImages?: boolean
+  /** Whether connections may only go to public addresses and to the networks that the operator allows. */
+  isGuarded?: boolean
 }
 /** API keys by provider id; several keys of one provider are used in rotation. */
 export type ProviderKeys = Readonly<Record<string, readonly string[]>>
@@ -118,6 +120,7 @@ function build(config: EndpointConfig, context: BuildContext) {
     keyHeader: vendor?.keyHeader,
     badKeyMark: vendor?.badKeyMark,
     limits,
+    isGuarded: config.isGuarded === true,
   })
   const endpoint: Endpoint = {
     id,

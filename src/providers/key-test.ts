@@ -1,10 +1,12 @@
 import type { components } from '../../generated/types.ts'
 import { uncounted } from '../bytes/budget.ts'
 import { ProviderFailure } from '../core/failure.ts'
+import type { EndpointConfig } from './create-providers.ts'
 import { vendorOf } from './index.ts'
 import { openAiNames } from './list-models.ts'
-import { createDispatch } from './transport/dispatch.ts'
+import { createDispatch, type Connector } from './transport/dispatch.ts'
 import { createKeyRing } from './transport/key-ring.ts'
+import { connectTimeoutMs } from './transport/lines.ts'
 import { parseJson, receive, wholeReader } from './transport/upstream.ts'
 
 type KeyTest = components['schemas']['ProviderKeyTest']
@@ -15,11 +17,13 @@ const bytesMax = 8 * 1024 * 1024
 
 /** Tests a key with the provider's list of models, which is free of charge; undefined tests without a key. */
 export async function testKey(
-  { id, baseUrl }: { id: string; baseUrl: string },
+  { id, baseUrl, isGuarded }: Pick<EndpointConfig, 'id' | 'baseUrl' | 'isGuarded'>,
   key: string | undefined,
+  guardedConnector: Connector,
 ): Promise<KeyTest> {
   const vendor = vendorOf(id)
-  const pool = createDispatch(baseUrl, { connectTimeoutMs: timeoutMs, connectionsMax: 1 })
+  const connector = isGuarded === true ? guardedConnector : undefined
+  const pool = createDispatch(baseUrl, { connectTimeoutMs, connectionsMax: 1, connector })
   const { dispatch } = createKeyRing({
     dispatch: pool.dispatch,
     keys: key === undefined ? [] : [key],

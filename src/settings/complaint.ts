@@ -1,8 +1,13 @@
+import { accessSync, constants, statSync } from 'node:fs'
 import type { settingsCheck } from '../../generated/settings-check.js'
+import { readNetwork } from '../core/networks.ts'
 import { nearName } from '../core/words/near-name.ts'
 import { shortened } from '../core/words/shorten.ts'
+import { systemReason } from '../core/words/system-reason.ts'
+import { readRedisUrl } from '../peers/redis-url.ts'
 import { removedSettings } from './removed.ts'
 import type { NameOf } from './sources.ts'
+import { complaintsAboutTelemetry } from './telemetry.ts'
 
 type CheckError = NonNullable<typeof settingsCheck.errors>[number]
 
@@ -71,4 +76,52 @@ const typeNames: Readonly<Record<string, string>> = {
   array: 'a list',
   object: 'a table of names and values',
   string: 'a text',
+}
+
+/** Errors in settings that the schema cannot find, one sentence each. */
+export function complaintsAbout(merged: Record<string, unknown>, nameOf: NameOf): string[] {
+  const { database_url: database, redis_url: redis } = merged
+  const {
+    upload_dir: uploads,
+    trusted_proxies: proxies,
+    private_endpoint_networks: networks,
+  } = merged
+  return [
+    ...(typeof database !== 'string' || URL.canParse(database)
+      ? []
+      : [
+          `${nameOf('database_url')} must be an address such as postgres://user:password@host:5432/database. Percent-encode special characters of the password: @ as %40.`,
+        ]),
+    // The message quotes no part of the address, which contains a password.
+    ...(typeof redis === 'string' ? complaintsAboutRedis(redis, nameOf('redis_url')) : []),
+    ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads, nameOf('upload_dir')) : []),
+    ...(Array.isArray(proxies) ? proxies : []).flatMap((given: unknown, index) =>
+      complaintsAboutNetwork(given, nameOf('trusted_proxies', String(index))),
+    ),
+    ...(Array.isArray(networks) ? networks : []).flatMap((given: unknown, index) =>
+      complaintsAboutNetwork(given, nameOf('private_endpoint_networks', String(index))),
+    ),
+    ...complaintsAboutTelemetry(merged, nameOf),
+  ]
+}
+
+function complaintsAboutRedis(url: string, name: string): string[] {
+  const address = readRedisUrl(url)
+  return typeof address === 'string' ? [`${name}: ${address}`] : []
+}
+
+function complaintsAboutNetwork(given: unknown, name: string): string[] {
+  if (typeof given !== 'string' || readNetwork(given) !== undefined) return []
+  return [`${name}: '${given.slice(0, 100)}' is not an IP address or a network such as 10.0.0.0/8.`]
+}
+
+function complaintsAboutUploads(folder: string, name: string): string[] {
+  const remedy = 'Set it to a writable folder, or unset it.'
+  try {
+    if (!statSync(folder).isDirectory()) return [`${name}: ${folder} is not a folder. ${remedy}`]
+    accessSync(folder, constants.W_OK)
+    return []
+  } catch (error) {
+    return [`${name}: ${folder} cannot hold pictures: ${systemReason(error)}. ${remedy}`]
+  }
 }

@@ -1,4 +1,3 @@
-import { accessSync, constants, statSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { resolve } from 'node:path'
 import { settingsCheck } from '../../generated/settings-check.js'
@@ -7,20 +6,19 @@ import type { Bounds } from './bounds.ts'
 import { bufferedBytesDefault } from '../bytes/machine-memory.ts'
 import { configuredRows, readCatalogRows } from '../catalog/catalog.ts'
 import type { OwnEntries } from '../catalog/own-rows.ts'
-import { readNetwork } from '../core/networks.ts'
 import { systemReason } from '../core/words/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from '../providers/create-providers.ts'
-import { readRedisUrl } from '../peers/redis-url.ts'
 import { namePrefixes as prefixes } from '../providers/index.ts'
 import { complaintsAboutIds } from '../providers/reserved-ids.ts'
-import { ownEndpoint, vendorEndpoints, type KeySource } from './endpoints.ts'
 import {
-  collectorHeaders,
-  complaintsAboutTelemetry,
-  telemetryConfig,
-  type TelemetryConfig,
-} from './telemetry.ts'
-import { complaintTexts } from './complaint.ts'
+  keySourcesOf,
+  ownEndpoint,
+  storedEndpoint,
+  vendorEndpoints,
+  type KeySource,
+} from './endpoints.ts'
+import { collectorHeaders, telemetryConfig, type TelemetryConfig } from './telemetry.ts'
+import { complaintsAbout, complaintTexts } from './complaint.ts'
 import { doubtsAboutModels, modelSettings } from './model-names.ts'
 import {
   doubtsAboutEnv,
@@ -70,6 +68,8 @@ export type Config = TelemetryConfig & {
   /** The operator's prices and models from gateway.yaml, by model name. */
   readonly catalog: OwnEntries
   readonly routeOrder: NonNullable<Settings['route_order']>
+  /** Networks as CIDR, besides the public ones, where endpoints of the stored settings may be. */
+  readonly privateEndpointNetworks: readonly string[]
   readonly endpoints: readonly EndpointConfig[]
   /** Where the keys of each provider come from; absent for a provider without keys. */
   readonly keySources: Readonly<Record<string, KeySource>>
@@ -119,17 +119,22 @@ export type Loaded = {
   doubts: readonly string[]
 }
 
-/** Reads all settings, with these stored keys of providers. Throws a ConfigError. */
-export type ReadSettings = (storedKeys?: ProviderKeys) => Loaded
+/** What operators stored while the gateway ran: keys of providers, and settings as YAML. */
+export type Stored = { keys?: ProviderKeys; settings?: string }
+/** Reads all settings, with what is stored. Throws a ConfigError. */
+export type ReadSettings = (stored?: Stored) => Loaded
 
 /**
- * Reads and validates all settings, separating secrets. `storedKeys` are used for providers without keys in
- * the variables. Throws a ConfigError.
+ * Reads and validates all settings, separating secrets. Variables and gateway.yaml take precedence over what
+ * is stored. Throws a ConfigError.
  */
-export function loadConfig(variables: Variables, storedKeys: ProviderKeys = {}): Loaded {
+export function loadConfig(
+  variables: Variables,
+  { keys: storedKeys = {}, settings: storedText = '' }: Stored = {},
+): Loaded {
   const complaints: string[] = []
   const doubts = [...doubtsAboutEnv(), ...doubtsAboutNames(variables)]
-  const { merged, nameOf } = readSources(variables, complaints)
+  const { merged, nameOf, fileProviders } = readSources(variables, storedText, complaints)
   // Before the check, which adds the defaults.
   const namesModels = Object.keys(merged).some((name) => modelSettings.has(name))
   const errors = settingsCheck(merged) ? [] : (settingsCheck.errors ?? [])
@@ -139,9 +144,13 @@ export function loadConfig(variables: Variables, storedKeys: ProviderKeys = {}):
   const own = errors.some(({ instancePath }) => instancePath.startsWith('/providers'))
     ? []
     : checked.providers
+  const sources = { variables, storedKeys, privateNetworks: checked.private_endpoint_networks }
   const found = [
-    ...vendorEndpoints({ variables, storedKeys }, complaints, doubts),
-    ...own.map((one) => ownEndpoint(one, { variables, storedKeys }, complaints)),
+    ...vendorEndpoints(sources, complaints, doubts),
+    ...own.map((one) => {
+      const endpointOf = fileProviders.has(one) ? ownEndpoint : storedEndpoint
+      return endpointOf(one, sources, complaints)
+    }),
   ]
   complaints.push(...complaintsAboutIds(own.map(({ id }) => id)))
   const hasCatalog = !errors.some(({ instancePath }) => instancePath.startsWith('/catalog'))
@@ -170,13 +179,10 @@ export function loadConfig(variables: Variables, storedKeys: ProviderKeys = {}):
     routes: checked.routes,
     catalog: checked.catalog,
     routeOrder: checked.route_order,
+    privateEndpointNetworks: checked.private_endpoint_networks,
     ...telemetryConfig(checked),
     endpoints: found.map(({ endpoint }) => endpoint),
-    keySources: Object.fromEntries(
-      found.flatMap(({ endpoint, source }) =>
-        source === undefined ? [] : [[endpoint.id, source]],
-      ),
-    ),
+    keySources: keySourcesOf(found),
     limits: camelCased({ buffered_bytes_max: bufferedBytesDefault(), ...checked.limits }),
   }
   const secrets = {
@@ -207,46 +213,6 @@ function complaintsAboutCatalog(
 
 const openHost =
   'HOST makes the gateway reachable from other machines. Set BASE_URL to the address that they use.'
-function complaintsAbout(merged: Record<string, unknown>, nameOf: NameOf): string[] {
-  const { database_url: database, redis_url: redis } = merged
-  const { upload_dir: uploads, trusted_proxies: proxies } = merged
-  return [
-    ...(typeof database !== 'string' || URL.canParse(database)
-      ? []
-      : [
-          `${nameOf('database_url')} must be an address such as postgres://user:password@host:5432/database. Percent-encode special characters of the password: @ as %40.`,
-        ]),
-    // The message quotes no part of the address, which contains a password.
-    ...(typeof redis === 'string' ? complaintsAboutRedis(redis, nameOf('redis_url')) : []),
-    ...(typeof uploads === 'string' ? complaintsAboutUploads(uploads, nameOf('upload_dir')) : []),
-    ...(Array.isArray(proxies) ? proxies : []).flatMap((given: unknown, index) =>
-      complaintsAboutProxy(given, nameOf('trusted_proxies', String(index))),
-    ),
-    ...complaintsAboutTelemetry(merged, nameOf),
-  ]
-}
-
-function complaintsAboutRedis(url: string, name: string): string[] {
-  const address = readRedisUrl(url)
-  return typeof address === 'string' ? [`${name}: ${address}`] : []
-}
-
-function complaintsAboutProxy(given: unknown, name: string): string[] {
-  if (typeof given !== 'string' || readNetwork(given) !== undefined) return []
-  return [`${name}: '${given.slice(0, 100)}' is not an IP address or a network such as 10.0.0.0/8.`]
-}
-
-function complaintsAboutUploads(folder: string, name: string): string[] {
-  const remedy = 'Set it to a writable folder, or unset it.'
-  try {
-    if (!statSync(folder).isDirectory()) return [`${name}: ${folder} is not a folder. ${remedy}`]
-    accessSync(folder, constants.W_OK)
-    return []
-  } catch (error) {
-    return [`${name}: ${folder} cannot hold pictures: ${systemReason(error)}. ${remedy}`]
-  }
-}
-
 /** The number of serving processes. */
 export function workerCount({ workers }: Pick<Config, 'workers'>): number {
   return workers === 'auto' ? availableParallelism() : workers

@@ -1,4 +1,5 @@
 import type { components } from '../../generated/settings.ts'
+import { isPrivateHost } from '../core/public-address.ts'
 import type { EndpointConfig, ProviderKeys } from '../providers/create-providers.ts'
 import { vendors } from '../providers/index.ts'
 import { checkKeys } from '../providers/key-shape.ts'
@@ -15,11 +16,24 @@ type FoundEndpoint = {
   source: KeySource | undefined
 }
 /** Variables have precedence over stored keys. */
-type KeySources = { variables: Variables; storedKeys: ProviderKeys }
+type Sources = {
+  variables: Variables
+  storedKeys: ProviderKeys
+  /** Networks, besides the public ones, where endpoints of the stored settings may be. */
+  privateNetworks: readonly string[]
+}
+
+/** Where the keys of each provider come from, by its id. */
+export function keySourcesOf(found: readonly FoundEndpoint[]): Record<string, KeySource> {
+  const known = found.flatMap(({ endpoint, source }) =>
+    source === undefined ? [] : [[endpoint.id, source] as const],
+  )
+  return Object.fromEntries(known)
+}
 
 /** Endpoints of the vendors that have keys. Appends errors to `complaints` and warnings to `doubts`. */
 export function vendorEndpoints(
-  { variables, storedKeys }: KeySources,
+  { variables, storedKeys }: Sources,
   complaints: string[],
   doubts: string[],
 ): FoundEndpoint[] {
@@ -54,7 +68,7 @@ export function ownEndpoint(
     fetches_images: fetchesImages,
     models,
   }: NonNullable<Settings['providers']>[number],
-  { variables, storedKeys }: KeySources,
+  { variables, storedKeys }: Sources,
   complaints: string[],
 ): FoundEndpoint {
   const stored = storedKeys[id]
@@ -72,6 +86,31 @@ export function ownEndpoint(
   const endpoint = { id, baseUrl: withoutSlash(baseUrl), models, fetchesImages }
   const source = variable === undefined ? stored && 'store' : 'environment'
   return { endpoint, keys, source }
+}
+
+/**
+ * Endpoint of a provider in the stored settings: its connections are guarded, and it reads no variable.
+ * Appends errors to `complaints`.
+ */
+export function storedEndpoint(
+  provider: NonNullable<Settings['providers']>[number],
+  sources: Sources,
+  complaints: string[],
+): FoundEndpoint {
+  const { id, base_url: baseUrl, api_key_env: variable } = provider
+  // A variable may hold any secret of the process, which the endpoint would receive.
+  if (variable !== undefined)
+    complaints.push(
+      `The provider '${id}' of the stored settings must not have api_key_env. Add its key in the dashboard, or to the file gateway.yaml.`,
+    )
+  const url = URL.parse(baseUrl)
+  if (url !== null && sources.privateNetworks.length === 0 && isPrivateHost(url))
+    complaints.push(
+      `The base_url of the provider '${id}' is not public. The file gateway.yaml can allow its network in private_endpoint_networks.`,
+    )
+  const { api_key_env: _, ...rest } = provider
+  const { endpoint, ...found } = ownEndpoint(rest, sources, complaints)
+  return { ...found, endpoint: { ...endpoint, isGuarded: true } }
 }
 
 /** Addresses are printed, so they must not contain credentials. */

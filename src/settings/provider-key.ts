@@ -3,7 +3,7 @@ import { nearName } from '../core/words/near-name.ts'
 import type { EndpointConfig } from '../providers/create-providers.ts'
 import { vendorOf, vendors } from '../providers/index.ts'
 import { checkKeys } from '../providers/key-shape.ts'
-import { ConfigError, type Loaded, type ReadSettings } from './config.ts'
+import { ConfigError, type Loaded, type ReadSettings, type Stored } from './config.ts'
 
 /**
  * The endpoint that the settings give a provider if this key is stored. Throws `not_found` for an unknown
@@ -14,7 +14,7 @@ export function endpointWithKey(
   providerId: string,
   key: string,
 ): EndpointConfig {
-  const { endpoints } = settingsWith(readSettings, { [providerId]: [key] }).config
+  const { endpoints } = settingsWith(readSettings, { keys: { [providerId]: [key] } }).config
   const endpoint = endpoints.find(({ id }) => id === providerId)
   if (endpoint !== undefined) return endpoint
   const ids = [...vendors, ...endpoints].map(({ id }) => id)
@@ -39,9 +39,10 @@ export function checkProviderKey(
   if (first !== undefined) throw new GatewayError('invalid_value', first, { param: 'key' })
 }
 
-function settingsWith(readSettings: ReadSettings, storedKeys: Parameters<ReadSettings>[0]): Loaded {
+/** Reads the settings. Throws `invalid_value` with every fault. */
+export function settingsWith(readSettings: ReadSettings, stored: Stored): Loaded {
   try {
-    return readSettings(storedKeys)
+    return readSettings(stored)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     const complaints = error.message.replaceAll('\n', ' ')

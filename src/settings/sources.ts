@@ -13,16 +13,32 @@ export type Variables = Readonly<Record<string, string | undefined>>
 /** How to name a setting to the operator: as it is written, with the file and line if it is in the file. */
 export type NameOf = (...path: string[]) => string
 
+/** The settings that operators may store, besides the file. */
+export const storableSettings = ['providers', 'routes', 'aliases', 'catalog'] as const
+
+type Merged = {
+  merged: Record<string, unknown>
+  nameOf: NameOf
+  /** The entries of `providers` that are in gateway.yaml; all others come from the stored settings. */
+  fileProviders: ReadonlySet<unknown>
+}
+
 /**
- * Merges gateway.yaml and the variables, which win. `nameOf` names a setting for its errors. Appends errors
- * to `complaints`.
+ * Merges the stored settings (YAML), gateway.yaml and the variables; later ones take precedence. `nameOf`
+ * names a setting for its errors. Appends errors to `complaints`.
  */
 export function readSources(
   variables: Variables,
+  storedText: string,
   complaints: string[],
-): { merged: Record<string, unknown>; nameOf: NameOf } {
+): Merged {
   const { values, placeOf } = readSettingsFile(variables['CONFIG_FILE'], complaints)
-  const merged = { ...values }
+  const stored = readStoredSettings(storedText, complaints)
+  const merged: Record<string, unknown> = { ...values }
+  for (const name of storableSettings) {
+    if (Object.hasOwn(stored.values, name))
+      merged[name] = mergedValue(values[name], stored.values[name])
+  }
   const variableOf = new Map<string, string>()
   for (const { name, variable } of settings) {
     const text = variable === null ? undefined : variables[variable]?.trim()
@@ -34,10 +50,38 @@ export function readSources(
     if (variableOf.has(setting)) return variableOf.get(setting)!
     const path = members.map((member) => (/^\d+$/.test(member) ? `[${member}]` : `.${member}`))
     const written = setting + path.join('')
+    const [member = '', ...rest] = members
+    const inFile = values[setting]
+    // The file's providers come first in the merged list.
+    const position = Number(member) - (Array.isArray(inFile) ? inFile.length : 0)
+    const isOfStored =
+      Object.hasOwn(stored.values, setting) &&
+      (Array.isArray(stored.values[setting]) ? position >= 0 : !isMember(inFile, member))
+    if (isOfStored) {
+      const own = Array.isArray(stored.values[setting]) ? [String(position), ...rest] : members
+      return `${stored.placeOf([setting, ...own])}: ${written}`
+    }
     if (Object.hasOwn(values, setting)) return `${placeOf([setting, ...members])}: ${written}`
     return settings.find(({ name }) => name === setting)?.variable ?? written
   }
-  return { merged, nameOf }
+  const own = values['providers'] ?? []
+  const fileProviders = new Set<unknown>(Array.isArray(own) ? own : [own])
+  return { merged, nameOf, fileProviders }
+}
+
+function isMember(value: unknown, name: string): boolean {
+  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
+}
+
+/** Entries of the file and of the stored settings; the file's entry wins where both have a name. */
+function mergedValue(inFile: unknown, stored: unknown): unknown {
+  if (inFile === undefined) return stored
+  if (Array.isArray(inFile) && Array.isArray(stored)) return [...inFile, ...(stored as unknown[])]
+  const both = [stored, inFile]
+  // An invalid value of the stored settings must be reported, not hidden by the file's.
+  if (both.some((one) => typeof one !== 'object' || one === null || Array.isArray(one)))
+    return typeof stored === 'object' ? inFile : stored
+  return { ...(stored as object), ...(inFile as object) }
 }
 
 const envFile = '.env'
@@ -97,21 +141,47 @@ function readSettingsFile(path: string | undefined, complaints: string[]): Setti
   const none = { values: {}, placeOf: () => basename(path ?? '') }
   if (path === undefined || path === '') return none
   try {
-    const lineCounter = new LineCounter()
-    const document = parseDocument(readFileSync(path, 'utf8'), { lineCounter })
-    if (document.errors[0] !== undefined) throw document.errors[0]
-    const content: unknown = document.toJS() ?? {}
-    if (typeof content === 'object' && !Array.isArray(content)) {
-      const lineOf = (member: readonly string[]) =>
-        lineCounter.linePos(offsetOf(document, member)).line
-      const placeOf = (member: readonly string[]) => `${basename(path)}, line ${lineOf(member)}`
-      return { values: { ...content }, placeOf }
-    }
+    const file = parseSettings(readFileSync(path, 'utf8'), basename(path))
+    if (file !== undefined) return file
     complaints.push(`CONFIG_FILE: ${path} must be a YAML mapping of settings, such as port: 8080.`)
   } catch (error) {
     complaints.push(`CONFIG_FILE: ${path} cannot be read: ${systemReason(error)}.`)
   }
   return none
+}
+
+function readStoredSettings(text: string, complaints: string[]): SettingsFile {
+  const name = 'stored settings'
+  const none = { values: {}, placeOf: () => name }
+  try {
+    const stored = parseSettings(text, name)
+    if (stored === undefined) {
+      complaints.push(
+        `The ${name} must be a YAML mapping. For example: aliases: {fast: gpt-5-mini}`,
+      )
+      return none
+    }
+    const names: readonly string[] = storableSettings
+    for (const other of Object.keys(stored.values).filter((one) => !names.includes(one)))
+      complaints.push(
+        `${stored.placeOf([other])}: '${other.slice(0, 100)}' cannot be stored, only ${names.join(', ')}.`,
+      )
+    return stored
+  } catch (error) {
+    complaints.push(`The ${name} cannot be read: ${systemReason(error)}.`)
+    return none
+  }
+}
+
+/** Parses YAML; undefined if it is no mapping. Throws for invalid YAML. `name` names it in errors. */
+function parseSettings(text: string, name: string): SettingsFile | undefined {
+  const lineCounter = new LineCounter()
+  const document = parseDocument(text, { lineCounter })
+  if (document.errors[0] !== undefined) throw document.errors[0]
+  const content: unknown = document.toJS() ?? {}
+  if (typeof content !== 'object' || Array.isArray(content)) return undefined
+  const lineOf = (member: readonly string[]) => lineCounter.linePos(offsetOf(document, member)).line
+  return { values: { ...content }, placeOf: (member) => `${name}, line ${lineOf(member)}` }
 }
 
 /** The position of a member in the file, in characters. */

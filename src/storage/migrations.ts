@@ -70,6 +70,16 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   '0022_refusals': { up: createRefusals },
   '0023_reservation_calls': { up: (db) => addReservationCalls(db, dialect) },
   '0024_provider_keys': { up: (db) => createProviderKeys(db, dialect) },
+  '0025_stored_settings': {
+    up: (db) =>
+      db.schema
+        .createTable('stored_settings')
+        .addColumn('id', 'text', (column) => column.primaryKey())
+        .addColumn('content', 'text', (column) => column.notNull())
+        .addColumn('updated_at', 'bigint', (column) => column.notNull())
+        .addColumn('updated_by', 'text', (column) => column.notNull())
+        .execute(),
+  },
 })
 
 /** Secrets shared by the processes of one store. */

@@ -34,6 +34,7 @@ export type Tables = {
   write_checks: WriteChecksTable
   gateway_secrets: GatewaySecretsTable
   provider_keys: ProviderKeysTable
+  stored_settings: StoredSettingsTable
 }
 
 /** Limits and budget of an account or key. */
@@ -221,6 +222,13 @@ export type ProviderKeysTable = {
   created_by: string
 }
 
+type StoredSettingsTable = {
+  id: string
+  content: string
+  updated_at: number
+  updated_by: string
+}
+
 type IntegerColumn = {
   [Name in keyof Tables]: {
     [Column in keyof Tables[Name]]: number extends Tables[Name][Column] ? Column : never
@@ -237,6 +245,7 @@ export const integerColumns: Readonly<Integers> = {
   budget_nano_usd: true,
   is_operator: true,
   created_at: true,
+  updated_at: true,
   expires_at: true,
   saved_nano_usd: true,
   revoked_at: true,

@@ -64,6 +64,8 @@ export const requiredAccess: Readonly<Record<string, RequiredAccess>> = {
   listCatalog: 'usage:read',
   listProviders: 'operators',
   reloadSettings: 'operators',
+  retrieveStoredSettings: 'operators',
+  replaceStoredSettings: 'operators',
   createProviderKey: 'operators',
   deleteProviderKey: 'operators',
   testProviderKey: 'operators',

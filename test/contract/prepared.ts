@@ -46,6 +46,7 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     retrieveModel: async () => ({ path: { model: 'alibaba/qwen-image-plus' } }),
     retrieveRequest: async (gateway, key) => ({ path: { id: await recordedCall(gateway, key) } }),
     postMcp: async () => ({ body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
+    replaceStoredSettings: async () => ({ body: { content: 'aliases: {fast: gpt-5-mini}' } }),
     createProviderKey: async ({ db }) => {
       await db.deleteFrom('provider_keys').execute()
       return { path: offline, body: newProviderKey }

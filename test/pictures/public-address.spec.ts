@@ -1,5 +1,5 @@
 import { expect } from 'chai'
-import { isPublicAddress } from '../../src/pictures/public-address.ts'
+import { isPublicAddress } from '../../src/core/public-address.ts'
 
 describe('an IP address', () => {
   const inside = [

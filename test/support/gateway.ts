@@ -149,9 +149,9 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   }
   rewrite(options.file, options.variables)
   const dataDir = beside?.dataDir ?? join(folder, 'data')
-  const readSettings: ReadSettings = (storedKeys) => {
+  const readSettings: ReadSettings = (stored) => {
     const sources = { DATA_DIR: dataDir, CONFIG_FILE: configFile, REDIS_URL: redisUrl }
-    const read = loadConfig({ ...sources, ...variables }, storedKeys)
+    const read = loadConfig({ ...sources, ...variables }, stored)
     const limits = { ...read.config.limits, ...quickHashes, ...options.bounds }
     return { ...read, config: { ...read.config, limits } }
   }

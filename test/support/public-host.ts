@@ -4,7 +4,7 @@ import type { RequestListener, ServerResponse } from 'node:http'
 import { createServer, type Server } from 'node:https'
 import { freePort } from '../../scripts/free-port.ts'
 import type { PublicNet } from '../../src/pictures/guarded-fetch.ts'
-import { isPublicAddress } from '../../src/pictures/public-address.ts'
+import { isPublicAddress } from '../../src/core/public-address.ts'
 
 const key = readFileSync(new URL('public-host-key-for-tests.pem', import.meta.url), 'utf8')
 const cert = readFileSync(new URL('public-host-certificate-for-tests.pem', import.meta.url), 'utf8')

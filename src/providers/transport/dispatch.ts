@@ -1,4 +1,4 @@
-import { Pool, type Dispatcher } from 'undici'
+import { Pool, type buildConnector, type Dispatcher } from 'undici'
 import { unpackers } from '../../bytes/unpackers.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { TraceHeaders } from '../../core/trace.ts'
@@ -36,7 +36,14 @@ export type Receiver = {
 /** Sends a request to one upstream. An in-process upstream has the same shape. */
 export type Dispatch = (request: UpstreamRequest, receiver: Receiver) => void
 
-type Options = { connectTimeoutMs: number; connectionsMax: number }
+/** Opens a connection; refuses addresses that the endpoint may not have. */
+export type Connector = buildConnector.connector
+type Options = {
+  connectTimeoutMs: number
+  connectionsMax: number
+  /** Opens the connections in place of undici's own connector. */
+  connector?: Connector | undefined
+}
 
 export type UpstreamPool = {
   /** Paths are relative to the base URL. */
@@ -49,13 +56,13 @@ export type UpstreamPool = {
 /** Sends requests to the origin of `baseUrl` over a pool of persistent connections. */
 export function createDispatch(
   baseUrl: string,
-  { connectTimeoutMs, connectionsMax }: Options,
+  { connectTimeoutMs, connectionsMax, connector }: Options,
 ): UpstreamPool {
   const { origin, pathname } = new URL(baseUrl)
   const prefix = pathname.replace(/\/+$/, '')
   const pool = new Pool(origin, {
     connections: connectionsMax,
-    connect: { timeout: connectTimeoutMs },
+    connect: connector ?? { timeout: connectTimeoutMs },
   })
   const send = (path: string, request: UpstreamRequest, receiver: Receiver) => {
     const { method, headers, body } = request

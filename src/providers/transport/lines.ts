@@ -1,5 +1,5 @@
 import { restMaxMs, restMs } from '../../core/resilience/failover.ts'
-import { createDispatch, type Dispatch, type UpstreamPool } from './dispatch.ts'
+import { createDispatch, type Connector, type Dispatch, type UpstreamPool } from './dispatch.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
 
 /** The connections and keys of one provider. */
@@ -18,10 +18,12 @@ type Asked = {
   keyHeader: string | undefined
   badKeyMark: string | undefined
   limits: { upstreamConnectionsMax: number }
+  /** Whether connections use the guarded connector. */
+  isGuarded: boolean
 }
 
 /** Allows for two lost packets. A slower host counts as unreachable, and the next route is tried. */
-const connectTimeoutMs = 5000
+export const connectTimeoutMs = 5000
 
 /** Connections to providers, which stay open when settings change. */
 export type Lines = {
@@ -32,7 +34,9 @@ export type Lines = {
 type Ring = { ring: KeyRing; keys: readonly string[] }
 type Connected = { pool: UpstreamPool; lines: number; last?: Ring }
 
-export function createLines(monotonic: () => number): Lines {
+type Options = { monotonic: () => number; guardedConnector: Connector }
+
+export function createLines({ monotonic, guardedConnector }: Options): Lines {
   const connected = new Map<string, Connected>()
 
   const ringFor = (to: Connected, { keys, keyHeader, badKeyMark }: Asked): KeyRing => {
@@ -46,11 +50,12 @@ export function createLines(monotonic: () => number): Lines {
   }
   return {
     open: (asked) => {
-      const { providerId, baseUrl, limits } = asked
+      const { providerId, baseUrl, limits, isGuarded } = asked
       const options = { connectTimeoutMs, connectionsMax: limits.upstreamConnectionsMax }
-      const name = JSON.stringify([providerId, baseUrl, options])
+      const name = JSON.stringify([providerId, baseUrl, options, isGuarded])
+      const connector = isGuarded ? guardedConnector : undefined
       const to: Connected = connected.get(name) ?? {
-        pool: createDispatch(baseUrl, options),
+        pool: createDispatch(baseUrl, { ...options, connector }),
         lines: 0,
       }
       connected.set(name, to)

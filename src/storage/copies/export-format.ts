@@ -42,6 +42,7 @@ export const exportedTables: {
 } = {
   gateway_secrets: { key: ['id'], rowsPerPage },
   provider_keys: { key: ['id'], rowsPerPage },
+  stored_settings: { key: ['id'], rowsPerPage },
   accounts: { key: ['id'], rowsPerPage },
   people: { key: ['id'], rowsPerPage },
   api_keys: { key: ['id'], rowsPerPage },

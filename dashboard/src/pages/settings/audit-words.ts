@@ -11,6 +11,7 @@ export const actionTexts: Record<AuditEvent['action'], string> = {
   'key.revoke': 'revoked the key',
   'key.rotate': 'rotated the key',
   'settings.reload': 'reloaded the settings',
+  'settings.update': 'changed the stored settings',
   'provider_key.create': 'added a key of a provider:',
   'provider_key.delete': 'removed a key of a provider:',
   'provider_key.encrypt': 'encrypted the keys of providers again',

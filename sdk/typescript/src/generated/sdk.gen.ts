@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.js';
-import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateImageData, CreateImageEditData, CreateImageEditErrors, CreateImageEditResponses, CreateImageErrors, CreateImageResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreatePasswordLinkData, CreatePasswordLinkErrors, CreatePasswordLinkResponses, CreateProviderKeyData, CreateProviderKeyErrors, CreateProviderKeyResponses, CreateSessionData, CreateSessionErrors, CreateSessionKeyData, CreateSessionKeyErrors, CreateSessionKeyResponses, CreateSessionResponses, DeleteCurrentSessionData, DeleteCurrentSessionErrors, DeleteCurrentSessionResponses, DeleteOtherSessionsData, DeleteOtherSessionsErrors, DeleteOtherSessionsResponses, DeleteProviderKeyData, DeleteProviderKeyErrors, DeleteProviderKeyResponses, DeleteSessionData, DeleteSessionErrors, DeleteSessionResponses, DescribeInvitationData, DescribeInvitationErrors, DescribeInvitationResponses, EndConnectionData, EndConnectionErrors, EndConnectionResponses, ExportRequestsData, ExportRequestsErrors, ExportRequestsResponses, ExportUsageData, ExportUsageErrors, ExportUsageResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, LeaveAccountData, LeaveAccountErrors, LeaveAccountResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAttemptsData, ListAttemptsErrors, ListAttemptsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListCatalogData, ListCatalogErrors, ListCatalogResponses, ListClientsData, ListClientsErrors, ListClientsResponses, ListConnectionsData, ListConnectionsErrors, ListConnectionsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProvidersData, ListProvidersErrors, ListProvidersResponses, ListRefusalsData, ListRefusalsErrors, ListRefusalsResponses, ListRequestErrorsData, ListRequestErrorsErrors, ListRequestErrorsResponses, ListRequestsData, ListRequestsErrors, ListRequestsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUnknownAttemptsData, ListUnknownAttemptsErrors, ListUnknownAttemptsResponses, QuotePriceData, QuotePriceErrors, QuotePriceResponses, ReloadSettingsData, ReloadSettingsErrors, ReloadSettingsResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReportUsageData, ReportUsageErrors, ReportUsageResponses, ResetPasswordData, ResetPasswordErrors, ResetPasswordResponses, RetrieveAccountData, RetrieveAccountErrors, RetrieveAccountResponses, RetrieveCacheData, RetrieveCacheErrors, RetrieveCacheResponses, RetrieveCurrentSessionData, RetrieveCurrentSessionErrors, RetrieveCurrentSessionResponses, RetrieveEntranceData, RetrieveEntranceErrors, RetrieveEntranceResponses, RetrieveKeyData, RetrieveKeyErrors, RetrieveKeyResponses, RetrieveMeData, RetrieveMeErrors, RetrieveMeResponses, RetrieveModelData, RetrieveModelErrors, RetrieveModelResponses, RetrieveOwnKeyData, RetrieveOwnKeyErrors, RetrieveOwnKeyResponses, RetrieveRequestData, RetrieveRequestErrors, RetrieveRequestResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, SetUpData, SetUpErrors, SetUpResponses, SignUpData, SignUpErrors, SignUpResponses, TestProviderKeyData, TestProviderKeyErrors, TestProviderKeyResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMeData, UpdateMeErrors, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateMeResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
+import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateImageData, CreateImageEditData, CreateImageEditErrors, CreateImageEditResponses, CreateImageErrors, CreateImageResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreatePasswordLinkData, CreatePasswordLinkErrors, CreatePasswordLinkResponses, CreateProviderKeyData, CreateProviderKeyErrors, CreateProviderKeyResponses, CreateSessionData, CreateSessionErrors, CreateSessionKeyData, CreateSessionKeyErrors, CreateSessionKeyResponses, CreateSessionResponses, DeleteCurrentSessionData, DeleteCurrentSessionErrors, DeleteCurrentSessionResponses, DeleteOtherSessionsData, DeleteOtherSessionsErrors, DeleteOtherSessionsResponses, DeleteProviderKeyData, DeleteProviderKeyErrors, DeleteProviderKeyResponses, DeleteSessionData, DeleteSessionErrors, DeleteSessionResponses, DescribeInvitationData, DescribeInvitationErrors, DescribeInvitationResponses, EndConnectionData, EndConnectionErrors, EndConnectionResponses, ExportRequestsData, ExportRequestsErrors, ExportRequestsResponses, ExportUsageData, ExportUsageErrors, ExportUsageResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, LeaveAccountData, LeaveAccountErrors, LeaveAccountResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAttemptsData, ListAttemptsErrors, ListAttemptsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListCatalogData, ListCatalogErrors, ListCatalogResponses, ListClientsData, ListClientsErrors, ListClientsResponses, ListConnectionsData, ListConnectionsErrors, ListConnectionsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProvidersData, ListProvidersErrors, ListProvidersResponses, ListRefusalsData, ListRefusalsErrors, ListRefusalsResponses, ListRequestErrorsData, ListRequestErrorsErrors, ListRequestErrorsResponses, ListRequestsData, ListRequestsErrors, ListRequestsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUnknownAttemptsData, ListUnknownAttemptsErrors, ListUnknownAttemptsResponses, QuotePriceData, QuotePriceErrors, QuotePriceResponses, ReloadSettingsData, ReloadSettingsErrors, ReloadSettingsResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceStoredSettingsData, ReplaceStoredSettingsErrors, ReplaceStoredSettingsResponses, ReportUsageData, ReportUsageErrors, ReportUsageResponses, ResetPasswordData, ResetPasswordErrors, ResetPasswordResponses, RetrieveAccountData, RetrieveAccountErrors, RetrieveAccountResponses, RetrieveCacheData, RetrieveCacheErrors, RetrieveCacheResponses, RetrieveCurrentSessionData, RetrieveCurrentSessionErrors, RetrieveCurrentSessionResponses, RetrieveEntranceData, RetrieveEntranceErrors, RetrieveEntranceResponses, RetrieveKeyData, RetrieveKeyErrors, RetrieveKeyResponses, RetrieveMeData, RetrieveMeErrors, RetrieveMeResponses, RetrieveModelData, RetrieveModelErrors, RetrieveModelResponses, RetrieveOwnKeyData, RetrieveOwnKeyErrors, RetrieveOwnKeyResponses, RetrieveRequestData, RetrieveRequestErrors, RetrieveRequestResponses, RetrieveStoredSettingsData, RetrieveStoredSettingsErrors, RetrieveStoredSettingsResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, SetUpData, SetUpErrors, SetUpResponses, SignUpData, SignUpErrors, SignUpResponses, TestProviderKeyData, TestProviderKeyErrors, TestProviderKeyResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMeData, UpdateMeErrors, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateMeResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -1224,6 +1224,54 @@ export const testProviderKey = <ThrowOnError extends boolean = false>(options: O
         }
     ],
     url: '/api/providers/{provider_id}/key-test',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Retrieve the stored settings
+ *
+ * Operators only. The settings that were stored with `PUT /api/settings`, as they were written.
+ *
+ */
+export const retrieveStoredSettings = <ThrowOnError extends boolean = false>(options?: Options<RetrieveStoredSettingsData, ThrowOnError>): RequestResult<RetrieveStoredSettingsResponses, RetrieveStoredSettingsErrors, ThrowOnError> => (options?.client ?? client).get<RetrieveStoredSettingsResponses, RetrieveStoredSettingsErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/settings',
+    ...options
+});
+
+/**
+ * Replace the stored settings
+ *
+ * Operators only. Stores the members `providers`, `routes`, `aliases` and `catalog` of
+ * `gateway.yaml`, as YAML, and applies them without a restart. Entries of the file
+ * `gateway.yaml` take precedence. Endpoints must have public addresses, unless the file allows
+ * their networks (`private_endpoint_networks`), and use keys that were added with
+ * `POST /api/providers/{provider_id}/keys`. Invalid settings are refused with every fault.
+ *
+ */
+export const replaceStoredSettings = <ThrowOnError extends boolean = false>(options: Options<ReplaceStoredSettingsData, ThrowOnError>): RequestResult<ReplaceStoredSettingsResponses, ReplaceStoredSettingsErrors, ThrowOnError> => (options.client ?? client).put<ReplaceStoredSettingsResponses, ReplaceStoredSettingsErrors, ThrowOnError>({
+    security: [
+        { scheme: 'bearer', type: 'http' },
+        { name: 'x-api-key', type: 'apiKey' },
+        {
+            in: 'cookie',
+            name: 'gateway_session',
+            type: 'apiKey'
+        }
+    ],
+    url: '/api/settings',
     ...options,
     headers: {
         'Content-Type': 'application/json',

@@ -361,7 +361,7 @@ export type AccountChange = {
 /**
  * The action, as `<object>.<verb>`.
  */
-export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept';
+export type AuditAction = 'account.create' | 'account.update' | 'key.create' | 'key.update' | 'key.revoke' | 'key.rotate' | 'settings.reload' | 'settings.update' | 'provider_key.create' | 'provider_key.delete' | 'provider_key.encrypt' | 'oauth_keys.rotate' | 'setup_link.create' | 'person.set_up' | 'person.update' | 'person.change_password' | 'password_link.create' | 'person.reset_password' | 'session.create' | 'session.delete' | 'person.sign_up' | 'member.update' | 'member.delete' | 'invitation.create' | 'invitation.delete' | 'invitation.accept';
 
 /**
  * The values that the action changed, without secrets; null if it changed none.
@@ -1993,6 +1993,31 @@ export type LastFailure = {
 };
 
 export type NullableLastFailure = LastFailure | null;
+
+export type NewStoredSettings = {
+    /**
+     * YAML; empty for no stored settings.
+     */
+    content: string;
+};
+
+export type StoredSettingsObject = 'stored_settings';
+
+export type StoredSettings = {
+    object: StoredSettingsObject;
+    /**
+     * YAML, as it was stored.
+     */
+    content: string;
+    /**
+     * When they were stored; null if never.
+     */
+    updated_at: string | null;
+    /**
+     * The person or API key that stored them; null if nobody did.
+     */
+    updated_by: string | null;
+};
 
 export type ProviderId = string;
 
@@ -8162,6 +8187,120 @@ export type TestProviderKeyResponses = {
 };
 
 export type TestProviderKeyResponse = TestProviderKeyResponses[keyof TestProviderKeyResponses];
+
+export type RetrieveStoredSettingsData = {
+    body?: never;
+    path?: never;
+    query?: never;
+    url: '/api/settings';
+};
+
+export type RetrieveStoredSettingsErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type RetrieveStoredSettingsError = RetrieveStoredSettingsErrors[keyof RetrieveStoredSettingsErrors];
+
+export type RetrieveStoredSettingsResponses = {
+    /**
+     * The stored settings; empty before the first change.
+     */
+    200: StoredSettings;
+};
+
+export type RetrieveStoredSettingsResponse = RetrieveStoredSettingsResponses[keyof RetrieveStoredSettingsResponses];
+
+export type ReplaceStoredSettingsData = {
+    body: NewStoredSettings;
+    path?: never;
+    query?: never;
+    url: '/api/settings';
+};
+
+export type ReplaceStoredSettingsErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type ReplaceStoredSettingsError = ReplaceStoredSettingsErrors[keyof ReplaceStoredSettingsErrors];
+
+export type ReplaceStoredSettingsResponses = {
+    /**
+     * The stored settings, which now apply.
+     */
+    200: StoredSettings;
+};
+
+export type ReplaceStoredSettingsResponse = ReplaceStoredSettingsResponses[keyof ReplaceStoredSettingsResponses];
 
 export type ReloadSettingsData = {
     body?: never;

@@ -1,0 +1,151 @@
+import { createProviderKeys, type ProviderKeys } from '../accounts/provider-keys.ts'
+import { createStoredSettings, type StoredSettingsStore } from '../accounts/stored-settings.ts'
+import type { ProviderKeyActs } from '../api/provider-keys.ts'
+import type { StoredSettingsActs } from '../api/settings.ts'
+import { GatewayError } from '../core/error.ts'
+import { testKey } from '../providers/key-test.ts'
+import { ConfigError, type Loaded, type ReadSettings } from '../settings/config.ts'
+import { checkProviderKey, endpointWithKey, settingsWith } from '../settings/provider-key.ts'
+import { createEncryption } from '../storage/encryption.ts'
+import type { Calls } from './calls.ts'
+import type { Generation } from './generation.ts'
+import type { Environment, StoreParts } from './store.ts'
+
+/** The interval in which changes by other processes and by the command line are noticed. */
+const recheckMs = 2000
+
+/** Keys of providers and settings that are in the store, as sources of settings. */
+export type Stored = {
+  keys: ProviderKeys
+  settings: StoredSettingsStore
+  /** Reads all settings with the given values instead of the stored ones. Throws a ConfigError. */
+  readWith: ReadSettings
+  /**
+   * Reads all settings with what is stored; if nothing is, `atStart` instead, if it is given. Stored settings
+   * that have become invalid are not used. Rejects with a ConfigError, or an error of the store.
+   */
+  readSettings: (atStart?: Loaded) => Promise<Loaded>
+  /** Calls `onChange` when another process changed what `readSettings` read last. */
+  watch: (onChange: () => void) => void
+  close: () => void
+}
+
+export function assembleStored(
+  { config, secrets, events, clock }: Environment,
+  { store, accounts, audit }: StoreParts,
+  readWith: ReadSettings,
+): Stored {
+  const encryption = createEncryption({ ...config, ...secrets })
+  const keys = createProviderKeys({ store, accounts, audit, encryption, clock })
+  const settings = createStoredSettings({ store, accounts, audit, clock })
+  const version = async () => [await keys.version(), (await settings.read()).updated_at].join()
+  let read: string | undefined
+  let timer: NodeJS.Timeout | undefined
+  let isLooking = false
+  const look = async (onChange: () => void): Promise<void> => {
+    if (isLooking) return
+    isLooking = true
+    // When the store fails, the settings stay in use until the next look.
+    const now = await version().catch(() => read)
+    isLooking = false
+    if (now !== read) onChange()
+  }
+  return {
+    keys,
+    settings,
+    readWith,
+    readSettings: async (atStart) => {
+      const now = await version()
+      const { keys: stored, notices } = await keys.read()
+      const { content } = await settings.read()
+      const isEmpty = content === '' && Object.keys(stored).length === 0
+      const { loaded, refusals } =
+        isEmpty && atStart !== undefined
+          ? { loaded: atStart, refusals: [] }
+          : readUsable(readWith, stored, content)
+      read = now
+      const all = [...notices, ...refusals]
+      for (const notice of all) events.storeNoticed(notice)
+      return { ...loaded, doubts: [...loaded.doubts, ...all] }
+    },
+    watch: (onChange) => {
+      const recheck = config.limits.providerKeysRecheckMs ?? recheckMs
+      timer = setInterval(() => void look(onChange), recheck).unref()
+    },
+    close: () => clearInterval(timer),
+  }
+}
+
+/** Settings with what is stored, or without the stored settings if they make the whole invalid. */
+function readUsable(
+  readWith: ReadSettings,
+  keys: Readonly<Record<string, readonly string[]>>,
+  content: string,
+): { loaded: Loaded; refusals: string[] } {
+  try {
+    return { loaded: readWith({ keys, settings: content }), refusals: [] }
+  } catch (error) {
+    if (!(error instanceof ConfigError) || content === '') throw error
+    const loaded = readWith({ keys })
+    const reasons = error.message.replaceAll('\n', ' ')
+    return { loaded, refusals: [`The stored settings are not used: ${reasons}`] }
+  }
+}
+
+type ActParts = {
+  stored: Stored
+  calls: Pick<Calls, 'guardedConnector'>
+  current: () => Pick<Generation, 'config' | 'secrets'>
+  /** Reloads the settings after a change that is in the audit log. */
+  apply: () => Promise<unknown>
+}
+
+/** Changes what is stored; a change is in use when its promise resolves. */
+export function createStoredActs({ stored, calls, current, apply }: ActParts): {
+  providerKeys: ProviderKeyActs
+  storedSettings: StoredSettingsActs
+} {
+  const { keys, settings, readWith } = stored
+  const applied = async (what: string): Promise<void> => {
+    await apply().catch((error: unknown) => {
+      if (!(error instanceof GatewayError)) throw error
+      throw new GatewayError(error.code, `${what}, but not applied. ${error.message}`)
+    })
+  }
+  /** Reads all settings with the stored settings and other keys. */
+  const withKeys = async (): Promise<ReadSettings> => {
+    const { content } = await settings.read()
+    return (given = {}) => readWith({ settings: content, ...given })
+  }
+  return {
+    providerKeys: {
+      create: async (by, providerId, { key, replaces: id }) => {
+        checkProviderKey(await withKeys(), providerId, key)
+        const replaces = id === undefined ? undefined : { id }
+        const { is_readable: _, ...made } = await keys.create(by, providerId, key, replaces)
+        await applied('The key was stored')
+        return { ...made, is_used: current().config.keySources[providerId] === 'store' }
+      },
+      remove: async (by, providerId, id) => {
+        await keys.remove(by, providerId, { id })
+        await applied('The key was removed')
+      },
+      test: async (providerId, { key, id }) => {
+        const [inUse] = current().secrets.providerKeys[providerId] ?? []
+        const tested = key ?? (id === undefined ? inUse : await keys.reveal(providerId, id))
+        const endpoint = endpointWithKey(await withKeys(), providerId, tested ?? '')
+        return testKey(endpoint, tested, calls.guardedConnector)
+      },
+    },
+    storedSettings: {
+      read: settings.read,
+      replace: async (by, content) => {
+        const { keys: all } = await keys.read()
+        settingsWith(readWith, { keys: all, settings: content })
+        const replaced = await settings.replace(by, content)
+        await applied('The settings were stored')
+        return replaced
+      },
+    },
+  }
+}
