@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect } from 'chai'
 import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { suiteClock } from '../support/gateway.ts'
@@ -66,6 +67,57 @@ describe("the dashboard's overview", () => {
     await models.getByRole('link', { name: 'dear' }).click()
     await page.getByRole('region', { name: 'Requests' }).waitFor()
     await page.waitForURL(/[?&]model=dear(&|$)/)
+  })
+
+  it('shows the values of each bar, and opens its requests', async () => {
+    const page = await dashboard.open('/overview?metric=requests')
+    const bars = page.getByRole('list', { name: 'Requests over time' })
+    const bar = bars.getByRole('link', {
+      name: /: 4, From providers 2, From the cache 1, Failed 1$/,
+    })
+    await bar.hover()
+    const tip = page.locator('.tip')
+    expect(await tip.innerText()).to.match(
+      /4\s+From providers\s+2\s+From the cache\s+1\s+Failed\s+1$/,
+    )
+    await bars.getByRole('link').last().focus()
+    await page.keyboard.press('ArrowLeft')
+    expect(await page.evaluate('document.activeElement.ariaLabel')).to.match(/: 4, /)
+    await expectGoodLooks(page)
+    await page.getByRole('button', { name: 'Failed', exact: true }).click()
+    await bars.getByRole('link', { name: /: 1, Failed 1$/ }).press('Enter')
+    await page.getByRole('region', { name: 'Requests' }).getByRole('row').nth(4).waitFor()
+    const { searchParams } = new URL(page.url())
+    const day = Math.floor((suiteClock() - dayMs) / dayMs) * dayMs
+    expect([searchParams.get('from'), searchParams.get('to')]).to.deep.equal(
+      [day, day + dayMs].map((ms) => new Date(ms).toISOString()),
+    )
+  })
+
+  it('reports calendar months and chosen dates by provider and by person, also as CSV', async () => {
+    const page = await dashboard.open('/overview')
+    const at = new Date(suiteClock() - 40 * dayMs)
+    await page.getByLabel('Calendar month').selectOption(at.toISOString().slice(0, 7))
+    await page.getByRole('button', { name: /^Requests 1 / }).waitFor()
+    const first = `${at.toISOString().slice(0, 7)}-01`
+    await page.getByRole('button', { name: 'Dates', exact: true }).click()
+    await page.getByLabel('Last day').fill(new Date(suiteClock()).toISOString().slice(0, 10))
+    await page.getByRole('button', { name: /^Requests 5 / }).waitFor()
+    await page.getByRole('button', { name: 'By person' }).click()
+    await page.getByRole('region', { name: 'By person' }).getByText('no person').waitFor()
+    await page.getByRole('button', { name: 'By provider' }).click()
+    await page.getByRole('region', { name: 'By provider' }).getByRole('row').nth(1).waitFor()
+    await expectGoodLooks(page)
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: 'Download CSV' }).click(),
+    ])
+    expect(new URL(download.url()).searchParams.get('from')).to.equal(`${first}T00:00:00.000Z`)
+    const lines = readFileSync(await download.path(), 'utf8')
+      .trim()
+      .split('\n')
+    expect(lines[0]).to.match(/^day,provider,calls,/)
+    expect(lines.length).to.be.above(2)
   })
 
   it('shows refused calls, which have no row among the requests', async () => {

@@ -1,28 +1,17 @@
 import { useState } from 'preact/hooks'
+import { Chart, seriesClass, type ChartProps } from './chart.tsx'
 import { numbers, Table } from './table.tsx'
 
-export type Bar = {
-  /** Text below the bar. */
-  label: string
-  /** One value per series, stacked from bottom to top. */
-  values: readonly number[]
-}
-type Props = {
-  caption: string
-  series: readonly string[]
-  bars: readonly Bar[]
-  /** Formats a value. */
-  format: (value: number) => string
-}
-
-const height = 160
-const width = 800
-const gap = 0.25
-
-/** Stacked bars over time; a button shows the same numbers as a table. */
-export function Bars({ caption, series, bars, format }: Props) {
+/** Stacked bars over time, of all series or of the one chosen in the legend; a button shows the same numbers as a table. */
+export function Bars(props: ChartProps) {
+  const { caption, series, bars } = props
   const [isTable, setTable] = useState(false)
-  const most = Math.max(...bars.map(sumOf), Number.MIN_VALUE)
+  const [only, setOnly] = useState<string>()
+  const at = only === undefined ? -1 : series.indexOf(only)
+  const shown =
+    at === -1
+      ? bars
+      : bars.map((bar) => ({ ...bar, values: bar.values.map((one, by) => (by === at ? one : 0)) }))
   return (
     <figure class="bars">
       <figcaption class="head">
@@ -31,81 +20,28 @@ export function Bars({ caption, series, bars, format }: Props) {
           {isTable ? 'Show the plot' : 'Show the numbers'}
         </button>
       </figcaption>
-      {series.length > 1 && (
-        <ul class="legend">
+      {series.length > 1 && !isTable && (
+        <div class="legend" role="group" aria-label="Series; select one to plot it alone">
           {series.map((name, index) => (
-            <li key={name}>
-              <svg viewBox="0 0 10 10" aria-hidden="true">
-                <rect class={`series-${index % seriesColours}`} width="10" height="10" rx="2" />
-              </svg>
-              {name}
-            </li>
+            <button
+              key={name}
+              type="button"
+              title={name}
+              aria-pressed={at === index}
+              onClick={() => setOnly(at === index ? undefined : name)}
+            >
+              <span class={`swatch ${seriesClass(index)}`} />
+              <span class="name">{name}</span>
+            </button>
           ))}
-        </ul>
+        </div>
       )}
-      {isTable ? (
-        <Numbers {...{ caption, series, bars, format }} />
-      ) : (
-        <Plot
-          {...{ bars, most, format }}
-          label={`${caption}, as bars. The button above shows the numbers.`}
-        />
-      )}
+      {isTable ? <Numbers {...props} /> : <Chart {...props} bars={shown} />}
     </figure>
   )
 }
 
-const seriesColours = 8
-
-function Plot({
-  bars,
-  most,
-  format,
-  label,
-}: Pick<Props, 'bars' | 'format'> & { most: number; label: string }) {
-  const step = width / Math.max(bars.length, 1)
-  return (
-    <>
-      <svg
-        class="plot"
-        viewBox={`0 0 ${width} ${height}`}
-        preserveAspectRatio="none"
-        role="img"
-        aria-label={label}
-      >
-        {bars.map((bar, index) => {
-          let top = height
-          return (
-            <g key={bar.label}>
-              <title>{`${bar.label}: ${format(sumOf(bar))}`}</title>
-              {bar.values.map((value, at) => {
-                const size = (value / most) * (height - 4)
-                top -= size
-                return (
-                  <rect
-                    key={at}
-                    class={`series-${at % seriesColours}`}
-                    x={(index + gap / 2) * step}
-                    y={top}
-                    width={step * (1 - gap)}
-                    height={size}
-                  />
-                )
-              })}
-            </g>
-          )
-        })}
-      </svg>
-      <p class="axis">
-        <span>{bars[0]?.label}</span>
-        <span>highest {format(most === Number.MIN_VALUE ? 0 : most)}</span>
-        <span>{bars.at(-1)?.label}</span>
-      </p>
-    </>
-  )
-}
-
-function Numbers({ caption, series, bars, format }: Props) {
+function Numbers({ caption, series, bars, format }: ChartProps) {
   return (
     <Table label={caption} columns={['When', ...series.map(numbers)]}>
       {bars.map((bar) => (
@@ -120,8 +56,4 @@ function Numbers({ caption, series, bars, format }: Props) {
       ))}
     </Table>
   )
-}
-
-function sumOf({ values }: Bar): number {
-  return values.reduce((sum, value) => sum + value, 0)
 }

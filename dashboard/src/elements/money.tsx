@@ -2,15 +2,19 @@ import { decimalsOf, exactUsd, shortUsd } from '../data/money.ts'
 
 type Props = {
   usd: string | null | undefined
-  /** Number of decimals for a column of exact amounts: that of the longest amount. */
+  /** Number of decimals for a column of amounts: that of the longest amount. */
   places?: number
+  isShort?: boolean
 }
 
-/** An amount: rounded, with the exact value as its title; exact with `places`; "unknown" for null. */
-export function Money({ usd, places }: Props) {
+/**
+ * An amount: rounded, with the exact value as its title; exact in a column with `places`, unless it `isShort`;
+ * "unknown" for null.
+ */
+export function Money({ usd, places, isShort = places === undefined }: Props) {
   if (usd === null || usd === undefined) return <span class="quiet">unknown</span>
   const exact = exactUsd(usd)
-  const text = places === undefined ? shortUsd(usd) : exact
+  const text = isShort ? shortUsd(usd) : exact
   return (
     <data
       class="money"
@@ -19,7 +23,7 @@ export function Money({ usd, places }: Props) {
       style={
         places === undefined
           ? undefined
-          : { paddingRight: `${Math.max(0, places - decimalsOf(exact))}ch` }
+          : { paddingRight: `${Math.max(0, places - decimalsOf(text))}ch` }
       }
     >
       {text}

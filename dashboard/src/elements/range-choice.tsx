@@ -1,19 +1,87 @@
-import { modeInPlace, ranges } from '../data/ranges.ts'
+import { setQuery } from '../data/place.ts'
+import { lastRanges, modeInPlace, type RangeOfTime } from '../data/ranges.ts'
 import { Toggle } from './toggle.tsx'
 
-/** Buttons for the time range of a page, and for live or test keys. */
-export function RangeChoice({ range }: { range: (typeof ranges)[number]['name'] }) {
+/** Number of calendar months offered, the current month included. */
+const monthsOffered = 12
+const monthLabel = new Intl.DateTimeFormat('en', {
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
+
+/** The time range of a page: the last hours or days, a calendar month or two dates; and live or test keys. */
+export function RangeChoice({ range }: { range: RangeOfTime }) {
   const isTest = modeInPlace() === 'test'
+  const isOfDates = range.name.includes('..')
+  const months = lastMonths(new Date())
   return (
     <div class="row" role="group" aria-label="Range and keys">
-      {ranges.map(({ name, title }) => (
-        <Toggle key={name} isOn={range === name} change={{ range: name }}>
+      {lastRanges.map(({ name, title }) => (
+        <Toggle key={name} isOn={range.name === name} change={{ range: name }}>
           {title}
         </Toggle>
       ))}
+      <select
+        class={months.includes(range.name) ? 'small chosen' : 'small'}
+        aria-label="Calendar month"
+        onChange={({ currentTarget: { value } }) => value !== '' && setQuery({ range: value })}
+      >
+        <option value="" selected={!months.includes(range.name)}>
+          Month
+        </option>
+        {months.map((month) => (
+          <option key={month} value={month} selected={month === range.name}>
+            {monthLabel.format(new Date(`${month}-01`))}
+          </option>
+        ))}
+      </select>
+      <Toggle isOn={isOfDates} change={{ range: datesOf(range).join('..') }}>
+        Dates
+      </Toggle>
+      {isOfDates && <Dates range={range} />}
       <Toggle isOn={isTest} change={{ mode: isTest ? undefined : 'test' }}>
         Test keys
       </Toggle>
     </div>
+  )
+}
+
+/** The first and the last day of the range. */
+function datesOf({ now }: RangeOfTime): [string, string] {
+  const last = new Date(Date.parse(now.to) - 1).toISOString()
+  return [now.from.slice(0, 10), last.slice(0, 10)]
+}
+
+function Dates({ range }: { range: RangeOfTime }) {
+  const [first, last] = datesOf(range)
+  const choose = (from: string, to: string) => {
+    if (from === '' || to === '') return
+    setQuery({ range: from <= to ? `${from}..${to}` : `${to}..${from}` })
+  }
+  return (
+    <>
+      <input
+        class="small"
+        type="date"
+        aria-label="First day"
+        value={first}
+        onChange={(event) => choose(event.currentTarget.value, last)}
+      />
+      <input
+        class="small"
+        type="date"
+        aria-label="Last day"
+        value={last}
+        onChange={(event) => choose(first, event.currentTarget.value)}
+      />
+    </>
+  )
+}
+
+/** The current month and those before it, such as `2026-10`. */
+function lastMonths(now: Date): string[] {
+  return Array.from({ length: monthsOffered }, (_, index) =>
+    new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - index)).toISOString().slice(0, 7),
   )
 }

@@ -2,6 +2,7 @@ import { bodyOf, GET, type Schemas } from '../data/api.ts'
 import { useLoad } from '../data/load.ts'
 import { shortCount } from '../data/money.ts'
 import { addressOf } from '../data/place.ts'
+import type { Range } from '../data/ranges.ts'
 import { accountQuery, mayAdminister } from '../data/session.ts'
 import { Failure } from './failure.tsx'
 import { numbers, Table } from './table.tsx'
@@ -24,8 +25,8 @@ const pollMs = 30_000
 
 type Props = {
   mode: Schemas['Mode']
-  /** Length of the time range that ends now, in milliseconds. */
-  lastMs: number
+  /** The last 30 days by default. */
+  range?: Range
   /** Only calls with this key. */
   keyId?: string
   /** Whether to include calls with keys that do not exist; operators alone see them. */
@@ -35,12 +36,16 @@ type Props = {
 }
 
 /** Calls that the gateway refused before it called a provider, by cause and key; hidden when empty. */
-export function Refusals({ mode, lastMs, keyId, withStrangers = false, isOpen = false }: Props) {
+export function Refusals({ mode, range, keyId, withStrangers = false, isOpen = false }: Props) {
   const { data, error, again } = useLoad(
-    `refusals ${mode} ${lastMs} ${keyId}`,
+    `refusals ${mode} ${range?.from} ${range?.to} ${keyId}`,
     (signal) => {
-      const from = new Date(Date.now() - lastMs).toISOString()
-      const query = { ...accountQuery(), from, mode, ...(keyId !== undefined && { key_id: keyId }) }
+      const query = {
+        ...accountQuery(),
+        ...range,
+        mode,
+        ...(keyId !== undefined && { key_id: keyId }),
+      }
       return bodyOf(GET('/api/refusals', { params: { query }, signal }))
     },
     { everyMs: pollMs },

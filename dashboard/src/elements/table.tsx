@@ -16,14 +16,24 @@ type Props = {
   caption?: string
   /** Rows of the footer. */
   foot?: ComponentChildren
+  /** Whether a click anywhere in a row opens the first link of the row. */
+  opens?: boolean
   children: ComponentChildren
 }
 
 /** A table; when it is wider than the page, it scrolls within its own box. */
-export function Table({ label, columns, class: name, caption, foot, children }: Props) {
+export function Table({
+  label,
+  columns,
+  class: name = '',
+  caption,
+  foot,
+  opens = false,
+  children,
+}: Props) {
   return (
     <div class="table" tabIndex={0} role="region" aria-label={label}>
-      <table class={name}>
+      <table class={opens ? `${name} opens` : name}>
         {caption !== undefined && <caption>{caption}</caption>}
         <thead>
           <tr>
@@ -37,11 +47,21 @@ export function Table({ label, columns, class: name, caption, foot, children }: 
             })}
           </tr>
         </thead>
-        <tbody>{children}</tbody>
+        <tbody {...(opens && { onClick: openRow })}>{children}</tbody>
         {foot !== undefined && <tfoot>{foot}</tfoot>}
       </table>
     </div>
   )
+}
+
+/** Opens the first link of the clicked row, unless text is selected. The link itself serves the keyboard. */
+function openRow({ target, ctrlKey, metaKey, shiftKey }: MouseEvent): void {
+  const element = target as Element
+  if (element.closest('a, button, input, select, label, summary') !== null) return
+  if (getSelection()?.isCollapsed === false) return
+  const link = element.closest('tr')?.querySelector('a')
+  const click = { bubbles: true, cancelable: true, ctrlKey, metaKey, shiftKey }
+  link?.dispatchEvent(new MouseEvent('click', click))
 }
 
 function columnOf(column: Column): Exclude<Column, string> {

@@ -19,9 +19,6 @@ import { KeyFields, keyOf, scopesOf } from './form.tsx'
 
 type ApiKey = Schemas['ApiKey']
 
-/** How long the gateway keeps refusals. */
-const refusalsShownMs = 30 * 86_400_000
-
 /** One key: its settings, budget and refusals, with buttons to change, rotate and revoke it. */
 export function OneKey({ id }: { id: string }) {
   const key = useLoad(`key ${id}`, (signal) =>
@@ -80,7 +77,7 @@ function About({ apiKey, onChange, onRotated, onRevoked }: AboutProps) {
           <Gauge budget={budget} />
         </section>
       )}
-      <Refusals mode={mode} keyId={id} lastMs={refusalsShownMs} isOpen />
+      <Refusals mode={mode} keyId={id} isOpen />
       <section class="card">
         <Facts apiKey={apiKey} />
         <div class="row">

@@ -1,28 +1,33 @@
 import type { Schemas } from '../../data/api.ts'
+import { decimalsOf, shortUsd } from '../../data/money.ts'
 import { addressOf } from '../../data/place.ts'
+import { Money } from '../../elements/money.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
-import { metrics } from './metrics.ts'
-import { nameOfGroup } from './split.ts'
+import { metrics, type Metric } from './metrics.ts'
+import { nameOfGroup, type Dimension } from './split.ts'
 
 type Group = Schemas['UsageGroup']
-type Props = { title: string; report: Schemas['UsageReport']; by: 'model' | 'key' }
+type Props = { title: string; report: Schemas['UsageReport']; by: Dimension }
 
 /** Sums of each group, highest cost first; the name links to the group's requests. */
 export function Groups({ title, report, by }: Props) {
+  const columns = metrics.map((metric) => ({ metric, places: placesIn(metric, report.data) }))
   return (
     <section class="card groups">
       <h2>{title}</h2>
-      <Table label={title} columns={['Name', ...metrics.map((one) => numbers(one.title))]}>
+      <Table label={title} columns={['Name', ...metrics.map((one) => numbers(one.title))]} opens>
         {report.data.map((group) => (
           <tr key={group[by]}>
             <th scope="row">
-              <a class="group-name" href={requestsOf(group, by, report)}>
-                {nameOfGroup(group, by)}
-              </a>
+              <Name group={group} report={report} by={by} />
             </th>
-            {metrics.map(({ name, valueOf, format }) => (
+            {columns.map(({ metric: { name, usdOf, valueOf, format }, places }) => (
               <td key={name} class="number">
-                {format(valueOf(group.sums))}
+                {usdOf === undefined ? (
+                  format(valueOf(group.sums))
+                ) : (
+                  <Money usd={usdOf(group.sums)} places={places} isShort />
+                )}
               </td>
             ))}
           </tr>
@@ -35,7 +40,23 @@ export function Groups({ title, report, by }: Props) {
   )
 }
 
-function requestsOf(group: Group, by: Props['by'], { mode, from }: Schemas['UsageReport']): string {
-  const filter = by === 'model' ? { model: group.model } : { key_id: group.key }
-  return addressOf('/requests', { ...filter, mode, from })
+/** Number of decimals by which a column of rounded amounts is aligned. */
+function placesIn({ usdOf }: Metric, groups: readonly Group[]): number {
+  if (usdOf === undefined) return 0
+  return Math.max(...groups.map(({ sums }) => decimalsOf(shortUsd(usdOf(sums)))))
+}
+
+type NameProps = Omit<Props, 'title'> & { group: Group }
+
+function Name({ group, by, report: { mode, from, to } }: NameProps) {
+  const value = group[by]
+  const name = nameOfGroup(group, by)
+  // The list of requests has no filter for calls without a provider or person.
+  if (value === null || value === undefined) return <span class="group-name quiet">{name}</span>
+  const filter = by === 'key' ? 'key_id' : by
+  return (
+    <a class="group-name" href={addressOf('/requests', { [filter]: value, mode, from, to })}>
+      {name}
+    </a>
+  )
 }

@@ -1,8 +1,8 @@
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
-import { useLoad } from '../../data/load.ts'
+import { useLoad, type Loaded } from '../../data/load.ts'
 import { shortCount } from '../../data/money.ts'
 import { place } from '../../data/place.ts'
-import { modeInPlace } from '../../data/ranges.ts'
+import { modeInPlace, rangeInPlace, type Range, type RangeOfTime } from '../../data/ranges.ts'
 import { accountQuery } from '../../data/session.ts'
 import { Bars } from '../../elements/bars.tsx'
 import { Refusals } from '../../elements/refusals.tsx'
@@ -13,13 +13,12 @@ import { Figures } from './figures.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Groups } from './groups.tsx'
 import { metrics, type Metric } from './metrics.ts'
-import { rangeUntil, type Range, type RangeOfTime } from './range.ts'
-import { loadSplit, plotOf, splitPlotOf, splits, type Asked, type Split } from './split.ts'
+import { loadSplit, plotOf, splitPlotOf, splits, type Asked, type Dimension } from './split.ts'
 import './overview.css'
 
 type Report = Schemas['UsageReport']
 
-/** Number of models and keys listed; an export contains all. */
+/** Number of groups listed; an export contains all. */
 const groupsMax = 20
 
 const ask = (
@@ -28,7 +27,7 @@ const ask = (
   { mode }: Asked,
   signal: AbortSignal,
 ) => {
-  const isOverTime = groupBy.some((name) => name === 'hour' || name === 'day')
+  const isOverTime = groupBy.some((name) => name === 'hour' || name === 'day' || name === 'month')
   const order = isOverTime
     ? ({ order_by: 'time', limit: 100 } as const)
     : ({ order_by: 'cost', limit: groupsMax } as const)
@@ -36,28 +35,30 @@ const ask = (
   return bodyOf(GET('/api/usage', { params: { query }, signal }))
 }
 
-/** Cost and usage over time, by model and by key, compared with the previous range. */
+/** Cost and usage over time, and by model, key, provider or person, compared with the previous range. */
 export function Page() {
-  const range = rangeUntil(Date.now())
+  const range = rangeInPlace('month')
   const mode = modeInPlace()
-  const reports = useLoad(`overview ${range.now.from} ${range.now.to} ${mode}`, async (signal) => {
-    const [byTime, byModel, byKey, before] = await Promise.all([
+  const split = splits.find(({ by }) => by === (place.value.query.get('split') ?? undefined))
+  const by = split?.by ?? 'model'
+  const key = `${range.now.from} ${range.now.to} ${mode}`
+  const reports = useLoad(`overview ${key}`, async (signal) => {
+    const [byTime, before] = await Promise.all([
       ask(range.now, [range.unit], { mode }, signal),
-      ask(range.now, ['model'], { mode }, signal),
-      ask(range.now, ['key'], { mode }, signal),
       ask(range.before, [], { mode }, signal),
     ])
-    return { byTime, byModel, byKey, before }
+    return { byTime, before }
   })
+  const groups = useLoad(`groups ${by} ${key}`, (signal) => ask(range.now, [by], { mode }, signal))
   return (
     <>
       <div class="head">
         <h1>Overview</h1>
-        <RangeChoice range={range.name} />
+        <RangeChoice range={range} />
       </div>
-      <Refusals mode={mode} lastMs={range.lastMs} />
+      <Refusals mode={mode} range={range.now} />
       <WhenLoaded loaded={reports} what="Loading usage">
-        {(all) => <Sums {...all} range={range} mode={mode} />}
+        {(all) => <Sums {...all} {...{ range, mode, groups }} split={split?.by} />}
       </WhenLoaded>
     </>
   )
@@ -66,16 +67,15 @@ export function Page() {
 type SumsProps = Asked & {
   range: RangeOfTime
   byTime: Report
-  byModel: Report
-  byKey: Report
   before: Report
+  groups: Loaded<Report>
+  split: Dimension | undefined
 }
 
-function Sums({ byTime, byModel, byKey, before, range, mode }: SumsProps) {
-  const { query } = place.value
+function Sums({ byTime, before, groups, range, mode, split }: SumsProps) {
   if (byTime.total.calls === 0 && before.total.calls === 0) return <FirstSteps mode={mode} />
-  const metric = metrics.find(({ name }) => name === query.get('metric')) ?? metrics[0]!
-  const split = splits.find(({ by }) => by === (query.get('split') ?? undefined))?.by
+  const metric = metrics.find(({ name }) => name === place.value.query.get('metric')) ?? metrics[0]!
+  const by = split ?? 'model'
   const { unpriced_calls: unpriced } = byTime.total
   return (
     <>
@@ -87,46 +87,65 @@ function Sums({ byTime, byModel, byKey, before, range, mode }: SumsProps) {
         </p>
       )}
       <section class="card">
-        <SplitChoice split={split} />
+        <div class="row split">
+          <div class="row" role="group" aria-label="Split the plot">
+            {splits.map((one) => (
+              <Toggle key={one.title} isOn={split === one.by} change={{ split: one.by }}>
+                {one.title}
+              </Toggle>
+            ))}
+          </div>
+          <Export {...{ range, mode, split }} />
+        </div>
         {split === undefined ? (
-          <Plot metric={metric} {...plotOf(metric, byTime.data, range)} />
+          <Plot metric={metric} {...plotOf(metric, byTime.data, range, { mode })} />
         ) : (
           <SplitPlot {...{ metric, range, mode }} by={split} />
         )}
-        {range.unit === 'day' && <p class="hint">Days start at midnight UTC.</p>}
+        {range.unit !== 'hour' && (
+          <p class="hint">{range.unit === 'day' ? 'Days' : 'Months'} start at midnight UTC.</p>
+        )}
       </section>
-      <Groups title="By model" by="model" report={byModel} />
-      <Groups title="By key" by="key" report={byKey} />
+      <WhenLoaded loaded={groups} what="Loading usage">
+        {(report) => (
+          <Groups title={splits.find((one) => one.by === by)!.title} by={by} report={report} />
+        )}
+      </WhenLoaded>
     </>
   )
 }
 
-function SplitChoice({ split }: { split: Split }) {
+/** A link to the numbers of the plot as a file. */
+function Export({ range, mode, split }: Pick<SumsProps, 'range' | 'mode' | 'split'>) {
+  const query = new URLSearchParams({
+    ...accountQuery(),
+    ...range.now,
+    mode,
+    group_by: [range.unit, ...(split === undefined ? [] : [split])].join(),
+    format: 'csv',
+  })
   return (
-    <div class="row split" role="group" aria-label="Split the plot">
-      {splits.map(({ by, title }) => (
-        <Toggle key={title} isOn={split === by} change={{ split: by }}>
-          {title}
-        </Toggle>
-      ))}
-    </div>
+    <a class="button plain small" href={`/api/usage/export?${query.toString()}`} download>
+      Download CSV
+    </a>
   )
 }
 
 type PlotProps = { metric: Metric; caption?: string } & ReturnType<typeof plotOf>
 
 function Plot({ metric, series, bars, caption = metric.title }: PlotProps) {
-  return <Bars caption={caption} series={series} bars={bars} format={metric.format} />
+  const { format, isCount } = metric
+  return <Bars {...{ caption, series, bars, format, isCount }} />
 }
 
-type SplitPlotProps = Asked & { metric: Metric; range: RangeOfTime; by: 'model' | 'key' }
+type SplitPlotProps = Asked & { metric: Metric; range: RangeOfTime; by: Dimension }
 
 function SplitPlot({ metric, range, mode, by }: SplitPlotProps) {
-  const loaded = useLoad(`split ${by} ${range.now.from} ${mode}`, (signal) =>
+  const loaded = useLoad(`split ${by} ${range.now.from} ${range.now.to} ${mode}`, (signal) =>
     loadSplit(range, by, { mode }, signal),
   )
   // The plot of a rate shows failed calls, so its values are formatted as counts.
-  const plotted = metric.isRate ? { ...metric, format: shortCount } : metric
+  const plotted = metric.isRate ? { ...metric, format: shortCount, isCount: true } : metric
   return (
     <WhenLoaded loaded={loaded} what="Loading usage">
       {({ groups, isWhole }) => (
@@ -134,7 +153,7 @@ function SplitPlot({ metric, range, mode, by }: SplitPlotProps) {
           <Plot
             metric={plotted}
             caption={metric.isRate ? 'Failed requests' : metric.title}
-            {...splitPlotOf(metric, groups, range, by)}
+            {...splitPlotOf(metric, groups, range, { by, mode })}
           />
           {!isWhole && (
             <p class="hint">Too many groups to plot all of them. Choose a shorter range.</p>

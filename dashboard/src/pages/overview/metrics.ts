@@ -9,6 +9,7 @@ export type Metric = {
   title: string
   valueOf: (sums: Sums) => number
   format: (value: number) => string
+  isCount: boolean
   /** The exact value in dollars; only for metrics that are amounts. */
   usdOf?: (sums: Sums) => string
   /** Parts that are stacked in a bar, from bottom to top. */
@@ -26,6 +27,7 @@ export const metrics: readonly Metric[] = [
     title: 'Spent',
     valueOf: ({ cost }) => Number(cost.usd),
     format: formatUsd,
+    isCount: false,
     usdOf: ({ cost }) => cost.usd,
   },
   {
@@ -33,6 +35,7 @@ export const metrics: readonly Metric[] = [
     title: 'Requests',
     valueOf: ({ calls }) => calls,
     format: shortCount,
+    isCount: true,
     parts: [
       {
         title: 'From providers',
@@ -42,12 +45,19 @@ export const metrics: readonly Metric[] = [
       { title: 'Failed', valueOf: (sums) => sums.failed_calls },
     ],
   },
-  { name: 'images', title: 'Pictures', valueOf: ({ images }) => images, format: shortCount },
+  {
+    name: 'images',
+    title: 'Pictures',
+    valueOf: ({ images }) => images,
+    format: shortCount,
+    isCount: true,
+  },
   {
     name: 'tokens',
     title: 'Tokens',
     valueOf: (sums) => sums.input_tokens + sums.output_tokens,
     format: shortCount,
+    isCount: true,
     parts: [
       { title: 'Input', valueOf: (sums) => sums.input_tokens },
       { title: 'Output', valueOf: (sums) => sums.output_tokens },
@@ -58,6 +68,7 @@ export const metrics: readonly Metric[] = [
     title: 'Cache savings',
     valueOf: ({ saved }) => Number(saved.usd),
     format: formatUsd,
+    isCount: false,
     usdOf: ({ saved }) => saved.usd,
   },
   {
@@ -65,6 +76,7 @@ export const metrics: readonly Metric[] = [
     title: 'Error rate',
     valueOf: rate,
     format: (value) => `${(value * 100).toFixed(1)}%`,
+    isCount: false,
     isRate: true,
   },
 ]

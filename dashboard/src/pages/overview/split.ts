@@ -1,8 +1,9 @@
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
-import type { Bar } from '../../elements/bars.tsx'
+import type { Bar } from '../../elements/chart.tsx'
+import { addressOf } from '../../data/place.ts'
+import type { Range, RangeOfTime } from '../../data/ranges.ts'
 import { accountQuery } from '../../data/session.ts'
 import type { Metric } from './metrics.ts'
-import type { RangeOfTime } from './range.ts'
 
 type Group = Schemas['UsageGroup']
 type Sums = Schemas['UsageSums']
@@ -12,8 +13,11 @@ export const splits = [
   { by: undefined, title: 'All together' },
   { by: 'model', title: 'By model' },
   { by: 'key', title: 'By key' },
+  { by: 'provider', title: 'By provider' },
+  { by: 'member', title: 'By person' },
 ] as const
 export type Split = (typeof splits)[number]['by']
+export type Dimension = NonNullable<Split>
 
 /** Query parameter of every usage report on this page. */
 export type Asked = { mode: Schemas['Mode'] }
@@ -24,16 +28,18 @@ const pagesMax = 8
 /** Number of groups with their own colour; all other groups are one series. */
 const seriesMax = 7
 
-/** The name of the group's model or key. */
-export function nameOfGroup(group: Group, by: 'model' | 'key'): string {
+/** The name of the group's model, key, provider or person. */
+export function nameOfGroup(group: Group, by: Dimension): string {
+  if (by === 'provider') return group.provider ?? 'no provider'
+  if (by === 'member') return group.member_name ?? group.member ?? 'no person'
   const name = by === 'model' ? group.model : (group.key_name ?? group.key)
   return name === undefined || name === '' ? 'unnamed' : name
 }
 
-/** Sums per step of the range and per model or key; `isWhole` is false when the groups exceed the limit. */
+/** Sums per step of the range and per group; `isWhole` is false when the groups exceed the limit. */
 export async function loadSplit(
   range: RangeOfTime,
-  by: 'model' | 'key',
+  by: Dimension,
   { mode }: Asked,
   signal: AbortSignal,
 ): Promise<{ groups: Group[]; isWhole: boolean }> {
@@ -62,16 +68,23 @@ export async function loadSplit(
 export type Plotted = { series: string[]; bars: Bar[] }
 
 /** Plots a metric over time, with its parts as series when it has parts. */
-export function plotOf(metric: Metric, groups: readonly Group[], range: RangeOfTime): Plotted {
+export function plotOf(
+  metric: Metric,
+  groups: readonly Group[],
+  range: RangeOfTime,
+  { mode }: Asked,
+): Plotted {
   const parts = metric.parts ?? [{ title: metric.title, valueOf: metric.valueOf }]
   const byTime = new Map(groups.map((group) => [timeOf(group), group.sums]))
-  const valuesAt = (at: string) => {
-    const sums = byTime.get(at)
-    return parts.map(({ valueOf }) => (sums === undefined ? 0 : valueOf(sums)))
-  }
   return {
     series: parts.map(({ title }) => title),
-    bars: range.times().map((at) => ({ label: range.labelOf(at), values: valuesAt(at) })),
+    bars: range.steps.map((step) => {
+      const sums = byTime.get(step.from)
+      return {
+        ...barAt(step, range, { mode, metric }),
+        values: parts.map(({ valueOf }) => (sums === undefined ? 0 : valueOf(sums))),
+      }
+    }),
   }
 }
 
@@ -80,7 +93,7 @@ export function splitPlotOf(
   metric: Metric,
   groups: readonly Group[],
   range: RangeOfTime,
-  by: 'model' | 'key',
+  { by, mode }: Asked & { by: Dimension },
 ): Plotted {
   // Rates of groups cannot be stacked, so the plot shows numbers of failed calls.
   const valueOf = metric.isRate ? (sums: Sums) => sums.failed_calls : metric.valueOf
@@ -100,13 +113,39 @@ export function splitPlotOf(
   const restAt = (time: string) => rest.reduce((sum, [id]) => sum + at(time, id), 0)
   return {
     series: [...own.map(([, { title }]) => title), ...(rest.length > 0 ? ['Others'] : [])],
-    bars: range.times().map((time) => ({
-      label: range.labelOf(time),
-      values: [...own.map(([id]) => at(time, id)), ...(rest.length > 0 ? [restAt(time)] : [])],
+    bars: range.steps.map((step) => ({
+      ...barAt(step, range, { mode, metric }),
+      values: [
+        ...own.map(([id]) => at(step.from, id)),
+        ...(rest.length > 0 ? [restAt(step.from)] : []),
+      ],
     })),
   }
 }
 
-function timeOf({ hour, day }: Group): string {
-  return hour ?? day ?? ''
+const labels = {
+  hour: new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' }),
+  // Labels days in UTC, since the gateway sums usage by days in UTC.
+  day: new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' }),
+  month: new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone: 'UTC' }),
+}
+
+/** Label of a bar, and the address of the requests that it counts. */
+function barAt(
+  { from, to }: Range,
+  { now, unit, steps }: RangeOfTime,
+  { mode, metric }: Asked & { metric: Metric },
+): Pick<Bar, 'label' | 'href'> {
+  const at = new Date(from)
+  // The first and the last month may lie partly outside of the range.
+  const within = { from: from < now.from ? now.from : from, to: to > now.to ? now.to : to }
+  const day = unit === 'hour' && steps.length > 24 ? `${labels.day.format(at)}, ` : ''
+  return {
+    label: `${day}${labels[unit].format(at)}`,
+    href: addressOf('/requests', { mode, ...within, ...(metric.isRate && { outcome: 'failed' }) }),
+  }
+}
+
+function timeOf({ hour, day, month }: Group): string {
+  return hour ?? day ?? month ?? ''
 }

@@ -22,8 +22,7 @@ export function Causes() {
   const causes = useLoad(
     `causes ${range.name} ${mode}`,
     (signal) => {
-      const from = new Date(Date.now() - range.steps * range.stepMs).toISOString()
-      const asked = { ...accountQuery(), from, mode } as const
+      const asked = { ...accountQuery(), ...range.now, mode } as const
       return bodyOf(GET('/api/requests/errors', { params: { query: asked }, signal }))
     },
     { everyMs: pollMs },
@@ -31,9 +30,9 @@ export function Causes() {
   return (
     <>
       <div class="views">
-        <RangeChoice range={range.name} />
+        <RangeChoice range={range} />
       </div>
-      <Refusals mode={mode} lastMs={range.steps * range.stepMs} withStrangers isOpen />
+      <Refusals mode={mode} range={range.now} withStrangers isOpen />
       <WhenLoaded loaded={causes} what="Loading errors">
         {(errors) => <List errors={errors} />}
       </WhenLoaded>
@@ -70,6 +69,7 @@ function OneCause({ cause, errors }: { cause: Cause; errors: Schemas['RequestErr
     failed_provider: provider ?? undefined,
     failure: failure ?? undefined,
     from: errors.from,
+    to: errors.to,
   })
   return (
     <li class="card">
