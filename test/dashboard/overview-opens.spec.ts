@@ -54,6 +54,42 @@ describe('the first page of the dashboard', () => {
     }
   })
 
+  it('finds a page or a request by Ctrl-K', async () => {
+    const page = await dashboard.open('/you')
+    await page.getByLabel('Name').waitFor()
+    await page.keyboard.press('Control+K')
+    const field = page.getByRole('combobox', { name: 'Page or request id' })
+    await field.fill('nothing of the kind')
+    await page.getByText('Nothing matches.').waitFor()
+    await field.fill('manage')
+    await page.getByRole('option', { name: 'Providers' }).waitFor()
+    await expectGoodLooks(page)
+    await field.press('ArrowDown')
+    await field.press('Enter')
+    await page.getByRole('heading', { level: 1, name: 'Providers' }).waitFor()
+    await page.getByRole('button', { name: 'Go to…' }).click()
+    const id = `req_${'0'.repeat(32)}`
+    await field.fill(`Request ${id} failed.`)
+    await field.press('Enter')
+    await page.getByText(`There is no call '${id}' in this account.`).waitFor()
+  })
+
+  it('keeps the chosen theme', async () => {
+    const page = await dashboard.open('/you')
+    const ground = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
+    const light = await ground()
+    await page.getByRole('button', { name: 'Dark theme' }).click()
+    const dark = await ground()
+    expect(dark).not.to.equal(light)
+    await page.reload()
+    await page.getByRole('button', { name: 'Dark theme', pressed: true }).waitFor()
+    expect(await ground()).to.equal(dark)
+    await page.getByRole('button', { name: 'Theme of the system' }).click()
+    expect(await ground()).to.equal(light)
+    await page.emulateMedia({ colorScheme: 'dark' })
+    expect(await ground()).to.equal(dark)
+  })
+
   it('loads the files of the page together with the frame, and each once', async () => {
     const page = await dashboard.open('/you')
     await page.getByLabel('Name').waitFor()

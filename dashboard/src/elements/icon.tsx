@@ -17,6 +17,11 @@ const paths = {
   close: 'M6 6l12 12M18 6 6 18',
   menu: 'M4 6h16M4 12h16M4 18h16',
   person: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm-8 8c0-4 3.6-6.5 8-6.5s8 2.5 8 6.5',
+  search: 'M10.5 17a6.5 6.5 0 1 0 0-13 6.5 6.5 0 0 0 0 13Zm5-1.5L21 21',
+  system: 'M3 5h18v11H3zM9 20h6m-3-4v4',
+  light:
+    'M12 16a4 4 0 1 0 0-8 4 4 0 0 0 0 8Zm0-14v2m0 16v2M2 12h2m16 0h2M5 5l1.4 1.4m11.2 11.2L19 19M5 19l1.4-1.4M17.6 6.4 19 5',
+  dark: 'M20 14.5A8.5 8.5 0 0 1 9.5 4a8.5 8.5 0 1 0 10.5 10.5Z',
 } as const
 
 export type IconName = keyof typeof paths

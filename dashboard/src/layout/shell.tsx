@@ -1,13 +1,16 @@
 import type { ComponentChildren, RefObject } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef } from 'preact/hooks'
 import { useSignal } from '@preact/signals'
 import { FindRequest, usePastedRequest } from '../elements/find-request.tsx'
+import { Logo } from '../elements/logo.tsx'
 import { Icon } from '../elements/icon.tsx'
 import { addressOf, base, place } from '../data/place.ts'
 import { audience, chooseAccount, isFor, leave, membership, signedIn } from '../data/session.ts'
 import { useAct } from '../data/load.ts'
+import { chooseTheme, theme, themes } from '../data/theme.ts'
 import { Failure } from '../elements/failure.tsx'
-import { pages } from '../pages/index.ts'
+import { groups, pages } from '../pages/index.ts'
+import { Jump } from './jump.tsx'
 import { pageAt } from './shown.tsx'
 
 /** The frame of all pages: navigation, account and signed-in person. */
@@ -23,7 +26,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       </a>
       <header class="bar">
         <a class="brand" href={base}>
-          Model-Access Gateway
+          <Logo />
         </a>
         <button
           type="button"
@@ -41,23 +44,15 @@ export function Shell({ children }: { children: ComponentChildren }) {
         class={isOpen.value ? 'side open' : 'side'}
         aria-label="Account and pages"
       >
+        <a class="brand" href={base}>
+          <Logo />
+        </a>
         <AccountChoice />
+        {audience.value !== undefined && <Jump onGone={() => (isOpen.value = false)} />}
         <nav aria-label="Pages" onClick={() => (isOpen.value = false)}>
-          <ul>
-            {pages
-              .filter((page) => page.isUnlisted !== true && isFor(page.for))
-              .map((page) => (
-                <li key={page.path}>
-                  <a
-                    href={addressOf(page.path)}
-                    aria-current={pageAt(place.value.path) === page ? 'page' : undefined}
-                  >
-                    <Icon name={page.icon} />
-                    {page.title}
-                  </a>
-                </li>
-              ))}
-          </ul>
+          {groupNames.map((group) => (
+            <PageLinks key={group} group={group} />
+          ))}
         </nav>
         {audience.value !== undefined && <FindRequest onFound={() => (isOpen.value = false)} />}
         <SignedInAs />
@@ -66,6 +61,34 @@ export function Shell({ children }: { children: ComponentChildren }) {
         {children}
       </main>
     </div>
+  )
+}
+
+const groupNames = Object.keys(groups) as (keyof typeof groups)[]
+
+function PageLinks({ group }: { group: keyof typeof groups }) {
+  const id = useId()
+  const listed = pages.filter((page) => page.group === group && isFor(page.for))
+  if (listed.length === 0) return null
+  return (
+    <>
+      <p class="nav-group" id={id}>
+        {groups[group]}
+      </p>
+      <ul aria-labelledby={id}>
+        {listed.map((page) => (
+          <li key={page.path}>
+            <a
+              href={addressOf(page.path)}
+              aria-current={pageAt(place.value.path) === page ? 'page' : undefined}
+            >
+              <Icon name={page.icon} />
+              {page.title}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
   )
 }
 
@@ -112,14 +135,39 @@ function SignedInAs() {
         <span class="quiet">{person.email}</span>
       </p>
       <Failure error={signingOut.error} />
-      <button
-        type="button"
-        class="plain"
-        disabled={signingOut.isBusy}
-        onClick={() => void signingOut.run()}
-      >
-        Sign out
-      </button>
+      <div class="row">
+        <button
+          type="button"
+          class="plain small"
+          disabled={signingOut.isBusy}
+          onClick={() => void signingOut.run()}
+        >
+          Sign out
+        </button>
+        <ThemeChoice />
+      </div>
     </div>
   )
 }
+
+function ThemeChoice() {
+  return (
+    <div class="themes" role="group" aria-label="Theme">
+      {themes.map((one) => (
+        <button
+          key={one}
+          type="button"
+          class="plain small"
+          title={themeTitles[one]}
+          aria-label={themeTitles[one]}
+          aria-pressed={theme.value === one}
+          onClick={() => chooseTheme(one)}
+        >
+          <Icon name={one} />
+        </button>
+      ))}
+    </div>
+  )
+}
+
+const themeTitles = { system: 'Theme of the system', light: 'Light theme', dark: 'Dark theme' }

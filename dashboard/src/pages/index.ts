@@ -2,6 +2,9 @@ import type { ComponentType } from 'preact'
 import type { Audience } from '../data/session.ts'
 import type { IconName } from '../elements/icon.tsx'
 
+/** Titles of the groups of the navigation. */
+export const groups = { usage: 'Usage', build: 'Build', manage: 'Manage' } as const
+
 /** A page of the dashboard, loaded when it is first shown. */
 export type Page = {
   path: string
@@ -9,8 +12,8 @@ export type Page = {
   icon: IconName
   /** Readers for whom the navigation lists the page. */
   for: Audience
-  /** True for a page that the navigation does not list, and that other pages link to. */
-  isUnlisted?: true
+  /** Group of the navigation; other pages link to a page without one. */
+  group?: keyof typeof groups
   load: () => Promise<{ Page: ComponentType }>
 }
 
@@ -20,20 +23,15 @@ export const pages: readonly Page[] = [
     path: '/overview',
     title: 'Overview',
     icon: 'overview',
+    group: 'usage',
     for: 'everybody',
     load: () => import('./overview/index.tsx'),
-  },
-  {
-    path: '/keys',
-    title: 'API keys',
-    icon: 'key',
-    for: 'administrators',
-    load: () => import('./keys/index.tsx'),
   },
   {
     path: '/requests',
     title: 'Requests',
     icon: 'requests',
+    group: 'usage',
     for: 'everybody',
     load: () => import('./requests/index.tsx'),
   },
@@ -41,6 +39,7 @@ export const pages: readonly Page[] = [
     path: '/models',
     title: 'Models',
     icon: 'models',
+    group: 'build',
     for: 'everybody',
     load: () => import('./models/index.tsx'),
   },
@@ -48,13 +47,23 @@ export const pages: readonly Page[] = [
     path: '/playground',
     title: 'Playground',
     icon: 'playground',
+    group: 'build',
     for: 'everybody',
     load: () => import('./playground/index.tsx'),
+  },
+  {
+    path: '/keys',
+    title: 'API keys',
+    icon: 'key',
+    group: 'build',
+    for: 'administrators',
+    load: () => import('./keys/index.tsx'),
   },
   {
     path: '/connect',
     title: 'Connect',
     icon: 'connect',
+    group: 'build',
     for: 'everybody',
     load: () => import('./connect/index.tsx'),
   },
@@ -62,6 +71,7 @@ export const pages: readonly Page[] = [
     path: '/applications',
     title: 'Applications',
     icon: 'applications',
+    group: 'build',
     for: 'everybody',
     load: () => import('./applications/index.tsx'),
   },
@@ -69,6 +79,7 @@ export const pages: readonly Page[] = [
     path: '/settings',
     title: 'Settings',
     icon: 'settings',
+    group: 'manage',
     for: 'administrators',
     load: () => import('./settings/index.tsx'),
   },
@@ -76,6 +87,7 @@ export const pages: readonly Page[] = [
     path: '/providers',
     title: 'Providers',
     icon: 'providers',
+    group: 'manage',
     for: 'operators',
     load: () => import('./providers/index.tsx'),
   },
@@ -83,6 +95,7 @@ export const pages: readonly Page[] = [
     path: '/accounts',
     title: 'Accounts',
     icon: 'accounts',
+    group: 'manage',
     for: 'operators',
     load: () => import('./accounts/index.tsx'),
   },
@@ -90,6 +103,7 @@ export const pages: readonly Page[] = [
     path: '/you',
     title: 'You',
     icon: 'person',
+    group: 'manage',
     for: 'everybody',
     load: () => import('./you/index.tsx'),
   },
@@ -98,7 +112,6 @@ export const pages: readonly Page[] = [
     title: 'First steps',
     icon: 'check',
     for: 'everybody',
-    isUnlisted: true,
     load: () => import('./welcome/index.tsx'),
   },
 ]

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Refusal } from '../../data/api.ts'
 import { textsOf } from '../../data/form.ts'
+import { Logo } from '../../elements/logo.tsx'
 import { useAct } from '../../data/load.ts'
 
 type Props = { title: string; children: ComponentChildren }
@@ -13,7 +14,9 @@ export function Door({ title, children }: Props) {
   }, [title])
   return (
     <main class="entrance">
-      <p class="product">Model-Access Gateway</p>
+      <p class="product">
+        <Logo />
+      </p>
       <h1>{title}</h1>
       {children}
     </main>

@@ -94,7 +94,7 @@ function Accounts({ accounts }: { accounts: readonly Account[] }) {
   }
   return (
     <div class="card">
-      <Table label="Accounts" class="accounts" columns={columns}>
+      <Table label="Accounts" class="accounts" columns={columns} opens>
         {accounts.map((account) => (
           <Row key={account.id} account={account} />
         ))}

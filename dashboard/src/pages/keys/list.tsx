@@ -46,7 +46,7 @@ function Keys({ keys }: { keys: readonly Schemas['ApiKey'][] }) {
   }
   return (
     <div class="card">
-      <Table label="API keys" columns={columns}>
+      <Table label="API keys" columns={columns} opens>
         {keys.map((key) => (
           <tr key={key.id}>
             <td>

@@ -104,6 +104,7 @@ function Models({ entries }: { entries: readonly Entry[] }) {
       <Table
         label="Models"
         class="models"
+        opens
         columns={[
           sortedBy('name', 'Model'),
           'State',

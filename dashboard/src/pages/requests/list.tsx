@@ -1,9 +1,9 @@
 import { useEffect, useState } from 'preact/hooks'
 import { bodyOf, GET, type Schemas } from '../../data/api.ts'
 import { shortDuration } from '../../data/duration.ts'
-import { placesOf } from '../../data/money.ts'
+import { placesOf, shortCount } from '../../data/money.ts'
 import { useAct, useLoad } from '../../data/load.ts'
-import { addressOf, go, place } from '../../data/place.ts'
+import { addressOf, place } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
 import { Money } from '../../elements/money.tsx'
 import { More } from '../../elements/more.tsx'
@@ -102,6 +102,7 @@ const columns = [
   'Model',
   'Provider',
   'Key',
+  numbers('Tokens'),
   numbers('Duration'),
   numbers('Cost'),
 ]
@@ -111,9 +112,9 @@ function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
   const places = placesOf(calls.map(({ cost }) => cost.amount?.usd))
   return (
     <div class="card">
-      <Table label="Requests" class="calls" columns={columns}>
+      <Table label="Requests" class="calls" columns={columns} opens>
         {calls.map((call) => (
-          <tr key={call.id} onClick={(event) => open(event, call)}>
+          <tr key={call.id}>
             <td>
               <a href={addressOf(`/requests/${call.id}`)}>
                 <Time at={call.at} />
@@ -133,6 +134,9 @@ function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
                 {call.key_name ?? call.key_id}
               </div>
             </td>
+            <td class="number">
+              <Made usage={call.usage} />
+            </td>
             <td class="number">{shortDuration(call.duration_ms)}</td>
             <td class="number">
               <Cost call={call} places={places} />
@@ -144,10 +148,15 @@ function Calls({ calls, mayGoOn }: { calls: readonly Call[]; mayGoOn: boolean })
   )
 }
 
-/** Opens a request by a click anywhere in its row, unless text is selected. The row's link serves the keyboard. */
-function open({ target }: MouseEvent, { id }: Call): void {
-  const isLink = (target as Element).closest('a') !== null
-  if (!isLink && getSelection()?.isCollapsed !== false) go(addressOf(`/requests/${id}`))
+/** Input and output tokens of a call, or its pictures. */
+function Made({ usage }: Pick<Call, 'usage'>) {
+  const { images, input_tokens: input, output_tokens: output } = usage
+  const tokens = `${shortCount(input)} input and ${shortCount(output)} output tokens`
+  if (images > 0) {
+    return <span title={tokens}>{images === 1 ? '1 picture' : `${images} pictures`}</span>
+  }
+  if (input + output === 0) return <span class="quiet">–</span>
+  return <span title={tokens}>{shortCount(input + output)}</span>
 }
 
 /** Cost of a call; for a test key, the cost that a live key would have. */

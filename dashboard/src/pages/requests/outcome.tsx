@@ -14,5 +14,9 @@ export function Outcome({ call }: { call: Pick<Call, 'outcome' | 'error_code' | 
   const { outcome } = call
   const isCached = call.cache === 'hit' && outcome === 'ok'
   const text = outcome === 'failed' ? (call.error_code ?? outcome) : outcome
-  return <span class={`state ${looks[outcome]}`}>{isCached ? 'cached' : text}</span>
+  return (
+    <span class={`state ${looks[outcome]}`} title={call.error_code ?? undefined}>
+      {isCached ? 'cached' : text}
+    </span>
+  )
 }
