@@ -83,7 +83,11 @@ describe('the requests page', () => {
 
   it('keeps its filters in the address', async () => {
     const page = await dashboard.open('/requests')
-    await page.getByText('Filters').click()
+    await page.getByLabel('Add a filter').selectOption('Error')
+    await page
+      .locator('select:focus')
+      .and(page.getByLabel('Error', { exact: true }))
+      .waitFor()
     await page.getByLabel('Error', { exact: true }).selectOption('rate_limit_exceeded')
     await page.waitForURL(/error_code=rate_limit_exceeded/)
     await page.getByText(name).waitFor({ state: 'detached' })
@@ -94,6 +98,11 @@ describe('the requests page', () => {
       'rate_limit_exceeded',
     )
     await expectGoodLooks(page)
+    await page.getByRole('button', { name: 'Remove the filter “Error”' }).click()
+    await page.getByText(name).waitFor()
+    expect(await page.getByLabel('Error', { exact: true }).count()).to.equal(0)
+    await page.getByLabel('Outcome').selectOption('failed')
+    await page.getByText(name).waitFor({ state: 'detached' })
     await page.getByRole('button', { name: 'Clear the filters' }).click()
     await page.getByText(name).waitFor()
   })

@@ -1,3 +1,4 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
 import {
   CacheOutcomeValues,
   CallModalityValues,
@@ -14,6 +15,7 @@ import { place, setQuery } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
 import { Failure } from '../../elements/failure.tsx'
 import { Field, type FieldAttributes } from '../../elements/field.tsx'
+import { Icon } from '../../elements/icon.tsx'
 import { ChoiceFilter, ClearFilters, isFilteredBy, type Choice } from '../../elements/filters.tsx'
 
 type Query = NonNullable<paths['/api/requests']['get']['parameters']['query']>
@@ -52,58 +54,130 @@ function chosen(name: Name): string {
   return place.value.query.get(name) ?? ''
 }
 
-// On a narrow screen, open filters would hide the requests.
-const isWide = matchMedia('(min-width: 48rem)').matches
+/** Filters that are shown also without a value. */
+const usual: readonly Name[] = ['outcome', 'model', 'key_id']
 
-/** The filters, whose values are in the address. */
+const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
+
+const labels: Record<Name, string> = {
+  mode: 'Mode',
+  outcome: 'Outcome',
+  error_code: 'Error',
+  failure: 'Provider failure',
+  failed_provider: 'Provider that failed',
+  model: 'Model',
+  provider: 'Provider that answered',
+  face: 'Called through',
+  modality: 'Type',
+  cache: 'Cache',
+  key_id: 'Key',
+  member: 'Owner of the key',
+  cost_above_usd: 'Cost above (dollars)',
+  from: `From (${zone})`,
+  to: `Until (${zone})`,
+}
+
+/** Values of the filters that offer a choice. */
+const values: Partial<Record<Name, readonly string[]>> = {
+  mode: ModeValues,
+  outcome: CallOutcomeValues,
+  error_code: ErrorCodeValues,
+  failure: FailureKindValues,
+  face: FaceValues,
+  modality: CallModalityValues,
+  cache: CacheOutcomeValues,
+}
+
+/** The filters in one line: the usual filters, those with a value and those added. Their values are in the address. */
 export function Filters() {
-  const count = names.filter((name) => chosen(name) !== '').length
+  const [added, setAdded] = useState<readonly Name[]>([])
+  const offered = names.filter((name) => name !== 'member' || mayAdminister.value)
+  const isShown = (name: Name) =>
+    usual.includes(name) || added.includes(name) || chosen(name) !== ''
+  const shown = [...usual, ...offered.filter((name) => !usual.includes(name))].filter(isShown)
   return (
-    <details class="card filters" open={count > 0 && isWide}>
-      <summary>{count === 0 ? 'Filters' : `Filters (${count})`}</summary>
-      <div class="columns">
-        <ChoiceFilter
-          all="all"
-          name="outcome"
-          label="Outcome"
-          choices={worded(CallOutcomeValues)}
+    <div class="filters" role="group" aria-label="Filters">
+      {shown.map((name) => (
+        <Filter
+          key={name}
+          name={name}
+          isNew={added.at(-1) === name}
+          onRemove={() => {
+            setAdded(added.filter((one) => one !== name))
+            setQuery({ [name]: undefined })
+          }}
         />
-        <ChoiceFilter all="all" name="error_code" label="Error" choices={worded(ErrorCodeValues)} />
-        <ChoiceFilter
-          all="all"
-          name="failure"
-          label="Provider failure"
-          choices={worded(FailureKindValues)}
-        />
-        <Text name="failed_provider" label="Provider that failed" />
-        <Text name="model" label="Model" />
-        <Text name="provider" label="Provider that answered" />
-        {mayAdminister.value ? <KeyAndMember /> : <Text name="key_id" label="Key id" />}
-        <ChoiceFilter all="all" name="cache" label="Cache" choices={worded(CacheOutcomeValues)} />
-        <ChoiceFilter all="all" name="modality" label="Type" choices={worded(CallModalityValues)} />
-        <ChoiceFilter all="all" name="face" label="Called through" choices={worded(FaceValues)} />
-        <ChoiceFilter all="all" name="mode" label="Mode" choices={worded(ModeValues)} />
-        <Text name="cost_above_usd" label="Cost above (dollars)" inputMode="decimal" />
-        <Moment name="from" label="From" />
-        <Moment name="to" label="Until" />
-      </div>
+      ))}
+      <select
+        class="small"
+        aria-label="Add a filter"
+        onChange={({ currentTarget }) => {
+          const name = offered.find((one) => one === currentTarget.value)
+          currentTarget.value = ''
+          if (name !== undefined) setAdded([...added.filter((one) => one !== name), name])
+        }}
+      >
+        <option value="">Add a filter</option>
+        {offered
+          .filter((name) => !isShown(name))
+          .map((name) => (
+            <option key={name} value={name}>
+              {labels[name]}
+            </option>
+          ))}
+      </select>
       <ClearFilters names={names} />
-    </details>
+    </div>
   )
+}
+
+type FilterProps = { name: Name; isNew: boolean; onRemove: () => void }
+
+function Filter({ name, isNew, onRemove }: FilterProps) {
+  const element = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    if (isNew) element.current?.querySelector<HTMLElement>('input, select')?.focus()
+  }, [isNew])
+  const isSet = chosen(name) !== ''
+  return (
+    <div ref={element} class={isSet ? 'filter set' : 'filter'}>
+      <Control name={name} />
+      {(isSet || !usual.includes(name)) && (
+        <button
+          type="button"
+          class="plain"
+          aria-label={`Remove the filter “${labels[name]}”`}
+          onClick={onRemove}
+        >
+          <Icon name="close" />
+        </button>
+      )}
+    </div>
+  )
+}
+
+function Control({ name }: { name: Name }) {
+  const label = labels[name]
+  if (name === 'from' || name === 'to') return <Moment name={name} label={label} />
+  const isListed = name === 'key_id' || name === 'member'
+  if (isListed && mayAdminister.value) return <Listed name={name} label={label} />
+  const choices = values[name]
+  if (choices === undefined) return <Text name={name} label={label} />
+  return <ChoiceFilter all="all" name={name} label={label} choices={worded(choices)} />
 }
 
 function worded(values: readonly string[]): Choice[] {
   return values.map((value) => [value, value.replaceAll('_', ' ')])
 }
 
-type TextProps = { name: Name; label: string; inputMode?: 'decimal' }
+type ControlProps = { name: Name; label: string }
 
-function Text({ name, label, inputMode }: TextProps) {
-  const more = inputMode === undefined ? {} : { inputMode }
+function Text({ name, label }: ControlProps) {
   const input = (attributes: FieldAttributes) => (
     <input
       {...attributes}
-      {...more}
+      inputMode={name === 'cost_above_usd' ? 'decimal' : 'text'}
+      placeholder="any"
       value={chosen(name)}
       onChange={(event) => setQuery({ [name]: event.currentTarget.value.trim() })}
     />
@@ -111,10 +185,8 @@ function Text({ name, label, inputMode }: TextProps) {
   return <Field label={label}>{input}</Field>
 }
 
-const zone = new Intl.DateTimeFormat().resolvedOptions().timeZone
-
 /** A time in the reader's time zone; the address contains it in UTC. */
-function Moment({ name, label }: { name: Name; label: string }) {
+function Moment({ name, label }: ControlProps) {
   const atMs = Date.parse(chosen(name))
   const local = Number.isNaN(atMs)
     ? ''
@@ -124,7 +196,7 @@ function Moment({ name, label }: { name: Name; label: string }) {
     setQuery({ [name]: Number.isNaN(date.getTime()) ? undefined : date.toISOString() })
   }
   return (
-    <Field label={`${label} (${zone})`}>
+    <Field label={label}>
       {(attributes) => (
         <input
           {...attributes}
@@ -137,24 +209,19 @@ function Moment({ name, label }: { name: Name; label: string }) {
   )
 }
 
-/** Filters by key and by member, for readers who may list them. */
-function KeyAndMember() {
-  const loaded = useLoad('filters', async (signal) => {
-    const query = { ...accountQuery(), limit: 100 }
-    const [keys, members] = await Promise.all([
-      bodyOf(GET('/api/keys', { params: { query }, signal })),
-      bodyOf(GET('/api/members', { params: { query }, signal })),
-    ])
-    return {
-      keys: keys.data.map(({ id, name }): Choice => [id, name]),
-      people: members.data.map(({ id, name }): Choice => [id, name]),
-    }
+/** A filter by key or by person, for readers who may list them. */
+function Listed({ name, label }: { name: 'key_id' | 'member'; label: string }) {
+  const loaded = useLoad(`filter ${name}`, async (signal): Promise<Choice[]> => {
+    const params = { query: { ...accountQuery(), limit: 100 } }
+    const list =
+      name === 'key_id'
+        ? await bodyOf(GET('/api/keys', { params, signal }))
+        : await bodyOf(GET('/api/members', { params, signal }))
+    return list.data.map((one) => [one.id, one.name])
   })
-  const { keys = [], people = [] } = loaded.data ?? {}
   return (
     <>
-      <ChoiceFilter all="all" name="key_id" label="Key" choices={keys} />
-      <ChoiceFilter all="all" name="member" label="Owner of the key" choices={people} />
+      <ChoiceFilter all="all" name={name} label={label} choices={loaded.data ?? []} />
       <Failure error={loaded.error} again={loaded.again} />
     </>
   )
