@@ -36,8 +36,9 @@ export function SearchList({ label, placeholder, options, chosen, onPick, option
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const option = shown[active]
     if (step !== undefined) setWanted((active + step + shown.length) % Math.max(shown.length, 1))
-    else if (event.key === 'Enter' && option !== undefined) onPick(option)
-    else return
+    else if (event.key !== 'Enter') return
+    else if (option !== undefined) onPick(option)
+    // Enter sends no form that the list lies in.
     event.preventDefault()
   }
   return (

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ReasoningEffortValues } from '../../../../generated/client-values.ts'
 import { Field } from '../../elements/field.tsx'
+import { Icon } from '../../elements/icon.tsx'
 import { Form } from '../../elements/form.tsx'
 import { Answer } from './answer.tsx'
 import type { Mode } from './calling.ts'
@@ -48,8 +49,17 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
     inputs.clear()
   }
   return (
-    <>
-      <Turns turns={turns} />
+    <div class="workbench">
+      <div>
+        {turns.length === 0 && (
+          <div class="card empty preview">
+            <Icon name="requests" />
+            <h2>The conversation appears here</h2>
+            <p>The answers of several models side by side, each with its duration and cost.</p>
+          </div>
+        )}
+        <Turns turns={turns} />
+      </div>
       <Form class="card wide playground" send={send}>
         <Pickers
           {...{ models, chosen, parameter }}
@@ -71,7 +81,7 @@ export function Chat({ models, mode }: { models: readonly Model[]; mode: Mode })
         </div>
         {requests[0] !== undefined && <Code request={requests[0]} />}
       </Form>
-    </>
+    </div>
   )
 }
 
@@ -128,10 +138,12 @@ function useTurns() {
 }
 
 function Turns({ turns }: { turns: readonly Turn[] }) {
+  const last = useRef<HTMLElement>(null)
+  useEffect(() => last.current?.scrollIntoView({ block: 'nearest' }), [turns.length])
   return (
     <>
       {turns.map((turn, at) => (
-        <article key={turn.id} class="turn">
+        <article key={turn.id} class="turn" ref={at === turns.length - 1 ? last : undefined}>
           <p class="asked">
             <span class="hidden">You said: </span>
             {turn.text}

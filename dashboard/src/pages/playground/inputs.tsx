@@ -1,4 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useId, useState } from 'preact/hooks'
+import { Icon } from '../../elements/icon.tsx'
 import { dataUrlOf } from './gallery-store.ts'
 
 /** An input picture of a request; `url` is a data URL. */
@@ -51,28 +52,43 @@ type Props = Omit<ReturnType<typeof useInputs>, 'count'> & { label: string; most
 
 /** A field for pictures: choose, paste or drop. */
 export function Inputs({ inputs, fault, add, remove, label, most }: Props) {
+  const [isOver, setOver] = useState(false)
+  const id = useId()
   return (
     <div
-      class="drop field"
-      onDragOver={(event) => event.preventDefault()}
+      class="field"
+      onDragOver={(event) => {
+        event.preventDefault()
+        setOver(true)
+      }}
+      onDragLeave={() => setOver(false)}
       onDrop={(event) => {
         event.preventDefault()
+        setOver(false)
         void add([...(event.dataTransfer?.files ?? [])])
       }}
     >
-      <label>
-        {label}
+      <label class={isOver ? 'drop over' : 'drop'}>
+        <Icon name="picture" />
+        <span>
+          {label}
+          <span class="hint" id={id}>
+            Drop pictures here, paste them, or choose files. At most {most}.
+          </span>
+        </span>
         <input
+          class="hidden"
           type="file"
           accept="image/png,image/jpeg,image/webp"
           multiple={most > 1}
+          aria-label={label}
+          aria-describedby={id}
           onChange={(event) => {
             const { currentTarget: field } = event
             void add([...(field.files ?? [])]).finally(() => (field.value = ''))
           }}
         />
       </label>
-      <p class="hint">Choose files, paste a picture, or drop it here. At most {most}.</p>
       {fault !== undefined && (
         <p class="fault" role="alert">
           {fault}

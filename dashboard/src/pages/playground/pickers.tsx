@@ -1,5 +1,9 @@
+import { useSignal } from '@preact/signals'
 import { place, setQuery } from '../../data/place.ts'
-import { Field } from '../../elements/field.tsx'
+import { Dialog } from '../../elements/dialog.tsx'
+import { Field, type FieldAttributes } from '../../elements/field.tsx'
+import { Icon } from '../../elements/icon.tsx'
+import { SearchList } from '../../elements/search-list.tsx'
 import { goodFirst, modelsMax, type Model } from './models.ts'
 
 /** The available models named in the address; otherwise the default model. */
@@ -34,19 +38,11 @@ export function Pickers({ models, chosen, parameter, lacksOf }: Props) {
           <Field key={index} label={chosen.length === 1 ? 'Model' : `Model ${index + 1}`}>
             {(attributes) => (
               <div class="row picker">
-                <select
-                  {...attributes}
-                  onChange={({ currentTarget: { value } }) =>
-                    choose(ids.map((one, at) => (at === index ? value : one)))
-                  }
-                >
-                  {models.map((one) => (
-                    <option key={one.id} value={one.id} selected={one.id === id}>
-                      {one.id}
-                      {one.status === 'deprecated' ? ' (deprecated)' : ''}
-                    </option>
-                  ))}
-                </select>
+                <ModelChoice
+                  {...{ attributes, models, id }}
+                  label={chosen.length === 1 ? 'Model' : `Model ${index + 1}`}
+                  onChoose={(value) => choose(ids.map((one, at) => (at === index ? value : one)))}
+                />
                 {chosen.length > 1 && (
                   <button
                     type="button"
@@ -68,6 +64,53 @@ export function Pickers({ models, chosen, parameter, lacksOf }: Props) {
         )}
       </div>
       <Lacks chosen={chosen} lacksOf={lacksOf} />
+    </>
+  )
+}
+
+type ModelChoiceProps = Pick<Props, 'models'> & {
+  attributes: FieldAttributes
+  label: string
+  /** The chosen model. */
+  id: string
+  onChoose: (id: string) => void
+}
+
+/** A button with the chosen model, which opens a search over all models. */
+function ModelChoice({ attributes, models, label, id, onChoose }: ModelChoiceProps) {
+  const isOpen = useSignal(false)
+  const close = () => (isOpen.value = false)
+  return (
+    <>
+      <button
+        type="button"
+        {...attributes}
+        class="plain model-choice"
+        aria-label={`${label}: ${id}`}
+        aria-haspopup="dialog"
+        onClick={() => (isOpen.value = true)}
+      >
+        <span>{id}</span>
+        <Icon name="search" />
+      </button>
+      {isOpen.value && (
+        <Dialog title="Choose a model" onClose={close}>
+          <SearchList
+            label="Models"
+            placeholder="A part of its name or provider"
+            options={models.map((one) => ({
+              id: one.id,
+              text: one.id,
+              hint: one.status === 'deprecated' ? 'deprecated' : one.owned_by,
+            }))}
+            chosen={id}
+            onPick={(option) => {
+              close()
+              onChoose(option.id)
+            }}
+          />
+        </Dialog>
+      )}
     </>
   )
 }

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { place, setQuery } from '../../data/place.ts'
 import { Field } from '../../elements/field.tsx'
+import { Icon } from '../../elements/icon.tsx'
 import { Form } from '../../elements/form.tsx'
 import { useAttempts } from './attempts.ts'
 import type { Mode } from './calling.ts'
@@ -42,7 +43,7 @@ export function Pictures({ models, mode }: Props) {
     )
   }
   return (
-    <>
+    <div class="workbench">
       <Form class="card wide playground" send={run}>
         <Pickers {...{ models, chosen, parameter }} lacksOf={wanted.lacksOf} />
         <Prompt value={choice.prompt} onInput={(prompt) => choose({ prompt })} />
@@ -76,9 +77,18 @@ export function Pictures({ models, mode }: Props) {
         </div>
         {requests[0] !== undefined && <Code request={requests[0]} />}
       </Form>
-      <Columns attempts={attempts} again={again} onEdit={edit} />
-      <Gallery onEdit={edit} />
-    </>
+      <div>
+        {attempts.length === 0 && (
+          <div class="card empty preview">
+            <Icon name="picture" />
+            <h2>The pictures appear here</h2>
+            <p>Those of several models side by side, each with its duration and cost.</p>
+          </div>
+        )}
+        <Columns attempts={attempts} again={again} onEdit={edit} />
+        <Gallery onEdit={edit} />
+      </div>
+    </div>
   )
 }
 
