@@ -34,8 +34,9 @@ describe('the first run', () => {
     await page.getByLabel('E-mail').fill(grace.email)
     await page.getByLabel('Name').fill(grace.name)
     await page.getByLabel('Password', { exact: true }).fill(grace.password)
+    await page.getByLabel('Company or team').fill('Harbour office')
     await page.getByRole('button', { name: 'Become the owner' }).click()
-    await heading(page, 'Welcome to default')
+    await heading(page, 'Welcome to Harbour office')
 
     await page.getByRole('link', { name: /Create (a|another) key/ }).click()
     await page.getByLabel('Name').fill('my first key')

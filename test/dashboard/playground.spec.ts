@@ -124,6 +124,14 @@ describe('the playground', () => {
     await choose(second, 'claude-sonnet-5')
     await page.getByRole('button', { name: 'Remove boat.png' }).waitFor()
     const drawn = await opened(`image_model=${flare}`)
+    const dropped = await drawn.evaluateHandle(`
+      const data = new DataTransfer()
+      const bytes = Uint8Array.from(atob('${pixel.slice(pixel.indexOf(',') + 1)}'), (one) => one.charCodeAt(0))
+      data.items.add(new File([bytes], 'dropped.png', { type: 'image/png' }))
+      data
+    `)
+    await drawn.getByText('Drop pictures here').dispatchEvent('drop', { dataTransfer: dropped })
+    await drawn.getByRole('button', { name: 'Remove dropped.png' }).click()
     await drawn.getByLabel('Size').selectOption('1536x1024')
     await drawn.getByRole('button', { name: 'Compare with another model' }).click()
     await drawn.getByRole('button', { name: /^Model 2: / }).waitFor()

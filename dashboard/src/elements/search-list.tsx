@@ -19,7 +19,6 @@ export function SearchList({ label, placeholder, options, chosen, onPick, option
   const [text, setText] = useState('')
   const [wanted, setWanted] = useState(() => options.findIndex(({ id }) => id === chosen))
   const field = useRef<HTMLInputElement>(null)
-  const list = useRef<HTMLUListElement>(null)
   const id = useId()
   const own = optionOf?.(text.trim())
   const words = text.toLowerCase().split(/\s+/)
@@ -29,9 +28,6 @@ export function SearchList({ label, placeholder, options, chosen, onPick, option
   const shown = own === undefined ? found : [own, ...found]
   const active = Math.max(0, Math.min(wanted, shown.length - 1))
   useEffect(() => field.current?.focus(), [])
-  useEffect(() => {
-    list.current?.children[active]?.scrollIntoView({ block: 'nearest' })
-  }, [active, text])
   const press = (event: KeyboardEvent) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     const option = shown[active]
@@ -61,28 +57,44 @@ export function SearchList({ label, placeholder, options, chosen, onPick, option
         }}
         onKeyDown={press}
       />
-      {shown.length === 0 ? (
-        <p class="quiet" role="status">
-          Nothing matches.
-        </p>
-      ) : (
-        <ul id={id} ref={list} role="listbox" aria-label={label}>
-          {shown.map((option, index) => (
-            <li
-              key={option.id}
-              id={`${id}-${index}`}
-              role="option"
-              aria-selected={index === active}
-              // Keeps the focus in the field.
-              onPointerDown={(event) => event.preventDefault()}
-              onClick={() => onPick(option)}
-            >
-              <span>{option.text}</span>
-              {option.hint !== undefined && <span class="quiet">{option.hint}</span>}
-            </li>
-          ))}
-        </ul>
-      )}
+      <Found {...{ id, label, shown, active, onPick }} />
     </div>
+  )
+}
+
+type FoundProps = Pick<Props, 'label' | 'onPick'> & {
+  id: string
+  shown: readonly Option[]
+  /** Index of the option that Enter picks. */
+  active: number
+}
+
+function Found({ id, label, shown, active, onPick }: FoundProps) {
+  const list = useRef<HTMLUListElement>(null)
+  useEffect(() => list.current?.children[active]?.scrollIntoView({ block: 'nearest' }))
+  if (shown.length === 0) {
+    return (
+      <p class="quiet" role="status">
+        Nothing matches.
+      </p>
+    )
+  }
+  return (
+    <ul id={id} ref={list} role="listbox" aria-label={label}>
+      {shown.map((option, index) => (
+        <li
+          key={option.id}
+          id={`${id}-${index}`}
+          role="option"
+          aria-selected={index === active}
+          // Keeps the focus in the field.
+          onPointerDown={(event) => event.preventDefault()}
+          onClick={() => onPick(option)}
+        >
+          <span>{option.text}</span>
+          {option.hint !== undefined && <span class="quiet">{option.hint}</span>}
+        </li>
+      ))}
+    </ul>
   )
 }

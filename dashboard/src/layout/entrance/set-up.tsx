@@ -1,7 +1,9 @@
-import { bodyOf, POST } from '../../data/api.ts'
+import { textLengths } from '../../../../generated/client-values.ts'
+import { bodyOf, PATCH, POST, setCsrfToken } from '../../data/api.ts'
 import { forgetToken } from '../../data/one-time-token.ts'
 import { addressOf, go } from '../../data/place.ts'
-import { enter } from '../../data/session.ts'
+import { enter, type SignedIn } from '../../data/session.ts'
+import { Field } from '../../elements/field.tsx'
 import { PasswordField } from '../../elements/password.tsx'
 import { DoorForm } from './frame.tsx'
 import { LinkDoor } from './link-door.tsx'
@@ -16,12 +18,12 @@ export function SetUp() {
           <p>Create the owner of this gateway. This link works once.</p>
           <DoorForm
             submit="Become the owner"
-            send={async ({ email = '', name = '', password = '' }) => {
+            send={async ({ email = '', name = '', password = '', account = '' }) => {
               const body = { token, email, name, password }
               const entered = await bodyOf(POST('/api/setup', { body }))
               forgetToken()
               go(addressOf('/welcome'), { replace: true })
-              enter(entered)
+              enter(await withAccountNamed(account.trim(), entered))
             }}
           >
             {(faultAt) => (
@@ -29,6 +31,16 @@ export function SetUp() {
                 <EmailField autoComplete="username" fault={faultAt('email')} />
                 <PersonNameField fault={faultAt('name')} />
                 <PasswordField name="password" isNew fault={faultAt('password')} />
+                <Field label="Company or team" hint="Optional. The account gets this name.">
+                  {(attributes) => (
+                    <input
+                      {...attributes}
+                      name="account"
+                      autoComplete="organization"
+                      maxLength={textLengths.DisplayName.max}
+                    />
+                  )}
+                </Field>
               </>
             )}
           </DoorForm>
@@ -36,4 +48,19 @@ export function SetUp() {
       )}
     </LinkDoor>
   )
+}
+
+/** Names the first account. If that fails, the owner is signed in nevertheless, and may name it in Settings. */
+async function withAccountNamed(name: string, entered: SignedIn): Promise<SignedIn> {
+  const { person, csrf_token: csrfToken } = entered
+  const [membership] = person.memberships
+  if (name === '' || membership === undefined || person.memberships.length > 1) return entered
+  setCsrfToken(csrfToken)
+  try {
+    const params = { path: { id: membership.account_id } }
+    await bodyOf(PATCH('/api/accounts/{id}', { params, body: { name } }))
+  } catch {
+    return entered
+  }
+  return { ...entered, person: { ...person, memberships: [{ ...membership, account_name: name }] } }
 }

@@ -5,6 +5,7 @@ import { accountQuery } from '../../data/session.ts'
 import { KeyState } from '../../elements/key-state.tsx'
 import { Money } from '../../elements/money.tsx'
 import { More } from '../../elements/more.tsx'
+import { Sketch } from '../../elements/sketch.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
@@ -37,6 +38,7 @@ function Keys({ keys }: { keys: readonly Schemas['ApiKey'][] }) {
   if (keys.length === 0) {
     return (
       <div class="card empty">
+        <Sketch of="rows" />
         <h2>No keys yet</h2>
         <p>
           Programs call the gateway with a key. A test key calls the sandbox, and costs nothing.

@@ -5,12 +5,14 @@ import { shortCount } from '../../data/money.ts'
 import { addressOf, setQuery } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
 import { Snippet } from '../../elements/copy.tsx'
+import { Sketch } from '../../elements/sketch.tsx'
 import type { Asked } from './split.ts'
 
 /** First steps, shown while the range has no requests. */
 export function FirstSteps({ mode }: Asked) {
   return (
     <section class="card first-steps">
+      <Sketch of="bars" />
       <h2>
         {mode === 'test' ? 'No requests with test keys in this time' : 'No requests in this time'}
       </h2>

@@ -7,6 +7,7 @@ import { accountQuery } from '../../data/session.ts'
 import { Refusals } from '../../elements/refusals.tsx'
 import { useTitle } from '../../data/title.ts'
 import { RangeChoice } from '../../elements/range-choice.tsx'
+import { Sketch } from '../../elements/sketch.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 
@@ -44,6 +45,7 @@ function List({ errors }: { errors: Schemas['RequestErrors'] }) {
   if (errors.data.length === 0) {
     return (
       <div class="card empty">
+        <Sketch of="rows" />
         <h2>No errors in this range</h2>
         <p>Failed calls appear here by cause, with a remedy.</p>
       </div>

@@ -7,6 +7,7 @@ import { addressOf, place } from '../../data/place.ts'
 import { accountQuery, mayAdminister } from '../../data/session.ts'
 import { Money } from '../../elements/money.tsx'
 import { More } from '../../elements/more.tsx'
+import { Sketch } from '../../elements/sketch.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
@@ -186,6 +187,7 @@ function NoneFound({ mayGoOn }: { mayGoOn: boolean }) {
 function NoneYet() {
   return (
     <div class="card empty">
+      <Sketch of="rows" />
       <h2>No requests yet</h2>
       <p>
         {mayAdminister.value ? (
