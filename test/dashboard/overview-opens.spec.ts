@@ -55,7 +55,7 @@ describe('the first page of the dashboard', () => {
   })
 
   it('finds a page or a request by Ctrl-K', async () => {
-    const page = await dashboard.open('/you')
+    const page = await dashboard.open('/you', { width: 390 })
     await page.getByLabel('Name').waitFor()
     await page.keyboard.press('Control+K')
     const field = page.getByRole('combobox', { name: 'Page or request id' })
@@ -67,6 +67,7 @@ describe('the first page of the dashboard', () => {
     await field.press('ArrowDown')
     await field.press('Enter')
     await page.getByRole('heading', { level: 1, name: 'Providers' }).waitFor()
+    await page.getByRole('button', { name: 'Menu' }).click()
     await page.getByRole('button', { name: 'Go to…' }).click()
     const id = `req_${'0'.repeat(32)}`
     await field.fill(`Request ${id} failed.`)

@@ -10,7 +10,7 @@ import { useAct } from '../data/load.ts'
 import { chooseTheme, theme, themes } from '../data/theme.ts'
 import { Failure } from '../elements/failure.tsx'
 import { groups, pages } from '../pages/index.ts'
-import { Jump } from './jump.tsx'
+import { Jump, JumpButton } from './jump.tsx'
 import { pageAt } from './shown.tsx'
 
 /** The frame of all pages: navigation, account and signed-in person. */
@@ -48,7 +48,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           <Logo />
         </a>
         <AccountChoice />
-        {audience.value !== undefined && <Jump onGone={() => (isOpen.value = false)} />}
+        <JumpButton />
         <nav aria-label="Pages" onClick={() => (isOpen.value = false)}>
           {groupNames.map((group) => (
             <PageLinks key={group} group={group} />
@@ -60,6 +60,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <main id="content" tabIndex={-1} ref={main}>
         {children}
       </main>
+      <Jump onGone={() => (isOpen.value = false)} />
     </div>
   )
 }
