@@ -1,7 +1,7 @@
 import type { Accounts } from '../accounts/accounts.ts'
 import { signalActor, type Audit } from '../accounts/audit.ts'
 import type { Reload, Reloaded } from '../api/settings.ts'
-import { ConfigError, type Config, type Loaded } from '../settings/config.ts'
+import { ConfigError, type Loaded } from '../settings/config.ts'
 import { changesBetween, type Changes } from '../settings/changes.ts'
 import type { Actor } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
