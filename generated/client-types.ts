@@ -2840,9 +2840,10 @@ export interface components {
             upstream_model: string;
         };
         NullableLastFailure: components["schemas"]["LastFailure"] | null;
+        /** @description YAML; empty for no stored settings. */
+        StoredSettingsText: string;
         NewStoredSettings: {
-            /** @description YAML; empty for no stored settings. */
-            content: string;
+            content: components["schemas"]["StoredSettingsText"];
         };
         /** @enum {string} */
         StoredSettingsObject: "stored_settings";

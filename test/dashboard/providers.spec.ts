@@ -81,6 +81,29 @@ describe('the providers page', () => {
     await page.getByText(`The key ${hint} of OpenAI is removed.`).waitFor()
   })
 
+  it('stores own endpoints, and shows each fault with its line', async () => {
+    const page = await dashboard.open('/providers')
+    const settings = page.getByLabel('Settings as YAML')
+    await settings.fill('aliases:\n  house: []\n')
+    await page.getByRole('button', { name: 'Save the settings' }).click()
+    await page.getByText('stored settings, line 2: aliases.house').waitFor()
+    await expectGoodLooks(page)
+    const content =
+      "providers:\n  - {id: mine, kind: openai-compatible, base_url: 'https://models.example/v1', models: '*'}\n"
+    await settings.fill(content)
+    await page.getByRole('button', { name: 'Save the settings' }).click()
+    await page.getByText('The settings are stored, and calls use them.').waitFor()
+    const card = page.getByRole('region', { name: 'mine' })
+    await card.getByText('https://models.example/v1').waitFor()
+    await page.reload()
+    await settings.waitFor()
+    expect(await settings.inputValue()).to.equal(content)
+    await expectGoodLooks(page)
+    await settings.fill('')
+    await page.getByRole('button', { name: 'Save the settings' }).click()
+    await card.waitFor({ state: 'detached' })
+  })
+
   it('shows an error when the changed settings are invalid', async () => {
     const page = await dashboard.open('/providers')
     dashboard.gateway.rewrite({ port: 'none' })

@@ -9,6 +9,7 @@ import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
 import { Said, useSaid } from '../../elements/said.tsx'
 import { KeyForm, StoredKeys } from './keys.tsx'
+import { StoredSettings } from './stored-settings.tsx'
 import './providers.css'
 
 type Provider = Schemas['ProviderReport']
@@ -78,6 +79,7 @@ function Report({ report: { data, measured }, onDone }: ReportProps) {
       )}
       {configured.length > 0 && <MeasuredOver measured={measured} />}
       <Others providers={others} onDone={onDone} />
+      <StoredSettings onDone={onDone} />
     </>
   )
 }

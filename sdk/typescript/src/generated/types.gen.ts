@@ -1994,11 +1994,13 @@ export type LastFailure = {
 
 export type NullableLastFailure = LastFailure | null;
 
+/**
+ * YAML; empty for no stored settings.
+ */
+export type StoredSettingsText = string;
+
 export type NewStoredSettings = {
-    /**
-     * YAML; empty for no stored settings.
-     */
-    content: string;
+    content: StoredSettingsText;
 };
 
 export type StoredSettingsObject = 'stored_settings';
