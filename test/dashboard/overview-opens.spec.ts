@@ -1,6 +1,7 @@
 import { expect } from 'chai'
 import type { Page } from 'playwright-core'
 import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
+import { until } from '../support/until.ts'
 
 describe('the first page of the dashboard', () => {
   const dashboard = useDashboard()
@@ -27,10 +28,11 @@ describe('the first page of the dashboard', () => {
     ] as const) {
       const page = await dashboard.open('/you')
       await page.getByLabel('Name').waitFor()
-      // The page writes localStorage in an effect after it shows the name.
-      await page.waitForFunction('localStorage.length > 0')
       // Copies localStorage, since Chromium writes it late and a page in another process may lack entries.
-      const stored = await page.evaluate(() => Object.entries(localStorage) as [string, string][])
+      const read = () => page.evaluate(() => Object.entries(localStorage) as [string, string][])
+      // The page writes it in an effect after it shows the name.
+      await until('the page has written localStorage', async () => (await read()).length > 0)
+      const stored = await read()
       await page.addInitScript((entries) => {
         for (const [key, value] of entries) localStorage.setItem(key, value)
       }, stored)

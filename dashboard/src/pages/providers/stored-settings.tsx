@@ -11,7 +11,7 @@ import { WhenLoaded } from '../../elements/when-loaded.tsx'
 const example = `providers:
   - id: local
     kind: openai-compatible
-    base_url: https://models.example/v1
+    base_url: https://example.com/v1
     models: ['*']
 aliases:
   house: local/our-model
