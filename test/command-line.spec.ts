@@ -158,7 +158,7 @@ describe('the commands', () => {
   it('each command of the usage prints its own help', async () => {
     const { stdout } = await run('--help')
     const names = [...new Set(namesIn(stdout).map((name) => name.replace(' --connect', '')))]
-    expect(names).to.have.length(17)
+    expect(names).to.include.members(['backup', 'doctor', 'keys create', 'providers set-key'])
     const ended = await Promise.all(names.map((name) => run(`${name} --help`)))
     expect(ended.filter(({ code, stderr }) => code !== 0 || stderr !== '')).to.deep.equal([])
     for (const [index, { stdout: help }] of ended.entries()) {
