@@ -78,7 +78,10 @@ Each command accepts --help.
 /** The help of a command or a group of commands; of all commands if `name` is empty. */
 function helpFor(name: string): string {
   const entries = commandsHelp.split(/^(?= {2}\S)/m)
-  return entries.filter((entry) => entry.startsWith(name && `  ${name} `)).join('')
+  // A long name is followed by a line break.
+  return entries
+    .filter((entry) => entry.replace('\n', ' ').startsWith(name && `  ${name} `))
+    .join('')
 }
 
 const commands: Readonly<Record<string, Command>> = {
