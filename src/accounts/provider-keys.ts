@@ -23,8 +23,6 @@ type Options = {
 /** The stored keys in plain text, by provider id. */
 type ReadKeys = {
   keys: Readonly<Record<string, readonly string[]>>
-  /** Changes when a key is added, removed or encrypted again. */
-  version: string
   /** One sentence for each key that cannot be decrypted. */
   notices: readonly string[]
 }
@@ -35,6 +33,7 @@ type Which = { id?: string }
 /** API keys of providers that operators added while the gateway ran, encrypted in the store. */
 export type ProviderKeys = {
   read(): Promise<ReadKeys>
+  /** Changes when a key is added, removed or encrypted again. */
   version(): Promise<string>
   /** The keys without their secrets, oldest first. */
   list(): Promise<StoredProviderKey[]>
@@ -69,7 +68,11 @@ export function createProviderKeys(options: Options): ProviderKeys {
   })
   return {
     read: () => readProviderKeys(store, encryption),
-    version: async () => versionOf(await rowsIn(db)),
+    version: async () => {
+      const columns = ['id', 'encryption_key_id'] as const
+      const found = await db.selectFrom('provider_keys').select(columns).orderBy('id').execute()
+      return found.map(({ id, encryption_key_id: by }) => `${id} ${by}`).join()
+    },
     list: async () => (await rowsIn(db)).map(toForm),
     reveal: async (providerId, id) => {
       const [found] = select(await rowsIn(db), providerId, { id })
@@ -122,7 +125,6 @@ export async function readProviderKeys(
     keys: Object.fromEntries(
       [...byProvider].map(([id, found]) => [id, found.map(({ key }) => key)]),
     ),
-    version: versionOf(all),
     notices: all.filter(({ key }) => key === undefined).map(unreadable),
   }
 }
@@ -208,10 +210,6 @@ async function deleteAll(
 /** Binds a ciphertext to its row. */
 function contextOf({ id, provider_id: providerId }: Pick<ProviderKeysTable, 'id' | 'provider_id'>) {
   return `${providerId} ${id}`
-}
-
-function versionOf(rows: readonly ProviderKeysTable[]): string {
-  return rows.map(({ id, encryption_key_id: by }) => `${id} ${by}`).join()
 }
 
 /** The values of an audit event. */

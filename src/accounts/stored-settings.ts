@@ -17,6 +17,8 @@ type Options = {
 /** The settings that operators store while the gateway runs, as YAML. */
 export type StoredSettingsStore = {
   read(): Promise<StoredSettings>
+  /** When they were stored last, in Unix milliseconds; undefined if never. */
+  changedAt(): Promise<number | undefined>
   /** Replaces the settings, which the caller must have validated, and returns them. */
   replace(by: Actor, content: string): Promise<StoredSettings>
 }
@@ -28,6 +30,10 @@ export function createStoredSettings(options: Options): StoredSettingsStore {
   const read = () => readStoredSettings(store)
   return {
     read,
+    changedAt: async () => {
+      const query = store.db.selectFrom('stored_settings').select('updated_at').where('id', '=', id)
+      return (await query.executeTakeFirst())?.updated_at
+    },
     replace: async (by, content) => {
       const { id: accountId } = await accounts.first()
       await store.db.transaction().execute(async (transaction) => {

@@ -38,7 +38,7 @@ export function assembleStored(
   const encryption = createEncryption({ ...config, ...secrets })
   const keys = createProviderKeys({ store, accounts, audit, encryption, clock })
   const settings = createStoredSettings({ store, accounts, audit, clock })
-  const version = async () => [await keys.version(), (await settings.read()).updated_at].join()
+  const version = async () => [await keys.version(), await settings.changedAt()].join()
   let read: string | undefined
   let timer: NodeJS.Timeout | undefined
   let isLooking = false

@@ -30,7 +30,7 @@ import type { ExactUsage, UpperUsage } from './money/upper-cost.ts'
 export type CallParts = {
   startDeadline: StartDeadline
   /** Called after each try of a route. */
-  report: (route: Route, attempt: Attempt, context: CallContext, isStream: boolean) => void
+  report: (attempt: Attempt, context: CallContext, isStream: boolean) => void
   /** Writes the ledger row of a call; resolves when the row is durable. */
   record: (row: UsageRow) => Promise<void>
   /** Unix time in milliseconds, for the ledger row. */
@@ -118,7 +118,7 @@ export function openCall(parts: CallParts, options: Options): Call {
     tryRoutes: (selection, attempt, { isStream = false, ...more } = {}) => {
       healthPending = isStream
       const follow = followed(context, { modality, streams: isStream })
-      const report = (route: Route, made: Attempt) => parts.report(route, made, context, isStream)
+      const report = (made: Attempt) => parts.report(made, context, isStream)
       const own = { attempts, tries, monotonic, begunAt, report, follow, isStream }
       const { failover: policy } = parts
       return failover({ selection, attempt, deadline, policy, ...own, ...more })

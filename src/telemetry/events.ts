@@ -70,12 +70,7 @@ type CallParts = {
 function callEvents({ log, now, metrics, refusals, rows }: CallParts) {
   return {
     /** One attempt on one route has ended. */
-    attempted(
-      _route: Route,
-      attempt: Attempt,
-      { requestId }: CallContext,
-      isStream: boolean,
-    ): void {
+    attempted(attempt: Attempt, { requestId }: CallContext, isStream: boolean): void {
       const { provider, outcome, startMs, durationMs } = attempt
       log.defer(() => {
         metrics.attempts.inc({ provider, outcome })

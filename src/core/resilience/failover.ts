@@ -82,7 +82,7 @@ type Options<T> = {
   monotonic: () => number
   /** When the call began, as `monotonic` measures. */
   begunAt: number
-  report: (route: Route, attempt: Attempt) => void
+  report: (attempt: Attempt) => void
   /** Begins the trace of a try; absent when the call is not traced. */
   follow?: ((route: Route) => TracedTry) | undefined
   policy: FailoverPolicy
@@ -198,7 +198,7 @@ function note(
   const made: Try = { route, attempt, failure }
   attempts.push(attempt)
   tries.push(made)
-  report(route, attempt)
+  report(attempt)
   return made
 }
 
