@@ -21,6 +21,10 @@ const patterns: Record<string, { passes: string[]; stops: string[] }> = {
     passes: ['a', '8e03978e-40d5-43e8-bc93-6894a57f9324', '"quoted!~', 'k'.repeat(255)],
     stops: ['', 'two words', 'é', 'k'.repeat(256)],
   },
+  '^pvk_[0-9a-f]{32}$': {
+    passes: [`pvk_${'0a'.repeat(16)}`],
+    stops: ['', 'pvk_', `key_${'0a'.repeat(16)}`, `pvk_${'0A'.repeat(16)}`],
+  },
   '\\S': { passes: ['a fox', '.', '  a fox '], stops: ['', ' ', '\n\t'] },
   '^(auto|[1-9][0-9]{0,4}x[1-9][0-9]{0,4})$': {
     passes: ['auto', '512x512', '640x512'],
