@@ -59,7 +59,7 @@ function questions(): Write[] {
 const accept = [['accept', 'application/json, text/event-stream']] as const
 
 /** The unique id in an answer. */
-function madeIn({ text }: Answer): string | undefined {
+function madeIn({ text }: Pick<Answer, 'text'>): string | undefined {
   return /made-([0-9a-f-]{36})/.exec(text)?.[1]
 }
 
@@ -91,6 +91,9 @@ function controlFaults(first: Answer, again: Answer, request: Buffer): Failure[]
 
 function isolationFaults(first: Answer, stolen: Answer, request: Buffer): Failure[] {
   if (stolen.status !== 200) return [{ what: `A stranger gets status ${stolen.status}.`, request }]
+  for (const { text } of [first, stolen])
+    if (madeIn({ text }) === undefined)
+      return [{ what: `An answer has no id: ${text.slice(0, 500)}`, request }]
   const isOwn = madeIn(stolen) !== madeIn(first) && stolen.headers.get('x-gateway-cache') !== 'hit'
   return isOwn ? [] : [{ what: 'A stranger gets the answer of another account.', request }]
 }
