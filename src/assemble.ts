@@ -126,7 +126,8 @@ export async function assemble(options: AssembleOptions): Promise<Assembled> {
   const { tracing } = following
   const parts = { environment, store, people, calls, stored, current, reload, apply, tracing }
   const faces = assembleFaces(contract, parts)
-  generations.begin(build(await stored.readSettings({ ...options, doubts: [] })))
+  const atStart = { ...options, doubts: [] }
+  generations.begin(build(await store.store.starting(() => stored.readSettings(atStart))))
   stored.watch(reread)
   const server = serverOf(parts, faces, options.onPortClosed ?? (() => undefined))
   const openCircuits = () =>
