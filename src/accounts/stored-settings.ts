@@ -37,7 +37,7 @@ export function createStoredSettings(options: Options): StoredSettingsStore {
     replace: async (by, content) => {
       const { id: accountId } = await accounts.first()
       await store.db.transaction().execute(async (transaction) => {
-        const row = { id, content, updated_at: clock(), updated_by: by.id }
+        const row = { id, yaml: content, updated_at: clock(), updated_by: by.id }
         await transaction
           .insertInto('stored_settings')
           .values(row)
@@ -61,7 +61,7 @@ export async function readStoredSettings({ db }: Pick<Store, 'db'>): Promise<Sto
   const row = await query.executeTakeFirst()
   return {
     object: 'stored_settings',
-    content: row?.content ?? '',
+    content: row?.yaml ?? '',
     updated_at: row === undefined ? null : new Date(row.updated_at).toISOString(),
     updated_by: row?.updated_by ?? null,
   }

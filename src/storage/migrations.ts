@@ -75,7 +75,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
       db.schema
         .createTable('stored_settings')
         .addColumn('id', 'text', (column) => column.primaryKey())
-        .addColumn('content', 'text', (column) => column.notNull())
+        .addColumn('yaml', 'text', (column) => column.notNull())
         .addColumn('updated_at', 'bigint', (column) => column.notNull())
         .addColumn('updated_by', 'text', (column) => column.notNull())
         .execute(),

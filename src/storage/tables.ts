@@ -224,7 +224,7 @@ export type ProviderKeysTable = {
 
 type StoredSettingsTable = {
   id: string
-  content: string
+  yaml: string
   updated_at: number
   updated_by: string
 }
