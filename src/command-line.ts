@@ -1,4 +1,6 @@
 /** The command line: `npm run -s gateway -- <command>`. */
+import { createInterface } from 'node:readline/promises'
+import { Writable } from 'node:stream'
 import { backup, exportRows, importRows, restore } from './commands/copies.ts'
 import {
   UsageError,
@@ -17,7 +19,6 @@ import {
   removeProviderKey,
   setProviderKey,
 } from './commands/providers.ts'
-import { readSecret } from './commands/read-secret.ts'
 import { reportUsage } from './commands/report-usage.ts'
 import { ConfigError, readVariables } from './settings/config.ts'
 import { settingsTable } from './settings/settings-table.ts'
@@ -150,6 +151,30 @@ async function runNamed(words: string[], context: CommandContext): Promise<Comma
     throw new UsageError(`Unknown command '${asked.slice(0, 100)}'.\n\n${usage}`)
   }
   return commands[name]!(words.slice(length), context)
+}
+
+const secretBytesMax = 64 * 1024
+
+/** Reads a line without echo from a terminal, otherwise all of standard input. Throws a UsageError. */
+async function readSecret(prompt: string): Promise<string> {
+  const { stdin, stderr } = process
+  if (stdin.isTTY) {
+    stderr.write(prompt)
+    const output = new Writable({ write: (_chunk, _encoding, done) => done() })
+    const lines = createInterface({ input: stdin, output, terminal: true })
+    try {
+      return await lines.question('')
+    } finally {
+      lines.close()
+      stderr.write('\n')
+    }
+  }
+  let text = ''
+  for await (const piece of stdin.setEncoding('utf8')) {
+    text += String(piece)
+    if (text.length > secretBytesMax) throw new UsageError('Standard input is too long for a key.')
+  }
+  return text
 }
 
 if (import.meta.main) {

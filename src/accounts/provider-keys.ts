@@ -5,20 +5,13 @@ import { GatewayError } from '../core/error.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import type { Store } from '../storage/store.ts'
 import type { ProviderKeysTable, Tables } from '../storage/tables.ts'
-import type { Accounts } from './accounts.ts'
-import type { Audit } from './audit.ts'
 import { newId } from './id.ts'
+import { operatorChange, type OperatorChangeParts } from './operator-change.ts'
 
 type Schemas = components['schemas']
-export type StoredProviderKey = Omit<Schemas['ProviderKey'], 'is_used'> & { is_readable: boolean }
+type ProviderKey = Schemas['ProviderKey']
 
-type Options = {
-  store: Pick<Store, 'db'>
-  accounts: Pick<Accounts, 'first'>
-  audit: Pick<Audit, 'write'>
-  encryption: Encryption
-  clock: () => number
-}
+type Options = OperatorChangeParts & { encryption: Encryption; clock: () => number }
 
 /** The stored keys in plain text, by provider id. */
 type ReadKeys = {
@@ -35,12 +28,17 @@ export type ProviderKeys = {
   read(): Promise<ReadKeys>
   /** Changes when a key is added, removed or encrypted again. */
   version(): Promise<string>
-  /** The keys without their secrets, oldest first. */
-  list(): Promise<StoredProviderKey[]>
+  /** The keys without their secrets, oldest first; `usesStore` is whether a provider uses stored keys. */
+  list(usesStore: (providerId: string) => boolean): Promise<ProviderKey[]>
   /** The key in plain text, for a test. Throws `not_found`, or `invalid_value` if it cannot be decrypted. */
   reveal(providerId: string, id: string): Promise<string>
   /** Stores a key, in place of others if `replaces` is given. Throws `invalid_value`, `not_found`. */
-  create(by: Actor, providerId: string, key: string, replaces?: Which): Promise<StoredProviderKey>
+  create(
+    by: Actor,
+    providerId: string,
+    key: string,
+    replaces?: Which,
+  ): Promise<Omit<ProviderKey, 'is_used'>>
   /** Throws `not_found` if there is no such key. */
   remove(by: Actor, providerId: string, which: Which): Promise<void>
   /** Encrypts all keys again with the newest encryption key, and returns their number. */
@@ -57,15 +55,6 @@ export function createProviderKeys(options: Options): ProviderKeys {
   const { store, encryption } = options
   const { db } = store
   const plain = (row: ProviderKeysTable) => encryption.decrypt(row, contextOf(row))
-  const toForm = (row: ProviderKeysTable): StoredProviderKey => ({
-    id: row.id,
-    object: 'provider_key',
-    provider: row.provider_id,
-    hint: row.hint,
-    created_at: new Date(row.created_at).toISOString(),
-    created_by: row.created_by,
-    is_readable: plain(row) !== undefined,
-  })
   return {
     read: () => readProviderKeys(store, encryption),
     version: async () => {
@@ -73,7 +62,11 @@ export function createProviderKeys(options: Options): ProviderKeys {
       const found = await db.selectFrom('provider_keys').select(columns).orderBy('id').execute()
       return found.map(({ id, encryption_key_id: by }) => `${id} ${by}`).join()
     },
-    list: async () => (await rowsIn(db)).map(toForm),
+    list: async (usesStore) =>
+      (await rowsIn(db)).map((row) => {
+        const isUsed = usesStore(row.provider_id) && plain(row) !== undefined
+        return { ...toForm(row), is_used: isUsed }
+      }),
     reveal: async (providerId, id) => {
       const [found] = select(await rowsIn(db), providerId, { id })
       const key = plain(found)
@@ -82,7 +75,7 @@ export function createProviderKeys(options: Options): ProviderKeys {
     },
     create: async (...asked) => toForm(await insert(options, ...asked)),
     remove: (by, providerId, which) =>
-      change(options, by, 'provider_key.delete', async (transaction) => {
+      operatorChange(options, by, 'provider_key.delete', async (transaction) => {
         const found = select(await rowsIn(transaction), providerId, which)
         await deleteAll(transaction, found)
         return { target: which.id ?? providerId, before: summary(providerId, found) }
@@ -90,7 +83,7 @@ export function createProviderKeys(options: Options): ProviderKeys {
     encryptAgain: async (by) => {
       encryption.replaceKey()
       let count = 0
-      await change(options, by, 'provider_key.encrypt', async (transaction) => {
+      await operatorChange(options, by, 'provider_key.encrypt', async (transaction) => {
         const all = await rowsIn(transaction)
         for (const row of all) {
           const key = plain(row)
@@ -129,22 +122,6 @@ export async function readProviderKeys(
   }
 }
 
-/** Changes rows, and records the change in the audit log of the operators' account. */
-async function change(
-  { store: { db }, accounts, audit }: Options,
-  by: Actor,
-  action: Schemas['AuditAction'],
-  run: (
-    transaction: Transaction<Tables>,
-  ) => Promise<{ target: string; before?: object; after?: object }>,
-): Promise<void> {
-  const { id: accountId } = await accounts.first()
-  await db.transaction().execute(async (transaction) => {
-    const done = await run(transaction)
-    await audit.write(transaction, by, { account_id: accountId, action, ...done })
-  })
-}
-
 async function insert(
   options: Options,
   by: Actor,
@@ -162,7 +139,7 @@ async function insert(
     created_at: clock(),
     created_by: by.id,
   }
-  await change(options, by, 'provider_key.create', async (transaction) => {
+  await operatorChange(options, by, 'provider_key.create', async (transaction) => {
     const own = (await rowsIn(transaction)).filter((one) => one.provider_id === providerId)
     const replaced =
       replaces?.id === undefined
@@ -179,6 +156,17 @@ async function insert(
     return { target: id, ...before, after: summary(providerId, [row]) }
   })
   return row
+}
+
+function toForm(row: ProviderKeysTable): Omit<ProviderKey, 'is_used'> {
+  return {
+    id: row.id,
+    object: 'provider_key',
+    provider: row.provider_id,
+    hint: row.hint,
+    created_at: new Date(row.created_at).toISOString(),
+    created_by: row.created_by,
+  }
 }
 
 function rowsIn(db: Pick<Kysely<Tables>, 'selectFrom'>): Promise<ProviderKeysTable[]> {

@@ -1,18 +1,12 @@
 import type { components } from '../../generated/types.ts'
 import type { Actor } from '../core/caller.ts'
 import type { Store } from '../storage/store.ts'
-import type { Accounts } from './accounts.ts'
-import type { Audit } from './audit.ts'
+import { operatorChange, type OperatorChangeParts } from './operator-change.ts'
 
 type Schemas = components['schemas']
 type StoredSettings = Schemas['StoredSettings']
 
-type Options = {
-  store: Pick<Store, 'db'>
-  accounts: Pick<Accounts, 'first'>
-  audit: Pick<Audit, 'write'>
-  clock: () => number
-}
+type Options = OperatorChangeParts & { clock: () => number }
 
 /** The settings that operators store while the gateway runs, as YAML. */
 export type StoredSettingsStore = {
@@ -26,7 +20,7 @@ export type StoredSettingsStore = {
 const id = 'settings'
 
 export function createStoredSettings(options: Options): StoredSettingsStore {
-  const { store, accounts, audit, clock } = options
+  const { store, clock } = options
   const read = () => readStoredSettings(store)
   return {
     read,
@@ -35,20 +29,14 @@ export function createStoredSettings(options: Options): StoredSettingsStore {
       return (await query.executeTakeFirst())?.updated_at
     },
     replace: async (by, content) => {
-      const { id: accountId } = await accounts.first()
-      await store.db.transaction().execute(async (transaction) => {
+      await operatorChange(options, by, 'settings.update', async (transaction) => {
         const row = { id, yaml: content, updated_at: clock(), updated_by: by.id }
         await transaction
           .insertInto('stored_settings')
           .values(row)
           .onConflict((conflict) => conflict.column('id').doUpdateSet(row))
           .execute()
-        await audit.write(transaction, by, {
-          account_id: accountId,
-          action: 'settings.update',
-          target: 'settings',
-          after: { content },
-        })
+        return { target: 'settings', after: { content } }
       })
       return read()
     },

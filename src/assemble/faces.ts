@@ -37,7 +37,7 @@ import type { Calls } from './calls.ts'
 import type { Generation } from './generation.ts'
 import { assembleOAuth } from './oauth.ts'
 import type { People } from './people.ts'
-import { createStoredActs, type Stored } from './stored-settings.ts'
+import { createStoredActs, type StoredSources } from './stored-settings.ts'
 import type { Environment, StoreParts } from './store.ts'
 
 /** The APIs of the contract; they use the current generation of the settings. */
@@ -57,7 +57,7 @@ export type Built = {
   store: StoreParts
   people: People
   calls: Calls
-  stored: Stored
+  stored: StoredSources
   current: () => Generation
   reload: Reload
   /** Reloads the settings after a change that is in the audit log. */
@@ -218,7 +218,7 @@ function overviews({
       )
       return describeProviders({
         ...config,
-        keys: await stored.keys.list(),
+        keys: await stored.keys.list((id) => config.keySources[id] === 'store'),
         models: (id) => counts.get(id)?.length ?? 0,
         troubled: health.troubled,
         recent,

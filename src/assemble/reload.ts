@@ -1,11 +1,10 @@
-import type { Accounts } from '../accounts/accounts.ts'
-import { signalActor, type Audit } from '../accounts/audit.ts'
+import { signalActor } from '../accounts/audit.ts'
+import { operatorChange, type OperatorChangeParts } from '../accounts/operator-change.ts'
 import type { Reload, Reloaded } from '../api/settings.ts'
 import { ConfigError, type Loaded } from '../settings/config.ts'
 import { changesBetween, type Changes } from '../settings/changes.ts'
 import type { Actor } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { GuardedStore } from '../storage/store-guard.ts'
 import type { Channel } from '../peers/channel.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { SettingsNow } from './calls.ts'
@@ -150,31 +149,18 @@ async function readAll(readSettings: Options['readSettings']): Promise<Loaded> {
     return await readSettings()
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const complaints = error.message.replaceAll('\n', ' ')
-    const text = `The new settings are invalid, so the current ones stay in force. ${complaints}`
+    const text = `The new settings are invalid, so the current ones stay in force. ${error.inOneLine}`
     throw new GatewayError('invalid_value', text)
   }
 }
 
-type NoteParts = {
-  accounts: Pick<Accounts, 'first'>
-  audit: Pick<Audit, 'write'>
-  store: Pick<GuardedStore, 'db'>
-}
-
 /** Writes the names of changed settings to the audit log; values may contain addresses and key names. */
-export function createNote({ accounts, audit, store }: NoteParts): Options['note'] {
-  return async (by, { changed, needsRestart }) => {
-    const { id: accountId } = await accounts.first()
-    await store.db.transaction().execute((transaction) =>
-      audit.write(transaction, by, {
-        account_id: accountId,
-        action: 'settings.reload',
-        target: 'settings',
-        after: { changed, needs_restart: needsRestart },
-      }),
-    )
-  }
+export function createNote(parts: OperatorChangeParts): Options['note'] {
+  return (by, { changed, needsRestart }) =>
+    operatorChange(parts, by, 'settings.reload', async () => ({
+      target: 'settings',
+      after: { changed, needs_restart: needsRestart },
+    }))
 }
 
 function stopping(): GatewayError {

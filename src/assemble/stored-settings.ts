@@ -15,7 +15,7 @@ import type { Environment, StoreParts } from './store.ts'
 const recheckMs = 2000
 
 /** Keys of providers and settings that are in the store, as sources of settings. */
-export type Stored = {
+export type StoredSources = {
   keys: ProviderKeys
   settings: StoredSettingsStore
   /** Reads all settings with the given values instead of the stored ones. Throws a ConfigError. */
@@ -34,7 +34,7 @@ export function assembleStored(
   { config, secrets, events, clock }: Environment,
   { store, accounts, audit }: StoreParts,
   readWith: ReadSettings,
-): Stored {
+): StoredSources {
   const encryption = createEncryption({ ...config, ...secrets })
   const keys = createProviderKeys({ store, accounts, audit, encryption, clock })
   const settings = createStoredSettings({ store, accounts, audit, clock })
@@ -69,7 +69,7 @@ export function assembleStored(
       return { ...loaded, doubts: [...loaded.doubts, ...all] }
     },
     watch: (onChange) => {
-      const recheck = config.limits.providerKeysRecheckMs ?? recheckMs
+      const recheck = config.limits.storedRecheckMs ?? recheckMs
       timer = setInterval(() => void look(onChange), recheck).unref()
     },
     close: () => clearInterval(timer),
@@ -87,13 +87,12 @@ function readUsable(
   } catch (error) {
     if (!(error instanceof ConfigError) || content === '') throw error
     const loaded = readWith({ keys })
-    const reasons = error.message.replaceAll('\n', ' ')
-    return { loaded, refusals: [`The stored settings are not used: ${reasons}`] }
+    return { loaded, refusals: [`The stored settings are not used: ${error.inOneLine}`] }
   }
 }
 
 type ActParts = {
-  stored: Stored
+  stored: StoredSources
   calls: Pick<Calls, 'guardedConnector'>
   current: () => Pick<Generation, 'config' | 'secrets'>
   /** Reloads the settings after a change that is in the audit log. */
@@ -122,7 +121,7 @@ export function createStoredActs({ stored, calls, current, apply }: ActParts): {
       create: async (by, providerId, { key, replaces: id }) => {
         checkProviderKey(await withKeys(), providerId, key)
         const replaces = id === undefined ? undefined : { id }
-        const { is_readable: _, ...made } = await keys.create(by, providerId, key, replaces)
+        const made = await keys.create(by, providerId, key, replaces)
         await applied('The key was stored')
         return { ...made, is_used: current().config.keySources[providerId] === 'store' }
       },

@@ -14,12 +14,7 @@ export const listProviders: Command = async (words, context) => {
   const { values } = parsed(words, json)
   return withStore('none', context, async (opened) => {
     const { keySources } = opened.config
-    const stored = await keysIn(opened).list()
-    const form = ({ is_readable: isReadable, ...key }: (typeof stored)[number]) => ({
-      ...key,
-      is_used: isReadable && keySources[key.provider] === undefined,
-    })
-    const rows = stored.map(form)
+    const rows = await keysIn(opened).list((id) => keySources[id] === undefined)
     const environment = Object.keys(keySources)
     if (values.json === true) return { text: jsonText({ environment, keys: rows }) }
     const cells = rows.map(({ id, provider, hint, is_used: isUsed, created_at: at }) => {
@@ -50,7 +45,7 @@ export const setProviderKey: Command = async (words, context) => {
       loadConfig(context.readVariables(), { settings: content, ...stored })
     checkProviderKey(readSettings, provider, key)
     await opened.accounts.first()
-    const { is_readable: _, ...made } = await keysIn(opened).create(commandLine, provider, key, {})
+    const made = await keysIn(opened).create(commandLine, provider, key, {})
     if (values.json === true) return { text: jsonText(made) }
     const source = opened.config.keySources[provider]
     const use =

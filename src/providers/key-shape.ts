@@ -44,7 +44,7 @@ function reasonAgainst(key: string, isOwnAddress: boolean): string | undefined {
   }
   if (!isOwnAddress) return undefined
   if (placeholders.test(key)) {
-    return 'this is a placeholder, not a key. Set the key, or unset the variable.'
+    return 'this is a placeholder, not a key. Replace it with a key, or remove it.'
   }
   if (key.length < lengthMin) return 'the key is too short. Copy it again.'
   return undefined

@@ -3,7 +3,7 @@ import { uncounted } from '../bytes/budget.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import type { EndpointConfig } from './create-providers.ts'
 import { vendorOf } from './index.ts'
-import { openAiNames } from './list-models.ts'
+import { modelsRequest, openAiNames } from './list-models.ts'
 import { createDispatch, type Connector } from './transport/dispatch.ts'
 import { createKeyRing } from './transport/key-ring.ts'
 import { connectTimeoutMs } from './transport/lines.ts'
@@ -32,14 +32,7 @@ export async function testKey(
     restMaxMs: 0,
     monotonic: () => performance.now(),
   })
-  const request = {
-    method: 'GET',
-    path: vendor?.modelsPath ?? '/models',
-    headers: { ...vendor?.modelsHeaders },
-    headersTimeoutMs: timeoutMs,
-    idleTimeoutMs: timeoutMs,
-    errorTimeoutMs: timeoutMs,
-  } as const
+  const request = modelsRequest(vendor ?? {}, timeoutMs)
   const signal = AbortSignal.timeout(timeoutMs)
   const options = { dispatch, request, signal, hold: uncounted, traceHeaders: undefined, bytesMax }
   const name = vendor?.name ?? id

@@ -1,6 +1,6 @@
 import { uncounted } from '../bytes/budget.ts'
 import { ProviderFailure } from '../core/failure.ts'
-import type { Dispatch } from './transport/dispatch.ts'
+import type { Dispatch, UpstreamRequest } from './transport/dispatch.ts'
 import { parseJson, receive, wholeReader } from './transport/upstream.ts'
 import type { VendorTexts } from './transport/vendor-texts.ts'
 import type { Vendor } from './vendor.ts'
@@ -16,17 +16,10 @@ const namesMax = 10_000
 
 /** Returns a function that fetches a vendor's model names. It rejects with a ProviderFailure. */
 export function modelLister(
-  { modelsPath, modelsHeaders = {}, modelNames = openAiNames }: Listed,
+  { modelsPath, modelsHeaders, modelNames = openAiNames }: Listed,
   { dispatch, texts }: Upstream,
 ): (signal: AbortSignal) => Promise<readonly string[]> {
-  const request = {
-    method: 'GET' as const,
-    path: modelsPath,
-    headers: { ...modelsHeaders },
-    headersTimeoutMs: timeoutMs,
-    idleTimeoutMs: timeoutMs,
-    errorTimeoutMs: timeoutMs,
-  }
+  const request = modelsRequest({ modelsPath, modelsHeaders }, timeoutMs)
   const unheld = { hold: uncounted, traceHeaders: undefined }
   return (signal) =>
     receive({ dispatch, request, signal, ...unheld, bytesMax }, ({ status }) => {
@@ -39,6 +32,21 @@ export function modelLister(
       }
       return { push: whole.push, finish }
     })
+}
+
+/** The request for a vendor's list of models; by default as OpenAI's. */
+export function modelsRequest(
+  { modelsPath = '/models', modelsHeaders = {} }: Partial<Omit<Listed, 'modelNames'>>,
+  timeLimitMs: number,
+): UpstreamRequest {
+  return {
+    method: 'GET',
+    path: modelsPath,
+    headers: { ...modelsHeaders },
+    headersTimeoutMs: timeLimitMs,
+    idleTimeoutMs: timeLimitMs,
+    errorTimeoutMs: timeLimitMs,
+  }
 }
 
 /** The names that are safe to show to callers, from the first `namesMax` of a list. */

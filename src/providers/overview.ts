@@ -17,7 +17,7 @@ type Options = {
   endpoints: readonly Configured[]
   keySources: Readonly<Record<string, Schemas['ProviderKeySource']>>
   /** The stored keys of all providers. */
-  keys: readonly (Omit<Schemas['ProviderKey'], 'is_used'> & { is_readable: boolean })[]
+  keys: readonly Schemas['ProviderKey'][]
   /** The number of catalog models with a route through the provider. */
   models: (providerId: string) => number
   troubled: (providerId: string) => readonly Troubled[]
@@ -37,12 +37,7 @@ export function describeProviders(options: Options): Schemas['ProviderList'] {
       object: 'provider',
       ...settingsOf(id, configured),
       key_source: keySources[id] ?? null,
-      keys: options.keys
-        .filter(({ provider }) => provider === id)
-        .map(({ is_readable: isReadable, ...key }) => ({
-          ...key,
-          is_used: isReadable && keySources[id] === 'store',
-        })),
+      keys: options.keys.filter(({ provider }) => provider === id),
       models: options.models(id),
       ...observed(attempts.get(id) ?? []),
       circuits: options.troubled(id).map(({ upstreamModel, state, leftMs }) => ({

@@ -28,6 +28,7 @@ import {
   type NameOf,
   type Variables,
 } from './sources.ts'
+import { readStoredSettings } from './stored.ts'
 
 type Settings = components['schemas']['Settings']
 type SettingsLimits = Required<NonNullable<Settings['limits']>>
@@ -93,6 +94,11 @@ export type Secrets = {
 /** All errors of the settings: one line each, with setting and remedy. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
+
+  /** The errors one after the other, for messages of one line. */
+  get inOneLine(): string {
+    return this.message.replaceAll('\n', ' ')
+  }
 }
 
 export type { Variables }
@@ -134,7 +140,8 @@ export function loadConfig(
 ): Loaded {
   const complaints: string[] = []
   const doubts = [...doubtsAboutEnv(), ...doubtsAboutNames(variables)]
-  const { merged, nameOf, fileProviders } = readSources(variables, storedText, complaints)
+  const stored = readStoredSettings(storedText, complaints)
+  const { merged, nameOf, fileProviders } = readSources(variables, stored, complaints)
   // Before the check, which adds the defaults.
   const namesModels = Object.keys(merged).some((name) => modelSettings.has(name))
   const errors = settingsCheck(merged) ? [] : (settingsCheck.errors ?? [])

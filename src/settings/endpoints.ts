@@ -106,7 +106,7 @@ export function storedEndpoint(
   const url = URL.parse(baseUrl)
   if (url !== null && sources.privateNetworks.length === 0 && isPrivateHost(url))
     complaints.push(
-      `The base_url of the provider '${id}' is not public. The file gateway.yaml can allow its network in private_endpoint_networks.`,
+      `The base_url of the provider '${id}' is not public. Allow its network in the file gateway.yaml. For example: private_endpoint_networks: [127.0.0.0/8]`,
     )
   const { api_key_env: _, ...rest } = provider
   const { endpoint, ...found } = ownEndpoint(rest, sources, complaints)

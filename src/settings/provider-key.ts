@@ -45,7 +45,6 @@ export function settingsWith(readSettings: ReadSettings, stored: Stored): Loaded
     return readSettings(stored)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    const complaints = error.message.replaceAll('\n', ' ')
-    throw new GatewayError('invalid_value', `The settings are invalid. ${complaints}`)
+    throw new GatewayError('invalid_value', `The settings are invalid. ${error.inOneLine}`)
   }
 }

@@ -13,9 +13,6 @@ export type Variables = Readonly<Record<string, string | undefined>>
 /** How to name a setting to the operator: as it is written, with the file and line if it is in the file. */
 export type NameOf = (...path: string[]) => string
 
-/** The settings that operators may store, besides the file. */
-export const storableSettings = ['providers', 'routes', 'aliases', 'catalog'] as const
-
 type Merged = {
   merged: Record<string, unknown>
   nameOf: NameOf
@@ -24,21 +21,18 @@ type Merged = {
 }
 
 /**
- * Merges the stored settings (YAML), gateway.yaml and the variables; later ones take precedence. `nameOf`
- * names a setting for its errors. Appends errors to `complaints`.
+ * Merges the stored settings, gateway.yaml and the variables; later ones take precedence. `nameOf` names a
+ * setting for its errors. Appends errors to `complaints`.
  */
 export function readSources(
   variables: Variables,
-  storedText: string,
+  stored: SettingsFile,
   complaints: string[],
 ): Merged {
-  const { values, placeOf } = readSettingsFile(variables['CONFIG_FILE'], complaints)
-  const stored = readStoredSettings(storedText, complaints)
-  const merged: Record<string, unknown> = { ...values }
-  for (const name of storableSettings) {
-    if (Object.hasOwn(stored.values, name))
-      merged[name] = mergedValue(values[name], stored.values[name])
-  }
+  const file = readSettingsFile(variables['CONFIG_FILE'], complaints)
+  const merged = { ...file.values }
+  for (const [name, value] of Object.entries(stored.values))
+    merged[name] = mergedValue(file.values[name], value)
   const variableOf = new Map<string, string>()
   for (const { name, variable } of settings) {
     const text = variable === null ? undefined : variables[variable]?.trim()
@@ -48,40 +42,38 @@ export function readSources(
   }
   const nameOf: NameOf = (setting = '', ...members) => {
     if (variableOf.has(setting)) return variableOf.get(setting)!
-    const path = members.map((member) => (/^\d+$/.test(member) ? `[${member}]` : `.${member}`))
-    const written = setting + path.join('')
-    const [member = '', ...rest] = members
-    const inFile = values[setting]
-    // The file's providers come first in the merged list.
-    const position = Number(member) - (Array.isArray(inFile) ? inFile.length : 0)
-    const isOfStored =
-      Object.hasOwn(stored.values, setting) &&
-      (Array.isArray(stored.values[setting]) ? position >= 0 : !isMember(inFile, member))
-    if (isOfStored) {
-      const own = Array.isArray(stored.values[setting]) ? [String(position), ...rest] : members
-      return `${stored.placeOf([setting, ...own])}: ${written}`
-    }
-    if (Object.hasOwn(values, setting)) return `${placeOf([setting, ...members])}: ${written}`
+    const written = writtenPath([setting, ...members])
+    const [member] = members
+    const inFile = file.values[setting]
+    const isOfFile = member === undefined ? inFile !== undefined : isMember(inFile, member)
+    const source = [isOfFile ? file : stored, file].find((one) =>
+      Object.hasOwn(one.values, setting),
+    )
+    if (source !== undefined) return `${source.placeOf([setting, ...members])}: ${written}`
     return settings.find(({ name }) => name === setting)?.variable ?? written
   }
-  const own = values['providers'] ?? []
+  const own = file.values['providers'] ?? []
   const fileProviders = new Set<unknown>(Array.isArray(own) ? own : [own])
   return { merged, nameOf, fileProviders }
+}
+
+/** A path of members as people write it, such as `providers[0].id`. */
+export function writtenPath([setting = '', ...members]: readonly string[]): string {
+  const rest = members.map((member) => (/^\d+$/.test(member) ? `[${member}]` : `.${member}`))
+  return setting + rest.join('')
 }
 
 function isMember(value: unknown, name: string): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
 }
 
-/** Entries of the file and of the stored settings; the file's entry wins where both have a name. */
+/** Entries of the file and of the valid stored settings; the file's entry wins where both have a name. */
 function mergedValue(inFile: unknown, stored: unknown): unknown {
-  if (inFile === undefined) return stored
   if (Array.isArray(inFile) && Array.isArray(stored)) return [...inFile, ...(stored as unknown[])]
-  const both = [stored, inFile]
-  // An invalid value of the stored settings must be reported, not hidden by the file's.
-  if (both.some((one) => typeof one !== 'object' || one === null || Array.isArray(one)))
-    return typeof stored === 'object' ? inFile : stored
-  return { ...(stored as object), ...(inFile as object) }
+  const isMapping = typeof inFile === 'object' && inFile !== null && !Array.isArray(inFile)
+  if (isMapping && !Array.isArray(stored)) return { ...(stored as object), ...inFile }
+  // An invalid value in the file is reported by the check.
+  return inFile ?? stored
 }
 
 const envFile = '.env'
@@ -130,8 +122,8 @@ export function doubtsAboutNames(variables: Variables): string[] {
   })
 }
 
-/** The settings in a file, and the line of each. */
-type SettingsFile = {
+/** The settings in a file, or in the store, and the line of each. */
+export type SettingsFile = {
   values: Record<string, unknown>
   /** The place of a member, such as `gateway.yaml, line 3`; of the nearest line if the member is not in the file. */
   placeOf: (path: readonly string[]) => string
@@ -150,31 +142,8 @@ function readSettingsFile(path: string | undefined, complaints: string[]): Setti
   return none
 }
 
-function readStoredSettings(text: string, complaints: string[]): SettingsFile {
-  const name = 'stored settings'
-  const none = { values: {}, placeOf: () => name }
-  try {
-    const stored = parseSettings(text, name)
-    if (stored === undefined) {
-      complaints.push(
-        `The ${name} must be a YAML mapping. For example: aliases: {fast: gpt-5-mini}`,
-      )
-      return none
-    }
-    const names: readonly string[] = storableSettings
-    for (const other of Object.keys(stored.values).filter((one) => !names.includes(one)))
-      complaints.push(
-        `${stored.placeOf([other])}: '${other.slice(0, 100)}' cannot be stored, only ${names.join(', ')}.`,
-      )
-    return stored
-  } catch (error) {
-    complaints.push(`The ${name} cannot be read: ${systemReason(error)}.`)
-    return none
-  }
-}
-
 /** Parses YAML; undefined if it is no mapping. Throws for invalid YAML. `name` names it in errors. */
-function parseSettings(text: string, name: string): SettingsFile | undefined {
+export function parseSettings(text: string, name: string): SettingsFile | undefined {
   const lineCounter = new LineCounter()
   const document = parseDocument(text, { lineCounter })
   if (document.errors[0] !== undefined) throw document.errors[0]

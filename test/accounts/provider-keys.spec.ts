@@ -29,7 +29,7 @@ forEachStore('the stored keys of providers', (kind) => {
         ...options.variables,
       },
       file: { limits: quickLimits },
-      bounds: { providerKeysRecheckMs: 20 },
+      bounds: { storedRecheckMs: 20 },
     })
 
   beforeEach(async () => {

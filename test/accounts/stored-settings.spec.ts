@@ -16,7 +16,7 @@ forEachStore('the stored settings', () => {
   const key = 'sk-own-0123456789abcdef'
   const loopback = { private_endpoint_networks: ['127.0.0.0/8'], limits: quickLimits }
   const start = (options: GatewayOptions = {}) =>
-    startGateway({ file: loopback, bounds: { providerKeysRecheckMs: 20 }, ...options })
+    startGateway({ file: loopback, bounds: { storedRecheckMs: 20 }, ...options })
 
   beforeEach(async () => {
     upstream = await startUpstream()
@@ -82,11 +82,8 @@ forEachStore('the stored settings', () => {
   const refusals: [name: string, content: string, says: RegExp][] = [
     ['that are no YAML', 'aliases: {a: b', /The stored settings cannot be read/],
     ['that are a list', '- a', /must be a YAML mapping/],
-    [
-      'of another member',
-      'port: 80',
-      /^The settings are invalid\. stored settings, line 1: 'port'/,
-    ],
+    ['of another member', 'port: 80', /stored settings, line 1: port cannot be stored, only/],
+    ['of a member that does not exist', 'provider: []', /Did you mean providers\?/],
     [
       'with a wrong id, by its line',
       endpoint('https://models.example/v1').replace('id: own', 'id: OWN'),
@@ -112,6 +109,17 @@ forEachStore('the stored settings', () => {
       expect(await read.json()).to.include({ content: '', updated_at: null })
     })
   }
+
+  it('are checked although the file has the same setting in another form', async () => {
+    const mine = { id: 'mine', kind: 'openai-compatible', base_url: upstream.url, models: '*' }
+    expect((await gateway.reload({ ...loopback, providers: [mine] })).status).to.equal(200)
+    const refused = await put('providers: {id: own}')
+    const { message } = await expectError(refused, { status: 400, code: 'invalid_value' })
+    expect(message).to.include('stored settings, line 1: providers must be')
+    await stored(endpoint(upstream.url))
+    for (const model of ['own/house-1', 'mine/any'])
+      expect(await chat(model)).to.equal('from the endpoint')
+  })
 
   it('refuse endpoints in networks that the file does not allow', async () => {
     await using own = await startGateway()

@@ -15,7 +15,7 @@ describe('the commands for keys of providers', () => {
     openAi = await startUpstream()
     openAi.answer(openAiDouble(() => ({ text: ['Hello.'] })))
     const variables = { OPENAI_BASE_URL: openAi.url, ENCRYPTION_KEY: undefined }
-    gateway = await startGateway({ variables, bounds: { providerKeysRecheckMs: 20 } })
+    gateway = await startGateway({ variables, bounds: { storedRecheckMs: 20 } })
   })
   afterEach(async () => {
     await gateway.stop()
