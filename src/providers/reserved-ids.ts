@@ -4,7 +4,8 @@ import { vendors } from './index.ts'
  * Errors in the ids of the operator's endpoints. An endpoint with a vendor's id would use parts of
  * the vendor's adapters, and ids must be unique.
  */
-export function complaintsAboutIds(ids: readonly string[]): string[] {
+export function complaintsAboutIds(providers: readonly { id: string }[]): string[] {
+  const ids = providers.map(({ id }) => id)
   return ids.flatMap((id, place) => {
     const vendor = vendors.find((one) => one.id === id)
     if (vendor !== undefined) {

@@ -11,6 +11,7 @@ import type { EndpointConfig, ProviderKeys } from '../providers/create-providers
 import { namePrefixes as prefixes } from '../providers/index.ts'
 import { complaintsAboutIds } from '../providers/reserved-ids.ts'
 import {
+  complaintsAboutLoops,
   keySourcesOf,
   ownEndpoint,
   storedEndpoint,
@@ -159,7 +160,7 @@ export function loadConfig(
       return endpointOf(one, sources, complaints)
     }),
   ]
-  complaints.push(...complaintsAboutIds(own.map(({ id }) => id)))
+  complaints.push(...complaintsAboutIds(own), ...complaintsAboutLoops(found, addressesOf(checked)))
   const hasCatalog = !errors.some(({ instancePath }) => instancePath.startsWith('/catalog'))
   if (hasCatalog) complaints.push(...complaintsAboutCatalog(checked.catalog, own, nameOf))
   if (complaints.length > 0) throw new ConfigError(complaints.join('\n'))
@@ -218,6 +219,12 @@ function complaintsAboutCatalog(
   return [...complaintTexts(errors, nameOf), ...others]
 }
 
+/** Where the gateway listens, and its public address. */
+function addressesOf({ base_url: baseUrl, ...listening }: Settings): string[] {
+  const address = siteAddress({ ...listening, baseUrl: undefined })
+  return [address, baseUrl ?? address]
+}
+
 const openHost =
   'HOST makes the gateway reachable from other machines. Set BASE_URL to the address that they use.'
 /** The number of serving processes. */
@@ -226,7 +233,11 @@ export function workerCount({ workers }: Pick<Config, 'workers'>): number {
 }
 
 /** The address for browsers: `base_url`, or where the gateway listens; loopback if it listens on all addresses. */
-export function siteAddress({ baseUrl, host, port }: Config): string {
+export function siteAddress({
+  baseUrl,
+  host,
+  port,
+}: Pick<Config, 'baseUrl' | 'host' | 'port'>): string {
   return baseUrl ?? `http://${loopback[host] ?? (host.includes(':') ? `[${host}]` : host)}:${port}`
 }
 

@@ -113,6 +113,26 @@ export function storedEndpoint(
   return { ...found, endpoint: { ...endpoint, isGuarded: true } }
 }
 
+/** Refuses endpoints at an address of the gateway, since calls to them would return to it. */
+export function complaintsAboutLoops(
+  found: readonly FoundEndpoint[],
+  addresses: readonly string[],
+): string[] {
+  const origins = new Set(addresses.map(originOf))
+  return found
+    .filter(({ endpoint }) => origins.has(originOf(endpoint.baseUrl)))
+    .map(({ endpoint: { id } }) => {
+      const variable = vendors.find((vendor) => vendor.id === id)?.baseUrlVariable
+      return variable === undefined
+        ? `The base_url of the provider '${id}' is the address of this gateway. Set it to the address of the provider.`
+        : `${variable} is the address of this gateway. Unset it here; set it only for the clients.`
+    })
+}
+
+function originOf(address: string): string {
+  return URL.parse(address)?.origin.replace('//localhost', '//127.0.0.1') ?? address
+}
+
 /** Addresses are printed, so they must not contain credentials. */
 function isAddress(text: string): boolean {
   const url = URL.parse(text)

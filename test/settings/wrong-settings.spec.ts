@@ -79,6 +79,17 @@ describe('wrong settings', () => {
       says: /^OPENAI_BASE_URL must be an http\(s\) address/,
     },
     {
+      name: "the gateway's own address as a vendor's, which the environment of a client holds",
+      variables: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://localhost:8080/v1' },
+      says: /^OPENAI_BASE_URL is the address of this gateway\. Unset it here; set it only for the clients\.$/,
+    },
+    {
+      name: "the gateway's public address as a provider's",
+      variables: { BASE_URL: 'https://gateway.example' },
+      file: { providers: [{ ...keyless, base_url: 'https://gateway.example/v1' }] },
+      says: /^The base_url of the provider 'own' is the address of this gateway\. Set it to the address of the provider\.$/,
+    },
+    {
       name: "a provider with a vendor's id",
       file: { providers: [{ ...keyless, id: 'groq' }] },
       says: /^providers: 'groq' is the id of Groq\. Set GROQ_API_KEY and GROQ_BASE_URL, or choose another id\.$/,
