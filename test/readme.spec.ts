@@ -76,9 +76,8 @@ describe('the blocks of README.md', function () {
   })
 
   it('create a test key, with which the TypeScript client makes pictures', async () => {
-    const [create = ''] = take('KEY=').split('\n')
     writeFileSync(join(folder.path, 'hello.mts'), take("import OpenAI from 'openai'"))
-    const { stdout } = await shell(`export ${create}\nnode hello.mts`)
+    const { stdout } = await shell(take('KEY=').replace('python3 hello.py', 'node hello.mts'))
     expect(stdout).to.equal('3 pictures\n')
   })
 
