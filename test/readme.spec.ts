@@ -76,8 +76,8 @@ describe('the blocks of README.md', function () {
   })
 
   it('create a test key, with which the TypeScript client makes pictures', async () => {
-    writeFileSync(join(folder.path, 'hello.mts'), take("import OpenAI from 'openai'"))
-    const { stdout } = await shell(take('KEY=').replace('python3 hello.py', 'node hello.mts'))
+    writeFileSync(join(folder.path, 'hello.mjs'), take("import OpenAI from 'openai'"))
+    const { stdout } = await shell(take('KEY=').replace(/^.* python3 hello.py\n/m, ''))
     expect(stdout).to.equal('3 pictures\n')
   })
 
