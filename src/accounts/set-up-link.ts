@@ -86,7 +86,7 @@ curl -s ${baseUrl}/api/setup -H "Content-Type: application/json" -d '${JSON.stri
 }
 
 /** The printed text when another process has printed a link. */
-export const printedElsewhereText = `Another process printed a set-up link less than a minute ago. \`${gatewayCommand} setup-link\` prints a new one.`
+export const printedElsewhereText = `Another process printed a set-up link less than a minute ago. \`${gatewayCommand} setup-link\` prints a new one.\n`
 
 /** Throws `invalid_value` with the reason if a link cannot be used. */
 export async function assertSetUpLink(
