@@ -51,6 +51,9 @@ describe('the models page', () => {
     const all = Number.parseInt(await counter(page).innerText(), 10)
     expect(all).to.be.above(100)
     expect((await named(page)).length).to.equal(60)
+    const model = page.getByRole('row', { name: /^language: GPT-5 mini gpt-5-mini deprecated / })
+    // One line of text: two would take at least 50 pixels.
+    expect((await model.boundingBox())!.height).to.be.within(30, 38)
     await page.getByRole('button', { name: `Show all ${all}` }).click()
     expect((await named(page)).length).to.equal(all)
     await page.getByLabel('Type').selectOption('pictures')
@@ -75,7 +78,7 @@ describe('the models page', () => {
     const page = await dashboard.open('/models?type=image')
     const heading = page.getByRole('columnheader', { name: 'Output price' })
     const prices = async () => {
-      const cells = await page.getByRole('row').locator('td:nth-child(4)').allInnerTexts()
+      const cells = await page.getByRole('row').locator('td:nth-last-child(3)').allInnerTexts()
       return cells.filter((text) => text.includes('picture')).map((text) => /[\d.]+/.exec(text)![0])
     }
     await heading.getByRole('button').click()
@@ -85,7 +88,9 @@ describe('the models page', () => {
     const rising = texts.map(Number)
     expect(rising).to.deep.equal(rising.toSorted((a, b) => a - b))
     expect(await page.getByRole('row').last().innerText()).to.include('unknown')
-    const pointsAt = await page.evaluate<number[]>(pointsAtOf('.models td:nth-child(4) .money'))
+    const pointsAt = await page.evaluate<number[]>(
+      pointsAtOf('.models td:nth-last-child(3) .money'),
+    )
     expect([...new Set(pointsAt)]).to.have.length(1)
     await heading.getByRole('button').click()
     expect(await heading.getAttribute('aria-sort')).to.equal('descending')

@@ -49,14 +49,14 @@ export function comparedPrice({ model: { pricing } }: Entry): number | undefined
 export function pricesOf({ model: { pricing } }: Entry): {
   input?: string | undefined
   output?: string | undefined
-  /** Unit of the output price, when it is not a million tokens. */
+  /** Unit of the output price in front of it, when it is not a million tokens. */
   unit?: string
 } {
   const pictures = (pricing.per_image ?? []).toSorted((a, b) => Number(a.usd) - Number(b.usd))
   const [cheapest] = pictures
   if (cheapest !== undefined) {
     const varies = pictures.at(-1)!.usd !== cheapest.usd
-    return { output: cheapest.usd, unit: varies ? 'per picture, or more' : 'per picture' }
+    return { output: cheapest.usd, unit: varies ? 'per picture, from' : 'per picture' }
   }
   const output = pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens
   return { input: pricing.input_per_million_tokens, output }

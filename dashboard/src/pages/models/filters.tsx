@@ -12,7 +12,9 @@ const stateNames: Record<(typeof states)[number], string> = {
   ended: 'ended',
   all: 'all, also ended',
 }
-const modalityNames = { chat: 'language', image: 'pictures' } as const
+
+/** Names of the types of models. */
+export const modalityNames = { chat: 'language', image: 'pictures' } as const
 const names = ['q', 'type', 'provider', 'ability', 'price', 'state'] as const
 
 /** Entries that match the filters in the address. Ended models match only when the filter asks for them. */

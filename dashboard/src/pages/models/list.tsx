@@ -3,10 +3,11 @@ import type { Schemas } from '../../data/api.ts'
 import { placesOf, shortCount } from '../../data/money.ts'
 import { addressOf, place, setQuery } from '../../data/place.ts'
 import { Health, MeasuredOver } from '../../elements/health.tsx'
+import { Icon } from '../../elements/icon.tsx'
 import { Money } from '../../elements/money.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
 import { comparedPrice, pathOf, pricesOf, stateOf, type Entry } from './entries.ts'
-import { filtered, Filters } from './filters.tsx'
+import { filtered, Filters, modalityNames } from './filters.tsx'
 
 /** Number of rows shown before "Show all". */
 const rowsShown = 60
@@ -107,6 +108,7 @@ function Models({ entries }: { entries: readonly Entry[] }) {
         opens
         columns={[
           sortedBy('name', 'Model'),
+          'Id',
           'State',
           numbers('Input price'),
           sortedBy('price', 'Output price'),
@@ -125,32 +127,24 @@ function Models({ entries }: { entries: readonly Entry[] }) {
 function Row({ entry, places }: { entry: Entry; places: number }) {
   const { model, modality, routes } = entry
   const { text, look } = stateOf(entry)
+  const type = modalityNames[modality]
   const route = routes.find(({ is_configured: isConfigured }) => isConfigured)
-  const { input, output, unit } = pricesOf(entry)
   return (
     <tr>
-      <td>
+      <td title={model.name}>
+        <span class="type" title={type}>
+          <Icon name={modality === 'image' ? 'picture' : 'requests'} />
+          <span class="hidden">{type}: </span>
+        </span>
         <a href={addressOf(pathOf(model.id))}>{model.name}</a>
-        <br />
+      </td>
+      <td title={model.id}>
         <code class="quiet">{model.id}</code>
       </td>
       <td>
         <span class={`state ${look}`}>{text}</span>
-        <br />
-        <span class="hint">{modality === 'image' ? 'pictures' : 'language'}</span>
       </td>
-      <td class="number">
-        {unit === undefined ? <Money usd={input} places={places} /> : <span class="quiet">–</span>}
-      </td>
-      <td class="number">
-        <Money usd={output} places={places} />
-        {unit !== undefined && (
-          <>
-            <br />
-            <span class="hint">{unit}</span>
-          </>
-        )}
-      </td>
+      <Prices entry={entry} places={places} />
       <td class="number">
         {model.context_window == null ? (
           <span class="quiet">–</span>
@@ -166,5 +160,27 @@ function Row({ entry, places }: { entry: Entry; places: number }) {
         )}
       </td>
     </tr>
+  )
+}
+
+/** Cells of the input and the output price; a price per picture spans both. */
+function Prices({ entry, places }: { entry: Entry; places: number }) {
+  const { input, output, unit } = pricesOf(entry)
+  if (unit !== undefined) {
+    return (
+      <td class="number" colSpan={2}>
+        <span class="hint">{unit}</span> <Money usd={output} places={places} />
+      </td>
+    )
+  }
+  return (
+    <>
+      <td class="number">
+        <Money usd={input} places={places} />
+      </td>
+      <td class="number">
+        <Money usd={output} places={places} />
+      </td>
+    </>
   )
 }
