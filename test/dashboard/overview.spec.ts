@@ -75,7 +75,8 @@ describe("the dashboard's overview", () => {
     const bar = bars.getByRole('link', {
       name: /: 4, From providers 2, From the cache 1, Failed 1$/,
     })
-    await bar.hover()
+    // Beside its parts, which have values of their own.
+    await bar.hover({ position: { x: 1, y: 5 } })
     const tip = page.locator('.tip')
     expect(await tip.innerText()).to.match(
       /4\s+From providers\s+2\s+From the cache\s+1\s+Failed\s+1$/,
@@ -86,12 +87,34 @@ describe("the dashboard's overview", () => {
     await expectGoodLooks(page)
     await page.getByRole('button', { name: 'Failed', exact: true }).click()
     await bars.getByRole('link', { name: /: 1, Failed 1$/ }).press('Enter')
-    await page.getByRole('region', { name: 'Requests' }).getByRole('row').nth(4).waitFor()
-    const { searchParams } = new URL(page.url())
-    const day = Math.floor((suiteClock() - dayMs) / dayMs) * dayMs
-    expect([searchParams.get('from'), searchParams.get('to')]).to.deep.equal(
-      [day, day + dayMs].map((ms) => new Date(ms).toISOString()),
-    )
+    const rows = page.getByRole('region', { name: 'Requests' }).getByRole('row')
+    await rows.nth(1).waitFor()
+    expect(await rows.count()).to.equal(2)
+    expect(filtersOf(page.url())).to.include({ ...yesterday(), outcome: 'failed' })
+  })
+
+  it('opens the requests of one series by its part of a bar', async () => {
+    const page = await dashboard.open('/overview?metric=requests&split=model')
+    const bars = page.getByRole('list', { name: 'Requests over time' })
+    await bars.getByRole('link', { name: /^dear, [^,]+: 3$/ }).hover()
+    expect(await page.locator('.tip .pointed').innerText()).to.match(/^dear\s+3$/)
+    await bars.getByRole('link', { name: /: 4, dear 3, <b>cheap<\/b> 1$/ }).focus()
+    await page.keyboard.press('ArrowUp')
+    await page.keyboard.press('ArrowUp')
+    expect(await page.evaluate('document.activeElement.ariaLabel')).to.match(/^<b>cheap/)
+    expect(await page.locator('.tip .pointed').innerText()).to.match(/^<b>cheap<\/b>\s+1$/)
+    await expectGoodLooks(page)
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    const rows = page.getByRole('region', { name: 'Requests' }).getByRole('row')
+    await rows.nth(3).waitFor()
+    expect(await rows.count()).to.equal(4)
+    expect(filtersOf(page.url())).to.deep.equal({ ...yesterday(), mode: 'live', model: 'dear' })
+    // The list of requests has no filter for calls without a person.
+    const people = await dashboard.open('/overview?metric=requests&split=member')
+    await people.getByRole('link', { name: /^\w+ \d+: 4$/ }).click()
+    await people.waitForURL(/\/requests\?/)
+    expect(filtersOf(people.url())).to.deep.equal({ ...yesterday(), mode: 'live' })
   })
 
   it('reports calendar months and chosen dates by provider and by person, also as CSV', async () => {
@@ -157,3 +180,13 @@ describe("the dashboard's overview", () => {
     expect(refused).to.be.above(4)
   })
 })
+
+function filtersOf(url: string): Record<string, string> {
+  return Object.fromEntries(new URL(url).searchParams)
+}
+
+/** The filter of the requests of the day before the clock's, in UTC. */
+function yesterday(): { from: string; to: string } {
+  const day = Math.floor((suiteClock() - dayMs) / dayMs) * dayMs
+  return { from: new Date(day).toISOString(), to: new Date(day + dayMs).toISOString() }
+}

@@ -11,7 +11,11 @@ export function Bars(props: ChartProps) {
   const shown =
     at === -1
       ? bars
-      : bars.map((bar) => ({ ...bar, values: bar.values.map((one, by) => (by === at ? one : 0)) }))
+      : bars.map((bar) => ({
+          ...bar,
+          href: bar.partHrefs[at] ?? bar.href,
+          values: bar.values.map((one, by) => (by === at ? one : 0)),
+        }))
   return (
     <figure class="bars">
       <figcaption class="head">

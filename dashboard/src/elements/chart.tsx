@@ -7,6 +7,8 @@ export type Bar = {
   values: readonly number[]
   /** Address of the page that lists what the bar counts. */
   href: string
+  /** The same for each series; a series without an address has the address of the bar. */
+  partHrefs: readonly string[]
 }
 export type ChartProps = {
   caption: string
@@ -29,9 +31,12 @@ export function seriesClass(index: number): string {
   return `series-${index % seriesColours}`
 }
 
-/** Bars above a scale of values. Each links to what it counts, and shows its values while hovered or focused. */
+/** Place of the pointer or the focus: a bar, or the part of a series in it. */
+type Pointed = { bar: number; part?: number | undefined }
+
+/** Bars above a scale of values. Bars and parts link to what they count, and show it while hovered or focused. */
 export function Chart({ caption, series, bars, format, isCount }: ChartProps) {
-  const [pointed, setPointed] = useState<number>()
+  const [pointed, setPointed] = useState<Pointed>()
   const [focused, setFocused] = useState(bars.length - 1)
   const { top, lines } = scaleOf(Math.max(...bars.map(sumOf), 0), isCount)
   const every = Math.ceil(bars.length / labelsMax)
@@ -50,37 +55,28 @@ export function Chart({ caption, series, bars, format, isCount }: ChartProps) {
         </div>
         <ol
           class="stacks"
-          aria-label={`${caption} over time; each bar links to its requests`}
+          aria-label={`${caption} over time; each bar and each part of it links to its requests`}
           onKeyDown={moveFocus}
           onPointerLeave={() => setPointed(undefined)}
+          onFocusOut={() => setPointed(undefined)}
         >
           {bars.map((bar, index) => (
-            <li key={bar.label}>
-              <a
-                href={bar.href}
-                // The arrow keys move between the bars.
-                tabIndex={index === Math.min(focused, bars.length - 1) ? 0 : -1}
-                aria-label={textOf(bar, { series, format })}
-                onPointerEnter={() => setPointed(index)}
-                onFocus={() => {
-                  setFocused(index)
-                  setPointed(index)
-                }}
-                onBlur={() => setPointed(undefined)}
-              >
-                {bar.values.map((value, at) => (
-                  <span
-                    key={at}
-                    class={seriesClass(at)}
-                    style={{ height: `${(value / top) * 100}%` }}
-                  />
-                ))}
-              </a>
-            </li>
+            <Stack
+              key={bar.label}
+              {...{ bar, series, format, top }}
+              isStop={index === Math.min(focused, bars.length - 1)}
+              onPoint={(part) => setPointed({ bar: index, part })}
+              onFocus={() => setFocused(index)}
+            />
           ))}
         </ol>
-        {pointed !== undefined && bars[pointed] !== undefined && (
-          <Tip bar={bars[pointed]} at={(pointed + 0.5) / bars.length} {...{ series, format }} />
+        {pointed !== undefined && bars[pointed.bar] !== undefined && (
+          <Tip
+            bar={bars[pointed.bar]!}
+            part={pointed.part}
+            at={(pointed.bar + 0.5) / bars.length}
+            {...{ series, format }}
+          />
         )}
       </div>
       <div class="labels" aria-hidden="true">
@@ -92,10 +88,57 @@ export function Chart({ caption, series, bars, format, isCount }: ChartProps) {
   )
 }
 
-type TipProps = Pick<ChartProps, 'series' | 'format'> & { bar: Bar; at: number }
+type Values = Pick<ChartProps, 'series' | 'format'>
+type StackProps = Values & {
+  bar: Bar
+  /** The value at the top of the chart. */
+  top: number
+  /** Whether the Tab key stops at the bar; the arrow keys move from there. */
+  isStop: boolean
+  onPoint: (part?: number) => void
+  onFocus: () => void
+}
 
-/** The values of one bar. `at` is its place, from 0 at the left to 1 at the right. */
-function Tip({ bar, at, series, format }: TipProps) {
+/** A bar: a link over its whole column, below a link for each of its parts. */
+function Stack({ bar, series, format, top, isStop, onPoint, onFocus }: StackProps) {
+  const isPlain = series.length === 1
+  return (
+    <li onFocusIn={onFocus}>
+      <a
+        class="whole-bar"
+        href={(isPlain ? bar.partHrefs[0] : undefined) ?? bar.href}
+        tabIndex={isStop ? 0 : -1}
+        aria-label={textOf(bar, { series, format })}
+        onPointerEnter={() => onPoint()}
+        onFocus={() => onPoint()}
+      />
+      {bar.values.map((value, part) => {
+        const look = {
+          class: `part ${seriesClass(part)}`,
+          style: { height: `${(value / top) * 100}%` },
+        }
+        if (value === 0) return null
+        if (isPlain) return <span key={part} {...look} />
+        return (
+          <a
+            key={part}
+            {...look}
+            href={bar.partHrefs[part] ?? bar.href}
+            tabIndex={-1}
+            aria-label={`${series[part]}, ${bar.label}: ${format(value)}`}
+            onPointerEnter={() => onPoint(part)}
+            onFocus={() => onPoint(part)}
+          />
+        )
+      })}
+    </li>
+  )
+}
+
+type TipProps = Values & { bar: Bar; part: number | undefined; at: number }
+
+/** The values of one bar, `part` among them. `at` is its place, from 0 at the left to 1 at the right. */
+function Tip({ bar, part, at, series, format }: TipProps) {
   const isLeft = at < 0.5
   const offset = `${(isLeft ? at : 1 - at) * 100}%`
   return (
@@ -111,7 +154,7 @@ function Tip({ bar, at, series, format }: TipProps) {
       {series.length > 1 &&
         series.map((name, index) =>
           bar.values[index] ? (
-            <p key={name}>
+            <p key={name} class={index === part ? 'pointed' : undefined}>
               <span class="name">
                 <span class={`swatch ${seriesClass(index)}`} />
                 {name}
@@ -124,24 +167,30 @@ function Tip({ bar, at, series, format }: TipProps) {
   )
 }
 
-function textOf(bar: Bar, { series, format }: Pick<ChartProps, 'series' | 'format'>): string {
+function textOf(bar: Bar, { series, format }: Values): string {
   const parts = series.flatMap((name, index) =>
     series.length > 1 && bar.values[index] ? [`${name} ${format(bar.values[index])}`] : [],
   )
   return [`${bar.label}: ${format(sumOf(bar))}`, ...parts].join(', ')
 }
 
+/** Moves the focus between bars by the left and right arrow keys, and within a bar by the others. */
 function moveFocus(event: KeyboardEvent): void {
-  const links = [...(event.currentTarget as Element).querySelectorAll('a')]
-  const at = links.indexOf(event.target as HTMLAnchorElement)
-  const places: Record<string, number> = {
-    ArrowLeft: at - 1,
-    ArrowRight: at + 1,
-    Home: 0,
-    End: links.length - 1,
-  }
-  const next = links[places[event.key] ?? -1]
-  if (next === undefined) return
+  const target = event.target as HTMLAnchorElement
+  const bars = [...(event.currentTarget as Element).children]
+  const at = bars.findIndex((bar) => bar.contains(target))
+  const links = [...bars[at]!.querySelectorAll('a')]
+  const by = links.indexOf(target)
+  const first = (bar: Element | undefined) => bar?.querySelector('a')
+  const next = {
+    ArrowLeft: first(bars[at - 1]),
+    ArrowRight: first(bars[at + 1]),
+    Home: first(bars[0]),
+    End: first(bars.at(-1)),
+    ArrowUp: links[by + 1],
+    ArrowDown: links[by - 1],
+  }[event.key]
+  if (!next) return
   event.preventDefault()
   next.focus()
 }

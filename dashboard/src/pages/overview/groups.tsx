@@ -4,7 +4,7 @@ import { addressOf } from '../../data/place.ts'
 import { Money } from '../../elements/money.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
 import { metrics, type Metric } from './metrics.ts'
-import { nameOfGroup, type Dimension } from './split.ts'
+import { filterOf, nameOfGroup, type Dimension } from './split.ts'
 
 type Group = Schemas['UsageGroup']
 type Props = { title: string; report: Schemas['UsageReport']; by: Dimension }
@@ -49,13 +49,11 @@ function placesIn({ usdOf }: Metric, groups: readonly Group[]): number {
 type NameProps = Omit<Props, 'title'> & { group: Group }
 
 function Name({ group, by, report: { mode, from, to } }: NameProps) {
-  const value = group[by]
   const name = nameOfGroup(group, by)
-  // The list of requests has no filter for calls without a provider or person.
-  if (value === null || value === undefined) return <span class="group-name quiet">{name}</span>
-  const filter = by === 'key' ? 'key_id' : by
+  const filter = filterOf(group, by)
+  if (filter === undefined) return <span class="group-name quiet">{name}</span>
   return (
-    <a class="group-name" href={addressOf('/requests', { [filter]: value, mode, from, to })}>
+    <a class="group-name" href={addressOf('/requests', { ...filter, mode, from, to })}>
       {name}
     </a>
   )

@@ -3,6 +3,13 @@ import { shortCount, shortUsd } from '../../data/money.ts'
 
 type Sums = Schemas['UsageSums']
 
+/** A part of a metric; `filter` selects its requests on the requests page, if a filter can. */
+type Part = {
+  title: string
+  valueOf: (sums: Sums) => number
+  filter?: Record<string, string>
+}
+
 /** A quantity of calls that is shown over time and compared with the previous range. */
 export type Metric = {
   name: string
@@ -13,7 +20,7 @@ export type Metric = {
   /** The exact value in dollars; only for metrics that are amounts. */
   usdOf?: (sums: Sums) => string
   /** Parts that are stacked in a bar, from bottom to top. */
-  parts?: readonly { title: string; valueOf: (sums: Sums) => number }[]
+  parts?: readonly Part[]
   /** A rate cannot be added up over groups. */
   isRate?: true
 }
@@ -41,8 +48,16 @@ export const metrics: readonly Metric[] = [
         title: 'From providers',
         valueOf: (sums) => sums.calls - sums.cached_calls - sums.failed_calls,
       },
-      { title: 'From the cache', valueOf: (sums) => sums.cached_calls },
-      { title: 'Failed', valueOf: (sums) => sums.failed_calls },
+      {
+        title: 'From the cache',
+        valueOf: (sums) => sums.cached_calls,
+        filter: { cache: 'hit' },
+      },
+      {
+        title: 'Failed',
+        valueOf: (sums) => sums.failed_calls,
+        filter: { outcome: 'failed' },
+      },
     ],
   },
   {

@@ -36,6 +36,15 @@ export function nameOfGroup(group: Group, by: Dimension): string {
   return name === undefined || name === '' ? 'unnamed' : name
 }
 
+/**
+ * The filter of the requests page for a group. Undefined for calls without a provider or person, for which
+ * the page has no filter.
+ */
+export function filterOf(group: Group, by: Dimension): Record<string, string> | undefined {
+  const value = group[by]
+  return value ? { [by === 'key' ? 'key_id' : by]: value } : undefined
+}
+
 /** Sums per step of the range and per group; `isWhole` is false when the groups exceed the limit. */
 export async function loadSplit(
   range: RangeOfTime,
@@ -75,13 +84,14 @@ export function plotOf(
   { mode }: Asked,
 ): Plotted {
   const parts = metric.parts ?? [{ title: metric.title, valueOf: metric.valueOf }]
+  const filters = metric.parts?.map(({ filter }) => filter) ?? []
   const byTime = new Map(groups.map((group) => [timeOf(group), group.sums]))
   return {
     series: parts.map(({ title }) => title),
     bars: range.steps.map((step) => {
       const sums = byTime.get(step.from)
       return {
-        ...barAt(step, range, { mode, metric }),
+        ...barAt(step, range, { mode, metric, filters }),
         values: parts.map(({ valueOf }) => (sums === undefined ? 0 : valueOf(sums))),
       }
     }),
@@ -97,13 +107,13 @@ export function splitPlotOf(
 ): Plotted {
   // Rates of groups cannot be stacked, so the plot shows numbers of failed calls.
   const valueOf = metric.isRate ? (sums: Sums) => sums.failed_calls : metric.valueOf
-  const totals = new Map<string, { title: string; total: number }>()
+  const totals = new Map<string, { group: Group; total: number }>()
   const values = new Map<string, number>()
   for (const group of groups) {
     const id = group[by] ?? ''
     const value = valueOf(group.sums)
     const { total } = totals.get(id) ?? { total: 0 }
-    totals.set(id, { title: nameOfGroup(group, by), total: total + value })
+    totals.set(id, { group, total: total + value })
     values.set(`${timeOf(group)} ${id}`, value)
   }
   const sorted = [...totals].toSorted(([, one], [, other]) => other.total - one.total)
@@ -111,10 +121,14 @@ export function splitPlotOf(
   const rest = sorted.slice(seriesMax)
   const at = (time: string, id: string) => values.get(`${time} ${id}`) ?? 0
   const restAt = (time: string) => rest.reduce((sum, [id]) => sum + at(time, id), 0)
+  const filters = own.map(([, { group }]) => filterOf(group, by))
   return {
-    series: [...own.map(([, { title }]) => title), ...(rest.length > 0 ? ['Others'] : [])],
+    series: [
+      ...own.map(([, { group }]) => nameOfGroup(group, by)),
+      ...(rest.length > 0 ? ['Others'] : []),
+    ],
     bars: range.steps.map((step) => ({
-      ...barAt(step, range, { mode, metric }),
+      ...barAt(step, range, { mode, metric, filters }),
       values: [
         ...own.map(([id]) => at(step.from, id)),
         ...(rest.length > 0 ? [restAt(step.from)] : []),
@@ -130,19 +144,23 @@ const labels = {
   month: new Intl.DateTimeFormat(undefined, { month: 'short', year: 'numeric', timeZone: 'UTC' }),
 }
 
-/** Label of a bar, and the address of the requests that it counts. */
+type Counted = Asked & { metric: Metric; filters: readonly (Record<string, string> | undefined)[] }
+
+/** Label of a bar, and the addresses of the requests that it and its parts count. */
 function barAt(
   { from, to }: Range,
   { now, unit, steps }: RangeOfTime,
-  { mode, metric }: Asked & { metric: Metric },
-): Pick<Bar, 'label' | 'href'> {
+  { mode, metric, filters }: Counted,
+): Omit<Bar, 'values'> {
   const at = new Date(from)
   // The first and the last month may lie partly outside of the range.
   const within = { from: from < now.from ? now.from : from, to: to > now.to ? now.to : to }
   const day = unit === 'hour' && steps.length > 24 ? `${labels.day.format(at)}, ` : ''
+  const query = { mode, ...within, ...(metric.isRate && { outcome: 'failed' }) }
   return {
     label: `${day}${labels[unit].format(at)}`,
-    href: addressOf('/requests', { mode, ...within, ...(metric.isRate && { outcome: 'failed' }) }),
+    href: addressOf('/requests', query),
+    partHrefs: filters.map((filter) => addressOf('/requests', { ...query, ...filter })),
   }
 }
 
