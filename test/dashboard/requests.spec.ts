@@ -114,14 +114,11 @@ describe('the requests page', () => {
     await page.keyboard.press('Control+V')
     await page.getByText('an-old-model').first().waitFor()
     await page.goBack()
-    await page.getByText('Find a request by its id', { exact: true }).waitFor()
-    const field = page.getByRole('textbox', { name: 'Find a request by its id' })
-    await field.focus()
-    await page.keyboard.press('Control+V')
+    await page.getByRole('heading', { level: 1, name: 'API keys' }).waitFor()
+    await page.getByRole('button', { name: 'Search…' }).click()
+    await page.getByRole('combobox', { name: 'Page or request id' }).press('Control+V')
+    await page.getByRole('option', { name: `Request ${idAt(old)}` }).click()
     await page.getByText('an-old-model').first().waitFor()
-    await field.fill('req_none')
-    await field.press('Enter')
-    await page.getByText("There is no call 'req_none' in this account.").waitFor()
   })
 
   it('groups failed requests by cause, with a link to the requests of each', async () => {

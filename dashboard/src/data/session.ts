@@ -45,7 +45,7 @@ const lastAudience = audiences.find((one) => one === localStorage.getItem(keptAu
  * The group of the signed-in person in the chosen account. Until the session is loaded, the group of the last
  * visit in this browser; undefined without an earlier visit.
  */
-export const audience = computed<Audience | undefined>(() => {
+const audience = computed<Audience | undefined>(() => {
   if (signedIn.value === undefined) return lastAudience
   if (signedIn.value?.person.is_operator) return 'operators'
   const role = membership.value?.acts_as

@@ -1,16 +1,15 @@
 import type { ComponentChildren, RefObject } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { useSignal } from '@preact/signals'
-import { FindRequest, usePastedRequest } from '../elements/find-request.tsx'
 import { Logo } from '../elements/logo.tsx'
 import { Icon } from '../elements/icon.tsx'
 import { addressOf, base, place } from '../data/place.ts'
-import { audience, chooseAccount, isFor, leave, membership, signedIn } from '../data/session.ts'
+import { chooseAccount, isFor, leave, membership, signedIn } from '../data/session.ts'
 import { useAct } from '../data/load.ts'
 import { chooseTheme, theme, themes } from '../data/theme.ts'
 import { Failure } from '../elements/failure.tsx'
 import { groups, pages } from '../pages/index.ts'
-import { Jump, JumpButton } from './jump.tsx'
+import { Jump, JumpButton, usePastedRequest } from './jump.tsx'
 import { pageAt } from './shown.tsx'
 
 /** The frame of all pages: navigation, account and signed-in person. */
@@ -54,7 +53,6 @@ export function Shell({ children }: { children: ComponentChildren }) {
             <PageLinks key={group} group={group} />
           ))}
         </nav>
-        {audience.value !== undefined && <FindRequest onFound={() => (isOpen.value = false)} />}
         <SignedInAs />
       </aside>
       <main id="content" tabIndex={-1} ref={main}>
