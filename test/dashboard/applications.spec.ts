@@ -9,7 +9,7 @@ describe('the applications page', () => {
 
   it('explains how to connect an application while the list is empty', async () => {
     const page = await dashboard.open('/applications')
-    await page.getByText('No connected applications yet.').waitFor()
+    await page.getByRole('heading', { name: 'No connected applications yet' }).waitFor()
     await page.getByText('No services yet. For most programs an API key is enough.').waitFor()
     await expectGoodLooks(page)
   })

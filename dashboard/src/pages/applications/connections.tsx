@@ -10,6 +10,7 @@ import { KeyState } from '../../elements/key-state.tsx'
 import { Money } from '../../elements/money.tsx'
 import { More } from '../../elements/more.tsx'
 import { Said, useSaid } from '../../elements/said.tsx'
+import { Sketch } from '../../elements/sketch.tsx'
 import { acts, numbers, Table } from '../../elements/table.tsx'
 import { Time } from '../../elements/time.tsx'
 import { WhenLoaded } from '../../elements/when-loaded.tsx'
@@ -61,10 +62,14 @@ export function Connections() {
 
 function NoneYet() {
   return (
-    <p class="quiet">
-      No connected applications yet. <a href={addressOf('/connect')}>Connect</a> shows how to add
-      the gateway to an application.
-    </p>
+    <div class="empty">
+      <Sketch of="rows" />
+      <h3>No connected applications yet</h3>
+      <p>
+        <a href={addressOf('/connect')}>Connect</a> shows how to add the gateway to an application.
+        Each application appears here with its permissions and its cost.
+      </p>
+    </div>
   )
 }
 
