@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..')
 const dist = join(root, 'dist')
 /** Files that the program reads at run time. */
 const resources = [
-  'src/**/*.{js,json,css,conf,ttf}',
+  'src/**/*.{js,json,css,svg,conf,ttf}',
   'src/**/LICENSE',
   'generated/*.{js,json}',
   'third-party/**/*',

@@ -14,7 +14,6 @@ const folder = join(import.meta.dirname, '../third-party/swagger-ui')
 const files = [
   'LICENSE',
   'NOTICE',
-  'favicon-32x32.png',
   'swagger-ui-bundle.js',
   'swagger-ui-bundle.js.LICENSE.txt',
   'swagger-ui.css',

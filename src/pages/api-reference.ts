@@ -8,7 +8,7 @@ const page = `<!doctype html>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Model-Access Gateway: API reference</title>
-<link rel="icon" href="/favicon.ico">
+<link rel="icon" type="image/svg+xml" href="/favicon.ico">
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 <link rel="stylesheet" href="/docs/reference.css">
 </head>
@@ -46,5 +46,4 @@ export const referenceFiles: Readonly<Record<string, StaticFile>> = {
     type: 'text/css; charset=utf-8',
     content: new URL('swagger-ui.css', swaggerUi),
   },
-  '/favicon.ico': { type: 'image/png', content: new URL('favicon-32x32.png', swaggerUi) },
 }

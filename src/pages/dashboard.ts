@@ -19,7 +19,6 @@ const pageHeaders = {
 const types: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
-  '.svg': 'image/svg+xml',
 }
 /** Browsers may cache asset files for a year, since the file names contain a hash of the content. */
 const assetHeaders = {

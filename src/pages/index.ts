@@ -30,6 +30,8 @@ const project = new URL('../../', import.meta.url)
 const forEverybody = { 'access-control-allow-origin': '*' }
 const files: Readonly<Record<string, StaticFile>> = {
   ...referenceFiles,
+  // Browsers request this path also for responses that name no icon.
+  '/favicon.ico': { type: 'image/svg+xml', content: new URL('logo.svg', import.meta.url) },
   '/openapi.json': {
     type: 'application/json',
     content: new URL('generated/openapi.json', project),

@@ -67,6 +67,7 @@ describe('serving the dashboard', () => {
 
   it('serves the page at every path below /dashboard', async () => {
     const page = await (await get('/dashboard')).text()
+    expect(page).to.match(/<link rel="icon" [^>]*href="\/favicon\.ico"/)
     const paths = [
       '/dashboard/',
       '/dashboard/requests/req_0123',

@@ -191,8 +191,10 @@ describe('static files', () => {
 
   it('include what browsers, crawlers and client generators request', async () => {
     const icon = await get('/favicon.ico')
-    expect(icon.headers['content-type']).to.equal('image/png')
-    expect(icon.bytes.subarray(1, 4).toString()).to.equal('PNG')
+    expect(icon.headers['content-type']).to.equal('image/svg+xml')
+    expect(icon.bytes.toString()).to.match(/^<svg /)
+    const icons = /<link rel="icon" type="image\/svg\+xml" href="\/favicon\.ico"/
+    expect((await get('/docs')).bytes.toString()).to.match(icons)
     expect((await get('/robots.txt')).bytes.toString()).to.equal('User-agent: *\nDisallow: /\n')
     const yaml = await get('/openapi.yaml')
     expect(yaml.headers).to.include({

@@ -46,7 +46,7 @@ export function pageAnswer({ title, content, status = 200, next, headers }: Page
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
 <title>${title} · Model-Access Gateway</title>
-<link rel="icon" href="/favicon.ico">
+<link rel="icon" type="image/svg+xml" href="/favicon.ico">
 ${onward}${styleElement(style)}
 </head>
 <body>
