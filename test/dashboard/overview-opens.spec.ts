@@ -61,6 +61,8 @@ describe('the first page of the dashboard', () => {
     await page.getByLabel('Name').waitFor()
     await page.keyboard.press('Control+K')
     const field = page.getByRole('combobox', { name: 'Page or request id' })
+    // The field for the name and the search are drawn before the session, which lists the pages.
+    await page.getByRole('option', { name: 'Providers' }).waitFor()
     await field.fill('nothing of the kind')
     await page.getByText('Nothing matches.').waitFor()
     await field.fill('manage')
