@@ -461,7 +461,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Retrieve an account */
+        /**
+         * Retrieve an account
+         * @description The account with its limits, the state of its budget and its activity.
+         */
         get: operations["retrieveAccount"];
         put?: never;
         post?: never;
@@ -577,7 +580,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Retrieve a key */
+        /**
+         * Retrieve a key
+         * @description The key with its limits and its budget, without its secret.
+         */
         get: operations["retrieveKey"];
         put?: never;
         post?: never;
@@ -3630,6 +3636,11 @@ export interface components {
         };
         /** @enum {string} */
         ChatCompletionObject: "chat.completion";
+        /**
+         * @description A service tier in OpenAI's terms.
+         * @enum {string}
+         */
+        AnsweredServiceTier: "auto" | "default" | "flex" | "scale" | "priority" | "fast";
         ChatCompletion: {
             id: string;
             object: components["schemas"]["ChatCompletionObject"];
@@ -3640,9 +3651,8 @@ export interface components {
             /**
              * @description The service tier that was used, in OpenAI's terms. `usage.cost_details.service_tier` has
              *     the provider's own name if the tier has its own price.
-             * @enum {string|null}
              */
-            service_tier?: "auto" | "default" | "flex" | "scale" | "priority" | "fast" | null;
+            service_tier?: components["schemas"]["AnsweredServiceTier"] | null;
             /** @description The configuration with which the provider answered. */
             system_fingerprint?: string;
             choices: components["schemas"]["ChatChoice"][];
@@ -3693,8 +3703,7 @@ export interface components {
             object: components["schemas"]["ChatCompletionChunkObject"];
             created: number;
             model: string;
-            /** @enum {string|null} */
-            service_tier?: "auto" | "default" | "flex" | "scale" | "priority" | "fast" | null;
+            service_tier?: components["schemas"]["AnsweredServiceTier"] | null;
             system_fingerprint?: string;
             choices: components["schemas"]["ChatChunkChoice"][];
             usage?: components["schemas"]["ChatUsage"] | null;

@@ -38,6 +38,7 @@ export const ImageFormatValues = ["png","jpeg","webp"] as const
 export const ImageModerationValues = ["auto","low"] as const
 export const ImageSizeClassValues = ["1K","2K","4K"] as const
 export const ReasoningEffortValues = ["none","minimal","low","medium","high","xhigh","max"] as const
+export const AnsweredServiceTierValues = ["auto","default","flex","scale","priority","fast"] as const
 export const ModalityValues = ["text","image","audio","video","pdf"] as const
 export const ModelStatusValues = ["active","deprecated","deactivated"] as const
 export const LogLevelValues = ["debug","info","notice","warning","error","critical","alert","emergency"] as const

@@ -128,7 +128,8 @@ export const emptyApi = createApi({
   {
     name: 'openapi-typescript-codegen',
     package: 'openapi-typescript-codegen',
-    commands: [['openapi', '-i', 'openapi.yaml', '-o', 'client']],
+    // As enums, its defaults of parameters would not compile.
+    commands: [['openapi', '-i', 'openapi.yaml', '-o', 'client', '--useUnionTypes']],
     cannot: jsonOnly,
   },
   {

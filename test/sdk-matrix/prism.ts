@@ -3,9 +3,16 @@ import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { answerComplaints, received } from '../support/answers.ts'
-import { operations, resolve, type OperationRow, type ResponseObject } from '../support/contract.ts'
+import {
+  ownOperations,
+  resolve,
+  type OperationRow,
+  type Parameter,
+  type ResponseObject,
+} from '../support/contract.ts'
 import type { TestGateway } from '../support/gateway.ts'
 import { pixel, pixelFile } from '../support/pixel.ts'
+import { sample } from '../support/probes.ts'
 import { startProgram } from '../support/program.ts'
 import { projectFolder } from '../support/folder.ts'
 import { contract } from './clients.ts'
@@ -124,10 +131,11 @@ export async function mockComplaints(gateway: TestGateway, tools: string): Promi
   const prism = await startPrism(tools, ['mock', fileURLToPath(contract)])
   const found: string[] = []
   try {
-    for (const { row, status, type } of operations.flatMap(promisesOf)) {
+    for (const { row, status, type } of ownOperations.flatMap(promisesOf)) {
       const prefer = `code=${status}`
       const headers = {
         ...keyHeader(gateway),
+        cookie: 'gateway_session=a',
         prefer,
         ...(type === undefined ? {} : { accept: type }),
       }
@@ -153,15 +161,35 @@ function promisesOf(row: OperationRow) {
   })
 }
 
-/** A call of an operation with the first example of its body. */
-function callOf({ operationId: name, method, path, requestBody }: OperationRow): Call {
-  const [example] = Object.values(requestBody?.content['application/json']?.examples ?? {})
+/** A call of an operation with the examples of its parameters and of its body, or with minimal values. */
+function callOf({
+  operationId: name,
+  method,
+  path,
+  parameters = [],
+  requestBody,
+}: OperationRow): Call {
+  const media = requestBody?.content['application/json']
+  const required = parameters.map(resolve<Parameter>).filter((one) => one.required)
+  const valueOf = ({ schema, example, name: key }: Parameter) =>
+    String(example ?? sample(schema, {}, key))
+  const inPath = required.filter((one) => one.in === 'path')
+  const query = new URLSearchParams(
+    required
+      .filter((one) => one.in === 'query')
+      .map((one): [string, string] => [one.name, valueOf(one)]),
+  )
+  const address = inPath.reduce(
+    (text, one) => text.replace(`{${one.name}}`, encodeURIComponent(valueOf(one))),
+    path,
+  )
+  const [example] = Object.values(media?.examples ?? {})
   return {
     name,
     method: method.toUpperCase(),
-    path: path.replace('{model}', 'alibaba%2Fqwen-image-plus'),
+    path: query.size === 0 ? address : `${address}?${query.toString()}`,
     // The cast is safe, because each body of the contract is an object.
-    ...(example === undefined ? {} : { body: example.value as object }),
+    ...(media && { body: (example?.value ?? media.example ?? sample(media.schema, {})) as object }),
   }
 }
 

@@ -20,7 +20,7 @@ export async function installPackages(source: string, command: string): Promise<
   rmSync(stamp, { force: true })
   cpSync(source, cache, { recursive: true })
   process.stderr.write(`Installing the packages of ${command} into ${cache} ...\n`)
-  await npm(cache, ['ci', '--ignore-scripts', '--no-audit', '--no-fund'])
+  await npm(cache, ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'])
   writeFileSync(stamp, wanted)
   return modules
 }

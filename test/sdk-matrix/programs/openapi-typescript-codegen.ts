@@ -1,11 +1,4 @@
-import {
-  ApiError,
-  ChatService,
-  ImageQuality,
-  ImagesService,
-  ModelsService,
-  OpenAPI,
-} from './client'
+import { ApiError, ChatService, ImagesService, ModelsService, OpenAPI } from './client'
 
 export function calls(baseUrl: string, key: string, picture: string) {
   OpenAPI.BASE = baseUrl
@@ -19,7 +12,7 @@ export function calls(baseUrl: string, key: string, picture: string) {
     image: async () => {
       const { data } = await ImagesService.createImage({
         prompt: 'A fox',
-        quality: ImageQuality.AUTO,
+        quality: 'auto',
       })
       return data[0]!.b64_json
     },

@@ -165,6 +165,8 @@ export const createAccount = <ThrowOnError extends boolean = false>(options: Opt
 
 /**
  * Retrieve an account
+ *
+ * The account with its limits, the state of its budget and its activity.
  */
 export const retrieveAccount = <ThrowOnError extends boolean = false>(options: Options<RetrieveAccountData, ThrowOnError>): RequestResult<RetrieveAccountResponses, RetrieveAccountErrors, ThrowOnError> => (options.client ?? client).get<RetrieveAccountResponses, RetrieveAccountErrors, ThrowOnError>({
     security: [
@@ -335,6 +337,8 @@ export const revokeKey = <ThrowOnError extends boolean = false>(options: Options
 
 /**
  * Retrieve a key
+ *
+ * The key with its limits and its budget, without its secret.
  */
 export const retrieveKey = <ThrowOnError extends boolean = false>(options: Options<RetrieveKeyData, ThrowOnError>): RequestResult<RetrieveKeyResponses, RetrieveKeyErrors, ThrowOnError> => (options.client ?? client).get<RetrieveKeyResponses, RetrieveKeyErrors, ThrowOnError>({
     security: [

@@ -2946,6 +2946,11 @@ export type ChatUsage = {
 
 export type ChatCompletionObject = 'chat.completion';
 
+/**
+ * A service tier in OpenAI's terms.
+ */
+export type AnsweredServiceTier = 'auto' | 'default' | 'flex' | 'scale' | 'priority' | 'fast';
+
 export type ChatCompletion = {
     id: string;
     object: ChatCompletionObject;
@@ -2962,7 +2967,7 @@ export type ChatCompletion = {
      * the provider's own name if the tier has its own price.
      *
      */
-    service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | 'fast' | null;
+    service_tier?: AnsweredServiceTier | null;
     /**
      * The configuration with which the provider answered.
      */
@@ -3017,7 +3022,7 @@ export type ChatCompletionChunk = {
     object: ChatCompletionChunkObject;
     created: number;
     model: string;
-    service_tier?: 'auto' | 'default' | 'flex' | 'scale' | 'priority' | 'fast' | null;
+    service_tier?: AnsweredServiceTier | null;
     system_fingerprint?: string;
     choices: Array<ChatChunkChoice>;
     usage?: ChatUsage | null;
