@@ -1,5 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { cacheEntryBytesMax, type CachedAnswer } from '../core/recall/cached-answer.ts'
+import { piecesLength } from '../bytes/pieces.ts'
+import { blockBytes, createMemoryBlocks, storedSize, type StoredBytes } from './memory-blocks.ts'
+import { extractBuffers, restoreBuffers } from './result-bytes.ts'
 import type { SharedCache } from './redis-cache/redis-cache.ts'
 
 export type ResponseCache = {
@@ -25,7 +28,8 @@ type Options = {
   /** A monotonic clock, for the lifetime in this process. */
   monotonic: () => number
 }
-type Entry = { answer: CachedAnswer; endsAt: number }
+/** An answer; `stored` are the bytes of its result if they are large. */
+type Entry = { answer: CachedAnswer; stored: StoredBytes | undefined; endsAt: number }
 
 const bookkeepingBytes = 1024
 
@@ -36,30 +40,46 @@ const bookkeepingBytes = 1024
 export function createResponseCache(options: Options): ResponseCache {
   const { bytesMax, limits, shared, monotonic } = options
   const standardTtlMs = () => limits().cacheTtlSeconds * 1000
+  const memory = createMemoryBlocks()
+  const maxSize = Math.max(1, bytesMax)
   const entries = new LRUCache<string, Entry>({
-    maxSize: Math.max(1, bytesMax),
-    sizeCalculation: ({ answer }) => answer.bytes + bookkeepingBytes,
+    maxSize,
+    dispose: ({ stored }) => stored && memory.release(stored),
   })
+  const keep = (key: string, answer: CachedAnswer, endsAt: number) => {
+    const pieces: Buffer[] = []
+    const result = answer.bytes < blockBytes ? undefined : extractBuffers(answer.result, pieces)
+    const isLarge = piecesLength(pieces) >= blockBytes
+    const size = (isLarge ? storedSize(pieces) : answer.bytes) + bookkeepingBytes
+    // The LRU cache would not release the bytes of an entry that it does not accept.
+    if (size > maxSize) return void entries.delete(key)
+    const entry = isLarge
+      ? { answer: { ...answer, result }, stored: memory.store(pieces) }
+      : { answer, stored: undefined }
+    entries.set(key, { ...entry, endsAt }, { size })
+  }
   const recallFrom = (cache: SharedCache) => async (key: string) => {
     const entry = await cache.get(key)
     if (entry === undefined || entry.leftMs <= 0) return undefined
     // The process that wrote the entry may have other settings: the lifetime set here is the upper limit.
     const leftMs = Math.min(entry.leftMs, standardTtlMs())
-    entries.set(key, { answer: entry.answer, endsAt: monotonic() + leftMs })
+    keep(key, entry.answer, monotonic() + leftMs)
     return entry.answer
   }
   return {
     recall: (key) => {
       const entry = entries.get(key)
-      if (entry === undefined || entry.endsAt >= monotonic()) return entry?.answer
-      entries.delete(key)
-      return undefined
+      if (entry === undefined) return undefined
+      if (entry.endsAt < monotonic()) return void entries.delete(key)
+      const { answer, stored } = entry
+      if (stored === undefined) return answer
+      return { ...answer, result: restoreBuffers(answer.result, memory.read(stored)) }
     },
     ...(shared === undefined ? {} : { recallShared: recallFrom(shared) }),
     remember: (key, answer, ttlOverrideMs) => {
       const ttlMs = ttlOverrideMs ?? standardTtlMs()
       if (ttlMs <= 0 || answer.bytes > cacheEntryBytesMax) return undefined
-      entries.set(key, { answer, endsAt: monotonic() + ttlMs })
+      keep(key, answer, monotonic() + ttlMs)
       return shared?.set(key, answer, ttlMs)
     },
   }

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import fc from 'fast-check'
 import type { CachedAnswer } from '../../src/core/recall/cached-answer.ts'
 import { createResponseCache } from '../../src/policy/response-cache.ts'
 
@@ -32,5 +33,51 @@ describe('the memory of the response cache', () => {
     const { remember, recall } = cache()
     void remember('a', answer(4 * 1024 * 1024 + 1), undefined)
     expect(recall('a')).to.equal(undefined)
+  })
+
+  it('returns the bytes of each picture, whatever was stored and evicted between', () => {
+    const stored = fc.record({
+      key: fc.integer({ min: 0, max: 9 }).map(String),
+      // Around the size of a block of memory, above it, and above the cache.
+      pieces: fc.array(fc.constantFrom(0, 1, 16_383, 16_384, 16_385, 40_000, 300_000), {
+        maxLength: 4,
+      }),
+    })
+    fc.assert(
+      fc.property(fc.array(stored, { maxLength: 60 }), (all) => {
+        const { remember, recall } = createResponseCache({
+          bytesMax: 500_000,
+          limits: () => ({ cacheTtlSeconds: 60 }),
+          monotonic: Date.now,
+        })
+        const latest = new Map<string, Buffer>()
+        for (const [index, { key, pieces }] of all.entries()) {
+          const base64 = pieces.map((length) => Buffer.alloc(length, index + 1))
+          const bytes = Buffer.concat(base64).length
+          const result = { pictures: [{ base64, format: 'png' }], text: `number ${index}` }
+          void remember(key, { ...answer(bytes), result }, undefined)
+          latest.set(key, Buffer.concat(base64))
+          for (const [name, expected] of latest) {
+            const found = recall(name)?.result as typeof result | undefined
+            if (found !== undefined)
+              expect(Buffer.concat(found.pictures[0]!.base64).equals(expected)).to.equal(true)
+          }
+        }
+      }),
+      { numRuns: 50 },
+    )
+  })
+
+  it('does not change the bytes of an answer that is being sent', () => {
+    const { remember, recall } = cache()
+    const picture = (value: number) => ({
+      ...answer(3_000_000),
+      result: [Buffer.alloc(3_000_000, value)],
+    })
+    void remember('a', picture(1), undefined)
+    const [sent] = recall('a')!.result as Buffer[]
+    for (const key of ['b', 'c', 'd', 'e']) void remember(key, picture(2), undefined)
+    expect(recall('a')).to.equal(undefined)
+    expect(sent!.equals(Buffer.alloc(3_000_000, 1))).to.equal(true)
   })
 })

@@ -1,5 +1,6 @@
 import { createCipheriv, createDecipheriv, createSecretKey, randomFillSync } from 'node:crypto'
 import type { CachedAnswer } from '../../core/recall/cached-answer.ts'
+import { extractBuffers, restoreBuffers } from '../result-bytes.ts'
 
 /** Serializes answers to authenticated bytes: only a process with the key can write them. */
 export type Seal = {
@@ -18,8 +19,6 @@ const tagBytes = 16
 /** Format version, nonce, tag and length of the head. */
 const frameBytes = 1 + nonceBytes + tagBytes + 4
 const algorithm = 'aes-256-gcm'
-/** Marks the position of bytes, which follow the head. No result has a member with this name. */
-const mark = '\0bytes'
 
 /**
  * Cached bytes from outside the gateway are not trusted: a GMAC tag with a random nonce (NIST SP 800-38D)
@@ -63,7 +62,7 @@ export function createSeal(secret: Buffer): Seal {
       const headEnd = frameBytes + sealed.readUInt32LE(frameBytes - 4)
       // The tag is valid, so `close` wrote it.
       const answer = JSON.parse(sealed.toString('utf8', frameBytes, headEnd)) as CachedAnswer
-      const result = restored(answer.result, createReader(sealed.subarray(headEnd)))
+      const result = restoreBuffers(answer.result, sealed.subarray(headEnd))
       return { ...answer, bytes: sealed.length, result }
     },
   }
@@ -80,40 +79,4 @@ function createNonces(): () => Buffer {
     }
     return all.subarray(at, (at += nonceBytes))
   }
-}
-
-/** Replaces each buffer by a marker with its length and adds the buffer to `pieces`. */
-function extractBuffers(value: unknown, pieces: Buffer[]): unknown {
-  if (Buffer.isBuffer(value)) return { [mark]: pushed([value], pieces) }
-  if (Array.isArray(value)) {
-    const isPieces = value.length > 0 && value.every((one) => Buffer.isBuffer(one))
-    // A list of buffers becomes one buffer.
-    if (isPieces) return [{ [mark]: pushed(value, pieces) }]
-    return value.map((one) => extractBuffers(one, pieces))
-  }
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, extractBuffers(inner, pieces)]),
-  )
-}
-
-function pushed(bytes: readonly Buffer[], pieces: Buffer[]): number {
-  pieces.push(...bytes)
-  return bytes.reduce((sum, { length }) => sum + length, 0)
-}
-
-/** Reads consecutive slices. */
-function createReader(bytes: Buffer): (length: number) => Buffer {
-  let at = 0
-  return (length) => bytes.subarray(at, (at += length))
-}
-
-function restored(value: unknown, read: (length: number) => Buffer): unknown {
-  if (Array.isArray(value)) return value.map((one) => restored(one, read))
-  if (typeof value !== 'object' || value === null) return value
-  const { [mark]: length } = value as { [mark]?: number }
-  if (length !== undefined) return read(length)
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, restored(inner, read)]),
-  )
 }

@@ -1,0 +1,35 @@
+/** Marks the position of bytes that are stored apart. No result has a member with this name. */
+const mark = '\0bytes'
+
+/** A copy of a result in which each buffer is a marker with its length; the buffers are added to `pieces`. */
+export function extractBuffers(value: unknown, pieces: Buffer[]): unknown {
+  if (Buffer.isBuffer(value)) return { [mark]: pushed([value], pieces) }
+  if (Array.isArray(value)) {
+    const isPieces = value.length > 0 && value.every((one) => Buffer.isBuffer(one))
+    // A list of buffers becomes one buffer.
+    if (isPieces) return [{ [mark]: pushed(value, pieces) }]
+    return value.map((one) => extractBuffers(one, pieces))
+  }
+  if (typeof value !== 'object' || value === null) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [name, extractBuffers(inner, pieces)]),
+  )
+}
+
+function pushed(bytes: readonly Buffer[], pieces: Buffer[]): number {
+  pieces.push(...bytes)
+  return bytes.reduce((sum, { length }) => sum + length, 0)
+}
+
+/** The result of `extractBuffers` with its buffers again, as consecutive slices of `bytes`. */
+export function restoreBuffers(value: unknown, bytes: Buffer): unknown {
+  let at = 0
+  const restored = (inner: unknown): unknown => {
+    if (Array.isArray(inner)) return inner.map(restored)
+    if (typeof inner !== 'object' || inner === null) return inner
+    const { [mark]: length } = inner as { [mark]?: number }
+    if (length !== undefined) return bytes.subarray(at, (at += length))
+    return Object.fromEntries(Object.entries(inner).map(([name, one]) => [name, restored(one)]))
+  }
+  return restored(value)
+}
