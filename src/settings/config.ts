@@ -220,9 +220,8 @@ function complaintsAboutCatalog(
 }
 
 /** Where the gateway listens, and its public address. */
-function addressesOf({ base_url: baseUrl, ...listening }: Settings): string[] {
-  const address = siteAddress({ ...listening, baseUrl: undefined })
-  return [address, baseUrl ?? address]
+function addressesOf(checked: Settings): string[] {
+  return [undefined, checked.base_url].map((baseUrl) => siteAddress({ ...checked, baseUrl }))
 }
 
 const openHost =

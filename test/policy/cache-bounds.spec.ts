@@ -57,6 +57,8 @@ describe('the memory of the response cache', () => {
           const result = { pictures: [{ base64, format: 'png' }], text: `number ${index}` }
           void remember(key, { ...answer(bytes), result }, undefined)
           latest.set(key, Buffer.concat(base64))
+          // Bytes fill blocks of 16 KiB, so the largest that fits is below the maximum.
+          expect(recall(key) === undefined, `${bytes} bytes`).to.equal(bytes > 480_000)
           for (const [name, expected] of latest) {
             const found = recall(name)?.result as typeof result | undefined
             if (found !== undefined)

@@ -7,7 +7,7 @@ export function Bars(props: ChartProps) {
   const { caption, series, bars } = props
   const [isTable, setTable] = useState(false)
   const [only, setOnly] = useState<string>()
-  const at = only === undefined ? -1 : series.indexOf(only)
+  const at = series.length === 1 ? 0 : series.findIndex((name) => name === only)
   const shown =
     at === -1
       ? bars

@@ -106,7 +106,7 @@ function Stack({ bar, series, format, top, isStop, onPoint, onFocus }: StackProp
     <li onFocusIn={onFocus}>
       <a
         class="whole-bar"
-        href={(isPlain ? bar.partHrefs[0] : undefined) ?? bar.href}
+        href={bar.href}
         tabIndex={isStop ? 0 : -1}
         aria-label={textOf(bar, { series, format })}
         onPointerEnter={() => onPoint()}
