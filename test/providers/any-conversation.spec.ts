@@ -5,6 +5,7 @@ import { answerTo, hello, note, pdf } from '../support/chat-wire.ts'
 import { pixel } from '../support/pixel.ts'
 import { closedChats } from '../support/closed-chat/vendors.ts'
 import { modelOf } from '../support/route.ts'
+import { encryptedFor } from '../support/responses-schema.ts'
 import { lostFields, prepareChat } from '../support/prepared-chat.ts'
 
 type Messages = ChatRequest['messages']
@@ -19,6 +20,7 @@ const content = (part: fc.Arbitrary<object>) =>
   fc.oneof(words, fc.array(part, { minLength: 1, maxLength: 3 }))
 
 const thought = { type: 'thinking', thinking: 'Hm.', signature: 'EqQB' }
+const sealed = { id: 'rs_1', encrypted_content: encryptedFor('rs_1') }
 /** Members of answers that clients send back in requests. */
 const leftovers = fc.record(
   {
@@ -36,6 +38,8 @@ const call = fc.record({
     {},
     { extra_content: { google: { thought_signature: 'x' } } },
     { extra_content: { anthropic: { thinking_blocks: [thought] } } },
+    { extra_content: { openai: { model: 'gpt-6.2-sol', reasoning: [sealed] } } },
+    { extra_content: { openai: { reasoning: 'x' } } },
   ),
 })
 const userWith = (part: fc.Arbitrary<object>) =>
@@ -136,6 +140,7 @@ const models = [
   'gpt-5.4',
   'gpt-5.6-terra',
   'gpt-6-sol',
+  'gpt-6.2-sol',
   'claude-haiku-4-5',
   'claude-opus-4-6',
   'claude-opus-5-5',

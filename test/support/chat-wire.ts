@@ -4,8 +4,8 @@ import { vendorOf } from '../../src/providers/index.ts'
 import { writeChat } from '../../src/providers/openai-compatible/chat-request.ts'
 import { plainDialect } from '../../src/providers/openai-compatible/dialect.ts'
 import { anthropicDouble, anthropicKey } from './anthropic-upstream.ts'
-import { checkClosed, type Body } from './closed-chat/schema.ts'
-import { closedChats } from './closed-chat/vendors.ts'
+import type { Body } from './closed-chat/schema.ts'
+import { checkSent, closedChats } from './closed-chat/vendors.ts'
 import { geminiDouble, geminiKey } from './gemini-upstream.ts'
 import { openAiDouble, openAiKey } from './openai-upstream.ts'
 import { pixel } from './pixel.ts'
@@ -70,7 +70,9 @@ export function answerTo(id: string, written: object): ScriptedAnswer | undefine
   switch (provider) {
     case 'openai':
       return openAiDouble(say)(
-        request('/chat/completions', { authorization: `Bearer ${openAiKey}` }),
+        request('input' in body ? '/responses' : '/chat/completions', {
+          authorization: `Bearer ${openAiKey}`,
+        }),
       )
     case 'anthropic': {
       const headers = { 'x-api-key': anthropicKey, 'anthropic-version': '2023-06-01' }
@@ -87,10 +89,9 @@ export function answerTo(id: string, written: object): ScriptedAnswer | undefine
 
 /** The answer of a vendor that speaks OpenAI's protocol. */
 function closedAnswer(provider: string, body: Body): ScriptedAnswer | undefined {
-  const closed = closedChats[provider]
-  if (closed === undefined) return undefined
+  if (!(provider in closedChats)) return undefined
   try {
-    checkClosed(closed, body)
+    checkSent(provider, body)
     return { status: 200, body: {} }
   } catch (error) {
     if (error instanceof Refused) return { status: error.status, body: { error: error.message } }

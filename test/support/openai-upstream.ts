@@ -1,5 +1,6 @@
-import { checkClosed, type Body } from './closed-chat/schema.ts'
-import { closedChats } from './closed-chat/vendors.ts'
+import type { Body } from './closed-chat/schema.ts'
+import { checkSent } from './closed-chat/vendors.ts'
+import { responseEvents, responseObject } from './responses-upstream.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 import { Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
 
@@ -19,6 +20,10 @@ export function openAiDouble(
     answer: (request) => {
       const body = request.body as Body
       const spoken = say(body)
+      if (request.path === '/responses') {
+        if (body['stream'] === true) return { pieces: responseEvents(spoken, body) }
+        return { body: responseObject(spoken, body) }
+      }
       if (body['stream'] === true) return { pieces: openAiEvents(spoken, body) }
       return { body: completion(spoken, body) }
     },
@@ -26,11 +31,15 @@ export function openAiDouble(
 }
 
 function check({ path, method, headers, body }: ReceivedRequest): void {
-  if (method !== 'POST' || path !== '/chat/completions') throw new Refused(404, 'not_found', path)
+  const isResponses = path === '/responses'
+  if (method !== 'POST' || !(isResponses || path === '/chat/completions')) {
+    throw new Refused(404, 'not_found', path)
+  }
   if (headers.authorization !== `Bearer ${openAiKey}`) {
     throw new Refused(401, 'invalid_api_key', 'Incorrect API key provided.')
   }
-  checkClosed(closedChats['openai']!, body as Body)
+  if (isResponses !== 'input' in (body as Body)) throw new Refused(400, invalid, 'input')
+  checkSent('openai', body as Body)
 }
 
 function messageOf({ text, reasoning, calls = [] }: Spoken) {

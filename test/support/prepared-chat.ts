@@ -63,6 +63,7 @@ export function lostFields({ asked, sent, warnings, problems }: PreparedChat): s
     reported.some(
       (param) => path === param || path.startsWith(`${param}.`) || path.startsWith(`${param}[`),
     )
+  const isResponses = 'input' in sent
   const fields = Object.entries(asked).filter(([field, value]) => {
     if (ours.has(field) || hasDefaultValue(field, value) || isTold(field)) return false
     if (reported.some((param) => param.startsWith(field))) return false
@@ -71,13 +72,32 @@ export function lostFields({ asked, sent, warnings, problems }: PreparedChat): s
       return false
     if (isDeepStrictEqual(sent[field], value)) return false
     if (isDeepStrictEqual(sent[names[field] ?? ''], value)) return false
+    if (isResponses) return !isInResponses(field, value, sent)
     return !isSame(field, value, sent)
   })
-  const written = JSON.stringify(sent['messages'])
+  const written = JSON.stringify(sent[isResponses ? 'input' : 'messages'])
   const leaves = leavesOf(asked['messages'], 'messages').filter(
     ([path, value]) => !isTold(path) && !written.includes(JSON.stringify(value).slice(1, -1)),
   )
   return [...fields.map(([field]) => field), ...leaves.map(([path]) => path)]
+}
+
+/** Whether a field is in a request to OpenAI's Responses API, which nests and renames fields. */
+function isInResponses(field: string, value: unknown, sent: Members): boolean {
+  const { reasoning, text, max_output_tokens: most } = sent
+  switch (field) {
+    case 'max_tokens':
+    case 'max_completion_tokens':
+      return most === value
+    case 'reasoning_effort':
+      return isDeepStrictEqual(reasoning, { effort: value })
+    case 'verbosity':
+      return (text as Members)['verbosity'] === value
+    default: {
+      const written = JSON.stringify({ ...sent, input: undefined })
+      return leavesOf(value, field).every(([, leaf]) => written.includes(JSON.stringify(leaf)))
+    }
+  }
 }
 
 /** Whether a field is sent in an equivalent form. */

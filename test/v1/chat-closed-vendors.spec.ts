@@ -1,11 +1,12 @@
 import { expect } from 'chai'
 import type OpenAI from 'openai'
 import { chatCases, shell } from '../support/chat-cases.ts'
-import { checkClosed, type Body } from '../support/closed-chat/schema.ts'
-import { closedChats } from '../support/closed-chat/vendors.ts'
+import type { Body } from '../support/closed-chat/schema.ts'
+import { checkSent } from '../support/closed-chat/vendors.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { openAiClient } from '../support/openai-client.ts'
 import { openAiEvents } from '../support/openai-upstream.ts'
+import { responseEvents, responseObject } from '../support/responses-upstream.ts'
 import { Refused } from '../support/spoken.ts'
 import { startUpstream, type ScriptedAnswer, type Upstream } from '../support/upstream.ts'
 
@@ -41,7 +42,7 @@ const answerOf = (message: object, finish: string): object => ({
 function answer(path: string, body: Body): ScriptedAnswer {
   const [, id = ''] = path.split('/')
   try {
-    checkClosed(closedChats[id]!, body)
+    checkSent(id, body)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
     return {
@@ -49,7 +50,12 @@ function answer(path: string, body: Body): ScriptedAnswer {
       body: { error: { message: `${late}: ${error.message}`, type: error.type } },
     }
   }
-  if (body['stream'] === true) return { pieces: openAiEvents({ text: ['Hi'] }, body) }
+  const said = { text: ['Hi'] }
+  if ('input' in body) {
+    if (body['stream'] === true) return { pieces: responseEvents(said, body) }
+    return { body: responseObject(said, body) }
+  }
+  if (body['stream'] === true) return { pieces: openAiEvents(said, body) }
   return { body: answerOf({ role: 'assistant', content: 'Hi', refusal: null }, 'stop') }
 }
 

@@ -26,8 +26,9 @@ describe("the helpers of OpenAI's own client", () => {
   })
   after(() => house.stop())
 
-  for (const { id, model, double } of chatVendors) {
-    describe(`with ${id}`, () => {
+  const openai = chatVendors[0]!
+  for (const { id, model, double } of [...chatVendors, { ...openai, model: 'gpt-6.2-sol' }]) {
+    describe(`with ${model} of ${id}`, () => {
       for (const stream of [false, true]) {
         it(`run concurrent tools to the end${stream ? ', streamed' : ''}`, async () => {
           const asked: string[] = []

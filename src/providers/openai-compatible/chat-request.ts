@@ -55,7 +55,7 @@ export function writeChat(
 type WholeRequest = { request: ChatRequest } & Notes
 
 /** The abilities in the catalog, or else by the name of the model. */
-function abilitiesOf({ model, upstreamModel }: Target, dialect: ChatDialect) {
+export function abilitiesOf({ model, upstreamModel }: Target, dialect: ChatDialect) {
   if (!model.undescribed && model.row.chat !== undefined) return model.row.chat
   return dialect.families?.find(([names]) => names.test(upstreamModel))?.[1]
 }
@@ -102,7 +102,7 @@ function adjustLimit({ request, target, dialect, body, warnings }: Draft): void 
 function adjustToDialect(draft: Draft): void {
   const { target, dialect, body } = draft
   const { id } = target.provider
-  const reason = `${id} does not accept this parameter.`
+  const reason = `${dialect.name ?? id} does not accept this parameter.`
   if (dialect.withoutWhenReasoning && target.model.row.capabilities.reasoning) {
     for (const field of dialect.withoutWhenReasoning) {
       drop(field, `Reasoning models of ${id} do not accept it.`, draft)

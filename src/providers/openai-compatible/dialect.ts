@@ -57,6 +57,8 @@ export function platformFieldsExcept(
 export type ChatDialect = {
   /** The header that carries an idempotency key. */
   idempotencyHeader?: string
+  /** The name of the API in warnings; the vendor's id when absent. */
+  name?: string
   // Fields of the request.
   /** The only accepted fields, under the vendor's names; the vendor rejects any other field. */
   only?: ReadonlySet<string>
@@ -90,10 +92,14 @@ export type ChatDialect = {
   wantsParameters?: true
   /** The ids of tool calls that the vendor accepts. */
   callIds?: CallIds
+  /** Keeps `extra_content` of returned tool calls. */
+  takesExtraContent?: true
 
   // Thinking.
   /** The members that switch thinking on or off; when absent, the effort does. */
   thinking?: (enabled: boolean) => object
+  /** Models accept tools while they think, even if their `tools_while_thinking` is `none`. */
+  toolsWhileThinking?: true
   /** The efforts of the vendor's models in ascending order; a model's own efforts take precedence. */
   efforts?: readonly ReasoningEffort[]
   /** Abilities by model name, for models that the catalog does not describe. */

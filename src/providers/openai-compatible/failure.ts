@@ -11,12 +11,20 @@ export type ErrorReading = {
   texts: VendorTexts
   /** The failure kind of a vendor's error code; undefined if the status decides. */
   failureKind?: ((complaint: Complaint) => FailureKind | undefined) | undefined
+  /** The vendor's request has other paths than the caller's, so `param` of an error is dropped. */
+  hasOtherPaths?: true
 }
 
 /** Reads an OpenAI-shaped error answer and throws it as a ProviderFailure. */
 export function readFailure(head: UpstreamHead, reading: ErrorReading): PieceReader<never> {
   const kind = (status: number, complaint: Complaint) => kindOf(status, complaint, reading)
-  return failureReader(head, complaintOf, kind, reading.texts)
+  return failureReader(head, (body) => readComplaint(body, reading), kind, reading.texts)
+}
+
+function readComplaint(body: unknown, { hasOtherPaths }: ErrorReading): Complaint {
+  const complaint = complaintOf(body)
+  if (hasOtherPaths) delete complaint.param
+  return complaint
 }
 
 /** The error in the body of a 200 or in an event; undefined if the body has no error. */
@@ -36,7 +44,7 @@ function isPresent(error: unknown): boolean {
 
 /** The failure that an event named `error` reports. */
 export function eventFailure(body: unknown, reading: ErrorReading): ProviderFailure {
-  const complaint = complaintOf(body)
+  const complaint = readComplaint(body, reading)
   const status = statusOf(complaint)
   const { texts } = reading
   return failureOf(kindOf(status, complaint, reading), complaint, { status, texts, inBand: true })

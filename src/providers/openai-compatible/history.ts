@@ -140,7 +140,7 @@ export function withoutCacheControl<Marked extends object>(marked: Marked): Mark
 }
 
 function writeAnswer(message: Answer, { dialect }: Draft): Schemas['AssistantMessage'] {
-  const { callIds = anyIds, wantsReasoning, takesBack = [] } = dialect
+  const { callIds = anyIds, takesExtraContent, wantsReasoning, takesBack = [] } = dialect
   const answer = { ...message }
   if (!takesBack.includes('refusal')) answer.content = wordsOf(answer)
   for (const field of answerFields) if (!takesBack.includes(field)) delete answer[field]
@@ -149,7 +149,11 @@ function writeAnswer(message: Answer, { dialect }: Draft): Schemas['AssistantMes
     delete answer.tool_calls
     return answer
   }
-  answer.tool_calls = answer.tool_calls.map((call) => writeCall(call, callIds))
+  answer.tool_calls = answer.tool_calls.map((call) => {
+    const written = writeCall(call, callIds)
+    const { extra_content: extra } = call
+    return takesExtraContent && extra ? { ...written, extra_content: extra } : written
+  })
   // Calls of another vendor lack reasoning; a space replaces it, since vendors reject an empty text.
   if (wantsReasoning) answer.reasoning_content ||= ' '
   return answer

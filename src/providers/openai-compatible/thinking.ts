@@ -26,7 +26,8 @@ export function adjustThinking(draft: Draft): void {
   }
 }
 
-function isThinking(
+/** Whether a model thinks when this effort, or none, is asked for. */
+export function isThinking(
   effort: ReasoningEffort | undefined,
   abilities: Abilities | undefined,
 ): boolean {
@@ -39,8 +40,8 @@ function besideTools(
   asked: ReasoningEffort | undefined,
   draft: Draft,
 ): ReasoningEffort | undefined {
-  const { abilities, body, target, warnings, problems } = draft
-  const taken = abilities?.tools_while_thinking
+  const { abilities, body, target, dialect, warnings, problems } = draft
+  const taken = dialect.toolsWhileThinking ? undefined : abilities?.tools_while_thinking
   if (taken === undefined || !Array.isArray(body['tools']) || body['tools'].length === 0) {
     return asked
   }

@@ -8,6 +8,10 @@ const without = ['stop']
  */
 export const families: readonly (readonly [RegExp, Abilities])[] = [
   [
+    /^(?:gpt-5(?:\.\d)?-(?:pro|codex)|gpt-5\.6-cyber|gpt-daybreak|o[13]-pro)/,
+    { thinks: 'always', responses_only: true, without },
+  ],
+  [
     /^gpt-6(?:-(?:sol|luna)|\.1-terra)/,
     {
       efforts: ['none', 'low', 'medium', 'high', 'xhigh', 'max'],

@@ -3,8 +3,7 @@ import { readCatalogRows } from '../../../src/catalog/catalog.ts'
 import type { ChatRequest } from '../../../src/core/chat/chat.ts'
 import { orderToolResults } from '../../../src/core/chat/order-tool-results.ts'
 import { chatCases } from '../../support/chat-cases.ts'
-import { checkClosed } from '../../support/closed-chat/schema.ts'
-import { closedChats } from '../../support/closed-chat/vendors.ts'
+import { checkSent, closedChats } from '../../support/closed-chat/vendors.ts'
 import { selectStrictly } from '../../support/route.ts'
 import { Refused } from '../../support/spoken.ts'
 import { lostFields, prepareChat, type PreparedChat } from '../../support/prepared-chat.ts'
@@ -23,7 +22,7 @@ const all = [...models, ...others.map((id) => ({ id, provider: id.split('/')[0]!
 /** The vendor's error for a sent request; undefined if the vendor accepts the request. */
 function complaintOf(provider: string, { sent }: PreparedChat): string | undefined {
   try {
-    checkClosed(closedChats[provider]!, sent)
+    checkSent(provider, sent)
     return undefined
   } catch (error) {
     if (error instanceof Refused) return error.message

@@ -8,6 +8,64 @@ const forced = { tools: [tool], tool_choice: 'required' as const }
 
 const rows: WireRow[] = [
   {
+    name: 'sends tools to OpenAI’s Responses API if the model reasons',
+    model: 'gpt-5.6-terra',
+    request: { tools: [tool] },
+    wire: { messages: undefined, 'input.0.role': 'user', 'tools.0.strict': false, store: false },
+  },
+  {
+    name: 'switches off reasoning of OpenAI’s models next to tools for several answers',
+    model: 'gpt-5.6-terra',
+    request: { tools: [tool], n: 2 },
+    wire: { reasoning_effort: 'none', n: 2 },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'keeps tools in the chat API if the caller switches reasoning off',
+    model: 'gpt-5.6-terra',
+    request: { tools: [tool], reasoning_effort: 'none' },
+    wire: { reasoning_effort: 'none', input: undefined },
+  },
+  {
+    name: 'sends no effort next to tools to models that do not reason by default',
+    model: 'gpt-5.4',
+    request: { tools: [tool] },
+    wire: { reasoning_effort: undefined },
+  },
+  {
+    name: 'uses the Responses API for requested reasoning of those models next to tools',
+    model: 'gpt-5.4',
+    request: { tools: [tool], reasoning_effort: 'max' },
+    wire: { reasoning_effort: undefined, 'reasoning.effort': 'xhigh' },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'allows reasoning next to tools for older models',
+    model: 'gpt-5',
+    request: { tools: [tool], reasoning_effort: 'none' },
+    wire: { reasoning_effort: 'minimal' },
+    warned: ['reasoning_effort'],
+  },
+  {
+    name: 'uses the Responses API for tools of models that always reason',
+    model: 'gpt-6-astra',
+    request: { tools: [tool], reasoning_effort: 'low' },
+    wire: { 'reasoning.effort': 'low', tool_choice: undefined },
+  },
+  {
+    name: 'refuses several answers of a model that has its tools in the Responses API only',
+    model: 'gpt-6-astra',
+    request: { tools: [tool], n: 2 },
+    refused: ['n'],
+  },
+  {
+    name: 'raises a token limit to the least of the Responses API',
+    model: 'gpt-6.2-sol',
+    request: { tools: [tool], max_tokens: 5, seed: 4 },
+    wire: { max_output_tokens: 16, seed: undefined },
+    warned: ['max_tokens', 'seed'],
+  },
+  {
     name: 'switches off DeepSeek’s thinking for a forced tool, with a warning',
     model: 'deepseek/deepseek-v4-pro',
     request: { ...forced, reasoning_effort: 'high' },

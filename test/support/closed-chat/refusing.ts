@@ -40,6 +40,8 @@ export const openai: ClosedChat = {
   efforts: (model) => {
     const generation = Number(/^gpt-(\d+(?:\.\d+)?)/.exec(model)?.[1] ?? 0)
     if (/^o\d/.test(model)) return ['low', 'medium', 'high']
+    if (/^gpt-5\.\d-pro/.test(model)) return ['medium', 'high', 'xhigh']
+    if (/-codex/.test(model)) return ['low', 'medium', 'high', 'xhigh']
     if (generation >= 6) {
       const least = /^gpt-6(?:-sol|-luna|\.1-terra)/.test(model) ? ['none'] : []
       return [...least, 'low', 'medium', 'high', 'xhigh', 'max']
@@ -49,6 +51,10 @@ export const openai: ClosedChat = {
     return generation > 5 ? ['none', 'low', 'medium', 'high', 'xhigh'] : []
   },
   rules: [
+    ({ model }) =>
+      /-pro|-codex/.test(String(model))
+        ? 'This model is only supported in v1/responses and not in v1/chat/completions.'
+        : undefined,
     ({ model, ...body }) => {
       if (!/^(?:o\d|gpt-[5-9])/.test(String(model))) return undefined
       if (isOn(body['max_tokens'])) return "Use 'max_completion_tokens' instead."

@@ -9,7 +9,8 @@ import {
   zai,
 } from './ignoring.ts'
 import { cerebras, groq, mistral, openai } from './refusing.ts'
-import type { ClosedChat } from './schema.ts'
+import { checkResponses } from '../responses-schema.ts'
+import { checkClosed, type Body, type ClosedChat } from './schema.ts'
 
 /** Request schemas of vendors that speak OpenAI's protocol, by vendor id. */
 export const closedChats: Readonly<Record<string, ClosedChat>> = {
@@ -25,4 +26,10 @@ export const closedChats: Readonly<Record<string, ClosedChat>> = {
   moonshot,
   cerebras,
   openrouter,
+}
+
+/** Throws unless the vendor accepts the body, which for OpenAI may be one of its Responses API. */
+export function checkSent(provider: string, body: Body): void {
+  if (provider === 'openai' && 'input' in body) checkResponses(body)
+  else checkClosed(closedChats[provider]!, body)
 }

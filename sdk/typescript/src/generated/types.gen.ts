@@ -2603,14 +2603,7 @@ export type FunctionToolCall = {
     id: string;
     type: 'function';
     function: FunctionCall;
-    /**
-     * Data of the vendor, such as a signature of its reasoning. Send it back unchanged with
-     * the tool result.
-     *
-     */
-    extra_content?: {
-        [key: string]: unknown;
-    };
+    extra_content?: ToolCallExtraContent;
 };
 
 export type CustomToolCall = {
@@ -2623,6 +2616,16 @@ export type CustomToolCall = {
          */
         input: string;
     };
+    extra_content?: ToolCallExtraContent;
+};
+
+/**
+ * Data of the vendor, such as a signature of its reasoning. Send it back unchanged with the
+ * tool result.
+ *
+ */
+export type ToolCallExtraContent = {
+    [key: string]: unknown;
 };
 
 export type ToolCall = ({
@@ -2995,9 +2998,7 @@ export type ChatDelta = {
             name?: string;
             input?: string;
         };
-        extra_content?: {
-            [key: string]: unknown;
-        };
+        extra_content?: ToolCallExtraContent;
     }>;
 };
 

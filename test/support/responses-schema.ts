@@ -1,0 +1,175 @@
+import { openai } from './closed-chat/refusing.ts'
+import type { Body } from './closed-chat/schema.ts'
+import { allowOnly, Refused } from './spoken.ts'
+
+const invalid = 'invalid_request_error'
+/** The properties of ResponseCreateParams (openai 7.55.0, resources/responses). */
+const fields = (
+  'access_programs background context_management conversation image include input instructions ' +
+  'max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls ' +
+  'previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention ' +
+  'reasoning safety_identifier service_tier store stream stream_options temperature text ' +
+  'tool_choice tools top_logprobs top_p truncation user'
+).split(' ')
+const itemFields: Readonly<Record<string, string[]>> = {
+  message: ['type', 'role', 'content', 'phase'],
+  reasoning: ['type', 'id', 'summary', 'encrypted_content'],
+  function_call: ['type', 'call_id', 'name', 'arguments'],
+  function_call_output: ['type', 'call_id', 'output'],
+  custom_tool_call: ['type', 'call_id', 'name', 'input'],
+  custom_tool_call_output: ['type', 'call_id', 'output'],
+}
+const partFields: Readonly<Record<string, string[]>> = {
+  input_text: ['type', 'text', 'prompt_cache_breakpoint'],
+  input_image: ['type', 'image_url', 'file_id', 'detail', 'prompt_cache_breakpoint'],
+  input_file: ['type', 'file_data', 'file_id', 'filename', 'prompt_cache_breakpoint'],
+}
+const toolFields: Readonly<Record<string, string[]>> = {
+  function: ['type', 'name', 'description', 'parameters', 'strict'],
+  custom: ['type', 'name', 'description', 'format'],
+}
+const formatFields: Readonly<Record<string, string[]>> = {
+  text: ['type'],
+  json_object: ['type'],
+  json_schema: ['type', 'name', 'schema', 'strict', 'description'],
+}
+const outputs: Readonly<Record<string, string>> = {
+  function_call_output: 'function_call',
+  custom_tool_call_output: 'custom_tool_call',
+}
+
+/** The reasoning that the vendor can decrypt for an item. */
+export const encryptedFor = (id: string) => `gAAAA-${id}`
+
+/** Throws unless OpenAI's Responses API accepts the body. */
+export function checkResponses(body: Body): void {
+  allowOnly(body, fields, 'body', invalid)
+  const { model, reasoning = {}, text = {}, max_output_tokens: most } = body
+  if (typeof model !== 'string') refuse("Missing required parameter: 'model'.")
+  if (!Array.isArray(body['input']) || body['input'].length === 0) refuse('input is empty')
+  if (typeof most === 'number' && most < 16) {
+    refuse(
+      `Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got ${most} instead.`,
+    )
+  }
+  for (const name of ['temperature', 'top_p', 'top_logprobs']) {
+    if (body[name] !== undefined) refuse(`Unsupported parameter: '${name}' is not supported.`)
+  }
+  allowOnly(reasoning, ['effort', 'summary', 'context', 'mode'], 'reasoning', invalid)
+  const { effort } = reasoning
+  if (effort !== undefined && !openai.efforts!(model)!.includes(effort as string)) {
+    refuse(`Unsupported value: 'reasoning.effort' does not support '${effort as string}'.`)
+  }
+  allowOnly(text, ['format', 'verbosity'], 'text', invalid)
+  const { format = { type: 'text' } } = text
+  allowOnly(format, formatFields[String((format as Body)['type'])] ?? [], 'text.format', invalid)
+  if (format['type'] === 'json_schema' && typeof format['schema'] !== 'object') {
+    refuse("Missing required parameter: 'text.format.schema'.")
+  }
+  checkState(body)
+  checkTools(body)
+  checkInput(body['input'] as Body[])
+}
+
+/** Nothing of a call may be kept at the vendor. */
+function checkState({ store, include, stream, stream_options: options }: Body): void {
+  if (store !== false) refuse('The double expects store: false.')
+  if (JSON.stringify(include) !== '["reasoning.encrypted_content"]') refuse('include')
+  if (options === undefined) return
+  allowOnly(options, ['include_obfuscation'], 'stream_options', invalid)
+  if (stream !== true) refuse("'stream_options' is only allowed when 'stream' is true.")
+}
+
+function checkTools({ tools, tool_choice: choice }: Body): void {
+  const names = ((tools ?? []) as Body[]).map((tool, index) => {
+    const where = `tools[${index}]`
+    allowOnly(tool, toolFields[String(tool['type'])] ?? [], where, invalid)
+    if (!/^[\w-]{1,128}$/.test(String(tool['name']))) refuse(`Invalid '${where}.name'`)
+    if (tool['type'] === 'function') {
+      if (typeof tool['strict'] !== 'boolean') refuse(`${where}.strict: expected a boolean`)
+      if ((tool['parameters'] as Body | undefined)?.['type'] !== 'object') {
+        refuse(`Invalid schema for function '${String(tool['name'])}'`)
+      }
+    }
+    const { format } = tool as { format?: Body }
+    if (format?.['type'] === 'grammar') {
+      allowOnly(format, ['type', 'syntax', 'definition'], `${where}.format`, invalid)
+    }
+    return tool['name']
+  })
+  if (choice === undefined || typeof choice === 'string') return
+  const { type, name, mode, tools: allowed } = choice as Body
+  if (type === 'allowed_tools') {
+    allowOnly(choice, ['type', 'mode', 'tools'], 'tool_choice', invalid)
+    if (mode !== 'auto' && mode !== 'required') refuse('tool_choice.mode')
+    for (const tool of allowed as Body[]) checkNamed(tool, names)
+    return
+  }
+  checkNamed({ type, name, ...(choice as Body) }, names)
+}
+
+function checkNamed(tool: Body, names: unknown[]): void {
+  allowOnly(tool, ['type', 'name'], 'tool_choice', invalid)
+  if (!names.includes(tool['name'])) refuse(`Tool choice '${String(tool['name'])}' not found`)
+}
+
+function checkInput(input: Body[]): void {
+  /** Types of calls without an output so far, by id. */
+  const open = new Map<unknown, string>()
+  for (const [index, item] of input.entries()) {
+    const where = `input[${index}]`
+    const { type = 'message' } = item as { type?: string }
+    allowOnly(item, itemFields[type] ?? [], where, invalid)
+    if (type === 'message') checkMessage(item, where)
+    if (type === 'reasoning') checkThought(item, input[index + 1])
+    if (type === 'function_call' || type === 'custom_tool_call') {
+      const { call_id: id } = item
+      if (typeof id !== 'string' || id.length > 64) refuse(`Invalid '${where}.call_id'`)
+      open.set(id, type)
+    }
+    const answered = outputs[type]
+    if (answered === undefined) continue
+    if (open.get(item['call_id']) !== answered) {
+      refuse(`No tool call found for ${type} with call_id ${String(item['call_id'])}.`)
+    }
+    checkContent(item['output'], `${where}.output`)
+    open.delete(item['call_id'])
+  }
+  const [id] = [...open.keys()]
+  if (id !== undefined) refuse(`No tool output found for function call ${id as string}.`)
+}
+
+function checkMessage({ role, content }: Body, where: string): void {
+  if (!['user', 'assistant', 'system', 'developer'].includes(String(role))) refuse(`${where}.role`)
+  if (role === 'assistant' && typeof content !== 'string') {
+    refuse(`Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.`)
+  }
+  checkContent(content, `${where}.content`)
+}
+
+function checkContent(content: unknown, where: string): void {
+  if (typeof content === 'string') return
+  if (!Array.isArray(content) || content.length === 0) refuse(`${where} is empty`)
+  for (const part of content as Body[]) {
+    allowOnly(part, partFields[String(part['type'])] ?? [], where, invalid)
+    if (part['type'] === 'input_image' && typeof part['image_url'] !== 'string') refuse(where)
+  }
+}
+
+function checkThought({ id, summary, encrypted_content: sealed }: Body, next?: Body): void {
+  if (typeof id !== 'string' || !Array.isArray(summary)) refuse('reasoning: id and summary')
+  if (sealed !== encryptedFor(id)) {
+    throw new Refused(
+      400,
+      'invalid_encrypted_content',
+      'The encrypted content gAAA...wXBV could not be verified. Reason: Encrypted content could not be decrypted or parsed.',
+    )
+  }
+  if (next === undefined) {
+    refuse(`Item '${id}' of type 'reasoning' was provided without its required following item.`)
+  }
+}
+
+function refuse(text: string): never {
+  throw new Refused(400, invalid, text)
+}

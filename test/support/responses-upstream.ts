@@ -1,0 +1,130 @@
+import type { Body } from './closed-chat/schema.ts'
+import { encryptedFor } from './responses-schema.ts'
+import { usualCounts, type Spoken } from './spoken.ts'
+import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
+
+/** The output items of an answer, in the vendor's format. */
+function outputOf({ text, reasoning, calls = [] }: Spoken): Body[] {
+  const id = 'rs_1'
+  return [
+    ...(reasoning === undefined
+      ? []
+      : [{ type: 'reasoning', id, summary: [], encrypted_content: encryptedFor(id) }]),
+    ...(text === undefined
+      ? []
+      : [
+          {
+            type: 'message',
+            id: 'msg_1',
+            status: 'completed',
+            role: 'assistant',
+            content: [{ type: 'output_text', text: text.join(''), annotations: [], logprobs: [] }],
+          },
+        ]),
+    ...calls.map(({ id: call_id, name, args }, place) => ({
+      type: 'function_call',
+      id: `fc_${place}`,
+      status: 'completed',
+      call_id,
+      name,
+      arguments: JSON.stringify(args),
+    })),
+  ]
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  length: 'max_output_tokens',
+  content_filter: 'content_filter',
+}
+
+/** A whole answer. */
+export function responseObject(spoken: Spoken, { model, tools, store, service_tier: tier }: Body) {
+  const { input, output, cached = 0, written = 0, reasoning = 0 } = spoken.counts ?? usualCounts
+  const reason = reasons[spoken.end ?? '']
+  return {
+    id: 'resp_up',
+    object: 'response',
+    created_at: 1_767_225_600,
+    status: reason === undefined ? 'completed' : 'incomplete',
+    error: null,
+    incomplete_details: reason === undefined ? null : { reason },
+    model,
+    output: outputOf(spoken),
+    tools,
+    store,
+    service_tier: tier ?? 'default',
+    usage: {
+      input_tokens: input,
+      input_tokens_details: { cached_tokens: cached, cache_write_tokens: written },
+      output_tokens: output,
+      output_tokens_details: { reasoning_tokens: reasoning },
+      total_tokens: input + output,
+    },
+  }
+}
+
+/** Events of a streamed answer, in the vendor's format. */
+export function responseEvents(spoken: Spoken, body: Body): string[] {
+  const whole = responseObject(spoken, body)
+  const begun = { ...whole, status: 'in_progress', output: [], usage: null }
+  const events: Body[] = [
+    { type: 'response.created', response: begun },
+    { type: 'response.in_progress', response: begun },
+  ]
+  for (const [output_index, item] of whole.output.entries()) {
+    const at = { output_index, item_id: item['id'] }
+    const empty = { reasoning: {}, message: { content: [] }, function_call: { arguments: '' } }
+    const added = { ...item, ...empty[item['type'] as 'message'], status: 'in_progress' }
+    if (item['type'] === 'reasoning') delete (added as Body)['encrypted_content']
+    events.push({ type: 'response.output_item.added', output_index, item: added })
+    if (item['type'] === 'message') {
+      const part = { type: 'output_text', text: '', annotations: [], logprobs: [] }
+      const inPart = { ...at, content_index: 0 }
+      events.push(
+        { type: 'response.content_part.added', ...inPart, part },
+        ...spoken.text!.map((delta) => {
+          return { type: 'response.output_text.delta', ...inPart, delta, logprobs: [] }
+        }),
+        { type: 'response.output_text.done', ...inPart, text: spoken.text!.join(''), logprobs: [] },
+        { type: 'response.content_part.done', ...inPart, part: (item['content'] as Body[])[0] },
+      )
+    }
+    if (item['type'] === 'function_call') {
+      const { arguments: text } = item as { arguments: string }
+      const half = Math.ceil(text.length / 2)
+      const name = 'response.function_call_arguments'
+      events.push(
+        { type: `${name}.delta`, ...at, delta: text.slice(0, half) },
+        { type: `${name}.delta`, ...at, delta: text.slice(half) },
+        { type: `${name}.done`, ...at, name: item['name'], arguments: text },
+      )
+    }
+    events.push({ type: 'response.output_item.done', output_index, item })
+  }
+  events.push({ type: `response.${whole.status}`, response: whole })
+  return events.map(eventText)
+}
+
+/** An event as the vendor sends it. */
+export function eventText({ type, ...members }: Body, sequence_number = 0): string {
+  const data = JSON.stringify({ type, sequence_number, ...members })
+  return `event: ${String(type)}\ndata: ${data}\n\n`
+}
+
+type Play = (request: ReceivedRequest) => ScriptedAnswer
+
+/** Answers with these output items. */
+export function wholeResponse(output: object[], members: object = {}): Play {
+  return ({ body }) => ({ body: { ...responseObject({}, body as Body), output, ...members } })
+}
+
+/** Answers with `response.created` and these events. */
+export function streamedResponse(...events: Body[]): Play {
+  return ({ body }) => {
+    const begun = { ...responseObject({}, body as Body), status: 'in_progress', output: [] }
+    return { pieces: [{ type: 'response.created', response: begun }, ...events].map(eventText) }
+  }
+}
+
+/** The last event of a stream. */
+export const completed: Body = { type: 'response.completed', response: responseObject({}, {}) }
