@@ -108,7 +108,7 @@ export function withoutNulls(said: Members): Members {
 /** Date and model for answers that do not state them, and the filter for the vendor's names. */
 export type Naming = { fallback: Omit<ChunkIdentity, 'id'>; texts: VendorTexts }
 
-export function isDate(seconds: unknown): seconds is number {
+function isDate(seconds: unknown): seconds is number {
   return typeof seconds === 'number' && seconds >= 0 && seconds <= Number.MAX_SAFE_INTEGER
 }
 

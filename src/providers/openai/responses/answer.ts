@@ -1,13 +1,17 @@
-import type { ChatAnswer, ChatCompletion, ChatRequest } from '../../../core/chat/chat.ts'
+import type {
+  ChatAnswer,
+  ChatCompletion,
+  ChatRequest,
+  ChunkIdentity,
+} from '../../../core/chat/chat.ts'
 import { estimateAnswer } from '../../../core/chat/estimate.ts'
 import { ProviderFailure, type FailureKind } from '../../../core/failure.ts'
 import type { Usage } from '../../../core/money/price.ts'
 import { bodyFailure, type ErrorReading } from '../../openai-compatible/failure.ts'
-import { isDate } from '../../openai-compatible/members.ts'
+import { completeIdentity } from '../../openai-compatible/members.ts'
 import { countedFailure } from '../../transport/answer-failure.ts'
 import { parseJson } from '../../transport/upstream.ts'
 import { itemsOf, membersOf, type Members } from '../../wire/any-json.ts'
-import { answerId } from '../../wire/answer-id.ts'
 import { callIdOf } from '../../wire/call-id.ts'
 import { openAiTier, servedTier, usageOf, type TokensMax } from '../../wire/token-count.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
@@ -98,14 +102,10 @@ export function readUsage(
 }
 
 /** Id, date and model of the answer. */
-export function identityOf(response: Members, reading: Omit<Reading, 'request'>) {
-  const { texts } = reading.errors
-  const { created_at: created } = response
-  return {
-    id: answerId(response['id'], texts),
-    created: isDate(created) ? Math.floor(created) : reading.createdSeconds,
-    model: texts.name(response['model']) ?? reading.upstreamModel,
-  }
+export function identityOf(response: Members, reading: Omit<Reading, 'request'>): ChunkIdentity {
+  const { createdSeconds: created, upstreamModel: model, errors } = reading
+  const given = { ...response, created: response['created_at'] }
+  return completeIdentity(given, { fallback: { created, model }, texts: errors.texts })
 }
 
 type Message = ChatCompletion['choices'][number]['message']
