@@ -14,6 +14,7 @@ import {
   chunkWriter,
   parseEvent,
   roleDelta,
+  toolDelta,
   type ChunkWriter,
   type Translator,
 } from '../wire/translated-stream.ts'
@@ -192,10 +193,6 @@ function thoughtKeeper(bytesMax: number) {
 
 function member(name: 'content' | 'reasoning_content', text: string): string | undefined {
   return text === '' ? undefined : `{"${name}":${JSON.stringify(text)}}`
-}
-
-function toolDelta(call: object): string {
-  return `{"tool_calls":[${JSON.stringify(call)}]}`
 }
 
 /** Drops null counts, so that the last event does not overwrite counts of the first event. */

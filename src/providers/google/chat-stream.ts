@@ -8,6 +8,7 @@ import {
   chunkWriter,
   parseEvent,
   roleDelta,
+  toolDelta,
   type ChunkWriter,
   type Translator,
 } from '../wire/translated-stream.ts'
@@ -121,7 +122,7 @@ function deltaOf(
     const index = said.calls++
     said.anything = true
     const call = { index, ...toolCallOf(part, { ...place, call: index }, texts) }
-    return `{"tool_calls":[${JSON.stringify(call)}]}`
+    return toolDelta(call)
   }
   if (part.text === undefined || part.text === '') return undefined
   if (part.thought === true) return `{"reasoning_content":${JSON.stringify(part.text)}}`

@@ -129,3 +129,8 @@ export function chunkWriter(identity: ChunkIdentity): ChunkWriter {
 
 /** The delta of the first chunk of a choice, as OpenAI sends it. */
 export const roleDelta = '{"role":"assistant","content":""}'
+
+/** The delta of a tool call or of a piece of it. */
+export function toolDelta(call: object): string {
+  return `{"tool_calls":[${JSON.stringify(call)}]}`
+}

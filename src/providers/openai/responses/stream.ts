@@ -8,6 +8,7 @@ import {
   chunkWriter,
   parseEvent,
   roleDelta,
+  toolDelta,
   type ChunkWriter,
   type Translator,
 } from '../../wire/translated-stream.ts'
@@ -99,7 +100,7 @@ function outputReader({ upstreamModel, errors, answerBytesMax }: Options) {
     calls.set(at, { index, member, isEmpty: true })
     const before = thoughts
     thoughts = []
-    return callDelta(withThoughts({ index, ...call }, before, upstreamModel))
+    return toolDelta(withThoughts({ index, ...call }, before, upstreamModel))
   }
   /** The whole item: its thought, and what a call did not send in pieces. */
   const end = (item: Members, at: unknown): string | undefined => {
@@ -117,7 +118,7 @@ function outputReader({ upstreamModel, errors, answerBytesMax }: Options) {
     if (text === '') return undefined
     open.isEmpty = false
     const { index, member } = open
-    return callDelta({ index, [member.name]: { [member.text]: text } })
+    return toolDelta({ index, [member.name]: { [member.text]: text } })
   }
   const said = (member: 'content' | 'refusal', text: unknown): string | undefined => {
     if (typeof text !== 'string') return malformed()
@@ -148,8 +149,4 @@ function outputReader({ upstreamModel, errors, answerBytesMax }: Options) {
       }
     },
   }
-}
-
-function callDelta(call: object): string {
-  return `{"tool_calls":[${JSON.stringify(call)}]}`
 }
