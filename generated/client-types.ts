@@ -2327,10 +2327,11 @@ export interface components {
             password?: components["schemas"]["Password"];
         };
         /**
-         * @description The API of a call: the images API, the chat API or the tool server.
+         * @description The API of a call: the images API, one of the three chat APIs (`chat`, `responses`, `messages`),
+         *     the embeddings API or the tool server.
          * @enum {string}
          */
-        Face: "images" | "chat" | "mcp";
+        Face: "images" | "chat" | "responses" | "messages" | "embeddings" | "mcp";
         /**
          * @description What the call requested.
          * @enum {string}

@@ -90,7 +90,7 @@ export type Credentials = { authorization: string | undefined; apiKey: string | 
 export type Identify = (credentials: Credentials) => Promise<Caller> | Caller
 
 /** The API that received the call. */
-export type Face = 'images' | 'chat' | 'mcp'
+export type Face = components['schemas']['Face']
 
 /** One call and its options. */
 export type CallContext = {

@@ -24,6 +24,8 @@ export type Answer = {
   shared?: true
   /** Writes server-sent events to the sink; resolves with the last events when the stream ends. */
   events?: (sink: EventSink) => Promise<Buffer | undefined>
+  /** The event that keeps an idle stream open, for APIs whose clients do not count comments. */
+  ping?: () => Buffer
   /** Whether the stream ended with an error. */
   brokenOff?: () => boolean
   /** Body sent at the speed of the client; `headers` must have the content type. */
@@ -32,7 +34,7 @@ export type Answer = {
   held?: true
 }
 
-const ping = Buffer.from(': ping\n\n')
+const comment = Buffer.from(': ping\n\n')
 
 type SendOptions = {
   requestId: string
@@ -59,7 +61,8 @@ export function send(
   const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
   // A stream is consumed even if the client has disconnected: its call must be closed and recorded.
   if (events !== undefined) {
-    return sendEvents(response, { status, headers, events, pingIntervalMs, hold })
+    const { ping = () => comment } = answer
+    return sendEvents(response, { status, headers, events, ping, pingIntervalMs, hold })
   }
   if (response.destroyed || response.headersSent) return undefined
   if (stream !== undefined) return sendStream(response, { status, headers, stream, hold, ending })
@@ -141,11 +144,11 @@ function sendPieces(
 }
 
 type Events = Pick<SendOptions, 'pingIntervalMs' | 'hold'> &
-  Required<Pick<Answer, 'status' | 'headers' | 'events'>>
+  Required<Pick<Answer, 'status' | 'headers' | 'events' | 'ping'>>
 
 async function sendEvents(
   response: ServerResponse,
-  { status, headers, events, pingIntervalMs, hold }: Events,
+  { status, headers, events, ping, pingIntervalMs, hold }: Events,
 ): Promise<void> {
   headers['content-type'] = 'text/event-stream; charset=utf-8'
   headers['cache-control'] = 'no-cache, no-transform'
@@ -154,7 +157,7 @@ async function sendEvents(
   if (!response.destroyed) response.writeHead(status, headers)
   const sink = eventWriter(response, hold)
   const pings = setInterval(() => {
-    if (response.socket?.writableNeedDrain !== true) sink.write(ping)
+    if (response.socket?.writableNeedDrain !== true) sink.write(ping())
   }, pingIntervalMs)
   try {
     const ended = events(sink)

@@ -1,5 +1,6 @@
 import type { Usage } from '../money/price.ts'
 import type { ChatRequest } from './chat.ts'
+import { chunksIn } from './chunks.ts'
 
 /** A common rule of thumb: a token is about four characters of text. */
 const charactersPerToken = 4
@@ -50,7 +51,11 @@ export function estimateAnswer(request: ChatRequest, said: readonly (Said | unde
 
 /** Estimated token counts of a stream, from the delivered events. */
 export function estimateStream(request: ChatRequest, events: Buffer): Usage {
-  return estimateAnswer(request, deltasIn(events))
+  const choices = chunksIn(events).flatMap((chunk) => chunk.choices ?? [])
+  return estimateAnswer(
+    request,
+    choices.map((choice) => choice?.delta),
+  )
 }
 
 /** Replaces each 0 in a vendor's count that reports no output with the estimate. */
@@ -71,14 +76,6 @@ export function conversationText({ messages }: ChatRequest): string {
     .join('\n')
 }
 
-function deltasIn(events: Buffer): (Said | undefined)[] {
-  const lines = events.toString().split('\n')
-  return lines
-    .filter((line) => line.startsWith('data:'))
-    .flatMap((line) => parseChunk(line.slice(5))?.choices ?? [])
-    .map((choice) => choice?.delta)
-}
-
 /** All text of an answer, including reasoning and tool calls. */
 function spokenText(said: Said | undefined): string {
   const calls = (said?.tool_calls ?? []).map((call) => [
@@ -97,14 +94,4 @@ type Said = {
   content?: string | null
   reasoning_content?: string | null
   tool_calls?: (SaidCall | null)[] | null
-}
-type Chunk = { choices?: ({ delta?: Said } | null)[] }
-
-function parseChunk(text: string): Chunk | undefined {
-  try {
-    // The events of a stream are `chat.completion.chunk` objects; here every member is optional.
-    return JSON.parse(text) as Chunk
-  } catch {
-    return undefined
-  }
 }

@@ -1196,9 +1196,11 @@ export type AcceptInvitationRequest = {
 };
 
 /**
- * The API of a call: the images API, the chat API or the tool server.
+ * The API of a call: the images API, one of the three chat APIs (`chat`, `responses`, `messages`),
+ * the embeddings API or the tool server.
+ *
  */
-export type Face = 'images' | 'chat' | 'mcp';
+export type Face = 'images' | 'chat' | 'responses' | 'messages' | 'embeddings' | 'mcp';
 
 /**
  * What the call requested.
