@@ -73,6 +73,73 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "createResponse",
+    "method": "post",
+    "path": "/v1/responses",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "idempotency-key",
+      "cache-control",
+      "x-gateway-cache-ttl",
+      "x-gateway-strict",
+      "x-gateway-no-fallback",
+      "x-gateway-allow-repeat"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "retrieveResponse",
+    "method": "get",
+    "path": "/v1/responses/{response_id}",
+    "queryNames": [
+      "stream"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "deleteResponse",
+    "method": "delete",
+    "path": "/v1/responses/{response_id}",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "listResponseInputItems",
+    "method": "get",
+    "path": "/v1/responses/{response_id}/input_items",
+    "queryNames": [
+      "limit",
+      "after",
+      "order"
+    ],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "quotePrice",
     "method": "post",
     "path": "/v1/prices",
@@ -1428,6 +1495,33 @@ export const bodyMembers = {
     "stream_options",
     "cache_control",
     "user"
+  ],
+  "createResponse": [
+    "model",
+    "models",
+    "input",
+    "instructions",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "reasoning",
+    "text",
+    "include",
+    "metadata",
+    "store",
+    "stream",
+    "stream_options",
+    "previous_response_id",
+    "background",
+    "truncation",
+    "service_tier",
+    "prompt_cache_key",
+    "safety_identifier",
+    "user",
+    "client_metadata"
   ],
   "quotePrice": [
     "operation",

@@ -41,7 +41,7 @@ export interface components {
              * @example redis://user:password@host:6379/0
              */
             redis_url?: string;
-            /** @description Key that encrypts stored keys of providers, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default. */
+            /** @description Key that encrypts stored keys of providers and stored responses, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default. */
             encryption_key?: string;
             /**
              * @description Prefix of the keys in Redis. Processes with the same prefix and Redis database share limits, cache and revocations.
@@ -314,6 +314,11 @@ export interface components {
                  * @default 67108864
                  */
                 cache_bytes_max: number;
+                /**
+                 * @description Time for which responses of `/v1/responses` are stored, encrypted, unless the request has `store` false; 0 stores none. With PostgreSQL it needs `ENCRYPTION_KEY`.
+                 * @default 30
+                 */
+                stored_responses_days: number;
                 /**
                  * @description Longest time for which a person stays signed in.
                  * @default 2592000
@@ -656,7 +661,7 @@ export const settings = [
     "variable": "ENCRYPTION_KEY",
     "standard": null,
     "needsRestart": true,
-    "description": "Key that encrypts stored keys of providers, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default."
+    "description": "Key that encrypts stored keys of providers and stored responses, 32 bytes in base64. Several are separated by commas; the first encrypts, all decrypt. Default is a new key in the file `gateway.key` in `DATA_DIR`; with `DATABASE_URL` there is no default."
   },
   {
     "group": "Models and providers",
@@ -745,6 +750,14 @@ export const settings = [
     "standard": 67108864,
     "needsRestart": true,
     "description": "Maximum memory for cached responses."
+  },
+  {
+    "group": "Models and providers",
+    "name": "limits.stored_responses_days",
+    "variable": null,
+    "standard": 30,
+    "needsRestart": false,
+    "description": "Time for which responses of `/v1/responses` are stored, encrypted, unless the request has `store` false; 0 stores none. With PostgreSQL it needs `ENCRYPTION_KEY`."
   },
   {
     "group": "Accounts and people",

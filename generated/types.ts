@@ -67,6 +67,79 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/responses": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a response
+         * @description OpenAI's Responses API for every chat model. The request is translated for the vendor of the
+         *     model, and the answer back.
+         *
+         *     With `stream: true` the response is a stream of `ResponseEvent`s. Its last event is
+         *     `response.completed`, `response.incomplete` or, after an `error` event, `response.failed`.
+         *
+         *     A response is stored for 30 days, or the time that the operator has set, unless the request has
+         *     `store: false`. `previous_response_id` continues its conversation, and an `item_reference` stands for
+         *     an item of it. Keys of the account find it, if they have its mode (live or test). A response that
+         *     could not be stored is returned with `store: false` and a warning.
+         */
+        post: operations["createResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{response_id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Retrieve a response
+         * @description Retrieves a stored response of the account, for keys of the same mode.
+         */
+        get: operations["retrieveResponse"];
+        put?: never;
+        post?: never;
+        /**
+         * Delete a response
+         * @description Deletes a stored response. Later responses of its conversation keep their copy of the items.
+         */
+        delete: operations["deleteResponse"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{response_id}/input_items": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the input items of a response
+         * @description Lists the input of a stored response, including the items of previous responses.
+         */
+        get: operations["listResponseInputItems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/prices": {
         parameters: {
             query?: never;
@@ -3430,9 +3503,10 @@ export interface components {
          *     }
          */
         ChatMessage: components["schemas"]["InstructionMessage"] | components["schemas"]["UserMessage"] | components["schemas"]["AssistantMessage"] | components["schemas"]["ToolMessage"] | components["schemas"]["FunctionMessage"];
+        /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
+        FunctionName: string;
         FunctionDefinition: {
-            /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
-            name: string;
+            name: components["schemas"]["FunctionName"];
             description?: string;
             /** @description The parameters of the function as a JSON Schema. */
             parameters?: {
@@ -3727,6 +3801,480 @@ export interface components {
             choices: components["schemas"]["ChatChunkChoice"][];
             usage?: components["schemas"]["ChatUsage"] | null;
             warnings?: components["schemas"]["Warning"][];
+        };
+        /**
+         * @description OpenAI's request for a response. Members that are not listed here are dropped and reported in
+         *     `warnings`.
+         */
+        CreateResponseRequest: {
+            /**
+             * @description The language model to use.
+             * @example gpt-5-mini
+             */
+            model: components["schemas"]["ModelName"];
+            models?: components["schemas"]["FallbackModels"];
+            /** @example Hello. */
+            input: string | components["schemas"]["ResponseInputItem"][];
+            /** @description A developer message before `input`. */
+            instructions?: string | null;
+            /** @description Maximum number of tokens of the response, including reasoning. */
+            max_output_tokens?: number | null;
+            temperature?: number | null;
+            top_p?: number | null;
+            tools?: components["schemas"]["ResponseTool"][];
+            tool_choice?: components["schemas"]["ResponseToolChoice"];
+            parallel_tool_calls?: boolean | null;
+            reasoning?: components["schemas"]["ResponseReasoningOptions"] | null;
+            text?: components["schemas"]["ResponseTextOptions"] | null;
+            /**
+             * @description `reasoning.encrypted_content` returns reasoning in a form that can be sent back. Other values
+             *     have no effect.
+             */
+            include?: string[] | null;
+            metadata?: {
+                [key: string]: string;
+            } | null;
+            /**
+             * @description Whether to store the response; the default is `true`. A gateway that stores no responses refuses
+             *     `true`.
+             */
+            store?: boolean | null;
+            stream?: boolean | null;
+            stream_options?: components["schemas"]["ResponseStreamOptions"] | null;
+            /**
+             * @description A stored response, whose input and output come before `input`. Its instructions and tools do not
+             *     apply; its tokens are charged as input.
+             */
+            previous_response_id?: string | null;
+            /**
+             * @description Send `stream: true` for a response that takes long.
+             * @enum {boolean}
+             */
+            background?: false;
+            /**
+             * @description No part of a conversation is left out.
+             * @enum {string}
+             */
+            truncation?: "disabled";
+            service_tier?: string | null;
+            prompt_cache_key?: string | null;
+            safety_identifier?: string | null;
+            user?: components["schemas"]["EndUser"];
+            /** @description Data of the client program; not passed on. */
+            client_metadata?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description A message, or another item that names its `type`. */
+        ResponseInputItem: components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseInputMessage"];
+        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseItemReference"];
+        /** @description Any text; the gateway does not read it. */
+        ResponseItemId: string | null;
+        /** @enum {string} */
+        ResponseRole: "user" | "assistant" | "system" | "developer";
+        ResponseMessageContent: string | components["schemas"]["ResponsePart"][];
+        ResponseTypedMessage: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "message";
+            id?: components["schemas"]["ResponseItemId"];
+            role: components["schemas"]["ResponseRole"];
+            content: components["schemas"]["ResponseMessageContent"];
+        };
+        /** @description A message without `type`. */
+        ResponseInputMessage: {
+            role: components["schemas"]["ResponseRole"];
+            content: components["schemas"]["ResponseMessageContent"];
+        };
+        ResponseInputText: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "input_text";
+            text: string;
+        };
+        ResponseInputImage: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "input_image";
+            /** @description A data URL, or an HTTPS URL that the vendor fetches. */
+            image_url: string;
+            detail?: string | null;
+        };
+        /** @description The gateway neither stores nor fetches files. */
+        ResponseInputFile: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "input_file";
+            /** @description A base64 data URL. */
+            file_data: string;
+            filename?: string | null;
+        };
+        ResponseInputAudio: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "input_audio";
+            input_audio: {
+                data: string;
+                format: string;
+            };
+        };
+        ResponseOutputText: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "output_text";
+            text: string;
+            /** @description Always empty in responses. */
+            annotations?: {
+                [key: string]: unknown;
+            }[];
+            /** @description Always empty in responses. */
+            logprobs?: {
+                [key: string]: unknown;
+            }[];
+        };
+        ResponseRefusal: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "refusal";
+            refusal: string;
+        };
+        ResponsePart: components["schemas"]["ResponseInputText"] | components["schemas"]["ResponseInputImage"] | components["schemas"]["ResponseInputFile"] | components["schemas"]["ResponseInputAudio"] | components["schemas"]["ResponseOutputText"] | components["schemas"]["ResponseRefusal"];
+        /** @enum {string} */
+        ResponseItemStatus: "in_progress" | "completed" | "incomplete";
+        ResponseFunctionCall: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "function_call";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            name: components["schemas"]["PlainName"];
+            /** @description The namespace of the tool; absent for a tool outside of namespaces. */
+            namespace?: components["schemas"]["PlainName"];
+            /** @description The arguments as JSON text, as generated by the model. It may be invalid JSON. */
+            arguments: string;
+            status?: components["schemas"]["ResponseItemStatus"];
+        };
+        ResponseToolOutput: string | components["schemas"]["ResponsePart"][];
+        ResponseFunctionCallOutput: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "function_call_output";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            output: components["schemas"]["ResponseToolOutput"];
+        };
+        ResponseCustomToolCall: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "custom_tool_call";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            name: components["schemas"]["PlainName"];
+            /** @description The namespace of the tool; absent for a tool outside of namespaces. */
+            namespace?: components["schemas"]["PlainName"];
+            /** @description The text input, as generated by the model. */
+            input: string;
+            status?: components["schemas"]["ResponseItemStatus"];
+        };
+        ResponseCustomToolCallOutput: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "custom_tool_call_output";
+            id?: components["schemas"]["ResponseItemId"];
+            call_id: string;
+            output: components["schemas"]["ResponseToolOutput"];
+        };
+        ResponseSummaryText: {
+            /** @enum {string} */
+            type: "summary_text";
+            text: string;
+        };
+        /** @description Reasoning of the model. Send it back unchanged with the tool results. */
+        ResponseReasoning: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "reasoning";
+            id?: components["schemas"]["ResponseItemId"];
+            summary: components["schemas"]["ResponseSummaryText"][];
+            /** @description Not read; the gateway returns reasoning in `summary`. */
+            content?: {
+                [key: string]: unknown;
+            }[] | null;
+            /** @description Data of the vendor, which only the gateway reads. Data that it did not write is dropped. */
+            encrypted_content?: string | null;
+            status?: components["schemas"]["ResponseItemStatus"];
+        };
+        /** @description Tools beside those of `tools`. */
+        ResponseAdditionalTools: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "additional_tools";
+            id?: components["schemas"]["ResponseItemId"];
+            tools: components["schemas"]["ResponseTool"][];
+        };
+        /** @description An item of a stored response. */
+        ResponseItemReference: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "item_reference";
+            id: string;
+        };
+        ResponseFunctionTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "function";
+            name: components["schemas"]["FunctionName"];
+            description?: string | null;
+            /** @description The parameters of the function as a JSON Schema. */
+            parameters?: {
+                [key: string]: unknown;
+            } | null;
+            strict?: boolean | null;
+        };
+        /**
+         * @description A tool that the model calls with free text. Vendors other than OpenAI get it as a function with
+         *     one argument, `input`.
+         */
+        ResponseCustomTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "custom";
+            name: components["schemas"]["FunctionName"];
+            description?: string | null;
+            /** @description Free text, or a grammar as OpenAI defines it. */
+            format?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        ResponseNamedTool: components["schemas"]["ResponseFunctionTool"] | components["schemas"]["ResponseCustomTool"];
+        /** @description A group of tools. Vendors get each as `<namespace>__<name>`. */
+        ResponseNamespaceTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "namespace";
+            name: components["schemas"]["FunctionName"];
+            description?: string | null;
+            tools: components["schemas"]["ResponseNamedTool"][];
+        };
+        /** @description Dropped with a warning. The gateway does not search the web in this API. */
+        ResponseWebSearchTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "web_search";
+            /**
+             * @description The gateway does not search the web in this API. Leave the tool out.
+             * @enum {boolean}
+             */
+            external_web_access: false;
+        };
+        /** @description Tools that OpenAI itself would run are not supported. */
+        ResponseTool: components["schemas"]["ResponseFunctionTool"] | components["schemas"]["ResponseCustomTool"] | components["schemas"]["ResponseNamespaceTool"] | components["schemas"]["ResponseWebSearchTool"];
+        ResponseFunctionChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "function";
+            name: components["schemas"]["PlainName"];
+        };
+        ResponseCustomChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "custom";
+            name: components["schemas"]["PlainName"];
+        };
+        ResponseNamedChoice: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"];
+        ResponseAllowedChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "allowed_tools";
+            /** @enum {string} */
+            mode: "auto" | "required";
+            tools: components["schemas"]["ResponseNamedChoice"][];
+        };
+        ResponseToolChoiceObject: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseAllowedChoice"];
+        ResponseToolChoice: ("none" | "auto" | "required") | components["schemas"]["ResponseToolChoiceObject"] | null;
+        ResponseStreamOptions: {
+            include_obfuscation?: boolean;
+        };
+        ResponseReasoningOptions: {
+            effort?: components["schemas"]["ReasoningEffort"] | null;
+            /**
+             * @description Reasoning that the vendor returns is always in the response.
+             * @enum {string}
+             */
+            summary?: "auto" | "concise" | "detailed";
+        };
+        ResponseJsonSchemaFormat: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "json_schema";
+            /** @description 1 to 64 letters, digits and `_`, `-`, without spaces. */
+            name: string;
+            description?: string | null;
+            schema: {
+                [key: string]: unknown;
+            };
+            strict?: boolean | null;
+        };
+        ResponseTextFormat: components["schemas"]["TextFormat"] | components["schemas"]["JsonObjectFormat"] | components["schemas"]["ResponseJsonSchemaFormat"];
+        ResponseTextOptions: {
+            format?: components["schemas"]["ResponseTextFormat"];
+            /** @enum {string} */
+            verbosity?: "low" | "medium" | "high";
+        };
+        ResponseOutputMessage: {
+            id: string;
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "message";
+            status: components["schemas"]["ResponseItemStatus"];
+            /** @enum {string} */
+            role: "assistant";
+            content: components["schemas"]["ResponseOutputPart"][];
+        };
+        ResponseOutputPart: components["schemas"]["ResponseOutputText"] | components["schemas"]["ResponseRefusal"];
+        ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"];
+        ResponseUsage: {
+            input_tokens: number;
+            input_tokens_details: {
+                cached_tokens: number;
+                cache_write_tokens: number;
+            };
+            output_tokens: number;
+            output_tokens_details: {
+                reasoning_tokens: number;
+            };
+            total_tokens: number;
+            /** @description US dollars; null if the price is not known. */
+            cost?: components["schemas"]["Usd"] | null;
+            cost_status?: components["schemas"]["CostStatus"];
+            cost_details?: components["schemas"]["CostDetails"];
+        };
+        /** @enum {string} */
+        ResponseObject: "response";
+        /** @enum {string} */
+        ResponseStatus: "in_progress" | "completed" | "incomplete" | "failed";
+        ResponseFailure: {
+            code: string;
+            message: string;
+        };
+        /** @description OpenAI's response object. Options that the request left out are null or the default. */
+        ModelResponse: {
+            id: string;
+            object: components["schemas"]["ResponseObject"];
+            /** @description Unix time in seconds. */
+            created_at: number;
+            /** @description Unix time in seconds. */
+            completed_at: number | null;
+            status: components["schemas"]["ResponseStatus"];
+            /** @enum {boolean} */
+            background: false;
+            error: components["schemas"]["ResponseFailure"] | null;
+            incomplete_details: {
+                /** @enum {string} */
+                reason?: "max_output_tokens" | "content_filter";
+            } | null;
+            instructions: string | null;
+            max_output_tokens: number | null;
+            max_tool_calls: null;
+            metadata: {
+                [key: string]: string;
+            };
+            /** @description The model that answered, as its provider names it. */
+            model: string;
+            output: components["schemas"]["ResponseOutputItem"][];
+            parallel_tool_calls: boolean;
+            previous_response_id: string | null;
+            prompt_cache_key: string | null;
+            reasoning: {
+                effort?: components["schemas"]["ReasoningEffort"] | null;
+                summary?: string | null;
+            };
+            safety_identifier: string | null;
+            service_tier: string | null;
+            /** @description Whether the response is stored. */
+            store: boolean;
+            temperature: number | null;
+            text: {
+                format: components["schemas"]["ResponseTextFormat"];
+                verbosity?: string;
+            };
+            tool_choice: components["schemas"]["ResponseToolChoice"];
+            tools: components["schemas"]["ResponseTool"][];
+            top_p: number | null;
+            /** @enum {string} */
+            truncation: "disabled";
+            usage: components["schemas"]["ResponseUsage"] | null;
+            user: string | null;
+            warnings?: components["schemas"]["Warning"][];
+        };
+        DeletedResponse: {
+            id: string;
+            object: components["schemas"]["ResponseObject"];
+            /** @enum {boolean} */
+            deleted: true;
+        };
+        ResponseItemList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["ResponseTypedItem"][];
+            first_id: string | null;
+            last_id: string | null;
+            has_more: boolean;
+        };
+        /** @enum {string} */
+        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
+        /** @description One event of a streamed response, in OpenAI's form. `keepalive` has no other members. */
+        ResponseEvent: {
+            type: components["schemas"]["ResponseEventType"];
+            /** @description 0 for the first event, one more for each next event. */
+            sequence_number: number;
+        } & {
+            [key: string]: unknown;
         };
         /** @enum {string} */
         Modality: "text" | "image" | "audio" | "video" | "pdf";
@@ -5277,6 +5825,11 @@ export interface components {
          */
         ProviderKeyPath: components["schemas"]["ProviderKeyId"];
         /**
+         * @description The id of the response.
+         * @example resp_a16276206040487f48e367201a2b3c4d
+         */
+        ResponsePath: string;
+        /**
          * @description Maximum number of items to return.
          * @example 20
          */
@@ -6016,6 +6569,419 @@ export interface operations {
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    createResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe for 24 hours: the same key with the same request returns the first
+                 *     response, and the call is charged once. While the first request is running, or if the
+                 *     request differs, the response is 409.
+                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+                 */
+                "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
+                /**
+                 * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+                 *     response and does not cache it.
+                 * @example no-cache
+                 */
+                "cache-control"?: components["parameters"]["CacheControlHeader"];
+                /**
+                 * @description Seconds for which this response may be cached; 0 disables the cache.
+                 * @example 3600
+                 */
+                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
+                /**
+                 * @description With `true`, a request that would be adjusted with a warning is refused with 400.
+                 * @example true
+                 */
+                "x-gateway-strict"?: components["parameters"]["StrictHeader"];
+                /**
+                 * @description With `true`, the gateway tries only the first route of the first model.
+                 * @example true
+                 */
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
+                /**
+                 * @description With `true`, the gateway repeats an image request whose result was lost because the
+                 *     connection to the provider ended after the whole request was sent. The image may then be
+                 *     charged twice.
+                 * @example true
+                 */
+                "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "gpt-5.4-mini",
+                 *       "input": "What is the capital of France?"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateResponseRequest"];
+            };
+        };
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-model": components["headers"]["ModelId"];
+                    "x-gateway-provider": components["headers"]["Provider"];
+                    "x-gateway-cache": components["headers"]["Cache"];
+                    "x-gateway-cost-usd": components["headers"]["Cost"];
+                    "x-gateway-attempts": components["headers"]["Attempts"];
+                    "x-gateway-warnings": components["headers"]["Warnings"];
+                    "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                    "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                    "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                    "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                    "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                    "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                    "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                    "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    "x-accel-buffering": components["headers"]["Buffering"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "resp_a16276206040487f48e367201a2b3c4d",
+                     *       "object": "response",
+                     *       "created_at": 1795348800,
+                     *       "completed_at": 1795348801,
+                     *       "status": "completed",
+                     *       "background": false,
+                     *       "error": null,
+                     *       "incomplete_details": null,
+                     *       "instructions": null,
+                     *       "max_output_tokens": null,
+                     *       "max_tool_calls": null,
+                     *       "metadata": {},
+                     *       "model": "gpt-5.4-mini",
+                     *       "output": [
+                     *         {
+                     *           "id": "msg_0_a16276206040487f48e367201a2b3c4d",
+                     *           "type": "message",
+                     *           "status": "completed",
+                     *           "role": "assistant",
+                     *           "content": [
+                     *             {
+                     *               "type": "output_text",
+                     *               "text": "The capital of France is Paris.",
+                     *               "annotations": [],
+                     *               "logprobs": []
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "parallel_tool_calls": true,
+                     *       "previous_response_id": null,
+                     *       "prompt_cache_key": null,
+                     *       "reasoning": {
+                     *         "effort": null,
+                     *         "summary": null
+                     *       },
+                     *       "safety_identifier": null,
+                     *       "service_tier": "default",
+                     *       "store": true,
+                     *       "temperature": null,
+                     *       "text": {
+                     *         "format": {
+                     *           "type": "text"
+                     *         }
+                     *       },
+                     *       "tool_choice": "auto",
+                     *       "tools": [],
+                     *       "top_p": null,
+                     *       "truncation": "disabled",
+                     *       "usage": {
+                     *         "input_tokens": 7,
+                     *         "input_tokens_details": {
+                     *           "cached_tokens": 0,
+                     *           "cache_write_tokens": 0
+                     *         },
+                     *         "output_tokens": 8,
+                     *         "output_tokens_details": {
+                     *           "reasoning_tokens": 0
+                     *         },
+                     *         "total_tokens": 15,
+                     *         "cost": 0.00004125,
+                     *         "cost_status": "exact",
+                     *         "cost_details": {
+                     *           "mode": "live",
+                     *           "usd_per_million_input_tokens": 0.75,
+                     *           "usd_per_million_output_tokens": 4.5
+                     *         }
+                     *       },
+                     *       "user": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelResponse"];
+                    /**
+                     * @example event: response.output_text.delta
+                     *     data: {"type":"response.output_text.delta","sequence_number":4,"item_id":"msg_0_a162","output_index":0,"content_index":0,"delta":"Paris","logprobs":[]}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            402: components["responses"]["PaymentRequired"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    retrieveResponse: {
+        parameters: {
+            query: {
+                /**
+                 * @description A response is not streamed again, so `true` is refused.
+                 * @example false
+                 */
+                stream: boolean;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the response.
+                 * @example resp_a16276206040487f48e367201a2b3c4d
+                 */
+                response_id: components["parameters"]["ResponsePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "resp_a16276206040487f48e367201a2b3c4d",
+                     *       "object": "response",
+                     *       "created_at": 1795348800,
+                     *       "completed_at": 1795348801,
+                     *       "status": "completed",
+                     *       "background": false,
+                     *       "error": null,
+                     *       "incomplete_details": null,
+                     *       "instructions": null,
+                     *       "max_output_tokens": null,
+                     *       "max_tool_calls": null,
+                     *       "metadata": {},
+                     *       "model": "gpt-5.4-mini",
+                     *       "output": [
+                     *         {
+                     *           "id": "msg_0_a16276206040487f48e367201a2b3c4d",
+                     *           "type": "message",
+                     *           "status": "completed",
+                     *           "role": "assistant",
+                     *           "content": [
+                     *             {
+                     *               "type": "output_text",
+                     *               "text": "The capital of France is Paris.",
+                     *               "annotations": [],
+                     *               "logprobs": []
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "parallel_tool_calls": true,
+                     *       "previous_response_id": null,
+                     *       "prompt_cache_key": null,
+                     *       "reasoning": {
+                     *         "effort": null,
+                     *         "summary": null
+                     *       },
+                     *       "safety_identifier": null,
+                     *       "service_tier": "default",
+                     *       "store": true,
+                     *       "temperature": null,
+                     *       "text": {
+                     *         "format": {
+                     *           "type": "text"
+                     *         }
+                     *       },
+                     *       "tool_choice": "auto",
+                     *       "tools": [],
+                     *       "top_p": null,
+                     *       "truncation": "disabled",
+                     *       "usage": {
+                     *         "input_tokens": 7,
+                     *         "input_tokens_details": {
+                     *           "cached_tokens": 0,
+                     *           "cache_write_tokens": 0
+                     *         },
+                     *         "output_tokens": 8,
+                     *         "output_tokens_details": {
+                     *           "reasoning_tokens": 0
+                     *         },
+                     *         "total_tokens": 15,
+                     *         "cost": 0.00004125,
+                     *         "cost_status": "exact",
+                     *         "cost_details": {
+                     *           "mode": "live",
+                     *           "usd_per_million_input_tokens": 0.75,
+                     *           "usd_per_million_output_tokens": 4.5
+                     *         }
+                     *       },
+                     *       "user": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    deleteResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the response.
+                 * @example resp_a16276206040487f48e367201a2b3c4d
+                 */
+                response_id: components["parameters"]["ResponsePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response has been deleted. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "resp_a16276206040487f48e367201a2b3c4d",
+                     *       "object": "response",
+                     *       "deleted": true
+                     *     }
+                     */
+                    "application/json": components["schemas"]["DeletedResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    listResponseInputItems: {
+        parameters: {
+            query: {
+                /**
+                 * @description Maximum number of items to return.
+                 * @example 20
+                 */
+                limit: components["parameters"]["PageLimit"];
+                /**
+                 * @description The id of an item; the page begins with the item after it.
+                 * @example msg_a16276206040487f48e367201a2b3c4d
+                 */
+                after?: string;
+                /**
+                 * @description `desc` returns the last item first.
+                 * @example desc
+                 */
+                order: "asc" | "desc";
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the response.
+                 * @example resp_a16276206040487f48e367201a2b3c4d
+                 */
+                response_id: components["parameters"]["ResponsePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The items. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "id": "msg_a16276206040487f48e367201a2b3c4d",
+                     *           "type": "message",
+                     *           "role": "user",
+                     *           "content": [
+                     *             {
+                     *               "type": "input_text",
+                     *               "text": "What is the capital of France?"
+                     *             }
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "first_id": "msg_a16276206040487f48e367201a2b3c4d",
+                     *       "last_id": "msg_a16276206040487f48e367201a2b3c4d",
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResponseItemList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     quotePrice: {

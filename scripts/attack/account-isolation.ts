@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Answer } from '../../test/support/answers.ts'
 import { openConnection } from '../../test/support/raw-connection.ts'
 import { until } from '../../test/support/until.ts'
-import type { AccessKeys } from './access-keys.ts'
+import { allowedModel as model, type AccessKeys } from './access-keys.ts'
 import type { Context, Failure, Outcome } from './attack.ts'
 import { askOnce } from './connection.ts'
 import { chatPath, got, posted } from './questions.ts'
@@ -29,6 +29,7 @@ export async function accountIsolation(
     streamFaults(given),
     cancellationFaults(given),
     idFaults(given),
+    storedFaults(given),
   ])
   return { tried: found.length, failures: found.flat() }
 }
@@ -221,4 +222,33 @@ async function idFaults({ owner, stranger, ask }: Case): Promise<Failure[]> {
     ...isolationFaults(first, stolen, request),
     ...(isTaken ? [{ what: 'A call has the request id of another call.', request }] : []),
   ]
+}
+
+const responsesPath = '/v1/responses'
+
+/** A stored response must be found by its own account only, and by keys that may call all models. */
+async function storedFaults({ owner, limited, stranger, ask }: Case): Promise<Failure[]> {
+  const first = await ask(posted(responsesPath, owner, { body: { model, input: randomUUID() } }))
+  const { id, output } = JSON.parse(first.text) as { id: string; output: { id: string }[] }
+  const chained = { model, input: 'Go on.', previous_response_id: id }
+  const referring = { model, input: [{ type: 'item_reference', id: output[0]!.id }] }
+  const ways = (key: string): Buffer[] => [
+    ...[id, `${id}/input_items`].map((path) =>
+      got(`${responsesPath}/${path}`, { authorization: `Bearer ${key}` }),
+    ),
+    ...[chained, referring].map((body) => posted(responsesPath, key, { body })),
+  ]
+  const failures: Failure[] = []
+  for (const [key, status] of [
+    [owner, 200],
+    [limited, 404],
+    [stranger, 404],
+  ] as const) {
+    for (const request of ways(key)) {
+      const { status: found } = await ask(request)
+      if (found !== status)
+        failures.push({ what: `A stored response: ${found} instead of ${status}.`, request })
+    }
+  }
+  return failures
 }

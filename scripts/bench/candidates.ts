@@ -5,7 +5,7 @@
  * - `base`: the gateway of another checkout; `gateway`: this gateway
  *
  * The others are this gateway with one difference.
- * - `http`: requests to the HTTP API instead of the tool server
+ * - `http`: requests to `/v1/chat/completions` or the images API instead of the measured API
  * - `openai`: an OpenAI-compatible vendor instead of a vendor with another format
  * - `quiet`: no concurrent usage reports
  * - `limited`: all limits and a budget

@@ -11,6 +11,7 @@ import type { Caller } from '../../src/core/caller.ts'
 import type { ChatAdapter, ChatCompletion, ChatRequest } from '../../src/core/chat/chat.ts'
 import { createGateway, type GatewayParts } from '../../src/core/gateway.ts'
 import { newRequestId } from '../../src/http/exchange.ts'
+import { createEncryption } from '../../src/storage/encryption.ts'
 import { readGatewaySecret } from '../../src/storage/gateway-secret.ts'
 import { openStore } from '../../src/storage/open-store.ts'
 import { guardStore } from '../../src/storage/store-guard.ts'
@@ -74,6 +75,11 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
   await store.db.updateTable('api_keys').set(allowance).execute()
   const { limits } = config
   const secret = await readGatewaySecret(store.db)
+  const encryption = createEncryption({
+    ...config,
+    encryptionKey: undefined,
+    databaseUrl: undefined,
+  })
   const peers = { redis: undefined }
   const environment = {
     config,
@@ -84,7 +90,7 @@ const everything = async (): Promise<Bookkeeping & { key: string }> => {
     clock,
     monotonic,
   }
-  const calls = await assembleCalls(environment, { store, secret }, () => config)
+  const calls = await assembleCalls(environment, { store, secret, encryption }, () => config)
   const { identify } = createIdentify({
     store,
     clock,

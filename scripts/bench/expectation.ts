@@ -42,14 +42,15 @@ export const expectationFor = ({
 const ends: Partial<Record<Workload['kind'], string>> = {
   stream: 'data: [DONE]\n\n',
   'vendor-stream': '\n',
+  'response-stream': '\n\n',
+  'message-stream': '\n\n',
 }
 
 const contentOf = (kind: Workload['kind'], model: string): string => {
   if (kind === 'image' || kind === 'edit' || kind === 'tool-image')
     return pictureBase64(pictureModels[model] ?? 0)
   if (kind.startsWith('tool-list')) return tools.map((tool) => tool.name).join(', ')
-  if (kind === 'stream' || kind === 'vendor-stream')
-    return streamWords(Number(model.split('-')[1])).join('')
+  if (kind.endsWith('stream')) return streamWords(Number(model.split('-')[1])).join('')
   return plainText
 }
 
@@ -61,11 +62,28 @@ const toolsIn = (body: string): string | undefined =>
   // The cast describes a right answer; a wrong one throws or compares unequal.
   (JSON.parse(body) as ToolReply).result.tools?.map((tool) => tool.name).join(', ')
 
+type ResponseReply = { output: { content: { text: string }[] }[] }
+type MessageReply = { content: { text: string }[] }
+
+/** The texts of all events of one kind. */
+const deltasIn = <Event>(body: string, textOf: (event: Event) => unknown): string =>
+  Array.from(
+    body.matchAll(/^data: (.*"(?:response\.output_text\.delta|text_delta)".*)$/gm),
+    ([, data]) =>
+      // The cast describes a right answer; a wrong one compares unequal.
+      textOf(JSON.parse(data!) as Event),
+  ).join('')
+
 const readers: Partial<Record<Workload['kind'], (body: string) => string | undefined>> = {
   // The casts describe a right answer; a wrong one throws or compares unequal.
   chat: (body) => (JSON.parse(body) as ChatReply).choices[0]?.message.content,
   'vendor-stream': (body) =>
     Array.from(body.matchAll(/"text":\s?"(word-\d+ )"/g), ([, word]) => word).join(''),
+  response: (body) => (JSON.parse(body) as ResponseReply).output[0]?.content[0]?.text,
+  message: (body) => (JSON.parse(body) as MessageReply).content[0]?.text,
+  'response-stream': (body) => deltasIn(body, ({ delta }: { delta?: string }) => delta),
+  'message-stream': (body) =>
+    deltasIn(body, ({ delta }: { delta?: { text?: string } }) => delta?.text),
   'tool-list': toolsIn,
   'tool-list-modern': toolsIn,
   // Excludes the last line of the text, which contains model, tokens and cost.

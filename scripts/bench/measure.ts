@@ -44,9 +44,13 @@ export type Measured = Sample & {
   forcedCollections: number
 }
 
-/** The kind of HTTP request that is equivalent to a tool call, by kind of tool call. */
+/** The equivalent kind of request to `/v1/chat/completions` or the images API. */
 const httpKinds: Partial<Record<Workload['kind'], Workload['kind']>> = {
   'tool-chat': 'chat',
+  response: 'chat',
+  message: 'chat',
+  'response-stream': 'stream',
+  'message-stream': 'stream',
   'tool-image': 'image',
 }
 

@@ -39,6 +39,10 @@ const paths: Partial<Record<Workload['kind'], string>> = {
   chat: '/v1/chat/completions',
   stream: '/v1/chat/completions',
   'vendor-stream': '/v1/chat/completions',
+  response: '/v1/responses',
+  'response-stream': '/v1/responses',
+  message: '/v1/messages',
+  'message-stream': '/v1/messages',
   image: '/v1/images/generations',
   edit: '/v1/images/edits',
 }
@@ -58,7 +62,11 @@ const bodyFor = (kind: Workload['kind'], model: string): object => {
   if (kind === 'tool-list-modern') return message(placeholder, 'tools/list', { _meta: modernMeta })
   if (kind === 'tool-chat') return toolCall('chat', chatBody(model, 'chat'))
   if (kind === 'tool-image') return toolCall('generate-image', pictureBody(model))
-  return chatBody(model, kind === 'vendor-stream' ? 'stream' : kind)
+  const [api, isStreamed] = kind.split('-')
+  const chat = chatBody(model, kind === 'vendor-stream' ? 'stream' : kind)
+  if (api === 'response') return responseBody(chat, isStreamed === 'stream')
+  if (api === 'message') return messageBody(chat, isStreamed === 'stream')
+  return chat
 }
 
 const toolCall = (name: string, input: object): object =>
@@ -78,10 +86,35 @@ const pictureBody = (model: string): object => ({
   size: '1024x1024',
 })
 
+type Chat = {
+  model: string
+  messages: { role: string; content: string }[]
+  temperature: number
+  max_tokens: number
+}
+
+const responseBody = ({ messages, max_tokens, ...same }: Chat, stream: boolean): object => ({
+  ...same,
+  input: messages,
+  max_output_tokens: max_tokens,
+  store: false,
+  stream,
+})
+
+const messageBody = (
+  { messages: [system, ...messages], ...same }: Chat,
+  stream: boolean,
+): object => ({
+  ...same,
+  system: system?.content,
+  messages,
+  stream,
+})
+
 // Padded, so that all requests have the same length, independent of the model's name.
-const chatBody = (model: string, kind: Workload['kind']): object => {
+const chatBody = (model: string, kind: Workload['kind']): Chat => {
   const stream = { stream: true, stream_options: { include_usage: true } }
-  const withText = (text: string): object => ({
+  const withText = (text: string): Chat => ({
     model,
     messages: [
       { role: 'system', content: 'You are a careful assistant who answers in plain words.' },

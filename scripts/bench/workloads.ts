@@ -8,6 +8,10 @@ export type Workload = {
   kind:
     | 'chat'
     | 'stream'
+    | 'response'
+    | 'response-stream'
+    | 'message'
+    | 'message-stream'
     | 'image'
     | 'edit'
     | 'tool-list'
@@ -226,6 +230,22 @@ export const workloads: Workload[] = [
     against: 'koa',
     target: { of: 'gateway', most: { ratio: 2 } },
   },
+  ...(['response', 'message'] as const).flatMap((kind): Workload[] =>
+    [
+      { name: `${kind}32`, kind, model: 'plain', connections: 32 },
+      {
+        name: `${kind}Stream20`,
+        kind: `${kind}-stream` as const,
+        model: 'stream-20',
+        connections: 64,
+      },
+    ].map((row) => ({
+      ...row,
+      candidates: ['http', 'gateway'],
+      against: 'http',
+      target: { of: 'gateway', most: { ratio: 1.3 } },
+    })),
+  ),
   {
     name: 'toolChat',
     kind: 'tool-chat',

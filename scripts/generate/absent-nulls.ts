@@ -8,7 +8,7 @@ import type { Document, Schema } from './document.ts'
  */
 export const absentNulls = {
   keyword: 'x-absent-nulls',
-  before: 'anyOf',
+  before: 'not',
   code: ({ gen, data, schema }: KeywordCxt) => {
     // A list names the members that keep null, because their null has a meaning.
     const kept = Array.isArray(schema) ? (schema as string[]) : []

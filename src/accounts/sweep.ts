@@ -1,3 +1,7 @@
+import type { Kysely } from 'kysely'
+import { clocksDifferMaxMs } from '../core/time.ts'
+import type { Tables } from '../storage/tables.ts'
+
 /** Periodic maintenance of the store. */
 export type Sweep = {
   /** Sweeps now, or waits for the running sweep. Never rejects. */
@@ -38,4 +42,32 @@ export function sweepAgain(work: () => Promise<boolean>, { intervalMs, onSwept }
       clearInterval(timer)
     },
   }
+}
+
+/**
+ * Whether this process does the work now, and not another one within the interval. A timestamp in the
+ * future, from a clock set back, does not stop the work.
+ */
+export async function takeTurn(
+  db: Kysely<Tables>,
+  work: string,
+  now: number,
+  intervalMs: number,
+): Promise<boolean> {
+  const { numInsertedOrUpdatedRows } = await db
+    .insertInto('write_checks')
+    .values({ id: work, at: now })
+    .onConflict((one) =>
+      one
+        .column('id')
+        .doUpdateSet({ at: now })
+        .where(({ eb, or }) =>
+          or([
+            eb('write_checks.at', '<=', now - intervalMs),
+            eb('write_checks.at', '>', now + clocksDifferMaxMs),
+          ]),
+        ),
+    )
+    .executeTakeFirst()
+  return numInsertedOrUpdatedRows !== 0n
 }

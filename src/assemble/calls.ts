@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { createBudgets, type Budgets } from '../accounts/budgets.ts'
 import { createLedger } from '../accounts/ledger.ts'
 import { sweepReservations } from '../accounts/reservation-sweep.ts'
+import { createStoredResponses, type KeptResponses } from '../accounts/stored-responses.ts'
 import { workerCount, type Config } from '../settings/config.ts'
 import type { CallParts } from '../core/call.ts'
 import { createAbandonedCalls, type AbandonedCalls } from '../core/resilience/ending.ts'
@@ -28,6 +29,11 @@ import { createResponseCache, type ResponseCache } from '../policy/response-cach
 import { createRouteHealth, type Health } from '../policy/route-order.ts'
 import type { Connector } from '../providers/transport/dispatch.ts'
 import { connectTimeoutMs, createLines, type Lines } from '../providers/transport/lines.ts'
+import {
+  createThoughtSeal,
+  thoughtKeyBytes,
+  type ThoughtSeal,
+} from '../core/chat/sealed-thoughts.ts'
 import type { GatewaySecret } from '../storage/gateway-secret.ts'
 import type { Events } from '../telemetry/events.ts'
 import type { Environment, Peers, StoreParts } from './store.ts'
@@ -57,8 +63,10 @@ export type Calls = {
   /** Writes the usage row of a call. */
   record: CallParts['record']
   idempotency: Idempotency
+  storedResponses: KeptResponses
   abandonedCalls: AbandonedCalls
   uploads: Uploads | undefined
+  thoughts: ThoughtSeal
   /** Closes the resources; must be called after the last call has ended. */
   close: () => Promise<void>
 }
@@ -77,7 +85,7 @@ type Needed = Omit<Environment, 'secrets' | 'peers' | 'sleep' | 'random'> & {
  */
 export async function assembleCalls(
   environment: Needed,
-  { store, secret }: Pick<StoreParts, 'store' | 'secret'>,
+  { store, secret, encryption }: Pick<StoreParts, 'store' | 'secret' | 'encryption'>,
   settings: SettingsNow,
 ): Promise<Calls> {
   const limits: LimitsNow = () => settings().limits
@@ -103,6 +111,7 @@ export async function assembleCalls(
   const isOneOfSeveral = workerCount(config) > 1 || store.dialect === 'postgres'
   const onFault = events.faulted
   const idempotency = createIdempotency({ store, limits, clock, onFault, isOneOfSeveral })
+  const storedResponses = createStoredResponses({ store, encryption, limits, clock, events })
   const budgets = createBudgets({ store, clock })
   const reservations = sweepReservations({
     store,
@@ -125,11 +134,14 @@ export async function assembleCalls(
     budgets,
     record: createLedger(store, events.recorded),
     idempotency,
+    storedResponses,
     abandonedCalls: createAbandonedCalls(events.left),
+    thoughts: createThoughtSeal(secret.keyFor('reasoning sent back', thoughtKeyBytes)),
     uploads:
       uploadDir === undefined ? undefined : createUploads(uploadDir, first, { key, monotonic }),
     close: async () => {
       reservations.close()
+      storedResponses.close()
       await counts.close()
       await guarded.close()
       await idempotency.close()

@@ -27,7 +27,12 @@ import { createReadSources } from '../pictures/read-source.ts'
 import { createShrink } from '../pictures/shrink.ts'
 import { createRouteOrder } from '../policy/route-order.ts'
 import { createProviders, writeChatOf, type Providers } from '../providers/create-providers.ts'
-import { imageConfigOf, namePrefixes as prefixes, settingFor } from '../providers/index.ts'
+import {
+  imageConfigOf,
+  namePrefixes as prefixes,
+  settingFor,
+  takesCustomTools,
+} from '../providers/index.ts'
 import { v1Operations, type V1Operations } from '../v1/index.ts'
 import type { Calls } from './calls.ts'
 import type { Environment, StoreParts } from './store.ts'
@@ -75,7 +80,7 @@ type Options = Settings & {
 export function createGeneration(options: Options): Generation {
   const { config, secrets, environment, calls, moreTools, others } = options
   const { clock } = environment
-  const { uploads, pixelQueue } = calls
+  const { uploads, pixelQueue, storedResponses } = calls
   const underWay = createReferenceCount()
   const models = modelsOf({ config, secrets }, calls, environment)
   const gateway = gatewayOf(options, models, underWay)
@@ -87,7 +92,17 @@ export function createGeneration(options: Options): Generation {
     enter: underWay.enter,
     leave: underWay.leave,
     operations: {
-      ...v1Operations({ gateway, catalog, routes, imageConfigOf, checkPicture, clock }),
+      ...v1Operations({
+        gateway,
+        catalog,
+        routes,
+        imageConfigOf,
+        takesCustomTools,
+        checkPicture,
+        thoughts: calls.thoughts,
+        storedResponses,
+        clock,
+      }),
       ...others,
     },
     ...createTools({

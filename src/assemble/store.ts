@@ -23,6 +23,7 @@ import {
 } from '../peers/channel.ts'
 import { openRedis, type Redis } from '../peers/redis.ts'
 import type { PublicNet } from '../pictures/guarded-fetch.ts'
+import { createEncryption, type Encryption } from '../storage/encryption.ts'
 import { readGatewaySecret, type GatewaySecret } from '../storage/gateway-secret.ts'
 import { openStore } from '../storage/open-store.ts'
 import { toStoreError } from '../storage/store-error.ts'
@@ -70,7 +71,7 @@ export type StoreParts = OpenStore & {
   /** Writes pending rows for the last time; does not close the store. */
   closeRecords: () => Promise<void>
 }
-export type OpenStore = { store: GuardedStore; secret: GatewaySecret }
+export type OpenStore = { store: GuardedStore; secret: GatewaySecret; encryption: Encryption }
 
 /** Records an error that was returned to a client, for the dashboard. */
 type NoteRefusal = (error: GatewayError, refused: Refused) => void
@@ -116,7 +117,8 @@ export async function openStoreWithSecret(options: Opening): Promise<OpenStore> 
         `The store could not be checked: ${toStoreError(error).diagnosis.reason}.`,
       )
     })
-  return { store, secret: await store.starting(() => readGatewaySecret(store.db)) }
+  const secret = await store.starting(() => readGatewaySecret(store.db))
+  return { store, secret, encryption: createEncryption({ ...config, ...secrets }) }
 }
 
 /**

@@ -6,7 +6,6 @@ import { GatewayError } from '../core/error.ts'
 import { testKey } from '../providers/key-test.ts'
 import { ConfigError, type Loaded, type ReadSettings } from '../settings/config.ts'
 import { checkProviderKey, endpointWithKey, settingsWith } from '../settings/provider-key.ts'
-import { createEncryption } from '../storage/encryption.ts'
 import type { Calls } from './calls.ts'
 import type { Generation } from './generation.ts'
 import type { Environment, StoreParts } from './store.ts'
@@ -31,11 +30,10 @@ export type StoredSources = {
 }
 
 export function assembleStored(
-  { config, secrets, events, clock }: Environment,
-  { store, accounts, audit }: StoreParts,
+  { config, events, clock }: Environment,
+  { store, encryption, accounts, audit }: StoreParts,
   readWith: ReadSettings,
 ): StoredSources {
-  const encryption = createEncryption({ ...config, ...secrets })
   const keys = createProviderKeys({ store, accounts, audit, encryption, clock })
   const settings = createStoredSettings({ store, accounts, audit, clock })
   const version = async () => [await keys.version(), await settings.changedAt()].join()

@@ -37,13 +37,11 @@ export function complaintOf(
 
 /**
  * Ajv reports the errors of all branches of an `anyOf`. The deepest error is the most specific.
- * Among errors of equal depth, wrong types and enum values are the least specific. Wrong types of
- * one value become one error.
+ * Among errors of equal depth it is the one whose branch is most likely meant. Wrong types of one value
+ * become one error.
  */
 function mostSpecific(errors: readonly CheckError[]): CheckError | undefined {
-  const clarity = (keyword: string) => (keyword === 'type' ? 0 : keyword === 'enum' ? 1 : 2)
-  const weight = ({ instancePath, keyword }: CheckError) =>
-    instancePath.split('/').length * 3 + clarity(keyword)
+  const weight = (error: CheckError) => error.instancePath.split('/').length * 4 + clarity(error)
   const specific = errors.filter(({ keyword, params }) => keyword !== 'anyOf' && !saysNull(params))
   const best = specific.reduce<CheckError | undefined>(
     (most, error) => (most === undefined || weight(error) > weight(most) ? error : most),
@@ -55,6 +53,21 @@ function mostSpecific(errors: readonly CheckError[]): CheckError | undefined {
   )
   const types = [...new Set(alike.flatMap(({ params }) => params['type']))]
   return { ...best, params: { ...best.params, type: types } }
+}
+
+/** How likely it is that the branch of an error is meant, from 0 to 3. */
+function clarity({ keyword, data, params, parentSchema }: CheckError): number {
+  if (keyword === 'type') return 0
+  if (keyword === 'enum') return 1
+  const { properties, discriminator } = parentSchema ?? {}
+  const isTagMissing =
+    keyword === 'discriminator'
+      ? params['tagValue'] == null
+      : keyword === 'required' && discriminator?.propertyName === params['missingProperty']
+  if (isTagMissing) return 2
+  if (keyword !== 'required' || properties === undefined) return 3
+  // An object of the branch has at least one of its members.
+  return Object.keys(data as object).some((name) => Object.hasOwn(properties, name)) ? 3 : 2
 }
 
 function saysNull(params: CheckError['params']): boolean {

@@ -45,6 +45,11 @@ export function imageConfigOf(providerId: string): ImageConfigSchema {
   return vendorOf(providerId)?.imageConfig ?? 'ImageConfigOpenai'
 }
 
+/** Whether a provider's models take custom tools. */
+export function takesCustomTools(providerId: string): boolean {
+  return vendorOf(providerId)?.dialect?.customTools === true
+}
+
 /** Prefixes of model names besides the provider id, such as `qwen` for `alibaba`. */
 export const namePrefixes: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
   vendors.map((vendor) => [vendor.id, vendor.namePrefixes ?? []]),

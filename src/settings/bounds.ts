@@ -38,6 +38,8 @@ type BoundName =
   | 'retryDelayMs'
   | 'slowPeerGraceMs'
   | 'storeAnswerTimeoutMs'
+  | 'storedResponseBytesMax'
+  | 'storedResponsesBytesMax'
   | 'storedRecheckMs'
   | 'storeBusyTimeoutMs'
   | 'storeCheckIntervalMs'

@@ -3,7 +3,7 @@ import { existsSync, linkSync, readFileSync, renameSync, rmSync, writeFileSync }
 import { join } from 'node:path'
 import { GatewayError } from '../core/error.ts'
 
-/** A text encrypted with AES-256-GCM: nonce, authentication tag and encrypted bytes. */
+/** Content encrypted with AES-256-GCM: nonce, authentication tag and encrypted bytes. */
 export type Encrypted = {
   /** Identifies the encryption key: the first eight hexadecimal digits of its SHA-256. */
   encryption_key_id: string
@@ -11,14 +11,18 @@ export type Encrypted = {
 }
 
 /**
- * Encrypts secrets in rows with a key that is not in the store. `context` identifies the row; a text decrypts
+ * Encrypts content of rows with a key that is not in the store. `context` identifies the row; content decrypts
  * only in the context in which it was encrypted.
  */
 export type Encryption = {
   /** Throws `invalid_value` if there is no encryption key, and none may be created. */
-  encrypt(text: string, context: string): Encrypted
-  /** Undefined if the encryption key is missing, or the row was changed. */
+  encrypt(content: string | Uint8Array, context: string): Encrypted
+  /** Whether there is an encryption key, or one may be created. */
+  canEncrypt(): boolean
+  /** The text; undefined if the encryption key is missing, or the row was changed. */
   decrypt(encrypted: Encrypted, context: string): string | undefined
+  /** Like `decrypt`, for bytes. */
+  decryptBytes(encrypted: Encrypted, context: string): Buffer | undefined
   /** Creates a new key in the file; the previous key is kept, so that older backups can be read. */
   replaceKey(): void
 }
@@ -62,30 +66,35 @@ export function createEncryption({ dataDir, encryptionKey, databaseUrl }: Option
     writeKeys([randomBytes(keyBytes)], (part) => linkUnlessExists(part, path))
     return keys()[0]!
   }
+  const decryptBytes: Encryption['decryptBytes'] = (
+    { encryption_key_id: id, ciphertext },
+    context,
+  ) => {
+    const key = keys().find((one) => idOf(one) === id)
+    if (key === undefined) return undefined
+    const [tagAt, textAt] = [nonceBytes, nonceBytes + tagBytes]
+    try {
+      const options = { authTagLength: tagBytes }
+      const decipher = createDecipheriv(algorithm, key, ciphertext.subarray(0, tagAt), options)
+      decipher.setAAD(Buffer.from(context)).setAuthTag(ciphertext.subarray(tagAt, textAt))
+      return Buffer.concat([decipher.update(ciphertext.subarray(textAt)), decipher.final()])
+    } catch {
+      return undefined
+    }
+  }
   return {
-    encrypt: (text, context) => {
+    encrypt: (content, context) => {
       const key = keyToEncrypt()
       const nonce = randomBytes(nonceBytes)
       const cipher = createCipheriv(algorithm, key, nonce).setAAD(Buffer.from(context))
-      const bytes = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-      const ciphertext = Buffer.concat([nonce, cipher.getAuthTag(), bytes])
+      const plain = typeof content === 'string' ? Buffer.from(content) : content
+      const bytes = [cipher.update(plain), cipher.final()]
+      const ciphertext = Buffer.concat([nonce, cipher.getAuthTag(), ...bytes])
       return { encryption_key_id: idOf(key), ciphertext: new Uint8Array(ciphertext) }
     },
-    decrypt: ({ encryption_key_id: id, ciphertext }, context) => {
-      const key = keys().find((one) => idOf(one) === id)
-      if (key === undefined) return undefined
-      const [tagAt, textAt] = [nonceBytes, nonceBytes + tagBytes]
-      try {
-        const options = { authTagLength: tagBytes }
-        const decipher = createDecipheriv(algorithm, key, ciphertext.subarray(0, tagAt), options)
-        decipher.setAAD(Buffer.from(context)).setAuthTag(ciphertext.subarray(tagAt, textAt))
-        return (
-          decipher.update(ciphertext.subarray(textAt), undefined, 'utf8') + decipher.final('utf8')
-        )
-      } catch {
-        return undefined
-      }
-    },
+    canEncrypt: () => databaseUrl === undefined || keys().length > 0,
+    decrypt: (encrypted, context) => decryptBytes(encrypted, context)?.toString(),
+    decryptBytes,
     replaceKey: () => {
       if (encryptionKey !== undefined) return
       if (databaseUrl !== undefined) throw noKey()

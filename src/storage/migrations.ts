@@ -25,6 +25,7 @@ import {
   sortUsage,
 } from './migrations/usage.ts'
 import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
+import { createStoredResponses } from './migrations/stored-responses.ts'
 import { bytesType, type SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
 
@@ -80,6 +81,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
         .addColumn('updated_by', 'text', (column) => column.notNull())
         .execute(),
   },
+  '0026_stored_responses': { up: (db) => createStoredResponses(db, dialect) },
 })
 
 /** Secrets shared by the processes of one store. */

@@ -8,6 +8,7 @@ import type {
 } from './people-tables.ts'
 import type { KeyClientsTable, RefusalsTable, RefusedAttemptsTable } from './connection-tables.ts'
 import type { OauthArtifactsTable, OauthClientsTable } from './oauth-tables.ts'
+import type { StoredResponseItemsTable, StoredResponsesTable } from './response-tables.ts'
 
 /** All tables; src/storage/README.md describes each column and how long rows are kept. */
 export type Tables = {
@@ -35,6 +36,8 @@ export type Tables = {
   gateway_secrets: GatewaySecretsTable
   provider_keys: ProviderKeysTable
   stored_settings: StoredSettingsTable
+  stored_responses: StoredResponsesTable
+  stored_response_items: StoredResponseItemsTable
 }
 
 /** Limits and budget of an account or key. */
@@ -285,4 +288,6 @@ export const integerColumns: Readonly<Integers> = {
   times: true,
   first_at: true,
   last_at: true,
+  text_bytes: true,
+  size_bytes: true,
 }

@@ -3,13 +3,21 @@ import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import type { CheckPicture } from '../core/image/image.ts'
 import type { Catalog } from '../core/model.ts'
 import type { RouteTable } from '../core/route.ts'
+import type { StoredResponses } from '../core/stored-responses.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { createChatCompletion } from './create-chat-completion.ts'
 import { createImageEdit, editForm } from './create-image-edit.ts'
 import { createImage } from './create-image.ts'
+import type { ThoughtSeal } from '../core/chat/sealed-thoughts.ts'
+import { createResponse } from './responses/create-response.ts'
 import { quotePrice } from './quote-price.ts'
 import { listModels } from './list-models.ts'
 import { retrieveModel } from './retrieve-model.ts'
+import {
+  deleteResponse,
+  listResponseInputItems,
+  retrieveResponse,
+} from './responses/stored-responses.ts'
 
 type Options = {
   gateway: Gateway
@@ -18,6 +26,10 @@ type Options = {
   imageConfigOf: (providerId: string) => ImageConfigSchema
   /** Checks the pictures of conversations. */
   checkPicture: CheckPicture
+  /** Whether the vendor with this id takes custom tools. */
+  takesCustomTools: (providerId: string) => boolean
+  thoughts: ThoughtSeal
+  storedResponses: StoredResponses
   clock: () => number
 }
 
@@ -29,9 +41,13 @@ export type V1Operations = Pick<
   | 'createImage'
   | 'createImageEdit'
   | 'createChatCompletion'
+  | 'createResponse'
   | 'quotePrice'
   | 'listModels'
   | 'retrieveModel'
+  | 'retrieveResponse'
+  | 'deleteResponse'
+  | 'listResponseInputItems'
 >
 
 /** The handlers of the operations below /v1. */
@@ -40,8 +56,12 @@ export function v1Operations(options: Options): V1Operations {
     createImage: createImage(options),
     createImageEdit: createImageEdit(options),
     createChatCompletion: createChatCompletion(options),
+    createResponse: createResponse(options),
     quotePrice: quotePrice(options),
     listModels: listModels(options),
     retrieveModel: retrieveModel(options),
+    retrieveResponse: retrieveResponse(options),
+    deleteResponse: deleteResponse(options),
+    listResponseInputItems: listResponseInputItems(options),
   }
 }

@@ -37,6 +37,12 @@ const chat = (name: string, body: object): Row => ({
   path: '/v1/chat/completions',
   body: { model: 'gpt-5-mini', messages, ...body },
 })
+const response = (name: string, body: object): Row => ({
+  name: `a response: ${name}`,
+  id: 'createResponse',
+  path: '/v1/responses',
+  body: { model: 'gpt-5-mini', input: 'Hello.', ...body },
+})
 const list = (name: string, query: string): Row => ({
   name: `a list of models: ${name}`,
   id: 'listModels',
@@ -49,6 +55,20 @@ const model = (id: string): Row => ({
 })
 
 const rows: Row[] = [
+  response('the shortest request', {}),
+  response('with warnings', { sparkle: 1 }),
+  response('with a refusal', { input: 'sandbox:refusal' }),
+  response('that is incomplete', { input: 'sandbox:length' }),
+  response('with a call of a tool', {
+    input: 'sandbox:tool-call',
+    tools: [{ type: 'function', name: 'get_weather' }],
+  }),
+  response('with a call of a custom tool', {
+    input: 'sandbox:tool-call',
+    model: 'claude-sonnet-4-6',
+    tools: [{ type: 'custom', name: 'shell' }],
+  }),
+  response('streamed', { stream: true }),
   image('the shortest request', {}),
   image('the same, from the cache', {}),
   image('past the cache', {}, { headers: { 'cache-control': 'no-store' } }),

@@ -42,6 +42,7 @@ const subjects: Subject[] = [
     models: ['gpt-image-2.6-sunburst'],
   },
   { id: 'createChatCompletion', base: { messages }, models: ['gpt-5-mini', 'openrouter/any'] },
+  { id: 'createResponse', base: { input: 'Hello.' }, models: ['gpt-5-mini', 'openrouter/any'] },
 ]
 
 const imageConfigs: Subject[] = [
@@ -89,29 +90,23 @@ describe('the bounds of the contract', () => {
   for (const { id, base, models } of subjects) {
     describe(`of ${id}`, () => {
       const { path, parameters = [] } = operation(id)
-      const whole = { ...base, model: models[0] }
+      const valid = { ...base, model: models[0] }
       const schema = bodySchema(operation(id))!
-      for (const [name, probes] of byMember(schema, whole, models)) {
+      for (const [name, probes] of byMember(schema, valid, models)) {
         const send: Send = (value, model) => {
           // Keeps the model of a probe of `model`.
           const chosen = model === undefined || name === 'model' ? {} : { model }
           const body = { ...(value as object), ...chosen }
-          return gateway.post(
-            path,
-            model === undefined || !('messages' in body) ? body : inContext(body),
-          )
+          return gateway.post(path, model === undefined ? body : inContext(body))
         }
         it(`hold for ${name}`, () => expectHeld(probes, send, models))
       }
 
       it('hold for a body that is not an object', async () => {
+        const refusal = { status: 400, param: null, code: 'invalid_value' }
         for (const body of [[], 'a fox', 42, true, null]) {
           const { status, error } = await read(await gateway.post(path, body))
-          expect({ status, ...error }).to.include({
-            status: 400,
-            param: null,
-            code: 'invalid_value',
-          })
+          expect({ status, ...error }).to.include(refusal)
         }
       })
 
@@ -120,7 +115,7 @@ describe('the bounds of the contract', () => {
           // Uses a separate account, because an idempotency key belongs to one operation of an account.
           const key = await gateway.createKey('test', { accountId: await gateway.createAccount() })
           const init = (one: string) => ({ key, headers: { [parameter.name]: one } })
-          await expectTextHeld(parameter, (one) => gateway.post(path, whole, init(one)))
+          await expectTextHeld(parameter, (one) => gateway.post(path, valid, init(one)))
         })
       }
     })
@@ -237,15 +232,19 @@ async function expectHeld(probes: Probe[], send: Send, models: string[]): Promis
   expect(found.filter((complaint) => complaint !== null).join('\n')).to.equal('')
 }
 
+/** Members that name stored responses, of which there are none. */
+const stored = /"(previous_response_id|item_reference)"/
+
 /** Each allowed value must be accepted by at least one model. */
 async function complaintIfRefused({ value }: Probe, send: Send, models: string[]) {
-  const answers: string[] = []
+  if (stored.test(JSON.stringify(value))) return null
+  let answers = ''
   for (const model of models) {
     const { status, text } = await read(await send(value, model))
     if (status === 200) return null
-    answers.push(`${model}: ${text}`)
+    answers += ` ${model}: ${text}`
   }
-  return `${shown(value)} is allowed, but: ${answers.join(' ')}`
+  return `${shown(value)} is allowed, but:${answers}`
 }
 
 async function complaintIfAllowed({ value, at, code }: Probe, send: Send) {

@@ -134,6 +134,13 @@ describe('every operation of the contract', () => {
     }
   })
 
+  it('finds no stored response with an unknown id', async () => {
+    const prepared = { path: { response_id: 'resp_none' } }
+    for (const row of operations.filter(({ path }) => path.includes('{response_id}'))) {
+      expectPromised(row, await ask(gateway, row, {}, { prepared }), 404)
+    }
+  })
+
   it('quotes prices neither of unknown nor of deactivated models', async () => {
     const row = operation('quotePrice')
     for (const [model, status] of [

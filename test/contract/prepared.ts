@@ -43,7 +43,11 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     createImageEdit: async () => ({ body: { ...chosen, images: [{ image_url: pixel }] } }),
     quotePrice: async () => ({ body: { operation: 'createImage', request: chosen } }),
     createChatCompletion: async () => ({ body: { model: 'gpt-5-mini', messages } }),
+    createResponse: async () => ({ body: { model: 'gpt-5-mini', input: 'Hello.' } }),
     retrieveModel: async () => ({ path: { model: 'alibaba/qwen-image-plus' } }),
+    retrieveResponse: async (gateway, key) => ({ path: await storedResponse(gateway, key) }),
+    deleteResponse: async (gateway, key) => ({ path: await storedResponse(gateway, key) }),
+    listResponseInputItems: async (gateway, key) => ({ path: await storedResponse(gateway, key) }),
     retrieveRequest: async (gateway, key) => ({ path: { id: await recordedCall(gateway, key) } }),
     postMcp: async () => ({ body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
     replaceStoredSettings: async () => ({ body: { content: 'aliases: {fast: gpt-5-mini}' } }),
@@ -159,6 +163,14 @@ async function recordedCall(gateway: TestGateway, key: string): Promise<string> 
   const id = answer.headers.get('x-request-id')!
   recorded.set(key, id)
   return id
+}
+
+/** The id of a new stored response; `resp_none` if the gateway refuses calls. */
+async function storedResponse(gateway: TestGateway, key: string): Promise<Record<string, string>> {
+  const body = { model: 'gpt-5-mini', input: 'A lighthouse in a storm' }
+  const answer = await gateway.post('/v1/responses', body, { key }).catch(() => undefined)
+  if (answer?.status !== 200) return { response_id: 'resp_none' }
+  return { response_id: ((await answer.json()) as { id: string }).id }
 }
 
 /** The credentials that an operation requires. */

@@ -9,11 +9,17 @@ const paints = [
   { type: 'custom', custom: functions[0] },
 ]
 
+/** Completes an allowed body, so that only the probed value decides. */
+export function inContext(body: Record<string, unknown>): object {
+  if ('messages' in body) return inChatContext(body)
+  return 'input' in body ? inResponseContext(body) : body
+}
+
 /**
  * Completes a chat body: a tool result needs a preceding call, a tool choice needs tools, and an assistant
  * message needs a following question.
  */
-export function inContext(body: Record<string, unknown>): object {
+function inChatContext(body: Record<string, unknown>): object {
   const { messages: list, tool_choice: choice, function_call: called } = body
   const tools = choice === 'required' || typeof choice === 'object' ? { tools: paints } : {}
   const given = typeof called === 'object' ? { functions } : {}
@@ -26,4 +32,25 @@ export function inContext(body: Record<string, unknown>): object {
         : []
   const following = role === 'assistant' ? [{ role: 'user', content: 'Paint a fox' }] : []
   return { ...tools, ...given, ...body, messages: [...before, ...(list as object[]), ...following] }
+}
+
+const flatPaints = paints.map(({ type }) => ({ type, name: 'paint' }))
+const counterparts: Record<string, object> = {
+  function_call: { type: 'function_call_output', output: 'done' },
+  custom_tool_call: { type: 'custom_tool_call_output', output: 'done' },
+  function_call_output: { type: 'function_call', name: 'paint', arguments: '{}' },
+  custom_tool_call_output: { type: 'custom_tool_call', name: 'paint', input: '' },
+}
+
+/** Completes a body of the Responses API in the same way. */
+function inResponseContext(body: Record<string, unknown>): object {
+  const { input, tool_choice: choice } = body
+  const tools = choice === 'required' || typeof choice === 'object' ? { tools: flatPaints } : {}
+  const [item] = (Array.isArray(input) ? input : []) as Record<string, unknown>[]
+  if (item === undefined) return { ...tools, ...body }
+  const { type, call_id } = item
+  const other = counterparts[String(type)]
+  const made = other === undefined ? [] : [{ ...other, call_id }]
+  const both = String(type).endsWith('_output') ? [...made, item] : [item, ...made]
+  return { ...tools, ...body, input: [...both, { role: 'user', content: 'Paint a fox' }] }
 }

@@ -5,6 +5,8 @@ export type Asked = {
   baseURL: string
   apiKey: string
   model: string
+  /** The API that the program calls. */
+  api: 'chat' | 'responses'
   /** A PNG as base64. */
   picture: string
   prompts: Record<'text' | 'weather' | 'place' | 'picture', string>
@@ -24,6 +26,7 @@ export const prompts: Asked['prompts'] = {
 export const expected = {
   text: said.text,
   stream: said.text,
+  talk: said.text,
   tools: said.weather,
   'streamed tools': said.weather,
   object: said.place,

@@ -35,8 +35,11 @@ describe('client libraries', () => {
     }
   })
 
-  for (const name of ['vercel-ai', 'langchain', 'openai-agents']) {
-    describe(`${name} with a vendor that sends minimal answers`, () => {
+  const rows = ['vercel-ai', 'langchain', 'openai-agents'].flatMap((name) =>
+    (['chat', 'responses'] as const).map((api) => ({ name, api })),
+  )
+  for (const { name, api } of rows) {
+    describe(`${name} over the API ${api}, with a vendor that sends minimal answers`, () => {
       let own: OwnEndpoint
       let calls: ReturnType<Program['calls']>
       before(async () => {
@@ -47,6 +50,7 @@ describe('client libraries', () => {
           baseURL: `${own.gateway.url}/v1`,
           apiKey: own.gateway.liveKey,
           model: 'own/lean',
+          api,
           picture: pixel.slice(pixel.indexOf(',') + 1),
           prompts,
         })

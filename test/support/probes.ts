@@ -79,10 +79,17 @@ export function probesOf(schema: Schema, words: Words, key = ''): Probe[] {
   return [
     // Drops a refused value of one branch when another branch allows the value.
     ...found.filter(
-      ({ allowed, value }) => allowed || branches.every((b) => complaints(b, value).length > 0),
+      ({ allowed, value }) =>
+        allowed || branches.every((b) => complaints(b, withoutNulls(value)).length > 0),
     ),
     ...wrong.map(({ value }) => refused(value)),
   ]
+}
+
+/** Null means the same as an absent member. */
+function withoutNulls(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
 }
 
 /** Probes of an object's members, each within a copy of `base`. */

@@ -5,7 +5,7 @@ import type { Announce } from '../../peers/announcement.ts'
 import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { inState } from '../key-list.ts'
-import { sweepAgain, type Sweep } from '../sweep.ts'
+import { sweepAgain, takeTurn, type Sweep } from '../sweep.ts'
 
 type Options = {
   store: Pick<Store, 'db'>
@@ -52,7 +52,7 @@ export function sweepOAuth(options: Options): Sweep {
   const sweep = async () => {
     const now = clock()
     // Another process may have swept within this interval.
-    if (!(await takeTurn(db, now, intervalMs))) return false
+    if (!(await takeTurn(db, 'oauth_sweep', now, intervalMs))) return false
     await inBatches(rowsMax, () => removeExpired(db, now, rowsMax))
     await inBatches(rowsMax, async () => {
       const ended = await endWithoutTokens(db, now, rowsMax)
@@ -68,26 +68,6 @@ export function sweepOAuth(options: Options): Sweep {
 
 async function inBatches(rowsMax: number, remove: () => Promise<number>): Promise<void> {
   for (let count = 0; count < batchesMax; count++) if ((await remove()) < rowsMax) return
-}
-
-/** Whether this process sweeps now. A timestamp in the future, from a clock set back, does not stop sweeps. */
-async function takeTurn(db: Kysely<Tables>, now: number, intervalMs: number): Promise<boolean> {
-  const { numInsertedOrUpdatedRows } = await db
-    .insertInto('write_checks')
-    .values({ id: 'oauth_sweep', at: now })
-    .onConflict((one) =>
-      one
-        .column('id')
-        .doUpdateSet({ at: now })
-        .where(({ eb, or }) =>
-          or([
-            eb('write_checks.at', '<=', now - intervalMs),
-            eb('write_checks.at', '>', now + clocksDifferMaxMs),
-          ]),
-        ),
-    )
-    .executeTakeFirst()
-  return numInsertedOrUpdatedRows !== 0n
 }
 
 async function removeExpired(db: Kysely<Tables>, now: number, rowsMax: number): Promise<number> {

@@ -62,6 +62,9 @@ export const exportedTables: {
   idempotent_answers: { key: ['key_digest'], rowsPerPage },
   // A page has few rows, since a piece has up to 256 KiB.
   idempotent_answer_pieces: { key: ['answer_id', 'position'], rowsPerPage: 16 },
+  // A page has few rows, since a response has up to 8 MiB.
+  stored_responses: { key: ['id'], rowsPerPage: 2 },
+  stored_response_items: { key: ['account_id', 'mode', 'item_id'], rowsPerPage },
   reservations: { key: ['request_id'], rowsPerPage },
   budget_windows: { key: ['owner_id', 'ends_at', 'starts_at'], rowsPerPage },
   write_checks: 'derived',

@@ -9,12 +9,12 @@ import { ChatOpenAI } from '@langchain/openai'
 import { z } from 'zod'
 import type { Asked } from '../calls.ts'
 
-export function calls({ baseURL, apiKey, model: name, picture, prompts }: Asked) {
+export function calls({ baseURL, apiKey, model: name, api, picture, prompts }: Asked) {
   const model = new ChatOpenAI({
     model: name,
     apiKey,
     configuration: { baseURL },
-    useResponsesApi: false,
+    useResponsesApi: api === 'responses',
     maxRetries: 0,
   })
   const weather = tool(async ({ city }) => `21 degrees in ${city}`, {
@@ -36,12 +36,16 @@ export function calls({ baseURL, apiKey, model: name, picture, prompts }: Asked)
       const content = await weather.invoke(args as { city: string })
       messages.push(new ToolMessage({ tool_call_id: id!, content }))
     }
-    return (await ask(messages)).content
+    return (await ask(messages)).text
   }
   const able = model.bindTools([weather])
   return {
-    text: async () => (await model.invoke(prompts.text)).content,
-    stream: async () => (await joined([new HumanMessage(prompts.text)])).content,
+    text: async () => (await model.invoke(prompts.text)).text,
+    stream: async () => (await joined([new HumanMessage(prompts.text)])).text,
+    talk: async () => {
+      const question = new HumanMessage(prompts.text)
+      return (await model.invoke([question, await model.invoke([question]), question])).text
+    },
     tools: () => loop((messages) => able.invoke(messages)),
     'streamed tools': () => loop((messages) => joined(messages, able as never)),
     object: () =>
@@ -53,7 +57,7 @@ export function calls({ baseURL, apiKey, model: name, picture, prompts }: Asked)
         { type: 'text', text: prompts.picture },
         { type: 'image_url', image_url: { url: `data:image/png;base64,${picture}` } },
       ]
-      return (await model.invoke([new HumanMessage({ content })])).content
+      return (await model.invoke([new HumanMessage({ content })])).text
     },
   }
 }

@@ -1,19 +1,12 @@
-import {
-  Agent,
-  run,
-  setDefaultOpenAIClient,
-  setOpenAIAPI,
-  setTracingDisabled,
-  tool,
-} from '@openai/agents'
+import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents'
 import OpenAI from 'openai'
 import { z } from 'zod'
 import type { Asked } from '../calls.ts'
 
-export function calls({ baseURL, apiKey, model, picture, prompts }: Asked) {
-  setTracingDisabled(true)
-  setOpenAIAPI('chat_completions')
-  setDefaultOpenAIClient(new OpenAI({ baseURL, apiKey, maxRetries: 0 }))
+export function calls({ baseURL, apiKey, model, api, picture, prompts }: Asked) {
+  const openAIClient = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
+  const modelProvider = new OpenAIProvider({ openAIClient, useResponses: api === 'responses' })
+  const runner = new Runner({ modelProvider, tracingDisabled: true })
   const weather = tool({
     name: 'weather',
     description: 'Tells the weather.',
@@ -25,24 +18,29 @@ export function calls({ baseURL, apiKey, model, picture, prompts }: Asked) {
   const outputType = z.object({ city: z.string(), degrees: z.number() })
   const exact = new Agent({ name: 'House', instructions: 'Be brief.', model, outputType })
   const streamed = async (agent: typeof plain | typeof able, prompt: string) => {
-    const result = await run(agent, prompt, { stream: true })
+    const result = await runner.run(agent, prompt, { stream: true })
     let text = ''
     for await (const piece of result.toTextStream()) text += piece
     await result.completed
     return text
   }
   return {
-    text: async () => (await run(plain, prompts.text)).finalOutput,
+    text: async () => (await runner.run(plain, prompts.text)).finalOutput,
     stream: () => streamed(plain, prompts.text),
-    tools: async () => (await run(able, prompts.weather)).finalOutput,
+    talk: async () => {
+      const question = { role: 'user' as const, content: prompts.text }
+      const { history } = await runner.run(plain, [question])
+      return (await runner.run(plain, [...history, question])).finalOutput
+    },
+    tools: async () => (await runner.run(able, prompts.weather)).finalOutput,
     'streamed tools': () => streamed(able, prompts.weather),
-    object: async () => (await run(exact, prompts.place)).finalOutput,
+    object: async () => (await runner.run(exact, prompts.place)).finalOutput,
     picture: async () => {
       const content = [
         { type: 'input_text' as const, text: prompts.picture },
         { type: 'input_image' as const, image: `data:image/png;base64,${picture}` },
       ]
-      return (await run(plain, [{ role: 'user', content }])).finalOutput
+      return (await runner.run(plain, [{ role: 'user', content }])).finalOutput
     },
   }
 }

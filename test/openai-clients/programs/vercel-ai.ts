@@ -1,9 +1,10 @@
+import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, isStepCount, Output, streamText, tool } from 'ai'
 import { z } from 'zod'
 import type { Asked } from '../calls.ts'
 
-export function calls({ baseURL, apiKey, model: name, picture, prompts }: Asked) {
+export function calls({ baseURL, apiKey, model: name, api, picture, prompts }: Asked) {
   const house = createOpenAICompatible({
     name: 'house',
     baseURL,
@@ -11,7 +12,7 @@ export function calls({ baseURL, apiKey, model: name, picture, prompts }: Asked)
     supportsStructuredOutputs: true,
     includeUsage: true,
   })
-  const model = house(name)
+  const model = api === 'chat' ? house(name) : createOpenAI({ baseURL, apiKey })(name)
   const weather = tool({
     description: 'Tells the weather.',
     inputSchema: z.object({ city: z.string() }),
@@ -26,6 +27,12 @@ export function calls({ baseURL, apiKey, model: name, picture, prompts }: Asked)
       for await (const piece of streamText({ model, prompt: prompts.text }).textStream)
         text += piece
       return text
+    },
+    talk: async () => {
+      const question = { role: 'user' as const, content: prompts.text }
+      const { response } = await generateText({ model, messages: [question] })
+      const messages = [question, ...response.messages, question]
+      return (await generateText({ model, messages })).text
     },
     tools: async () => (await generateText(looping)).text,
     'streamed tools': async () => {

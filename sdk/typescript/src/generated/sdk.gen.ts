@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.js';
-import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateImageData, CreateImageEditData, CreateImageEditErrors, CreateImageEditResponses, CreateImageErrors, CreateImageResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreatePasswordLinkData, CreatePasswordLinkErrors, CreatePasswordLinkResponses, CreateProviderKeyData, CreateProviderKeyErrors, CreateProviderKeyResponses, CreateSessionData, CreateSessionErrors, CreateSessionKeyData, CreateSessionKeyErrors, CreateSessionKeyResponses, CreateSessionResponses, DeleteCurrentSessionData, DeleteCurrentSessionErrors, DeleteCurrentSessionResponses, DeleteOtherSessionsData, DeleteOtherSessionsErrors, DeleteOtherSessionsResponses, DeleteProviderKeyData, DeleteProviderKeyErrors, DeleteProviderKeyResponses, DeleteSessionData, DeleteSessionErrors, DeleteSessionResponses, DescribeInvitationData, DescribeInvitationErrors, DescribeInvitationResponses, EndConnectionData, EndConnectionErrors, EndConnectionResponses, ExportRequestsData, ExportRequestsErrors, ExportRequestsResponses, ExportUsageData, ExportUsageErrors, ExportUsageResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, LeaveAccountData, LeaveAccountErrors, LeaveAccountResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAttemptsData, ListAttemptsErrors, ListAttemptsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListCatalogData, ListCatalogErrors, ListCatalogResponses, ListClientsData, ListClientsErrors, ListClientsResponses, ListConnectionsData, ListConnectionsErrors, ListConnectionsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProvidersData, ListProvidersErrors, ListProvidersResponses, ListRefusalsData, ListRefusalsErrors, ListRefusalsResponses, ListRequestErrorsData, ListRequestErrorsErrors, ListRequestErrorsResponses, ListRequestsData, ListRequestsErrors, ListRequestsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUnknownAttemptsData, ListUnknownAttemptsErrors, ListUnknownAttemptsResponses, QuotePriceData, QuotePriceErrors, QuotePriceResponses, ReloadSettingsData, ReloadSettingsErrors, ReloadSettingsResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceStoredSettingsData, ReplaceStoredSettingsErrors, ReplaceStoredSettingsResponses, ReportUsageData, ReportUsageErrors, ReportUsageResponses, ResetPasswordData, ResetPasswordErrors, ResetPasswordResponses, RetrieveAccountData, RetrieveAccountErrors, RetrieveAccountResponses, RetrieveCacheData, RetrieveCacheErrors, RetrieveCacheResponses, RetrieveCurrentSessionData, RetrieveCurrentSessionErrors, RetrieveCurrentSessionResponses, RetrieveEntranceData, RetrieveEntranceErrors, RetrieveEntranceResponses, RetrieveKeyData, RetrieveKeyErrors, RetrieveKeyResponses, RetrieveMeData, RetrieveMeErrors, RetrieveMeResponses, RetrieveModelData, RetrieveModelErrors, RetrieveModelResponses, RetrieveOwnKeyData, RetrieveOwnKeyErrors, RetrieveOwnKeyResponses, RetrieveRequestData, RetrieveRequestErrors, RetrieveRequestResponses, RetrieveStoredSettingsData, RetrieveStoredSettingsErrors, RetrieveStoredSettingsResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, SetUpData, SetUpErrors, SetUpResponses, SignUpData, SignUpErrors, SignUpResponses, TestProviderKeyData, TestProviderKeyErrors, TestProviderKeyResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMeData, UpdateMeErrors, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateMeResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
+import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateImageData, CreateImageEditData, CreateImageEditErrors, CreateImageEditResponses, CreateImageErrors, CreateImageResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreatePasswordLinkData, CreatePasswordLinkErrors, CreatePasswordLinkResponses, CreateProviderKeyData, CreateProviderKeyErrors, CreateProviderKeyResponses, CreateResponseData, CreateResponseErrors, CreateResponseResponses, CreateSessionData, CreateSessionErrors, CreateSessionKeyData, CreateSessionKeyErrors, CreateSessionKeyResponses, CreateSessionResponses, DeleteCurrentSessionData, DeleteCurrentSessionErrors, DeleteCurrentSessionResponses, DeleteOtherSessionsData, DeleteOtherSessionsErrors, DeleteOtherSessionsResponses, DeleteProviderKeyData, DeleteProviderKeyErrors, DeleteProviderKeyResponses, DeleteResponseData, DeleteResponseErrors, DeleteResponseResponses, DeleteSessionData, DeleteSessionErrors, DeleteSessionResponses, DescribeInvitationData, DescribeInvitationErrors, DescribeInvitationResponses, EndConnectionData, EndConnectionErrors, EndConnectionResponses, ExportRequestsData, ExportRequestsErrors, ExportRequestsResponses, ExportUsageData, ExportUsageErrors, ExportUsageResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, LeaveAccountData, LeaveAccountErrors, LeaveAccountResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAttemptsData, ListAttemptsErrors, ListAttemptsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListCatalogData, ListCatalogErrors, ListCatalogResponses, ListClientsData, ListClientsErrors, ListClientsResponses, ListConnectionsData, ListConnectionsErrors, ListConnectionsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProvidersData, ListProvidersErrors, ListProvidersResponses, ListRefusalsData, ListRefusalsErrors, ListRefusalsResponses, ListRequestErrorsData, ListRequestErrorsErrors, ListRequestErrorsResponses, ListRequestsData, ListRequestsErrors, ListRequestsResponses, ListResponseInputItemsData, ListResponseInputItemsErrors, ListResponseInputItemsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUnknownAttemptsData, ListUnknownAttemptsErrors, ListUnknownAttemptsResponses, QuotePriceData, QuotePriceErrors, QuotePriceResponses, ReloadSettingsData, ReloadSettingsErrors, ReloadSettingsResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceStoredSettingsData, ReplaceStoredSettingsErrors, ReplaceStoredSettingsResponses, ReportUsageData, ReportUsageErrors, ReportUsageResponses, ResetPasswordData, ResetPasswordErrors, ResetPasswordResponses, RetrieveAccountData, RetrieveAccountErrors, RetrieveAccountResponses, RetrieveCacheData, RetrieveCacheErrors, RetrieveCacheResponses, RetrieveCurrentSessionData, RetrieveCurrentSessionErrors, RetrieveCurrentSessionResponses, RetrieveEntranceData, RetrieveEntranceErrors, RetrieveEntranceResponses, RetrieveKeyData, RetrieveKeyErrors, RetrieveKeyResponses, RetrieveMeData, RetrieveMeErrors, RetrieveMeResponses, RetrieveModelData, RetrieveModelErrors, RetrieveModelResponses, RetrieveOwnKeyData, RetrieveOwnKeyErrors, RetrieveOwnKeyResponses, RetrieveRequestData, RetrieveRequestErrors, RetrieveRequestResponses, RetrieveResponseData, RetrieveResponseErrors, RetrieveResponseResponses, RetrieveStoredSettingsData, RetrieveStoredSettingsErrors, RetrieveStoredSettingsResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, SetUpData, SetUpErrors, SetUpResponses, SignUpData, SignUpErrors, SignUpResponses, TestProviderKeyData, TestProviderKeyErrors, TestProviderKeyResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMeData, UpdateMeErrors, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateMeResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -71,6 +71,65 @@ export const createChatCompletion = <ThrowOnError extends boolean = false>(optio
         'Content-Type': 'application/json',
         ...options.headers
     }
+});
+
+/**
+ * Create a response
+ *
+ * OpenAI's Responses API for every chat model. The request is translated for the vendor of the
+ * model, and the answer back.
+ *
+ * With `stream: true` the response is a stream of `ResponseEvent`s. Its last event is
+ * `response.completed`, `response.incomplete` or, after an `error` event, `response.failed`.
+ *
+ * A response is stored for 30 days, or the time that the operator has set, unless the request has
+ * `store: false`. `previous_response_id` continues its conversation, and an `item_reference` stands for
+ * an item of it. Keys of the account find it, if they have its mode (live or test). A response that
+ * could not be stored is returned with `store: false` and a warning.
+ *
+ */
+export const createResponse = <ThrowOnError extends boolean = false>(options: Options<CreateResponseData, ThrowOnError>): RequestResult<CreateResponseResponses, CreateResponseErrors, ThrowOnError> => (options.client ?? client).post<CreateResponseResponses, CreateResponseErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'x-api-key', type: 'apiKey' }],
+    url: '/v1/responses',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Delete a response
+ *
+ * Deletes a stored response. Later responses of its conversation keep their copy of the items.
+ *
+ */
+export const deleteResponse = <ThrowOnError extends boolean = false>(options: Options<DeleteResponseData, ThrowOnError>): RequestResult<DeleteResponseResponses, DeleteResponseErrors, ThrowOnError> => (options.client ?? client).delete<DeleteResponseResponses, DeleteResponseErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'x-api-key', type: 'apiKey' }],
+    url: '/v1/responses/{response_id}',
+    ...options
+});
+
+/**
+ * Retrieve a response
+ *
+ * Retrieves a stored response of the account, for keys of the same mode.
+ */
+export const retrieveResponse = <ThrowOnError extends boolean = false>(options: Options<RetrieveResponseData, ThrowOnError>): RequestResult<RetrieveResponseResponses, RetrieveResponseErrors, ThrowOnError> => (options.client ?? client).get<RetrieveResponseResponses, RetrieveResponseErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'x-api-key', type: 'apiKey' }],
+    url: '/v1/responses/{response_id}',
+    ...options
+});
+
+/**
+ * List the input items of a response
+ *
+ * Lists the input of a stored response, including the items of previous responses.
+ */
+export const listResponseInputItems = <ThrowOnError extends boolean = false>(options: Options<ListResponseInputItemsData, ThrowOnError>): RequestResult<ListResponseInputItemsResponses, ListResponseInputItemsErrors, ThrowOnError> => (options.client ?? client).get<ListResponseInputItemsResponses, ListResponseInputItemsErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'x-api-key', type: 'apiKey' }],
+    url: '/v1/responses/{response_id}/input_items',
+    ...options
 });
 
 /**

@@ -2701,11 +2701,13 @@ export type ChatMessage = ({
     role: 'function';
 } & FunctionMessage);
 
+/**
+ * 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces.
+ */
+export type FunctionName = string;
+
 export type FunctionDefinition = {
-    /**
-     * 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces.
-     */
-    name: string;
+    name: FunctionName;
     description?: string;
     /**
      * The parameters of the function as a JSON Schema.
@@ -3030,6 +3032,566 @@ export type ChatCompletionChunk = {
     choices: Array<ChatChunkChoice>;
     usage?: ChatUsage | null;
     warnings?: Array<Warning>;
+};
+
+/**
+ * OpenAI's request for a response. Members that are not listed here are dropped and reported in
+ * `warnings`.
+ *
+ */
+export type CreateResponseRequest = {
+    /**
+     * The language model to use.
+     */
+    model: ModelName;
+    models?: FallbackModels;
+    input: string | Array<ResponseInputItem>;
+    /**
+     * A developer message before `input`.
+     */
+    instructions?: string | null;
+    /**
+     * Maximum number of tokens of the response, including reasoning.
+     */
+    max_output_tokens?: number | null;
+    temperature?: number | null;
+    top_p?: number | null;
+    tools?: Array<ResponseTool>;
+    tool_choice?: ResponseToolChoice;
+    parallel_tool_calls?: boolean | null;
+    reasoning?: ResponseReasoningOptions | null;
+    text?: ResponseTextOptions | null;
+    /**
+     * `reasoning.encrypted_content` returns reasoning in a form that can be sent back. Other values
+     * have no effect.
+     *
+     */
+    include?: Array<string> | null;
+    metadata?: {
+        [key: string]: string;
+    } | null;
+    /**
+     * Whether to store the response; the default is `true`. A gateway that stores no responses refuses
+     * `true`.
+     *
+     */
+    store?: boolean | null;
+    stream?: boolean | null;
+    stream_options?: ResponseStreamOptions | null;
+    /**
+     * A stored response, whose input and output come before `input`. Its instructions and tools do not
+     * apply; its tokens are charged as input.
+     *
+     */
+    previous_response_id?: string | null;
+    /**
+     * Send `stream: true` for a response that takes long.
+     */
+    background?: false;
+    /**
+     * No part of a conversation is left out.
+     */
+    truncation?: 'disabled';
+    service_tier?: string | null;
+    prompt_cache_key?: string | null;
+    safety_identifier?: string | null;
+    user?: EndUser;
+    /**
+     * Data of the client program; not passed on.
+     */
+    client_metadata?: {
+        [key: string]: unknown;
+    } | null;
+};
+
+/**
+ * A message, or another item that names its `type`.
+ */
+export type ResponseInputItem = ResponseTypedItem | ResponseInputMessage;
+
+export type ResponseTypedItem = ({
+    type: 'message';
+} & ResponseTypedMessage) | ({
+    type: 'function_call';
+} & ResponseFunctionCall) | ({
+    type: 'function_call_output';
+} & ResponseFunctionCallOutput) | ({
+    type: 'custom_tool_call';
+} & ResponseCustomToolCall) | ({
+    type: 'custom_tool_call_output';
+} & ResponseCustomToolCallOutput) | ({
+    type: 'reasoning';
+} & ResponseReasoning) | ({
+    type: 'additional_tools';
+} & ResponseAdditionalTools) | ({
+    type: 'item_reference';
+} & ResponseItemReference);
+
+/**
+ * Any text; the gateway does not read it.
+ */
+export type ResponseItemId = string | null;
+
+export type ResponseRole = 'user' | 'assistant' | 'system' | 'developer';
+
+export type ResponseMessageContent = string | Array<ResponsePart>;
+
+export type ResponseTypedMessage = {
+    type: 'message';
+    id?: ResponseItemId;
+    role: ResponseRole;
+    content: ResponseMessageContent;
+};
+
+/**
+ * A message without `type`.
+ */
+export type ResponseInputMessage = {
+    role: ResponseRole;
+    content: ResponseMessageContent;
+};
+
+export type ResponseInputText = {
+    type: 'input_text';
+    text: string;
+};
+
+export type ResponseInputImage = {
+    type: 'input_image';
+    /**
+     * A data URL, or an HTTPS URL that the vendor fetches.
+     */
+    image_url: string;
+    detail?: string | null;
+};
+
+/**
+ * The gateway neither stores nor fetches files.
+ */
+export type ResponseInputFile = {
+    type: 'input_file';
+    /**
+     * A base64 data URL.
+     */
+    file_data: string;
+    filename?: string | null;
+};
+
+export type ResponseInputAudio = {
+    type: 'input_audio';
+    input_audio: {
+        data: string;
+        format: string;
+    };
+};
+
+export type ResponseOutputText = {
+    type: 'output_text';
+    text: string;
+    /**
+     * Always empty in responses.
+     */
+    annotations?: Array<{
+        [key: string]: unknown;
+    }>;
+    /**
+     * Always empty in responses.
+     */
+    logprobs?: Array<{
+        [key: string]: unknown;
+    }>;
+};
+
+export type ResponseRefusal = {
+    type: 'refusal';
+    refusal: string;
+};
+
+export type ResponsePart = ({
+    type: 'input_text';
+} & ResponseInputText) | ({
+    type: 'input_image';
+} & ResponseInputImage) | ({
+    type: 'input_file';
+} & ResponseInputFile) | ({
+    type: 'input_audio';
+} & ResponseInputAudio) | ({
+    type: 'output_text';
+} & ResponseOutputText) | ({
+    type: 'refusal';
+} & ResponseRefusal);
+
+export type ResponseItemStatus = 'in_progress' | 'completed' | 'incomplete';
+
+export type ResponseFunctionCall = {
+    type: 'function_call';
+    id?: ResponseItemId;
+    call_id: string;
+    name: PlainName;
+    /**
+     * The namespace of the tool; absent for a tool outside of namespaces.
+     */
+    namespace?: PlainName;
+    /**
+     * The arguments as JSON text, as generated by the model. It may be invalid JSON.
+     *
+     */
+    arguments: string;
+    status?: ResponseItemStatus;
+};
+
+export type ResponseToolOutput = string | Array<ResponsePart>;
+
+export type ResponseFunctionCallOutput = {
+    type: 'function_call_output';
+    id?: ResponseItemId;
+    call_id: string;
+    output: ResponseToolOutput;
+};
+
+export type ResponseCustomToolCall = {
+    type: 'custom_tool_call';
+    id?: ResponseItemId;
+    call_id: string;
+    name: PlainName;
+    /**
+     * The namespace of the tool; absent for a tool outside of namespaces.
+     */
+    namespace?: PlainName;
+    /**
+     * The text input, as generated by the model.
+     */
+    input: string;
+    status?: ResponseItemStatus;
+};
+
+export type ResponseCustomToolCallOutput = {
+    type: 'custom_tool_call_output';
+    id?: ResponseItemId;
+    call_id: string;
+    output: ResponseToolOutput;
+};
+
+export type ResponseSummaryText = {
+    type: 'summary_text';
+    text: string;
+};
+
+/**
+ * Reasoning of the model. Send it back unchanged with the tool results.
+ */
+export type ResponseReasoning = {
+    type: 'reasoning';
+    id?: ResponseItemId;
+    summary: Array<ResponseSummaryText>;
+    /**
+     * Not read; the gateway returns reasoning in `summary`.
+     */
+    content?: Array<{
+        [key: string]: unknown;
+    }> | null;
+    /**
+     * Data of the vendor, which only the gateway reads. Data that it did not write is dropped.
+     *
+     */
+    encrypted_content?: string | null;
+    status?: ResponseItemStatus;
+};
+
+/**
+ * Tools beside those of `tools`.
+ */
+export type ResponseAdditionalTools = {
+    type: 'additional_tools';
+    id?: ResponseItemId;
+    tools: Array<ResponseTool>;
+};
+
+/**
+ * An item of a stored response.
+ */
+export type ResponseItemReference = {
+    type: 'item_reference';
+    id: string;
+};
+
+export type ResponseFunctionTool = {
+    type: 'function';
+    name: FunctionName;
+    description?: string | null;
+    /**
+     * The parameters of the function as a JSON Schema.
+     */
+    parameters?: {
+        [key: string]: unknown;
+    } | null;
+    strict?: boolean | null;
+};
+
+/**
+ * A tool that the model calls with free text. Vendors other than OpenAI get it as a function with
+ * one argument, `input`.
+ *
+ */
+export type ResponseCustomTool = {
+    type: 'custom';
+    name: FunctionName;
+    description?: string | null;
+    /**
+     * Free text, or a grammar as OpenAI defines it.
+     */
+    format?: {
+        [key: string]: unknown;
+    } | null;
+};
+
+export type ResponseNamedTool = ({
+    type: 'function';
+} & ResponseFunctionTool) | ({
+    type: 'custom';
+} & ResponseCustomTool);
+
+/**
+ * A group of tools. Vendors get each as `<namespace>__<name>`.
+ */
+export type ResponseNamespaceTool = {
+    type: 'namespace';
+    name: FunctionName;
+    description?: string | null;
+    tools: Array<ResponseNamedTool>;
+};
+
+/**
+ * Dropped with a warning. The gateway does not search the web in this API.
+ */
+export type ResponseWebSearchTool = {
+    type: 'web_search';
+    /**
+     * The gateway does not search the web in this API. Leave the tool out.
+     */
+    external_web_access: false;
+};
+
+/**
+ * Tools that OpenAI itself would run are not supported.
+ */
+export type ResponseTool = ({
+    type: 'function';
+} & ResponseFunctionTool) | ({
+    type: 'custom';
+} & ResponseCustomTool) | ({
+    type: 'namespace';
+} & ResponseNamespaceTool) | ({
+    type: 'web_search';
+} & ResponseWebSearchTool);
+
+export type ResponseFunctionChoice = {
+    type: 'function';
+    name: PlainName;
+};
+
+export type ResponseCustomChoice = {
+    type: 'custom';
+    name: PlainName;
+};
+
+export type ResponseNamedChoice = ({
+    type: 'function';
+} & ResponseFunctionChoice) | ({
+    type: 'custom';
+} & ResponseCustomChoice);
+
+export type ResponseAllowedChoice = {
+    type: 'allowed_tools';
+    mode: 'auto' | 'required';
+    tools: Array<ResponseNamedChoice>;
+};
+
+export type ResponseToolChoiceObject = ({
+    type: 'function';
+} & ResponseFunctionChoice) | ({
+    type: 'custom';
+} & ResponseCustomChoice) | ({
+    type: 'allowed_tools';
+} & ResponseAllowedChoice);
+
+export type ResponseToolChoice = 'none' | 'auto' | 'required' | ResponseToolChoiceObject | null;
+
+export type ResponseStreamOptions = {
+    include_obfuscation?: boolean;
+};
+
+export type ResponseReasoningOptions = {
+    effort?: ReasoningEffort | null;
+    /**
+     * Reasoning that the vendor returns is always in the response.
+     */
+    summary?: 'auto' | 'concise' | 'detailed';
+};
+
+export type ResponseJsonSchemaFormat = {
+    type: 'json_schema';
+    /**
+     * 1 to 64 letters, digits and `_`, `-`, without spaces.
+     */
+    name: string;
+    description?: string | null;
+    schema: {
+        [key: string]: unknown;
+    };
+    strict?: boolean | null;
+};
+
+export type ResponseTextFormat = ({
+    type: 'text';
+} & TextFormat) | ({
+    type: 'json_object';
+} & JsonObjectFormat) | ({
+    type: 'json_schema';
+} & ResponseJsonSchemaFormat);
+
+export type ResponseTextOptions = {
+    format?: ResponseTextFormat;
+    verbosity?: 'low' | 'medium' | 'high';
+};
+
+export type ResponseOutputMessage = {
+    id: string;
+    type: 'message';
+    status: ResponseItemStatus;
+    role: 'assistant';
+    content: Array<ResponseOutputPart>;
+};
+
+export type ResponseOutputPart = ({
+    type: 'output_text';
+} & ResponseOutputText) | ({
+    type: 'refusal';
+} & ResponseRefusal);
+
+export type ResponseOutputItem = ({
+    type: 'message';
+} & ResponseOutputMessage) | ({
+    type: 'function_call';
+} & ResponseFunctionCall) | ({
+    type: 'custom_tool_call';
+} & ResponseCustomToolCall) | ({
+    type: 'reasoning';
+} & ResponseReasoning);
+
+export type ResponseUsage = {
+    input_tokens: number;
+    input_tokens_details: {
+        cached_tokens: number;
+        cache_write_tokens: number;
+    };
+    output_tokens: number;
+    output_tokens_details: {
+        reasoning_tokens: number;
+    };
+    total_tokens: number;
+    /**
+     * US dollars; null if the price is not known.
+     */
+    cost?: Usd | null;
+    cost_status?: CostStatus;
+    cost_details?: CostDetails;
+};
+
+export type ResponseObject = 'response';
+
+export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
+
+export type ResponseFailure = {
+    code: string;
+    message: string;
+};
+
+/**
+ * OpenAI's response object. Options that the request left out are null or the default.
+ */
+export type ModelResponse = {
+    id: string;
+    object: ResponseObject;
+    /**
+     * Unix time in seconds.
+     */
+    created_at: number;
+    /**
+     * Unix time in seconds.
+     */
+    completed_at: number | null;
+    status: ResponseStatus;
+    background: false;
+    error: ResponseFailure | null;
+    incomplete_details: {
+        reason?: 'max_output_tokens' | 'content_filter';
+    } | null;
+    instructions: string | null;
+    max_output_tokens: number | null;
+    max_tool_calls: null;
+    metadata: {
+        [key: string]: string;
+    };
+    /**
+     * The model that answered, as its provider names it.
+     */
+    model: string;
+    output: Array<ResponseOutputItem>;
+    parallel_tool_calls: boolean;
+    previous_response_id: string | null;
+    prompt_cache_key: string | null;
+    reasoning: {
+        effort?: ReasoningEffort | null;
+        summary?: string | null;
+    };
+    safety_identifier: string | null;
+    service_tier: string | null;
+    /**
+     * Whether the response is stored.
+     */
+    store: boolean;
+    temperature: number | null;
+    text: {
+        format: ResponseTextFormat;
+        verbosity?: string;
+    };
+    tool_choice: ResponseToolChoice;
+    tools: Array<ResponseTool>;
+    top_p: number | null;
+    truncation: 'disabled';
+    usage: ResponseUsage | null;
+    user: string | null;
+    warnings?: Array<Warning>;
+};
+
+export type DeletedResponse = {
+    id: string;
+    object: ResponseObject;
+    deleted: true;
+};
+
+export type ResponseItemList = {
+    object: ListObject;
+    data: Array<ResponseTypedItem>;
+    first_id: string | null;
+    last_id: string | null;
+    has_more: boolean;
+};
+
+export type ResponseEventType = 'response.created' | 'response.in_progress' | 'response.output_item.added' | 'response.output_item.done' | 'response.content_part.added' | 'response.content_part.done' | 'response.output_text.delta' | 'response.output_text.done' | 'response.refusal.delta' | 'response.refusal.done' | 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done' | 'response.reasoning_summary_text.delta' | 'response.reasoning_summary_text.done' | 'response.function_call_arguments.delta' | 'response.function_call_arguments.done' | 'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done' | 'response.completed' | 'response.incomplete' | 'response.failed' | 'error' | 'keepalive';
+
+/**
+ * One event of a streamed response, in OpenAI's form. `keepalive` has no other members.
+ *
+ */
+export type ResponseEvent = {
+    type: ResponseEventType;
+    /**
+     * 0 for the first event, one more for each next event.
+     */
+    sequence_number: number;
+    [key: string]: unknown;
 };
 
 export type Modality = 'text' | 'image' | 'audio' | 'video' | 'pdf';
@@ -3490,6 +4052,11 @@ export type ProviderPath = ProviderId;
  * The id of the stored key.
  */
 export type ProviderKeyPath = ProviderKeyId;
+
+/**
+ * The id of the response.
+ */
+export type ResponsePath = string;
 
 /**
  * Maximum number of items to return.
@@ -4049,6 +4616,336 @@ export type CreateChatCompletionResponses = {
 };
 
 export type CreateChatCompletionResponse = CreateChatCompletionResponses[keyof CreateChatCompletionResponses];
+
+export type CreateResponseData = {
+    body: CreateResponseRequest;
+    headers?: {
+        /**
+         * Makes a retry safe for 24 hours: the same key with the same request returns the first
+         * response, and the call is charged once. While the first request is running, or if the
+         * request differs, the response is 409.
+         *
+         */
+        'idempotency-key'?: IdempotencyKey;
+        /**
+         * `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+         * response and does not cache it.
+         *
+         */
+        'cache-control'?: string;
+        /**
+         * Whole seconds, from 0 to 86400.
+         */
+        'x-gateway-cache-ttl'?: string;
+        /**
+         * With `true`, a request that would be adjusted with a warning is refused with 400.
+         */
+        'x-gateway-strict'?: Switch;
+        /**
+         * With `true`, the gateway tries only the first route of the first model.
+         */
+        'x-gateway-no-fallback'?: Switch;
+        /**
+         * With `true`, the gateway repeats an image request whose result was lost because the
+         * connection to the provider ended after the whole request was sent. The image may then be
+         * charged twice.
+         *
+         */
+        'x-gateway-allow-repeat'?: Switch;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/responses';
+};
+
+export type CreateResponseErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The remaining budget of the key or its account does not cover the maximum cost of the call.
+     *
+     */
+    402: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The `Idempotency-Key` belongs to a request that is running, or to a different request.
+     *
+     */
+    409: ErrorResponse;
+    /**
+     * The model was deactivated.
+     */
+    410: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * A rate limit was reached. If it is a limit of the gateway, the headers show its state.
+     *
+     */
+    429: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The provider, or every provider, failed.
+     */
+    502: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+    /**
+     * The provider did not answer in time.
+     */
+    504: ErrorResponse;
+};
+
+export type CreateResponseError = CreateResponseErrors[keyof CreateResponseErrors];
+
+export type CreateResponseResponses = {
+    /**
+     * The response.
+     */
+    200: ModelResponse;
+};
+
+export type CreateResponseResponse = CreateResponseResponses[keyof CreateResponseResponses];
+
+export type DeleteResponseData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the response.
+         */
+        response_id: string;
+    };
+    query?: never;
+    url: '/v1/responses/{response_id}';
+};
+
+export type DeleteResponseErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type DeleteResponseError = DeleteResponseErrors[keyof DeleteResponseErrors];
+
+export type DeleteResponseResponses = {
+    /**
+     * The response has been deleted.
+     */
+    200: DeletedResponse;
+};
+
+export type DeleteResponseResponse = DeleteResponseResponses[keyof DeleteResponseResponses];
+
+export type RetrieveResponseData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the response.
+         */
+        response_id: string;
+    };
+    query?: {
+        /**
+         * A response is not streamed again, so `true` is refused.
+         */
+        stream?: boolean;
+    };
+    url: '/v1/responses/{response_id}';
+};
+
+export type RetrieveResponseErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type RetrieveResponseError = RetrieveResponseErrors[keyof RetrieveResponseErrors];
+
+export type RetrieveResponseResponses = {
+    /**
+     * The response.
+     */
+    200: ModelResponse;
+};
+
+export type RetrieveResponseResponse = RetrieveResponseResponses[keyof RetrieveResponseResponses];
+
+export type ListResponseInputItemsData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the response.
+         */
+        response_id: string;
+    };
+    query?: {
+        /**
+         * Maximum number of items to return.
+         */
+        limit?: number;
+        /**
+         * The id of an item; the page begins with the item after it.
+         */
+        after?: string;
+        /**
+         * `desc` returns the last item first.
+         */
+        order?: 'asc' | 'desc';
+    };
+    url: '/v1/responses/{response_id}/input_items';
+};
+
+export type ListResponseInputItemsErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type ListResponseInputItemsError = ListResponseInputItemsErrors[keyof ListResponseInputItemsErrors];
+
+export type ListResponseInputItemsResponses = {
+    /**
+     * The items.
+     */
+    200: ResponseItemList;
+};
+
+export type ListResponseInputItemsResponse = ListResponseInputItemsResponses[keyof ListResponseInputItemsResponses];
 
 export type QuotePriceData = {
     body: PriceQuoteRequest;

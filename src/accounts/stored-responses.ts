@@ -1,0 +1,258 @@
+import { promisify } from 'node:util'
+import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
+import type { Hold } from '../bytes/budget.ts'
+import type { Caller } from '../core/caller.ts'
+import { GatewayError, memoryError } from '../core/error.ts'
+import type { StoredItem, StoredResponse, StoredResponses } from '../core/stored-responses.ts'
+import type { Encryption } from '../storage/encryption.ts'
+import { listed } from '../storage/sql-dialect.ts'
+import type { StoredResponsesTable } from '../storage/response-tables.ts'
+import type { GuardedStore } from '../storage/store-guard.ts'
+import {
+  excessResponses,
+  insertResponse,
+  largeBytes,
+  removal,
+  removedRowsMax,
+  removeResponses,
+} from './response-rows.ts'
+import { sweepAgain, takeTurn } from './sweep.ts'
+
+type Owner = Pick<Caller, 'accountId' | 'keyId' | 'mode' | 'models'>
+type Row = StoredResponsesTable
+
+type Options = {
+  store: GuardedStore
+  encryption: Encryption
+  /** The current limits. */
+  limits: () => {
+    storedResponsesDays: number
+    storedResponseBytesMax?: number
+    storedResponsesBytesMax?: number
+  }
+  /** Unix time in milliseconds. */
+  clock: () => number
+  events: {
+    /** Reports a sweep; `error` is the reason if it failed. */
+    worked(work: string, error?: unknown): void
+    /** Reports an error that is no failure of the store. */
+    faulted(error: unknown): void
+  }
+}
+
+/** Stored responses with their maintenance. */
+export type KeptResponses = StoredResponses & {
+  /** Removes expired responses now. Never rejects. */
+  sweep(): Promise<void>
+  close(): void
+}
+
+const dayMs = 86_400_000
+const sweepMs = 60_000
+/** The largest response as JSON, with its history: a long conversation, or a few pictures. */
+const responseBytesMax = 8 * 1024 * 1024
+/** The space of an account. When it is used up, the oldest responses are removed. */
+const accountBytesMax = 64 * 1024 * 1024
+/** The space of an account is computed again each time a process has stored this share of it. */
+const checkedShare = 1 / 64
+/** The space of a row without content, and of an item in the index. */
+const rowBytes = 1024
+const itemBytes = 256
+/** Of a longer conversation the newest items have an entry in the index. */
+const indexedItemsMax = 1000
+/** Responses that are read for the references of one request. */
+const referredResponsesMax = 100
+/** The JSON text, its bytes, and the parsed content. */
+const copies = 3
+/** Compresses texts to a third, several times faster than the standard level. */
+const compression = { level: 1 }
+
+/** Ids that the gateway makes. Ids of clients have no entry in the index, since they may occur twice. */
+const ownItemId = /^[a-z]{2,6}_[0-9a-f_]{32,48}$/
+/** Other texts are the id of no response. */
+const responseId = /^[\w-]{1,128}$/
+
+/** Responses in the store, encrypted (docs/storage.md#stored-responses). */
+export function createStoredResponses(options: Options): KeptResponses {
+  const { store, encryption, limits, clock, events } = options
+  const onSwept = (error?: unknown) => events.worked('stored_responses', error)
+  const { db } = store
+  /** The bytes that this process has stored since the space of an account was computed. */
+  let unchecked = new Map<string, number>()
+  const sweep = async (): Promise<boolean> => {
+    const now = clock()
+    unchecked = new Map()
+    if (!(await takeTurn(db, 'stored_responses', now, sweepMs))) return false
+    const expired = db.selectFrom('stored_responses').select('id').where('expires_at', '<=', now)
+    await removeResponses(store, () => expired.limit(removedRowsMax).execute())
+    return true
+  }
+  const { look, close } = sweepAgain(sweep, { intervalMs: sweepMs, onSwept })
+  /** Removes the oldest responses of an account whose space is used up. */
+  const bound = async (accountId: string, bytes: number): Promise<void> => {
+    const bytesMax = limits().storedResponsesBytesMax ?? accountBytesMax
+    const since = (unchecked.get(accountId) ?? bytesMax) + bytes
+    const isDue = since >= bytesMax * checkedShare
+    unchecked.set(accountId, isDue ? 0 : since)
+    if (isDue)
+      await removeResponses(store, () => excessResponses(db, accountId, bytesMax)).catch(onSwept)
+  }
+  return {
+    isOn: () => limits().storedResponsesDays > 0 && encryption.canEncrypt(),
+    put: async (caller, stored, hold) => {
+      try {
+        const row = await put(options, { caller, stored, hold })
+        if (row === undefined) return 'too_large'
+        await bound(row.account_id, row.size_bytes)
+        return 'stored'
+      } catch (error) {
+        // The store reports its own failures.
+        if (!(error instanceof GatewayError)) events.faulted(error)
+        return 'failed'
+      }
+    },
+    get: (caller, id, hold) => read(options, caller, id, hold),
+    remove: async (caller, id) => {
+      const own = ownRow(options, caller, id)
+      const found = own && (await store.decide(() => own.select('id').executeTakeFirst()))
+      if (found === undefined) return false
+      const changes = await store.decide(() => store.commit(removal(db, [id])))
+      return changes.at(-1)! > 0
+    },
+    items: (...asked) => findItems(options, ...asked),
+    sweep: look,
+    close,
+  }
+}
+
+/** The items of a response, the output last. */
+function itemsOf({ input, response }: Pick<StoredResponse, 'input' | 'response'>): StoredItem[] {
+  // Each item of an output has an id.
+  return [...input, ...(response.output as StoredItem[])]
+}
+
+/** Sorted, so that concurrent transactions lock the rows in the same order. */
+function indexedItems(stored: StoredResponse): string[] {
+  const ids = itemsOf(stored).map(({ id }) => id)
+  return [...new Set(ids.filter((id) => ownItemId.test(id)).slice(-indexedItemsMax))].toSorted()
+}
+
+type Putting = { caller: Owner; stored: StoredResponse; hold: Hold }
+
+/** Stores a response; undefined if it is too large. */
+async function put(
+  { store, encryption, limits, clock }: Options,
+  { caller, stored, hold }: Putting,
+): Promise<Row | undefined> {
+  const { id, createdAtMs, input, response } = stored
+  const { storedResponsesDays: days, storedResponseBytesMax: bytesMax = responseBytesMax } =
+    limits()
+  const text = Buffer.from(JSON.stringify({ input, response }))
+  if (text.length > bytesMax) return undefined
+  take(hold, text.length)
+  const { accountId: account_id, keyId: key_id, mode } = caller
+  const items = indexedItems(stored)
+  const sealed = encryption.encrypt(await deflated(text), contextOf({ id, account_id, mode }))
+  const row: Row = {
+    id,
+    account_id,
+    key_id,
+    mode,
+    created_at: createdAtMs,
+    expires_at: clock() + days * dayMs,
+    text_bytes: text.length,
+    size_bytes: sealed.ciphertext.length + rowBytes + items.length * itemBytes,
+    ...sealed,
+  }
+  await store.decide(() => insertResponse(store, row, items))
+  hold.give(copies * text.length)
+  return row
+}
+
+/** The row of a response, for every access to it; undefined if no response has such an id. */
+function ownRow({ store, clock }: Options, { accountId, keyId, mode, models }: Owner, id: string) {
+  if (!responseId.test(id)) return undefined
+  const row = store.db
+    .selectFrom('stored_responses')
+    .where('id', '=', id)
+    .where('account_id', '=', accountId)
+    .where('mode', '=', mode)
+    .where('expires_at', '>', clock())
+  // An API key must not get answers of models that it may not call.
+  return models === null ? row : row.where('key_id', '=', keyId)
+}
+
+async function read(
+  options: Options,
+  caller: Owner,
+  id: string,
+  hold: Hold,
+): Promise<StoredResponse | undefined> {
+  const { store, encryption } = options
+  const own = ownRow(options, caller, id)
+  if (own === undefined) return undefined
+  const size = await store.decide(() => own.select('text_bytes').executeTakeFirst())
+  if (size === undefined) return undefined
+  take(hold, size.text_bytes)
+  const row = await store.decide(() => own.selectAll().executeTakeFirst())
+  const bytes = row && encryption.decryptBytes(row, contextOf(row))
+  if (row === undefined || bytes === undefined) return undefined
+  const text = await inflated(bytes, row.text_bytes)
+  // `put` wrote the text, and the encryption has authenticated it.
+  const content = JSON.parse(text.toString()) as Pick<StoredResponse, 'input' | 'response'>
+  return { id, createdAtMs: row.created_at, ...content }
+}
+
+async function findItems(
+  options: Options,
+  ...[caller, ids, hold]: Parameters<StoredResponses['items']>
+): ReturnType<StoredResponses['items']> {
+  const { store } = options
+  const own = ids.filter((id) => ownItemId.test(id))
+  const rows = await store.decide(() =>
+    store.db
+      .selectFrom('stored_response_items')
+      .select(['item_id', 'latest_id'])
+      .where('account_id', '=', caller.accountId)
+      .where('mode', '=', caller.mode)
+      .where('item_id', 'in', listed(store.db, own))
+      .execute(),
+  )
+  const found = new Map<string, StoredItem>()
+  // The newest response of a conversation has all its items, so there are few responses to read.
+  const byResponse = Map.groupBy(rows, ({ latest_id: latest }) => latest)
+  for (const [id, wanted] of [...byResponse].slice(0, referredResponsesMax)) {
+    const stored = await read(options, caller, id, hold)
+    const items = stored === undefined ? [] : itemsOf(stored)
+    const byId = new Map(items.map((item) => [item.id, item]))
+    for (const { item_id: itemId } of wanted) {
+      const item = byId.get(itemId)
+      if (item !== undefined) found.set(itemId, item)
+    }
+  }
+  return found
+}
+
+/** Reserves memory for content of this size. Throws a GatewayError. */
+function take(hold: Hold, bytes: number): void {
+  const refusal = hold.take(copies * bytes)
+  if (refusal !== undefined) throw memoryError(refusal)
+}
+
+/** Binds a ciphertext to its row. */
+function contextOf({ id, account_id: accountId, mode }: Pick<Row, 'id' | 'account_id' | 'mode'>) {
+  return `${accountId} ${mode} ${id}`
+}
+
+const deflateLater = promisify<Buffer, object, Buffer>(deflateRaw)
+const inflateLater = promisify<Buffer, object, Buffer>(inflateRaw)
+
+async function deflated(text: Buffer): Promise<Buffer> {
+  const isLarge = text.length >= largeBytes
+  return isLarge ? deflateLater(text, compression) : deflateRawSync(text, compression)
+}
+
+async function inflated(bytes: Buffer, textBytes: number): Promise<Buffer> {
+  const limit = { maxOutputLength: textBytes }
+  return textBytes >= largeBytes ? inflateLater(bytes, limit) : inflateRawSync(bytes, limit)
+}

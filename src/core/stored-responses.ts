@@ -1,0 +1,36 @@
+import type { components } from '../../generated/types.ts'
+import type { Hold } from '../bytes/budget.ts'
+import type { Caller } from './caller.ts'
+
+type Schemas = components['schemas']
+
+/** An item of a conversation with its id. */
+export type StoredItem = Schemas['ResponseTypedItem'] & { id: string }
+
+/** A response that can be retrieved, and continued without sending the conversation again. */
+export type StoredResponse = {
+  id: string
+  createdAtMs: number
+  /** All input items, including the items of previous responses. */
+  input: readonly StoredItem[]
+  /** The response as it was printed. */
+  response: Schemas['ModelResponse']
+}
+
+type Owner = Pick<Caller, 'accountId' | 'keyId' | 'mode' | 'models'>
+
+/**
+ * The stored responses. A caller finds those of its own account and mode, and a key that is restricted to
+ * certain models its own; others are the same as missing. All but `put` throw a GatewayError if the store fails, or `hold` has no memory for the content.
+ */
+export type StoredResponses = {
+  /** Whether responses are stored. */
+  isOn(): boolean
+  /** Stores a response; resolves when it is durable. Never rejects. */
+  put(caller: Owner, stored: StoredResponse, hold: Hold): Promise<'stored' | 'too_large' | 'failed'>
+  get(caller: Owner, id: string, hold: Hold): Promise<StoredResponse | undefined>
+  /** Deletes a response; false if it does not exist. */
+  remove(caller: Owner, id: string): Promise<boolean>
+  /** Finds items of stored responses by their ids. */
+  items(caller: Owner, ids: readonly string[], hold: Hold): Promise<ReadonlyMap<string, StoredItem>>
+}

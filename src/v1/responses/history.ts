@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto'
+import type { components } from '../../../generated/types.ts'
+import { GatewayError } from '../../core/error.ts'
+import { dropped } from '../../core/model.ts'
+import type { StoredItem, StoredResponses } from '../../core/stored-responses.ts'
+import { shortened } from '../../core/words/shorten.ts'
+import type { OperationCall } from '../../http/operation.ts'
+import { restoreBase64 } from '../../http/read-body.ts'
+import type { InputItem } from './conversation.ts'
+import type { ItemsRequest, ResponseRequest } from './request.ts'
+
+type ModelResponse = components['schemas']['ModelResponse']
+type Call = OperationCall<'createResponse'>
+
+/** A request with the items that it refers to. */
+export type History = {
+  /** The request with the whole conversation as `input`. */
+  body: ItemsRequest
+  /** Whether the response will be stored. */
+  stores: boolean
+  /** The caller's name for a parameter of `body`. */
+  nameOf: (param: string) => string
+  /** Stores the response; resolves with the response to print when it is durable. Never rejects. */
+  keep: (response: ModelResponse) => Promise<ModelResponse>
+}
+
+/**
+ * Adds the previous response and the items that a request refers to (docs/behaviour.md#stored-responses).
+ * Throws a GatewayError if one of them is missing.
+ */
+export async function readHistory(
+  call: Call,
+  responses: StoredResponses,
+  clock: () => number,
+): Promise<History> {
+  const { body, caller, hold, texts } = call
+  const isOn = responses.isOn()
+  if (!isOn) refuseStored(body)
+  const { previous_response_id: previousId } = body
+  const before = previousId == null ? [] : await previousItems(call, previousId, responses)
+  const given = await resolved(call, responses)
+  const stores = isOn && body.store !== false
+  return {
+    body: { ...body, input: [...before, ...given] },
+    stores,
+    nameOf: (param) => {
+      const [, index = '', rest = ''] = /^input\[(\d+)\](.*)$/.exec(param) ?? []
+      if (index === '') return param
+      const place = Number(index) - before.length
+      if (place < 0) return 'previous_response_id'
+      return typeof body.input === 'string' ? 'input' : `input[${place}]${rest}`
+    },
+    keep: async (response) => {
+      if (!stores) return response
+      try {
+        const input = [...before, ...restoreBase64(given, texts, hold).map(withId)]
+        const stored = { id: response.id, createdAtMs: clock(), input, response }
+        const outcome = await responses.put(caller, stored, hold)
+        return outcome === 'stored' ? response : notKept(response, reasons[outcome])
+      } catch (error) {
+        // No memory for the pictures of the request as texts.
+        if (!(error instanceof GatewayError)) throw error
+        return notKept(response, reasons.failed)
+      }
+    },
+  }
+}
+
+const reasons = {
+  too_large: 'The response is too large to be stored with its conversation.',
+  failed: 'The gateway could not store the response.',
+}
+
+/** The response of a call that is paid, so that it is returned although it is not stored. */
+function notKept(response: ModelResponse, reason: string): ModelResponse {
+  const warning = { ...dropped('store', true, reason), applied: false }
+  return { ...response, store: false, warnings: [...(response.warnings ?? []), warning] }
+}
+
+/** Refuses what needs stored responses, if the gateway stores none. */
+function refuseStored({ store, previous_response_id: previousId, input }: ResponseRequest): void {
+  const text = 'This gateway stores no responses. Send `store: false`'
+  if (store === true) throw new GatewayError('unsupported_value', `${text}.`, { param: 'store' })
+  const param = previousId == null ? referenceIn(input) : 'previous_response_id'
+  if (param === undefined) return
+  const message = `${text} and the whole conversation in \`input\`.`
+  throw new GatewayError('unsupported_parameter', message, { param })
+}
+
+function referenceIn(input: ResponseRequest['input']): string | undefined {
+  if (!Array.isArray(input)) return undefined
+  const index = input.findIndex(isReference)
+  return index < 0 ? undefined : `input[${index}].id`
+}
+
+type Reference = components['schemas']['ResponseItemReference']
+
+function isReference(item: InputItem): item is Reference {
+  return 'type' in item && item.type === 'item_reference'
+}
+
+/** The conversation up to and including the previous response; its instructions and tools are not carried over. */
+async function previousItems(
+  { caller, hold }: Call,
+  id: string,
+  responses: StoredResponses,
+): Promise<StoredItem[]> {
+  const found = await responses.get(caller, id, hold)
+  if (found === undefined) {
+    const text = `Previous response with id '${shortened(id, idLengthMax)}' not found.`
+    throw new GatewayError('not_found', text, { param: 'previous_response_id' })
+  }
+  // Each item of an output has an id.
+  return [...found.input, ...(found.response.output as StoredItem[])]
+}
+
+const idLengthMax = 100
+
+/** The items of `input` with references replaced by the stored items. */
+async function resolved(
+  { body: { input }, caller, hold }: Call,
+  responses: StoredResponses,
+): Promise<InputItem[]> {
+  if (typeof input === 'string') return [{ role: 'user', content: input }]
+  const ids = input.flatMap((item) => (isReference(item) ? [item.id] : []))
+  if (ids.length === 0) return input
+  const found = await responses.items(caller, ids, hold)
+  return input.map((item, index) => {
+    if (!isReference(item)) return item
+    const stored = found.get(item.id)
+    if (stored !== undefined) return stored
+    const text = `Item with id '${shortened(item.id, idLengthMax)}' not found. Send \`store: false\`, or the whole item.`
+    throw new GatewayError('not_found', text, { param: `input[${index}].id` })
+  })
+}
+
+const prefixes: Readonly<Record<StoredItem['type'], string>> = {
+  message: 'msg',
+  function_call: 'fc',
+  function_call_output: 'fco',
+  custom_tool_call: 'ctc',
+  custom_tool_call_output: 'ctco',
+  reasoning: 'rs',
+  additional_tools: 'at',
+  item_reference: 'ref',
+}
+
+/** The stored form of an item: with an id, and a message with a list of parts, as clients expect it. */
+function withId(given: InputItem): StoredItem {
+  const item = 'type' in given ? given : { type: 'message' as const, ...given }
+  const id = item.id ?? `${prefixes[item.type]}_${randomUUID().replaceAll('-', '')}`
+  if (item.type !== 'message' || typeof item.content !== 'string') return { ...item, id }
+  const { content: text, role } = item
+  const part =
+    role === 'assistant'
+      ? { type: 'output_text' as const, text, annotations: [] }
+      : { type: 'input_text' as const, text }
+  return { ...item, id, content: [part] }
+}

@@ -1,0 +1,150 @@
+import type { components } from '../../../generated/types.ts'
+import { bodyMembers } from '../../../generated/operations.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import { GatewayError } from '../../core/error.ts'
+import { dropped, type Warning } from '../../core/model.ts'
+import { readItems, type InputItem } from './conversation.ts'
+import { toolTable, writeChoice, type Tools } from './tools.ts'
+
+type Schemas = components['schemas']
+export type ResponseRequest = Schemas['CreateResponseRequest']
+/** A request with a list of items, without references to stored ones. */
+export type ItemsRequest = Omit<ResponseRequest, 'input'> & {
+  input: readonly InputItem[]
+}
+
+/** A request in the canonical form. */
+export type ReadRequest = {
+  request: ChatRequest
+  tools: Tools
+  warnings: Warning[]
+  /** The caller's name for a parameter of the canonical request. */
+  nameOf: (param: string) => string
+}
+
+type Options = {
+  /** Whether the vendor of the model takes custom tools. */
+  takesCustom: boolean
+  /** Reads `encrypted_content`; undefined if the gateway did not write it for this account. */
+  open: (sealed: string) => Schemas['ToolCallExtraContent'] | undefined
+}
+
+/** Converts a request. Throws a GatewayError that names what this API of the gateway does not do. */
+export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
+  const warnings: Warning[] = []
+  refuseUnsupported(body)
+  const { input: items } = body
+  const tools = toolTable(options.takesCustom, warnings)
+  tools.add(body.tools ?? [], 'tools')
+  for (const [index, item] of items.entries()) {
+    if ('type' in item && item.type === 'additional_tools')
+      tools.add(item.tools, `input[${index}].tools`)
+  }
+  const conversation = readItems(items, { ...options, tools, warnings })
+  const { messages, params } = conversation
+  if (body.instructions) {
+    messages.unshift({ role: 'developer', content: body.instructions })
+    params.unshift('instructions')
+  }
+  const { reasoning, text, max_output_tokens: most } = body
+  const request: ChatRequest = {
+    ...sameFields(body, warnings),
+    model: body.model,
+    messages,
+    ...(tools.list.length === 0 ? {} : { tools: tools.list }),
+    ...writeChoice(body.tool_choice, tools, options.takesCustom),
+    ...(most == null ? {} : { max_completion_tokens: most }),
+    ...(reasoning?.effort == null ? {} : { reasoning_effort: reasoning.effort }),
+    ...(text?.format === undefined ? {} : { response_format: writeFormat(text.format) }),
+    ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
+  }
+  return { request, tools, warnings, nameOf: (param) => nameIn(param, { params, tools }) }
+}
+
+/** Options that change the answer, and that only OpenAI itself can honour. */
+const unsupported: Readonly<Record<string, string>> = {
+  access_programs: 'Leave it out.',
+  context_management: 'Leave it out, and shorten `input` when it gets too long.',
+  conversation: 'Send the whole conversation in `input`.',
+  image: 'Leave it out.',
+  max_tool_calls: 'Leave it out, and count the calls in the client.',
+  moderation: 'Leave it out.',
+  prompt: 'Send the text of the prompt in `input`.',
+}
+
+function refuseUnsupported(body: ItemsRequest): void {
+  for (const [name, value] of Object.entries(body)) {
+    if (!Object.hasOwn(unsupported, name) || value === null || value === false) continue
+    const message = `The gateway does not support '${name}' in this API. ${unsupported[name]}`
+    throw new GatewayError('unsupported_parameter', message, { param: name })
+  }
+}
+
+/** Fields with the same name and meaning in the chat API. */
+const same: ReadonlySet<string> = new Set([
+  'metadata',
+  'models',
+  'parallel_tool_calls',
+  'prompt_cache_key',
+  'prompt_cache_options',
+  'prompt_cache_retention',
+  'safety_identifier',
+  'service_tier',
+  'stream',
+  'temperature',
+  'top_p',
+  'user',
+])
+const read: ReadonlySet<string> = new Set(bodyMembers.createResponse)
+
+function sameFields(body: ItemsRequest, warnings: Warning[]): Partial<ChatRequest> {
+  const fields: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(body)) {
+    if (same.has(name)) fields[name] = value
+    else if (!read.has(name) && !Object.hasOwn(unsupported, name)) {
+      warnings.push(dropped(name, value, 'The gateway does not know this field.'))
+    }
+  }
+  // The contract gives the fields the same types in both APIs.
+  return fields
+}
+
+function writeFormat(format: Schemas['ResponseTextFormat']): Schemas['ChatResponseFormat'] {
+  if (format.type !== 'json_schema') return format
+  const { type, name, description, schema, strict } = format
+  return {
+    type,
+    json_schema: {
+      name,
+      schema,
+      ...(description == null ? {} : { description }),
+      ...(strict == null ? {} : { strict }),
+    },
+  }
+}
+
+/** Parameters of the chat API and their names in this API. */
+const renamed: Readonly<Record<string, string>> = {
+  max_completion_tokens: 'max_output_tokens',
+  messages: 'input',
+  reasoning_effort: 'reasoning.effort',
+  verbosity: 'text.verbosity',
+}
+
+type Places = { params: readonly string[]; tools: Tools }
+
+function nameIn(param: string, { params, tools }: Places): string {
+  const [, list, index, rest = ''] = /^(messages|tools)\[(\d+)\](.*)$/.exec(param) ?? []
+  if (list === 'tools') {
+    return tools.paramOf(Number(index)) + rest.replace(/^\.(?:function|custom)\b/, '')
+  }
+  if (list === 'messages') {
+    const place = params[Number(index)] ?? 'input'
+    const [part = ''] = /^\.content\[\d+\]/.exec(rest) ?? []
+    return place + part
+  }
+  if (Object.hasOwn(renamed, param)) return renamed[param]!
+  return param
+    .replace(/^response_format(?:\.json_schema)?/, 'text.format')
+    .replace(/^tool_choice\.(?:function|custom)\./, 'tool_choice.')
+}
