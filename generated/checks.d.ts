@@ -37,6 +37,8 @@ export const bodyChecks: {
   createImage: Check<operations['createImage']['requestBody']['content']['application/json']>
   createImageEdit: Check<operations['createImageEdit']['requestBody']['content']['application/json']>
   createChatCompletion: Check<operations['createChatCompletion']['requestBody']['content']['application/json']>
+  createMessage: Check<operations['createMessage']['requestBody']['content']['application/json']>
+  countMessageTokens: Check<operations['countMessageTokens']['requestBody']['content']['application/json']>
   createResponse: Check<operations['createResponse']['requestBody']['content']['application/json']>
   quotePrice: Check<operations['quotePrice']['requestBody']['content']['application/json']>
   createAccount: Check<operations['createAccount']['requestBody']['content']['application/json']>

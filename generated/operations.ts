@@ -23,6 +23,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -46,6 +47,7 @@ export const operations = [
       "multipart/form-data"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -68,6 +70,51 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "createMessage",
+    "method": "post",
+    "path": "/v1/messages",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "anthropic-version",
+      "anthropic-beta",
+      "idempotency-key",
+      "cache-control",
+      "x-gateway-cache-ttl",
+      "x-gateway-strict",
+      "x-gateway-no-fallback",
+      "x-gateway-allow-repeat"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "messages",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "countMessageTokens",
+    "method": "post",
+    "path": "/v1/messages/count_tokens",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "anthropic-version",
+      "anthropic-beta"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "messages",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -90,6 +137,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -105,6 +153,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -118,6 +167,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -135,6 +185,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -153,6 +204,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -165,12 +217,17 @@ export const operations = [
       "include_deactivated",
       "exclude_deprecated",
       "limit",
-      "family"
+      "family",
+      "after_id",
+      "before_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "anthropic-version"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -184,6 +241,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -209,6 +267,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "json-rpc",
+    "errorForm": "json-rpc",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -225,6 +284,7 @@ export const operations = [
     ],
     "bodyTypes": [],
     "protocol": "json-rpc",
+    "errorForm": "json-rpc",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -241,6 +301,7 @@ export const operations = [
     ],
     "bodyTypes": [],
     "protocol": "json-rpc",
+    "errorForm": "json-rpc",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -254,6 +315,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": [
@@ -269,6 +331,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": [
@@ -284,6 +347,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": [
@@ -299,6 +363,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": [
@@ -316,6 +381,7 @@ export const operations = [
       "application/x-www-form-urlencoded"
     ],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": [
@@ -331,6 +397,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": []
@@ -344,6 +411,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": []
@@ -359,6 +427,7 @@ export const operations = [
       "application/x-www-form-urlencoded"
     ],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": []
@@ -374,6 +443,7 @@ export const operations = [
       "application/x-www-form-urlencoded"
     ],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": [
@@ -391,6 +461,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": [
@@ -408,6 +479,7 @@ export const operations = [
       "application/x-www-form-urlencoded"
     ],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": []
@@ -423,6 +495,7 @@ export const operations = [
       "application/x-www-form-urlencoded"
     ],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": []
@@ -436,6 +509,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "oauth",
+    "errorForm": "oauth",
     "access": "client",
     "forOperators": false,
     "alsoAt": []
@@ -456,6 +530,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -471,6 +546,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": true,
     "alsoAt": []
@@ -487,6 +563,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -504,6 +581,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -525,6 +603,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -540,6 +619,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -553,6 +633,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -576,6 +657,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -593,6 +675,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -608,6 +691,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -625,6 +709,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -640,6 +725,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -657,6 +743,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -675,6 +762,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -693,6 +781,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -710,6 +799,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": true,
     "alsoAt": []
@@ -723,6 +813,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "anyone",
     "forOperators": false,
     "alsoAt": []
@@ -738,6 +829,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "public",
     "forOperators": false,
     "alsoAt": []
@@ -753,6 +845,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "public",
     "forOperators": false,
     "alsoAt": []
@@ -770,6 +863,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -783,6 +877,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -796,6 +891,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -809,6 +905,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -826,6 +923,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -839,6 +937,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -852,6 +951,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -867,6 +967,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -882,6 +983,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -900,6 +1002,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -913,6 +1016,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -926,6 +1030,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "person",
     "forOperators": false,
     "alsoAt": []
@@ -944,6 +1049,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -961,6 +1067,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -978,6 +1085,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -993,6 +1101,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1008,6 +1117,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1023,6 +1133,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "public",
     "forOperators": false,
     "alsoAt": []
@@ -1041,6 +1152,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1056,6 +1168,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1071,6 +1184,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "public",
     "forOperators": false,
     "alsoAt": []
@@ -1086,6 +1200,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "anyone",
     "forOperators": false,
     "alsoAt": []
@@ -1101,6 +1216,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "public",
     "forOperators": false,
     "alsoAt": []
@@ -1133,6 +1249,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1163,6 +1280,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1190,6 +1308,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1223,6 +1342,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1244,6 +1364,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1263,6 +1384,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1278,6 +1400,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1294,6 +1417,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": false,
     "alsoAt": []
@@ -1307,6 +1431,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": true,
     "alsoAt": []
@@ -1322,6 +1447,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": true,
     "alsoAt": []
@@ -1335,6 +1461,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": true,
     "alsoAt": []
@@ -1350,6 +1477,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": true,
     "alsoAt": []
@@ -1363,6 +1491,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": true,
     "alsoAt": []
@@ -1378,6 +1507,7 @@ export const operations = [
       "application/json"
     ],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": true,
     "alsoAt": []
@@ -1391,6 +1521,7 @@ export const operations = [
     "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
+    "errorForm": "rest",
     "access": "caller",
     "forOperators": true,
     "alsoAt": []
@@ -1400,6 +1531,8 @@ export const operations = [
 export type OperationId = (typeof operations)[number]['id']
 /** The protocol of an operation; handlers of all but `rest` parse bodies and format errors themselves. */
 export type Protocol = (typeof operations)[number]['protocol']
+/** The form of errors: that of the protocol, or of the API that an operation of `rest` copies. */
+export type ErrorForm = (typeof operations)[number]['errorForm']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
 /**
  * Required credentials: `caller` any, `person` a session, `anyone` optional, `public` never read, `client`
@@ -1495,6 +1628,33 @@ export const bodyMembers = {
     "stream_options",
     "cache_control",
     "user"
+  ],
+  "createMessage": [
+    "model",
+    "max_tokens",
+    "messages",
+    "system",
+    "tools",
+    "tool_choice",
+    "stream",
+    "stop_sequences",
+    "temperature",
+    "top_p",
+    "top_k",
+    "thinking",
+    "output_config",
+    "metadata",
+    "cache_control",
+    "context_management",
+    "service_tier",
+    "speed"
+  ],
+  "countMessageTokens": [
+    "model",
+    "messages",
+    "system",
+    "tools",
+    "output_config"
   ],
   "createResponse": [
     "model",
@@ -1650,6 +1810,8 @@ export const requestHeaders = [
   "x-gateway-strict",
   "x-gateway-no-fallback",
   "x-gateway-allow-repeat",
+  "anthropic-version",
+  "anthropic-beta",
   "mcp-protocol-version",
   "mcp-session-id",
   "mcp-method",
@@ -1683,6 +1845,7 @@ export const responseHeaders = [
   "Allow",
   "Retry-After",
   "x-accel-buffering",
+  "request-id",
   "Mcp-Session-Id",
   "Location",
   "Cache-Control",

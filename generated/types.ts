@@ -67,6 +67,52 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a message
+         * @description Anthropic's Messages API, for every language model. `docs/messages.md` lists what each field
+         *     becomes for models of other vendors. Errors have Anthropic's form.
+         *
+         *     With `stream: true` the response is a stream of `MessageStreamEvent` events. If the stream
+         *     fails, its last event is `event: error` with a `MessageErrorResponse`, and `message_stop` is
+         *     not sent.
+         */
+        post: operations["createMessage"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/messages/count_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Estimate the tokens of a message
+         * @description Estimates the input tokens of a request, rather too high than too low. No provider is
+         *     called, and nothing is charged.
+         */
+        post: operations["countMessageTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/responses": {
         parameters: {
             query?: never;
@@ -175,7 +221,9 @@ export interface paths {
         };
         /**
          * List models
-         * @description Lists the models that the API key can use.
+         * @description Lists the models that the API key can use. With the header `anthropic-version` the list has the
+         *     form of Anthropic's API: `data` with `id`, `display_name` and `created_at`, `has_more`,
+         *     `first_id` and `last_id`.
          */
         get: operations["listModels"];
         put?: never;
@@ -3802,6 +3850,412 @@ export interface components {
             usage?: components["schemas"]["ChatUsage"] | null;
             warnings?: components["schemas"]["Warning"][];
         };
+        MessageTextBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "text";
+            text: string;
+            cache_control?: components["schemas"]["CacheControl"];
+        };
+        MessageBase64Source: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "base64";
+            media_type: string;
+            data: string;
+        };
+        MessageUrlSource: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "url";
+            url: string;
+        };
+        MessagePdfSource: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "base64";
+            /** @enum {string} */
+            media_type: "application/pdf";
+            data: string;
+        };
+        MessageTextSource: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "text";
+            data: string;
+        };
+        MessageImageBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "image";
+            source: components["schemas"]["MessageBase64Source"] | components["schemas"]["MessageUrlSource"];
+            cache_control?: components["schemas"]["CacheControl"];
+        };
+        /** @description A PDF as base64, or a text. */
+        MessageDocumentBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "document";
+            source: components["schemas"]["MessagePdfSource"] | components["schemas"]["MessageTextSource"];
+            title?: string;
+            context?: string;
+            cache_control?: components["schemas"]["CacheControl"];
+        };
+        MessageSearchResultBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "search_result";
+            source: string;
+            title: string;
+            content: components["schemas"]["MessageTextBlock"][];
+            cache_control?: components["schemas"]["CacheControl"];
+        };
+        MessageToolReferenceBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_reference";
+            tool_name: string;
+        };
+        MessageThinkingBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "thinking";
+            thinking: string;
+            /**
+             * @description Data of the vendor that the model needs again. Send the block back unchanged before the
+             *     `tool_use` block that follows it.
+             */
+            signature?: string;
+        };
+        /** @description Thinking of Anthropic's own API. It is ignored. */
+        MessageRedactedThinkingBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "redacted_thinking";
+            data?: string;
+        };
+        MessageToolUseBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_use";
+            id: string;
+            name: components["schemas"]["PlainName"];
+            input: {
+                [key: string]: unknown;
+            };
+            cache_control?: components["schemas"]["CacheControl"];
+        };
+        MessageResultPart: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageImageBlock"] | components["schemas"]["MessageDocumentBlock"] | components["schemas"]["MessageSearchResultBlock"] | components["schemas"]["MessageToolReferenceBlock"];
+        MessageToolResultBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool_result";
+            tool_use_id: string;
+            content?: string | components["schemas"]["MessageResultPart"][];
+            is_error?: boolean;
+            cache_control?: components["schemas"]["CacheControl"];
+        };
+        /**
+         * @example {
+         *       "type": "text",
+         *       "text": "Hello."
+         *     }
+         */
+        MessageBlock: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageImageBlock"] | components["schemas"]["MessageDocumentBlock"] | components["schemas"]["MessageSearchResultBlock"] | components["schemas"]["MessageThinkingBlock"] | components["schemas"]["MessageRedactedThinkingBlock"] | components["schemas"]["MessageToolUseBlock"] | components["schemas"]["MessageToolResultBlock"];
+        /**
+         * @example {
+         *       "role": "user",
+         *       "content": "Hello."
+         *     }
+         */
+        MessageParam: {
+            /** @enum {string} */
+            role: "user" | "assistant" | "system";
+            content: string | components["schemas"]["MessageBlock"][];
+        };
+        /**
+         * @example [
+         *       {
+         *         "role": "user",
+         *         "content": "Hello."
+         *       }
+         *     ]
+         */
+        MessageList: components["schemas"]["MessageParam"][];
+        MessageSystem: string | components["schemas"]["MessageTextBlock"][];
+        /** @description A tool that the client runs. */
+        MessageTool: {
+            /**
+             * @description Tools of Anthropic's API are refused. Send a tool of your own, with `input_schema`.
+             * @enum {string}
+             */
+            type?: "custom";
+            /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
+            name: string;
+            description?: string;
+            /** @description The input of the tool as a JSON Schema. */
+            input_schema?: {
+                [key: string]: unknown;
+            };
+            strict?: boolean;
+            cache_control?: components["schemas"]["CacheControl"];
+        };
+        MessageTools: components["schemas"]["MessageTool"][];
+        MessageToolMode: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "auto" | "any" | "none";
+            disable_parallel_tool_use?: boolean;
+        };
+        MessageNamedTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "tool";
+            name: components["schemas"]["PlainName"];
+            disable_parallel_tool_use?: boolean;
+        };
+        MessageToolChoice: components["schemas"]["MessageToolMode"] | components["schemas"]["MessageNamedTool"];
+        /**
+         * @description How much the model thinks. `budget_tokens` selects an effort; `adaptive` takes the effort of
+         *     `output_config`.
+         */
+        MessageThinking: {
+            /** @enum {string} */
+            type: "enabled" | "adaptive" | "disabled" | "between_tools";
+            budget_tokens?: number;
+            /** @description With `omitted`, thinking blocks have no text. */
+            display?: string;
+        };
+        MessageOutputFormat: {
+            /** @enum {string} */
+            type: "json_schema";
+            schema: {
+                [key: string]: unknown;
+            };
+        };
+        MessageOutputConfig: {
+            /** @enum {string} */
+            effort?: "low" | "medium" | "high" | "xhigh" | "max";
+            format?: components["schemas"]["MessageOutputFormat"];
+        };
+        /**
+         * @description A request of Anthropic's Messages API. Members that are not listed here are dropped and
+         *     reported in `warnings`.
+         */
+        CreateMessageRequest: {
+            /**
+             * @description The language model to use.
+             * @example claude-sonnet-5
+             */
+            model: components["schemas"]["ModelName"];
+            /**
+             * @description Reduced, with a warning, to the maximum of the model.
+             * @example 1024
+             */
+            max_tokens: number;
+            messages: components["schemas"]["MessageList"];
+            system?: components["schemas"]["MessageSystem"];
+            tools?: components["schemas"]["MessageTools"];
+            tool_choice?: components["schemas"]["MessageToolChoice"];
+            stream?: boolean;
+            stop_sequences?: string[];
+            temperature?: number;
+            top_p?: number;
+            /** @description Dropped with a warning. */
+            top_k?: number;
+            thinking?: components["schemas"]["MessageThinking"];
+            output_config?: components["schemas"]["MessageOutputConfig"];
+            metadata?: {
+                user_id?: components["schemas"]["EndUser"];
+            };
+            cache_control?: components["schemas"]["CacheControl"];
+            /** @description Dropped with a warning. */
+            context_management?: {
+                [key: string]: unknown;
+            };
+            /** @enum {string} */
+            service_tier?: "auto" | "standard_only";
+            /**
+             * @description `fast` is dropped with a warning.
+             * @enum {string}
+             */
+            speed?: "standard" | "fast";
+        };
+        /** @description The members of a `CreateMessageRequest` that the model reads. */
+        CountMessageTokensRequest: {
+            /**
+             * @description The language model to use.
+             * @example claude-sonnet-5
+             */
+            model: components["schemas"]["ModelName"];
+            messages: components["schemas"]["MessageList"];
+            system?: components["schemas"]["MessageSystem"];
+            tools?: components["schemas"]["MessageTools"];
+            output_config?: components["schemas"]["MessageOutputConfig"];
+        };
+        MessageTokensCount: {
+            input_tokens: number;
+        };
+        MessageAnswerBlock: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageThinkingBlock"] | components["schemas"]["MessageToolUseBlock"];
+        /** @enum {string} */
+        MessageStopReason: "end_turn" | "max_tokens" | "tool_use" | "refusal";
+        /** @description Why the message ended. */
+        MessageStop: {
+            stop_reason: components["schemas"]["MessageStopReason"] | null;
+            stop_sequence: null;
+            /** @description The model's words, if it refused to answer. */
+            stop_details: components["schemas"]["MessageRefusalDetails"] | null;
+        };
+        MessageRefusalDetails: {
+            /** @enum {string} */
+            type: "refusal";
+            category: null;
+            explanation: string | null;
+        };
+        MessageOutputDetails: {
+            thinking_tokens: number;
+        };
+        MessageUsage: {
+            /** @description Input that was neither read from the provider's cache nor written to it. */
+            input_tokens: number;
+            cache_creation_input_tokens: number;
+            cache_read_input_tokens: number;
+            output_tokens: number;
+            output_tokens_details?: components["schemas"]["MessageOutputDetails"];
+            /** @description US dollars; null if the price is not known. */
+            cost?: components["schemas"]["Usd"] | null;
+            cost_status?: components["schemas"]["CostStatus"];
+            cost_details?: components["schemas"]["CostDetails"];
+        };
+        Message: {
+            id: string;
+            /** @enum {string} */
+            type: "message";
+            /** @enum {string} */
+            role: "assistant";
+            /** @description The identifier of the model that answered. */
+            model: string;
+            content: components["schemas"]["MessageAnswerBlock"][];
+            stop_reason: components["schemas"]["MessageStopReason"] | null;
+            stop_sequence: null;
+            stop_details: components["schemas"]["MessageRefusalDetails"] | null;
+            usage: components["schemas"]["MessageUsage"];
+            warnings?: components["schemas"]["Warning"][];
+        };
+        MessageStartEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "message_start";
+            message: components["schemas"]["Message"];
+        };
+        MessageBlockStartEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "content_block_start";
+            index: number;
+            content_block: components["schemas"]["MessageAnswerBlock"];
+        };
+        /**
+         * @description A piece of a block: `text` of a `text_delta`, `thinking` of a `thinking_delta`, `signature` of a
+         *     `signature_delta`, or `partial_json` of an `input_json_delta`.
+         */
+        MessageBlockDelta: {
+            /** @enum {string} */
+            type: "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta";
+            text?: string;
+            thinking?: string;
+            signature?: string;
+            partial_json?: string;
+        };
+        MessageBlockDeltaEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "content_block_delta";
+            index: number;
+            delta: components["schemas"]["MessageBlockDelta"];
+        };
+        MessageBlockStopEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "content_block_stop";
+            index: number;
+        };
+        MessageDeltaEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "message_delta";
+            delta: components["schemas"]["MessageStop"];
+            usage: components["schemas"]["MessageUsage"];
+            warnings?: components["schemas"]["Warning"][];
+        };
+        MessageStopEvent: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "message_stop" | "ping";
+        };
+        /** @description One event of a streamed message. */
+        MessageStreamEvent: components["schemas"]["MessageStartEvent"] | components["schemas"]["MessageBlockStartEvent"] | components["schemas"]["MessageBlockDeltaEvent"] | components["schemas"]["MessageBlockStopEvent"] | components["schemas"]["MessageDeltaEvent"] | components["schemas"]["MessageStopEvent"];
+        /** @enum {string} */
+        MessageErrorType: "invalid_request_error" | "authentication_error" | "billing_error" | "permission_error" | "not_found_error" | "conflict_error" | "request_too_large" | "rate_limit_error" | "api_error" | "timeout_error" | "overloaded_error";
+        MessageError: {
+            type: components["schemas"]["MessageErrorType"];
+            /** @description What is wrong and how to fix it. */
+            message: string;
+            details: {
+                error_code: components["schemas"]["ErrorCode"];
+                /** @description The parameter or header at fault. */
+                param: string | null;
+            };
+        };
+        MessageErrorResponse: {
+            /** @enum {string} */
+            type: "error";
+            error: components["schemas"]["MessageError"];
+            /** @description The `x-request-id` of the response. Pass it to `GET /api/requests/{id}`. */
+            request_id: string;
+        };
         /**
          * @description OpenAI's request for a response. Members that are not listed here are dropped and reported in
          *     `warnings`.
@@ -5486,6 +5940,173 @@ export interface components {
                 "application/json": components["schemas"]["ErrorResponse"];
             };
         };
+        /** @description The request is refused, or failed, with an error in Anthropic's form. */
+        MessageRefusal: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "request-id": components["headers"]["RequestId"];
+                "idempotent-replayed": components["headers"]["Replayed"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "message": "'max_tokens' is required.",
+                 *         "details": {
+                 *           "error_code": "missing_required_parameter",
+                 *           "param": "max_tokens"
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The API key is missing, invalid or expired. */
+        MessageUnauthorized: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["Challenge"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "message": "'max_tokens' is required.",
+                 *         "details": {
+                 *           "error_code": "missing_required_parameter",
+                 *           "param": "max_tokens"
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The path does not support the method; `Allow` lists the supported methods. */
+        MessageMethodNotAllowed: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "request-id": components["headers"]["RequestId"];
+                Allow: components["headers"]["Allow"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "message": "'max_tokens' is required.",
+                 *         "details": {
+                 *           "error_code": "missing_required_parameter",
+                 *           "param": "max_tokens"
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /** @description The idempotency key is in use, or was used for a different request. */
+        MessageConflict: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "request-id": components["headers"]["RequestId"];
+                "Retry-After": components["headers"]["RetryAfterFirst"];
+                "x-should-retry": components["headers"]["ShouldRetry"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "message": "'max_tokens' is required.",
+                 *         "details": {
+                 *           "error_code": "missing_required_parameter",
+                 *           "param": "max_tokens"
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
+        /**
+         * @description A rate limit was reached (429), or the gateway is overloaded or has no provider of the model
+         *     (529).
+         */
+        MessageBusy: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                "request-id": components["headers"]["RequestId"];
+                "x-gateway-model": components["headers"]["FailedModelId"];
+                "x-gateway-provider": components["headers"]["FailedProvider"];
+                "x-gateway-attempts": components["headers"]["Attempts"];
+                Deprecation: components["headers"]["Deprecation"];
+                Sunset: components["headers"]["Sunset"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                "Retry-After": components["headers"]["RetryAfter"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "type": "error",
+                 *       "error": {
+                 *         "type": "invalid_request_error",
+                 *         "message": "'max_tokens' is required.",
+                 *         "details": {
+                 *           "error_code": "missing_required_parameter",
+                 *           "param": "max_tokens"
+                 *         }
+                 *       },
+                 *       "request_id": "req_01a202c5d236fab9fecc777406b8e6c8"
+                 *     }
+                 */
+                "application/json": components["schemas"]["MessageErrorResponse"];
+            };
+        };
         /**
          * @description The session has ended or belongs to another account. Send `initialize` without the header
          *     `Mcp-Session-Id` to begin a new one.
@@ -5966,6 +6587,16 @@ export interface components {
          * @example list-models
          */
         McpNameHeader: string;
+        /**
+         * @description The version of Anthropic's API. Every version is accepted and answered alike.
+         * @example 2023-06-01
+         */
+        AnthropicVersionHeader: string;
+        /**
+         * @description Beta features of Anthropic's API. They are accepted and ignored.
+         * @example interleaved-thinking-2025-05-14
+         */
+        AnthropicBetaHeader: string;
         /**
          * @description Makes a retry safe for 24 hours: the same key with the same request returns the first
          *     response, and the call is charged once. While the first request is running, or if the
@@ -6571,6 +7202,240 @@ export interface operations {
             504: components["responses"]["GatewayTimeout"];
         };
     };
+    createMessage: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version of Anthropic's API. Every version is accepted and answered alike.
+                 * @example 2023-06-01
+                 */
+                "anthropic-version"?: components["parameters"]["AnthropicVersionHeader"];
+                /**
+                 * @description Beta features of Anthropic's API. They are accepted and ignored.
+                 * @example interleaved-thinking-2025-05-14
+                 */
+                "anthropic-beta"?: components["parameters"]["AnthropicBetaHeader"];
+                /**
+                 * @description Makes a retry safe for 24 hours: the same key with the same request returns the first
+                 *     response, and the call is charged once. While the first request is running, or if the
+                 *     request differs, the response is 409.
+                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+                 */
+                "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
+                /**
+                 * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+                 *     response and does not cache it.
+                 * @example no-cache
+                 */
+                "cache-control"?: components["parameters"]["CacheControlHeader"];
+                /**
+                 * @description Seconds for which this response may be cached; 0 disables the cache.
+                 * @example 3600
+                 */
+                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
+                /**
+                 * @description With `true`, a request that would be adjusted with a warning is refused with 400.
+                 * @example true
+                 */
+                "x-gateway-strict"?: components["parameters"]["StrictHeader"];
+                /**
+                 * @description With `true`, the gateway tries only the first route of the first model.
+                 * @example true
+                 */
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
+                /**
+                 * @description With `true`, the gateway repeats an image request whose result was lost because the
+                 *     connection to the provider ended after the whole request was sent. The image may then be
+                 *     charged twice.
+                 * @example true
+                 */
+                "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "claude-sonnet-5",
+                 *       "max_tokens": 1024,
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "What is the capital of France?"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateMessageRequest"];
+            };
+        };
+        responses: {
+            /** @description The message. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "request-id": components["headers"]["RequestId"];
+                    "x-gateway-model": components["headers"]["ModelId"];
+                    "x-gateway-provider": components["headers"]["Provider"];
+                    "x-gateway-cache": components["headers"]["Cache"];
+                    "x-gateway-cost-usd": components["headers"]["Cost"];
+                    "x-gateway-attempts": components["headers"]["Attempts"];
+                    "x-gateway-warnings": components["headers"]["Warnings"];
+                    "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                    "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                    "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                    "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                    "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    "x-accel-buffering": components["headers"]["Buffering"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "msg_01a202c5d236fab9fecc777406b8e6c8",
+                     *       "type": "message",
+                     *       "role": "assistant",
+                     *       "model": "claude-sonnet-5",
+                     *       "content": [
+                     *         {
+                     *           "type": "text",
+                     *           "text": "The capital of France is Paris."
+                     *         }
+                     *       ],
+                     *       "stop_reason": "end_turn",
+                     *       "stop_sequence": null,
+                     *       "stop_details": null,
+                     *       "usage": {
+                     *         "input_tokens": 14,
+                     *         "cache_creation_input_tokens": 0,
+                     *         "cache_read_input_tokens": 0,
+                     *         "output_tokens": 10,
+                     *         "output_tokens_details": {
+                     *           "thinking_tokens": 0
+                     *         },
+                     *         "cost": 0.000192,
+                     *         "cost_status": "exact",
+                     *         "cost_details": {
+                     *           "mode": "live",
+                     *           "usd_per_million_input_tokens": 3,
+                     *           "usd_per_million_output_tokens": 15
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Message"];
+                    /**
+                     * @example event: message_start
+                     *     data: {"type":"message_start","message":{"id":"msg_01a2","type":"message","role":"assistant","model":"claude-sonnet-5","content":[],"stop_reason":null,"stop_sequence":null,"stop_details":null,"usage":{"input_tokens":14,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":1}}}
+                     *
+                     *     event: content_block_start
+                     *     data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}
+                     *
+                     *     event: content_block_delta
+                     *     data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Paris."}}
+                     *
+                     *     event: content_block_stop
+                     *     data: {"type":"content_block_stop","index":0}
+                     *
+                     *     event: message_delta
+                     *     data: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null,"stop_details":null},"usage":{"input_tokens":14,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":4}}
+                     *
+                     *     event: message_stop
+                     *     data: {"type":"message_stop"}
+                     */
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["MessageRefusal"];
+            401: components["responses"]["MessageUnauthorized"];
+            402: components["responses"]["MessageRefusal"];
+            403: components["responses"]["MessageRefusal"];
+            404: components["responses"]["MessageRefusal"];
+            405: components["responses"]["MessageMethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["MessageConflict"];
+            413: components["responses"]["MessageRefusal"];
+            415: components["responses"]["MessageRefusal"];
+            429: components["responses"]["MessageBusy"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["MessageRefusal"];
+            502: components["responses"]["MessageRefusal"];
+            504: components["responses"]["MessageRefusal"];
+            529: components["responses"]["MessageBusy"];
+        };
+    };
+    countMessageTokens: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description The version of Anthropic's API. Every version is accepted and answered alike.
+                 * @example 2023-06-01
+                 */
+                "anthropic-version"?: components["parameters"]["AnthropicVersionHeader"];
+                /**
+                 * @description Beta features of Anthropic's API. They are accepted and ignored.
+                 * @example interleaved-thinking-2025-05-14
+                 */
+                "anthropic-beta"?: components["parameters"]["AnthropicBetaHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "claude-sonnet-5",
+                 *       "messages": [
+                 *         {
+                 *           "role": "user",
+                 *           "content": "What is the capital of France?"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CountMessageTokensRequest"];
+            };
+        };
+        responses: {
+            /** @description The estimate. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "input_tokens": 16
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MessageTokensCount"];
+                };
+            };
+            400: components["responses"]["MessageRefusal"];
+            401: components["responses"]["MessageUnauthorized"];
+            403: components["responses"]["MessageRefusal"];
+            404: components["responses"]["MessageRefusal"];
+            405: components["responses"]["MessageMethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            413: components["responses"]["MessageRefusal"];
+            415: components["responses"]["MessageRefusal"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["MessageRefusal"];
+            529: components["responses"]["MessageBusy"];
+        };
+    };
     createResponse: {
         parameters: {
             query?: never;
@@ -7096,8 +7961,24 @@ export interface operations {
                  * @example claude
                  */
                 family?: components["schemas"]["PlainName"];
+                /**
+                 * @description Return the models after this model. Only for Anthropic's form.
+                 * @example claude-sonnet-5
+                 */
+                after_id?: components["schemas"]["ModelName"];
+                /**
+                 * @description Return the models before this model. Only for Anthropic's form.
+                 * @example claude-sonnet-5
+                 */
+                before_id?: components["schemas"]["ModelName"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The version of Anthropic's API. Every version is accepted and answered alike.
+                 * @example 2023-06-01
+                 */
+                "anthropic-version"?: components["parameters"]["AnthropicVersionHeader"];
+            };
             path?: never;
             cookie?: never;
         };

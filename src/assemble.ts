@@ -23,7 +23,7 @@ import { GatewayError } from './core/error.ts'
 import { pause, type FailoverPolicy } from './core/resilience/failover.ts'
 import { loadContract, type LoadedContract } from './http/contract-router.ts'
 import { createCrossOrigin } from './http/cross-origin.ts'
-import { errorAnswer, errorAnswersByPath } from './http/error-answer.ts'
+import { errorAnswersByPath } from './http/error-forms.ts'
 import type { ExchangeState } from './http/exchange.ts'
 import { createHttpServer, type GatewayServer } from './http/server.ts'
 import type { ToolServer } from './mcp/index.ts'
@@ -222,7 +222,6 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
     router,
     limits: config.limits,
     errorAnswerAt: errorAnswersByPath({
-      rest: errorAnswer,
       'json-rpc': toolServer.errorAnswer,
       oauth: oauth.errorAnswer,
     }),

@@ -20,6 +20,8 @@ export type Operation = {
   'x-protocol'?: string
   /** Whether only operators may call the operation, whatever scopes a key has. */
   'x-operators-only'?: boolean
+  /** The form of errors, if it is not the form of the protocol. */
+  'x-error-form'?: string
   /** Additional paths of the operation. */
   'x-also-at'?: string[]
   parameters?: Parameter[]

@@ -24,6 +24,7 @@ export function operationsFile(document: Document, rows: OperationRow[]): string
     headerNames: parametersOf(document, operation, 'header').map(({ name }) => name),
     bodyTypes: Object.keys(operation.requestBody?.content ?? {}),
     protocol: operation['x-protocol'] ?? 'rest',
+    errorForm: operation['x-error-form'] ?? operation['x-protocol'] ?? 'rest',
     access: accessOf(operation, document),
     forOperators: operation['x-operators-only'] === true,
     alsoAt: operation['x-also-at'] ?? [],
@@ -38,6 +39,8 @@ export const operations = ${JSON.stringify(list, null, 2)} as const
 export type OperationId = (typeof operations)[number]['id']
 /** The protocol of an operation; handlers of all but \`rest\` parse bodies and format errors themselves. */
 export type Protocol = (typeof operations)[number]['protocol']
+/** The form of errors: that of the protocol, or of the API that an operation of \`rest\` copies. */
+export type ErrorForm = (typeof operations)[number]['errorForm']
 export type RestOperationId = Extract<(typeof operations)[number], { protocol: 'rest' }>['id']
 /**
  * Required credentials: \`caller\` any, \`person\` a session, \`anyone\` optional, \`public\` never read, \`client\`

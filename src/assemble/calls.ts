@@ -30,7 +30,7 @@ import { createRouteHealth, type Health } from '../policy/route-order.ts'
 import type { Connector } from '../providers/transport/dispatch.ts'
 import { connectTimeoutMs, createLines, type Lines } from '../providers/transport/lines.ts'
 import {
-  createThoughtSeal,
+  createThoughtSeals,
   thoughtKeyBytes,
   type ThoughtSeal,
 } from '../core/chat/sealed-thoughts.ts'
@@ -66,7 +66,7 @@ export type Calls = {
   storedResponses: KeptResponses
   abandonedCalls: AbandonedCalls
   uploads: Uploads | undefined
-  thoughts: ThoughtSeal
+  sealOf: (accountId: string) => ThoughtSeal
   /** Closes the resources; must be called after the last call has ended. */
   close: () => Promise<void>
 }
@@ -136,7 +136,7 @@ export async function assembleCalls(
     idempotency,
     storedResponses,
     abandonedCalls: createAbandonedCalls(events.left),
-    thoughts: createThoughtSeal(secret.keyFor('reasoning sent back', thoughtKeyBytes)),
+    sealOf: createThoughtSeals(secret.keyFor('reasoning sent back', thoughtKeyBytes)),
     uploads:
       uploadDir === undefined ? undefined : createUploads(uploadDir, first, { key, monotonic }),
     close: async () => {

@@ -99,7 +99,7 @@ export function createGeneration(options: Options): Generation {
         imageConfigOf,
         takesCustomTools,
         checkPicture,
-        thoughts: calls.thoughts,
+        sealOf: calls.sealOf,
         storedResponses,
         clock,
       }),

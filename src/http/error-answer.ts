@@ -1,12 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import { operations, type Protocol } from '../../generated/operations.ts'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import { isOutcomeUnknown } from '../core/failure.ts'
 import type { Answer } from './answer.ts'
 import { progressHeaders } from './receipt-headers.ts'
 
-/** Formats an error in the protocol of a path. */
+/** Formats an error as clients of a path expect it. */
 export type ErrorAnswer = (
   error: GatewayError,
   refused: { request: IncomingMessage; requestId: string },
@@ -69,35 +68,4 @@ export function errorHeaders(
   if (isFinal) headers['x-should-retry'] = 'false'
   if (error instanceof MethodNotAllowed) headers['allow'] = error.methods.join(', ').toUpperCase()
   return headers
-}
-
-const ofOwnProtocol = operations.filter(({ protocol }) => protocol !== 'rest')
-const pathsOfOwnProtocol: ReadonlyMap<string, Protocol> = new Map(
-  ofOwnProtocol.flatMap(({ path, alsoAt: more, protocol }) =>
-    [path, ...more].map((one) => [one, protocol] as const),
-  ),
-)
-/** The prefixes of paths with parameters. */
-const startsOfOwnProtocol = ofOwnProtocol
-  .filter(({ path }) => path.includes('{'))
-  .map(({ path, protocol }) => ({ start: path.split('{', 1)[0]!, protocol }))
-
-/**
- * Paths at which OAuth clients look; errors there have the OAuth format, also for unknown paths.
- */
-const oauthPlaces = /^\/(?:oauth\/|\.well-known\/(?:oauth|openid)-)/
-
-/**
- * Finds the error format of a path by its protocol in the contract; for an unknown path, `oauth` or
- * `rest`.
- */
-export function errorAnswersByPath(
-  answers: Record<Protocol, ErrorAnswer>,
-): (path: string) => ErrorAnswer {
-  return (path) => {
-    const known = pathsOfOwnProtocol.get(path.replace(/\/$/, ''))
-    const began = startsOfOwnProtocol.find(({ start }) => path.startsWith(start))
-    const elsewhere = oauthPlaces.test(path) ? 'oauth' : 'rest'
-    return answers[known ?? began?.protocol ?? elsewhere]
-  }
 }

@@ -4,7 +4,7 @@ import type { OperationId, OperationIdOf } from '../../generated/operations.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { Pieces } from '../bytes/pieces.ts'
 import { keepEvents } from '../core/chat/stream.ts'
-import { toGatewayError } from '../core/error.ts'
+import { toGatewayError, type GatewayError } from '../core/error.ts'
 import type { ExtractedTexts } from '../core/image/image.ts'
 import { canonicalText } from '../core/recall/cache-key.ts'
 import {
@@ -16,7 +16,7 @@ import {
   type KeptAnswer,
 } from '../core/recall/idempotency.ts'
 import type { Answer } from './answer.ts'
-import { errorAnswer } from './error-answer.ts'
+import { errorAnswerOf } from './error-forms.ts'
 import { contextOf, type Operation, type OperationCall } from './operation.ts'
 
 /** The request header of an idempotency key, in lower case. */
@@ -35,6 +35,7 @@ type AnswerOnce = (
  * (docs/behaviour.md#idempotency).
  */
 export function answerOncePerKey(operation: OperationId, claimKey: ClaimKey): AnswerOnce {
+  const formatError = errorAnswerOf(operation)
   return async (call, handle) => {
     // Node joins repeated headers; the contract check has refused a joined key.
     const key = String(call.request.headers[keyHeader])
@@ -44,7 +45,8 @@ export function answerOncePerKey(operation: OperationId, claimKey: ClaimKey): An
     const asked = { caller, key, operation, fingerprint, requestId, hold, allowRepeat }
     const { claim, kept } = await claimKey(asked)
     if (claim === undefined) return replayed(kept)
-    const answer = await attempt(claim, requestId, () => handle({ ...call, claim: claimed(claim) }))
+    const format = (error: GatewayError) => formatError(error, { requestId })
+    const answer = await attempt(claim, format, () => handle({ ...call, claim: claimed(claim) }))
     if (answer.events !== undefined) return keptStream(answer, claim, hold)
     const { json, pieces = [] } = answer
     const whole = typeof json === 'object' ? JSON.stringify(json) : json
@@ -56,7 +58,7 @@ export function answerOncePerKey(operation: OperationId, claimKey: ClaimKey): An
 /** Releases the claim if the work fails. */
 async function attempt(
   claim: Claim,
-  requestId: string,
+  format: (error: GatewayError) => Answer,
   work: () => Promise<Answer>,
 ): Promise<Answer> {
   try {
@@ -64,7 +66,7 @@ async function attempt(
   } catch (thrown) {
     const error = toGatewayError(thrown)
     await failClaim(claim, error, () => {
-      const answer = errorAnswer(error, { requestId })
+      const answer = format(error)
       return keptOf(answer, [JSON.stringify(answer.json)])
     })
     throw thrown

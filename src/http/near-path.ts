@@ -12,7 +12,6 @@ const others: readonly [RegExp, string][] = [
     /\/openai\/deployments\//,
     `This is a path of Azure. End the base URL with ${version}, and send the model as 'model'.`,
   ],
-  [/\/messages$/, 'The Messages API is not served. Use /v1/chat/completions, also for Claude.'],
   [
     /:(?:stream)?generateContent$/i,
     'This API is not served. Use /v1/chat/completions, also for Gemini.',

@@ -12,6 +12,8 @@ import type { ThoughtSeal } from '../core/chat/sealed-thoughts.ts'
 import { createResponse } from './responses/create-response.ts'
 import { quotePrice } from './quote-price.ts'
 import { listModels } from './list-models.ts'
+import { countMessageTokens } from './messages/count-tokens.ts'
+import { createMessage } from './messages/create-message.ts'
 import { retrieveModel } from './retrieve-model.ts'
 import {
   deleteResponse,
@@ -28,7 +30,7 @@ type Options = {
   checkPicture: CheckPicture
   /** Whether the vendor with this id takes custom tools. */
   takesCustomTools: (providerId: string) => boolean
-  thoughts: ThoughtSeal
+  sealOf: (accountId: string) => ThoughtSeal
   storedResponses: StoredResponses
   clock: () => number
 }
@@ -42,6 +44,8 @@ export type V1Operations = Pick<
   | 'createImageEdit'
   | 'createChatCompletion'
   | 'createResponse'
+  | 'createMessage'
+  | 'countMessageTokens'
   | 'quotePrice'
   | 'listModels'
   | 'retrieveModel'
@@ -57,6 +61,8 @@ export function v1Operations(options: Options): V1Operations {
     createImageEdit: createImageEdit(options),
     createChatCompletion: createChatCompletion(options),
     createResponse: createResponse(options),
+    createMessage: createMessage(options),
+    countMessageTokens: countMessageTokens(options),
     quotePrice: quotePrice(options),
     listModels: listModels(options),
     retrieveModel: retrieveModel(options),

@@ -43,6 +43,13 @@ const response = (name: string, body: object): Row => ({
   path: '/v1/responses',
   body: { model: 'gpt-5-mini', input: 'Hello.', ...body },
 })
+const message = (name: string, body: object): Row => ({
+  name: `a message: ${name}`,
+  id: 'createMessage',
+  path: '/v1/messages',
+  body: { model: 'gpt-5-mini', max_tokens: 500, messages, ...body },
+})
+const tool = { name: 'weather', input_schema: weather.function.parameters }
 const list = (name: string, query: string): Row => ({
   name: `a list of models: ${name}`,
   id: 'listModels',
@@ -109,6 +116,13 @@ const rows: Row[] = [
   }),
   chat('with an image model, streamed', { model: painter, stream: true }),
   chat('with an image model, streamed with usage', { model: painter, ...stream }),
+  message('the shortest request', {}),
+  message('adjusted, with warnings', { top_k: 5 }),
+  message('a tool call', { tools: [tool], tool_choice: { type: 'any' } }),
+  message('streamed', { stream: true }),
+  message('streamed with warnings', { stream: true, speed: 'fast' }),
+  message('a tool call, streamed', { stream: true, tools: [tool], tool_choice: { type: 'any' } }),
+  message('a refusal', { messages: [{ role: 'user', content: 'sandbox:refusal' }] }),
   list('all that a test key reaches', ''),
   list('with those that are gone', '?include_deactivated=true'),
   list('without those that are going', '?exclude_deprecated=true'),
@@ -189,6 +203,15 @@ describe('a successful answer complies with the contract', () => {
     expect(answer.status).to.equal(200)
     expect(answerComplaints('createChatCompletion', answer)).to.deep.equal([])
     expect(answer.text).to.match(/event: error\ndata: \{"error":.*\}\n\n$/)
+  })
+
+  it('with an error in the form of Anthropic at the end of an interrupted message', async () => {
+    const broken = [{ role: 'user', content: 'sandbox:cut-stream' }]
+    const body = { model: 'gpt-5-mini', max_tokens: 100, messages: broken, stream: true }
+    const answer = await ask('/v1/messages', body)
+    expect(answer.status).to.equal(200)
+    expect(answerComplaints('createMessage', answer)).to.deep.equal([])
+    expect(answer.text).to.match(/event: error\ndata: \{"type":"error".*\}\n\n$/)
   })
 
   async function ask(path: string, body?: object, init?: CallOptions): Promise<Answer> {

@@ -141,6 +141,16 @@ describe('every operation of the contract', () => {
     }
   })
 
+  it('counts tokens neither for unknown nor for deactivated models', async () => {
+    const row = operation('countMessageTokens')
+    for (const [model, status] of [
+      ['no-such-model', 404],
+      ['gpt-image-1', 410],
+    ] as const) {
+      expectPromised(row, await ask(gateway, row, { model }), status)
+    }
+  })
+
   it('quotes prices neither of unknown nor of deactivated models', async () => {
     const row = operation('quotePrice')
     for (const [model, status] of [

@@ -47,22 +47,46 @@ export function pathOf({ path }: OperationRow, values: Record<string, string> = 
 /** The member of a body that sets the prompt, which controls the sandbox. */
 export function saying({ operationId: id }: OperationRow, words: string): object {
   if (id === 'createResponse') return { input: words }
-  if (id !== 'createChatCompletion') return { prompt: words }
+  if (id !== 'createChatCompletion' && id !== 'createMessage') return { prompt: words }
   return { messages: [{ role: 'user', content: words }] }
 }
 
-/** Expects an answer of this status that complies with the contract. */
-export function expectPromised(row: OperationRow, answer: Answer, status: number): void {
+/** Statuses of Anthropic's API that differ from those of docs/behaviour.md#errors. */
+const anthropicStatuses: Readonly<Record<number, number>> = { 410: 404, 503: 529 }
+
+/** Expects an answer of this status, or of Anthropic's for it, that complies with the contract. */
+export function expectPromised(row: OperationRow, answer: Answer, asked: number): void {
+  const isAnthropics = row['x-error-form'] === 'messages'
+  const status = (isAnthropics ? anthropicStatuses[asked] : undefined) ?? asked
   expect(answer.status, answer.text).to.equal(status)
   expect(answerComplaints(row.operationId, answer)).to.deep.equal([])
   answered.add(`${row.operationId} ${status}`)
   // Skips errors of the tool server, which are JSON-RPC errors.
-  if (status < 400 || row.path === '/mcp' || !(status in errors)) return
-  const { error } = JSON.parse(answer.text) as { error: { type: string } }
-  expect(error.type).to.equal(errors[status]!.type)
-  expect(errors[status]!.codes).to.include(codeOf(answer))
+  if (status < 400 || row.path === '/mcp' || !(asked in errors)) return
+  const { type, code } = errorIn(answer.text)
+  expect(errors[asked]!.codes).to.include(code)
+  if (!isAnthropics) expect(type).to.equal(errors[asked]!.type)
+}
+
+export type ErrorBody = {
+  message?: string
+  type?: string
+  param?: string | null
+  code?: string | null
+}
+type AnthropicError = { type: string; details: { error_code: string; param: string | null } }
+const members = ['message', 'type', 'param', 'code', 'request_id']
+
+/** The error in a body, in the gateway's form or in Anthropic's. */
+export function errorIn(text: string): ErrorBody {
+  const { error } = JSON.parse(text) as { error: ErrorBody | AnthropicError }
+  if (!('details' in error)) {
+    expect(Object.keys(error)).to.include.members(members)
+    return error
+  }
+  return { ...error, param: error.details.param, code: error.details.error_code }
 }
 
 export function codeOf({ text }: Answer): unknown {
-  return (JSON.parse(text) as { error: { code: unknown } }).error.code
+  return errorIn(text).code
 }

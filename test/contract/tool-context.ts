@@ -10,9 +10,10 @@ const paints = [
 ]
 
 /** Completes an allowed body, so that only the probed value decides. */
-export function inContext(body: Record<string, unknown>): object {
-  if ('messages' in body) return inChatContext(body)
-  return 'input' in body ? inResponseContext(body) : body
+export function inContext(operationId: string, body: Record<string, unknown>): object {
+  if ('input' in body) return inResponseContext(body)
+  if (!('messages' in body)) return body
+  return operationId === 'createChatCompletion' ? inChatContext(body) : inMessageContext(body)
 }
 
 /**
@@ -54,3 +55,34 @@ function inResponseContext(body: Record<string, unknown>): object {
   const both = String(type).endsWith('_output') ? [...made, item] : [item, ...made]
   return { ...tools, ...body, input: [...both, { role: 'user', content: 'Paint a fox' }] }
 }
+type Block = { type?: unknown; tool_use_id?: unknown; id?: unknown }
+const look = { name: 'paint' }
+const use = { type: 'tool_use', id: toolCall.id, name: 'paint', input: {} }
+const asksToPaint = { role: 'user', content: 'Paint a fox' }
+
+/**
+ * Completes a body of the Messages API: a result needs a preceding call, blocks of an answer the role of the
+ * model and a following message, and a tool choice needs tools.
+ */
+function inMessageContext(body: Record<string, unknown>): object {
+  const { messages: list, tool_choice: choice } = body
+  const tools = choice === undefined ? {} : { tools: [look] }
+  if (!Array.isArray(list) || list.length === 0) return { ...tools, ...body }
+  const [message] = list as [{ role?: unknown; content?: unknown } | null]
+  const content: unknown = message?.content
+  const blocks: (Block | null)[] = Array.isArray(content) ? (content as (Block | null)[]) : []
+  const types = blocks.map((block) => block?.type)
+  const isAnswer = types.some((type) => answerTypes.has(type))
+  const first = isAnswer ? { ...message, role: 'assistant' } : message
+  const calls = blocks.filter((block) => block?.type === 'tool_use')
+  const ids = blocks.flatMap((block) => block?.tool_use_id ?? [])
+  const before = types.includes('tool_result')
+    ? [{ role: 'assistant', content: ids.map((id) => ({ ...use, id })) }]
+    : []
+  const results = calls.map((block) => ({ type: 'tool_result', tool_use_id: block?.id ?? 'x' }))
+  const following = results.length > 0 ? [{ role: 'user', content: results }] : []
+  const messages = [...before, first, ...list.slice(1), ...following, asksToPaint]
+  return { ...tools, ...body, messages }
+}
+
+const answerTypes: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking', 'tool_use'])

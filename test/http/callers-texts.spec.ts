@@ -83,8 +83,7 @@ describe('the length of a text of a caller', () => {
           sendBoth((text) => {
             const body = put(/^\.models?/.test(at) ? `own/${text}` : text)
             const whole = { ...(body as object), ...(at === '.model' ? {} : { model }) }
-            const asked = 'messages' in whole ? inContext(whole) : whole
-            return own.gateway.post(path, asked, { key })
+            return own.gateway.post(path, inContext(id, whole), { key })
           }, at),
         )
         await Promise.all(sent)

@@ -135,7 +135,7 @@ describe('a call during another call', () => {
       for (const [name, schema] of Object.entries(properties)) {
         for (const probe of probesOf(schema, words, name).filter(({ allowed }) => allowed)) {
           const changed: Body = { ...base, [name]: probe.value }
-          const body = 'messages' in changed ? (inContext(changed) as Body) : changed
+          const body = inContext(id, changed) as Body
           const other = await askedFor(id, body)
           if (other === undefined || isDeepStrictEqual(other, asked)) continue
           const times = await countVendorRequests(

@@ -24,7 +24,7 @@ export function answerComplaints(id: string, answer: Answer): string[] {
   const promised = resolve(declared)
   return [
     ...headerComplaints(promised, answer.headers),
-    ...bodyComplaints(promised, answer),
+    ...bodyComplaints(id, promised, answer),
     ...backendComplaints(id, answer),
   ]
 }
@@ -49,15 +49,25 @@ function ours(name: string): boolean {
   )
 }
 
-function bodyComplaints({ content }: ResponseObject, { headers, text }: Answer): string[] {
+function errorSchema(id: string) {
+  const isAnthropics = operation(id)['x-error-form'] === 'messages'
+  return { $ref: `#/components/schemas/${isAnthropics ? 'MessageErrorResponse' : 'ErrorResponse'}` }
+}
+
+function bodyComplaints(
+  id: string,
+  { content }: ResponseObject,
+  { headers, text }: Answer,
+): string[] {
   if (content === undefined) return text === '' ? [] : ['There is a body, but none is declared.']
   const type = (headers.get('content-type') ?? '').split(';')[0]!
   const media = content[type]
   if (media === undefined) return [`The media type '${type}' is not declared.`]
   if (type === 'application/json') return strictComplaints(media.schema, JSON.parse(text))
+  // Errors in a stream have the form of the other errors of the operation.
+  const error = errorSchema(id)
   return readEvents(text).flatMap(({ name, data }) => {
     if (data === undefined || data === '[DONE]') return []
-    const error = { $ref: '#/components/schemas/ErrorResponse' }
     const schema = name === 'error' ? error : resolve(media.schema).contentSchema
     return strictComplaints(schema!, JSON.parse(data))
   })

@@ -44,6 +44,7 @@ export type OperationObject = {
   summary?: string
   security?: Record<string, string[]>[]
   'x-protocol'?: string
+  'x-error-form'?: string
   parameters?: (Parameter | Reference)[]
   requestBody?: RequestBody | Reference
   responses: Record<string, ResponseObject | Reference>

@@ -9,9 +9,9 @@ type ExtraContent = components['schemas']['ToolCallExtraContent']
  * signed for one account, so that a vendor never gets data that the gateway did not write.
  */
 export type ThoughtSeal = {
-  close(accountId: string, extra: ExtraContent): string
+  close(extra: ExtraContent): string
   /** Undefined for text of another account, of another gateway or of a vendor. */
-  open(accountId: string, text: string): ExtraContent | undefined
+  open(text: string): ExtraContent | undefined
 }
 
 /** Bytes of the key that signs. */
@@ -21,21 +21,24 @@ const form = 'gw1'
 /** Longer reasoning than any model writes for one call. */
 const textLengthMax = 4 * 1024 * 1024
 
-export function createThoughtSeal(key: Buffer): ThoughtSeal {
-  const proofOf = (accountId: string, text: string) =>
-    createHmac('sha256', key).update(`${accountId} ${text}`).digest('base64url')
-  return {
-    close: (accountId, extra) => {
-      const text = Buffer.from(JSON.stringify(extra)).toString('base64url')
-      return `${form}.${text}.${proofOf(accountId, text)}`
-    },
-    open: (accountId, sealed) => {
-      if (sealed.length > textLengthMax) return undefined
-      const [begin, text = '', proof = '', ...rest] = sealed.split('.', 4)
-      if (begin !== form || rest.length > 0) return undefined
-      if (!timingSafeEqualText(proof, proofOf(accountId, text))) return undefined
-      // The signature is valid, so `close` wrote the text.
-      return JSON.parse(Buffer.from(text, 'base64url').toString()) as ExtraContent
-    },
+/** The seals of accounts by their ids. */
+export function createThoughtSeals(key: Buffer): (accountId: string) => ThoughtSeal {
+  return (accountId) => {
+    const proofOf = (text: string) =>
+      createHmac('sha256', key).update(`${accountId} ${text}`).digest('base64url')
+    return {
+      close: (extra) => {
+        const text = Buffer.from(JSON.stringify(extra)).toString('base64url')
+        return `${form}.${text}.${proofOf(text)}`
+      },
+      open: (sealed) => {
+        if (sealed.length > textLengthMax) return undefined
+        const [begin, text = '', proof = '', ...rest] = sealed.split('.', 4)
+        if (begin !== form || rest.length > 0) return undefined
+        if (!timingSafeEqualText(proof, proofOf(text))) return undefined
+        // The signature is valid, so `close` wrote the text.
+        return JSON.parse(Buffer.from(text, 'base64url').toString()) as ExtraContent
+      },
+    }
   }
 }

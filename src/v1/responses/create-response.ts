@@ -29,24 +29,24 @@ type Options = {
   /** Whether the vendor with this id takes custom tools. */
   takesCustomTools: (providerId: string) => boolean
   checkPicture: CheckPicture
-  thoughts: ThoughtSeal
+  sealOf: (accountId: string) => ThoughtSeal
   storedResponses: StoredResponses
   clock: () => number
 }
 
 /** POST /v1/responses (docs/behaviour.md#responses). */
 export function createResponse(options: Options): Operation<'createResponse'> {
-  const { gateway, routes, thoughts, clock } = options
+  const { gateway, routes, sealOf, clock } = options
   return async (call) => {
     const { body, caller, texts, requestId } = call
-    const { accountId } = caller
+    const seal = sealOf(caller.accountId)
     const model = routes.peek(body.model, caller)
     if (model !== undefined && makesImages(model)) throw forPictures(model.row.id)
     checkFallbacks(body.models ?? [], false, (name) => routes.peek(name, caller))
     const history = await readHistory(call, options.storedResponses, clock)
     const asked = readWhole(history, {
       takesCustom: model !== undefined && options.takesCustomTools(model.row.provider),
-      open: (sealed) => thoughts.open(accountId, sealed),
+      open: seal.open,
     })
     const suffix = requestId.slice(requestId.indexOf('_') + 1)
     const replying: Replying = {
@@ -61,8 +61,7 @@ export function createResponse(options: Options): Operation<'createResponse'> {
           isStored: history.stores,
         }),
       output: (emit) => {
-        const seal = (extra: object) => thoughts.close(accountId, { ...extra })
-        return collectOutput({ suffix, tools: asked.tools, seal, emit })
+        return collectOutput({ suffix, tools: asked.tools, seal: seal.close, emit })
       },
     }
     try {

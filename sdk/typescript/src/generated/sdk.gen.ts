@@ -2,7 +2,7 @@
 
 import { client } from './client.gen.js';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.js';
-import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateImageData, CreateImageEditData, CreateImageEditErrors, CreateImageEditResponses, CreateImageErrors, CreateImageResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreatePasswordLinkData, CreatePasswordLinkErrors, CreatePasswordLinkResponses, CreateProviderKeyData, CreateProviderKeyErrors, CreateProviderKeyResponses, CreateResponseData, CreateResponseErrors, CreateResponseResponses, CreateSessionData, CreateSessionErrors, CreateSessionKeyData, CreateSessionKeyErrors, CreateSessionKeyResponses, CreateSessionResponses, DeleteCurrentSessionData, DeleteCurrentSessionErrors, DeleteCurrentSessionResponses, DeleteOtherSessionsData, DeleteOtherSessionsErrors, DeleteOtherSessionsResponses, DeleteProviderKeyData, DeleteProviderKeyErrors, DeleteProviderKeyResponses, DeleteResponseData, DeleteResponseErrors, DeleteResponseResponses, DeleteSessionData, DeleteSessionErrors, DeleteSessionResponses, DescribeInvitationData, DescribeInvitationErrors, DescribeInvitationResponses, EndConnectionData, EndConnectionErrors, EndConnectionResponses, ExportRequestsData, ExportRequestsErrors, ExportRequestsResponses, ExportUsageData, ExportUsageErrors, ExportUsageResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, LeaveAccountData, LeaveAccountErrors, LeaveAccountResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAttemptsData, ListAttemptsErrors, ListAttemptsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListCatalogData, ListCatalogErrors, ListCatalogResponses, ListClientsData, ListClientsErrors, ListClientsResponses, ListConnectionsData, ListConnectionsErrors, ListConnectionsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProvidersData, ListProvidersErrors, ListProvidersResponses, ListRefusalsData, ListRefusalsErrors, ListRefusalsResponses, ListRequestErrorsData, ListRequestErrorsErrors, ListRequestErrorsResponses, ListRequestsData, ListRequestsErrors, ListRequestsResponses, ListResponseInputItemsData, ListResponseInputItemsErrors, ListResponseInputItemsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUnknownAttemptsData, ListUnknownAttemptsErrors, ListUnknownAttemptsResponses, QuotePriceData, QuotePriceErrors, QuotePriceResponses, ReloadSettingsData, ReloadSettingsErrors, ReloadSettingsResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceStoredSettingsData, ReplaceStoredSettingsErrors, ReplaceStoredSettingsResponses, ReportUsageData, ReportUsageErrors, ReportUsageResponses, ResetPasswordData, ResetPasswordErrors, ResetPasswordResponses, RetrieveAccountData, RetrieveAccountErrors, RetrieveAccountResponses, RetrieveCacheData, RetrieveCacheErrors, RetrieveCacheResponses, RetrieveCurrentSessionData, RetrieveCurrentSessionErrors, RetrieveCurrentSessionResponses, RetrieveEntranceData, RetrieveEntranceErrors, RetrieveEntranceResponses, RetrieveKeyData, RetrieveKeyErrors, RetrieveKeyResponses, RetrieveMeData, RetrieveMeErrors, RetrieveMeResponses, RetrieveModelData, RetrieveModelErrors, RetrieveModelResponses, RetrieveOwnKeyData, RetrieveOwnKeyErrors, RetrieveOwnKeyResponses, RetrieveRequestData, RetrieveRequestErrors, RetrieveRequestResponses, RetrieveResponseData, RetrieveResponseErrors, RetrieveResponseResponses, RetrieveStoredSettingsData, RetrieveStoredSettingsErrors, RetrieveStoredSettingsResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, SetUpData, SetUpErrors, SetUpResponses, SignUpData, SignUpErrors, SignUpResponses, TestProviderKeyData, TestProviderKeyErrors, TestProviderKeyResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMeData, UpdateMeErrors, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateMeResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
+import type { AcceptInvitationData, AcceptInvitationErrors, AcceptInvitationResponses, ChangePasswordData, ChangePasswordErrors, ChangePasswordResponses, CountMessageTokensData, CountMessageTokensErrors, CountMessageTokensResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateChatCompletionData, CreateChatCompletionErrors, CreateChatCompletionResponses, CreateImageData, CreateImageEditData, CreateImageEditErrors, CreateImageEditResponses, CreateImageErrors, CreateImageResponses, CreateKeyData, CreateKeyErrors, CreateKeyResponses, CreateMessageData, CreateMessageErrors, CreateMessageResponses, CreatePasswordLinkData, CreatePasswordLinkErrors, CreatePasswordLinkResponses, CreateProviderKeyData, CreateProviderKeyErrors, CreateProviderKeyResponses, CreateResponseData, CreateResponseErrors, CreateResponseResponses, CreateSessionData, CreateSessionErrors, CreateSessionKeyData, CreateSessionKeyErrors, CreateSessionKeyResponses, CreateSessionResponses, DeleteCurrentSessionData, DeleteCurrentSessionErrors, DeleteCurrentSessionResponses, DeleteOtherSessionsData, DeleteOtherSessionsErrors, DeleteOtherSessionsResponses, DeleteProviderKeyData, DeleteProviderKeyErrors, DeleteProviderKeyResponses, DeleteResponseData, DeleteResponseErrors, DeleteResponseResponses, DeleteSessionData, DeleteSessionErrors, DeleteSessionResponses, DescribeInvitationData, DescribeInvitationErrors, DescribeInvitationResponses, EndConnectionData, EndConnectionErrors, EndConnectionResponses, ExportRequestsData, ExportRequestsErrors, ExportRequestsResponses, ExportUsageData, ExportUsageErrors, ExportUsageResponses, InviteMemberData, InviteMemberErrors, InviteMemberResponses, LeaveAccountData, LeaveAccountErrors, LeaveAccountResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAttemptsData, ListAttemptsErrors, ListAttemptsResponses, ListAuditEventsData, ListAuditEventsErrors, ListAuditEventsResponses, ListCatalogData, ListCatalogErrors, ListCatalogResponses, ListClientsData, ListClientsErrors, ListClientsResponses, ListConnectionsData, ListConnectionsErrors, ListConnectionsResponses, ListInvitationsData, ListInvitationsErrors, ListInvitationsResponses, ListKeysData, ListKeysErrors, ListKeysResponses, ListMembersData, ListMembersErrors, ListMembersResponses, ListModelsData, ListModelsErrors, ListModelsResponses, ListProvidersData, ListProvidersErrors, ListProvidersResponses, ListRefusalsData, ListRefusalsErrors, ListRefusalsResponses, ListRequestErrorsData, ListRequestErrorsErrors, ListRequestErrorsResponses, ListRequestsData, ListRequestsErrors, ListRequestsResponses, ListResponseInputItemsData, ListResponseInputItemsErrors, ListResponseInputItemsResponses, ListSessionsData, ListSessionsErrors, ListSessionsResponses, ListUnknownAttemptsData, ListUnknownAttemptsErrors, ListUnknownAttemptsResponses, QuotePriceData, QuotePriceErrors, QuotePriceResponses, ReloadSettingsData, ReloadSettingsErrors, ReloadSettingsResponses, RemoveMemberData, RemoveMemberErrors, RemoveMemberResponses, ReplaceStoredSettingsData, ReplaceStoredSettingsErrors, ReplaceStoredSettingsResponses, ReportUsageData, ReportUsageErrors, ReportUsageResponses, ResetPasswordData, ResetPasswordErrors, ResetPasswordResponses, RetrieveAccountData, RetrieveAccountErrors, RetrieveAccountResponses, RetrieveCacheData, RetrieveCacheErrors, RetrieveCacheResponses, RetrieveCurrentSessionData, RetrieveCurrentSessionErrors, RetrieveCurrentSessionResponses, RetrieveEntranceData, RetrieveEntranceErrors, RetrieveEntranceResponses, RetrieveKeyData, RetrieveKeyErrors, RetrieveKeyResponses, RetrieveMeData, RetrieveMeErrors, RetrieveMeResponses, RetrieveModelData, RetrieveModelErrors, RetrieveModelResponses, RetrieveOwnKeyData, RetrieveOwnKeyErrors, RetrieveOwnKeyResponses, RetrieveRequestData, RetrieveRequestErrors, RetrieveRequestResponses, RetrieveResponseData, RetrieveResponseErrors, RetrieveResponseResponses, RetrieveStoredSettingsData, RetrieveStoredSettingsErrors, RetrieveStoredSettingsResponses, RevokeKeyData, RevokeKeyErrors, RevokeKeyResponses, RotateKeyData, RotateKeyErrors, RotateKeyResponses, SetUpData, SetUpErrors, SetUpResponses, SignUpData, SignUpErrors, SignUpResponses, TestProviderKeyData, TestProviderKeyErrors, TestProviderKeyResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateKeyData, UpdateKeyErrors, UpdateKeyResponses, UpdateMeData, UpdateMeErrors, UpdateMemberData, UpdateMemberErrors, UpdateMemberResponses, UpdateMeResponses, WithdrawInvitationData, WithdrawInvitationErrors, WithdrawInvitationResponses } from './types.gen.js';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -66,6 +66,44 @@ export const createImageEdit = <ThrowOnError extends boolean = false>(options: O
 export const createChatCompletion = <ThrowOnError extends boolean = false>(options: Options<CreateChatCompletionData, ThrowOnError>): RequestResult<CreateChatCompletionResponses, CreateChatCompletionErrors, ThrowOnError> => (options.client ?? client).post<CreateChatCompletionResponses, CreateChatCompletionErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'x-api-key', type: 'apiKey' }],
     url: '/v1/chat/completions',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Create a message
+ *
+ * Anthropic's Messages API, for every language model. `docs/messages.md` lists what each field
+ * becomes for models of other vendors. Errors have Anthropic's form.
+ *
+ * With `stream: true` the response is a stream of `MessageStreamEvent` events. If the stream
+ * fails, its last event is `event: error` with a `MessageErrorResponse`, and `message_stop` is
+ * not sent.
+ *
+ */
+export const createMessage = <ThrowOnError extends boolean = false>(options: Options<CreateMessageData, ThrowOnError>): RequestResult<CreateMessageResponses, CreateMessageErrors, ThrowOnError> => (options.client ?? client).post<CreateMessageResponses, CreateMessageErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'x-api-key', type: 'apiKey' }],
+    url: '/v1/messages',
+    ...options,
+    headers: {
+        'Content-Type': 'application/json',
+        ...options.headers
+    }
+});
+
+/**
+ * Estimate the tokens of a message
+ *
+ * Estimates the input tokens of a request, rather too high than too low. No provider is
+ * called, and nothing is charged.
+ *
+ */
+export const countMessageTokens = <ThrowOnError extends boolean = false>(options: Options<CountMessageTokensData, ThrowOnError>): RequestResult<CountMessageTokensResponses, CountMessageTokensErrors, ThrowOnError> => (options.client ?? client).post<CountMessageTokensResponses, CountMessageTokensErrors, ThrowOnError>({
+    security: [{ scheme: 'bearer', type: 'http' }, { name: 'x-api-key', type: 'apiKey' }],
+    url: '/v1/messages/count_tokens',
     ...options,
     headers: {
         'Content-Type': 'application/json',
@@ -157,7 +195,10 @@ export const quotePrice = <ThrowOnError extends boolean = false>(options: Option
 /**
  * List models
  *
- * Lists the models that the API key can use.
+ * Lists the models that the API key can use. With the header `anthropic-version` the list has the
+ * form of Anthropic's API: `data` with `id`, `display_name` and `created_at`, `has_more`,
+ * `first_id` and `last_id`.
+ *
  */
 export const listModels = <ThrowOnError extends boolean = false>(options?: Options<ListModelsData, ThrowOnError>): RequestResult<ListModelsResponses, ListModelsErrors, ThrowOnError> => (options?.client ?? client).get<ListModelsResponses, ListModelsErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }, { name: 'x-api-key', type: 'apiKey' }],

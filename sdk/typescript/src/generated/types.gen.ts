@@ -3034,6 +3034,433 @@ export type ChatCompletionChunk = {
     warnings?: Array<Warning>;
 };
 
+export type MessageTextBlock = {
+    type: 'text';
+    text: string;
+    cache_control?: CacheControl;
+};
+
+export type MessageBase64Source = {
+    type: 'base64';
+    media_type: string;
+    data: string;
+};
+
+export type MessageUrlSource = {
+    type: 'url';
+    url: string;
+};
+
+export type MessagePdfSource = {
+    type: 'base64';
+    media_type: 'application/pdf';
+    data: string;
+};
+
+export type MessageTextSource = {
+    type: 'text';
+    data: string;
+};
+
+export type MessageImageBlock = {
+    type: 'image';
+    source: ({
+        type: 'base64';
+    } & MessageBase64Source) | ({
+        type: 'url';
+    } & MessageUrlSource);
+    cache_control?: CacheControl;
+};
+
+/**
+ * A PDF as base64, or a text.
+ */
+export type MessageDocumentBlock = {
+    type: 'document';
+    source: ({
+        type: 'base64';
+    } & MessagePdfSource) | ({
+        type: 'text';
+    } & MessageTextSource);
+    title?: string;
+    context?: string;
+    cache_control?: CacheControl;
+};
+
+export type MessageSearchResultBlock = {
+    type: 'search_result';
+    source: string;
+    title: string;
+    content: Array<MessageTextBlock>;
+    cache_control?: CacheControl;
+};
+
+export type MessageToolReferenceBlock = {
+    type: 'tool_reference';
+    tool_name: string;
+};
+
+export type MessageThinkingBlock = {
+    type: 'thinking';
+    thinking: string;
+    /**
+     * Data of the vendor that the model needs again. Send the block back unchanged before the
+     * `tool_use` block that follows it.
+     *
+     */
+    signature?: string;
+};
+
+/**
+ * Thinking of Anthropic's own API. It is ignored.
+ */
+export type MessageRedactedThinkingBlock = {
+    type: 'redacted_thinking';
+    data?: string;
+};
+
+export type MessageToolUseBlock = {
+    type: 'tool_use';
+    id: string;
+    name: PlainName;
+    input: {
+        [key: string]: unknown;
+    };
+    cache_control?: CacheControl;
+};
+
+export type MessageResultPart = ({
+    type: 'text';
+} & MessageTextBlock) | ({
+    type: 'image';
+} & MessageImageBlock) | ({
+    type: 'document';
+} & MessageDocumentBlock) | ({
+    type: 'search_result';
+} & MessageSearchResultBlock) | ({
+    type: 'tool_reference';
+} & MessageToolReferenceBlock);
+
+export type MessageToolResultBlock = {
+    type: 'tool_result';
+    tool_use_id: string;
+    content?: string | Array<MessageResultPart>;
+    is_error?: boolean;
+    cache_control?: CacheControl;
+};
+
+export type MessageBlock = ({
+    type: 'text';
+} & MessageTextBlock) | ({
+    type: 'image';
+} & MessageImageBlock) | ({
+    type: 'document';
+} & MessageDocumentBlock) | ({
+    type: 'search_result';
+} & MessageSearchResultBlock) | ({
+    type: 'thinking';
+} & MessageThinkingBlock) | ({
+    type: 'redacted_thinking';
+} & MessageRedactedThinkingBlock) | ({
+    type: 'tool_use';
+} & MessageToolUseBlock) | ({
+    type: 'tool_result';
+} & MessageToolResultBlock);
+
+export type MessageParam = {
+    role: 'user' | 'assistant' | 'system';
+    content: string | Array<MessageBlock>;
+};
+
+export type MessageList = Array<MessageParam>;
+
+export type MessageSystem = string | Array<MessageTextBlock>;
+
+/**
+ * A tool that the client runs.
+ */
+export type MessageTool = {
+    /**
+     * Tools of Anthropic's API are refused. Send a tool of your own, with `input_schema`.
+     */
+    type?: 'custom';
+    /**
+     * 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces.
+     */
+    name: string;
+    description?: string;
+    /**
+     * The input of the tool as a JSON Schema.
+     */
+    input_schema?: {
+        [key: string]: unknown;
+    };
+    strict?: boolean;
+    cache_control?: CacheControl;
+};
+
+export type MessageTools = Array<MessageTool>;
+
+export type MessageToolMode = {
+    type: 'auto' | 'any' | 'none';
+    disable_parallel_tool_use?: boolean;
+};
+
+export type MessageNamedTool = {
+    type: 'tool';
+    name: PlainName;
+    disable_parallel_tool_use?: boolean;
+};
+
+export type MessageToolChoice = ({
+    type: 'auto' | 'any' | 'none';
+} & MessageToolMode) | ({
+    type: 'tool';
+} & MessageNamedTool);
+
+/**
+ * How much the model thinks. `budget_tokens` selects an effort; `adaptive` takes the effort of
+ * `output_config`.
+ *
+ */
+export type MessageThinking = {
+    type: 'enabled' | 'adaptive' | 'disabled' | 'between_tools';
+    budget_tokens?: number;
+    /**
+     * With `omitted`, thinking blocks have no text.
+     */
+    display?: string;
+};
+
+export type MessageOutputFormat = {
+    type: 'json_schema';
+    schema: {
+        [key: string]: unknown;
+    };
+};
+
+export type MessageOutputConfig = {
+    effort?: 'low' | 'medium' | 'high' | 'xhigh' | 'max';
+    format?: MessageOutputFormat;
+};
+
+/**
+ * A request of Anthropic's Messages API. Members that are not listed here are dropped and
+ * reported in `warnings`.
+ *
+ */
+export type CreateMessageRequest = {
+    /**
+     * The language model to use.
+     */
+    model: ModelName;
+    /**
+     * Reduced, with a warning, to the maximum of the model.
+     */
+    max_tokens: number;
+    messages: MessageList;
+    system?: MessageSystem;
+    tools?: MessageTools;
+    tool_choice?: MessageToolChoice;
+    stream?: boolean;
+    stop_sequences?: Array<string>;
+    temperature?: number;
+    top_p?: number;
+    /**
+     * Dropped with a warning.
+     */
+    top_k?: number;
+    thinking?: MessageThinking;
+    output_config?: MessageOutputConfig;
+    metadata?: {
+        user_id?: EndUser;
+    };
+    cache_control?: CacheControl;
+    /**
+     * Dropped with a warning.
+     */
+    context_management?: {
+        [key: string]: unknown;
+    };
+    service_tier?: 'auto' | 'standard_only';
+    /**
+     * `fast` is dropped with a warning.
+     */
+    speed?: 'standard' | 'fast';
+};
+
+/**
+ * The members of a `CreateMessageRequest` that the model reads.
+ */
+export type CountMessageTokensRequest = {
+    /**
+     * The language model to use.
+     */
+    model: ModelName;
+    messages: MessageList;
+    system?: MessageSystem;
+    tools?: MessageTools;
+    output_config?: MessageOutputConfig;
+};
+
+export type MessageTokensCount = {
+    input_tokens: number;
+};
+
+export type MessageAnswerBlock = ({
+    type: 'text';
+} & MessageTextBlock) | ({
+    type: 'thinking';
+} & MessageThinkingBlock) | ({
+    type: 'tool_use';
+} & MessageToolUseBlock);
+
+export type MessageStopReason = 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
+
+/**
+ * Why the message ended.
+ */
+export type MessageStop = {
+    stop_reason: MessageStopReason | null;
+    stop_sequence: null;
+    /**
+     * The model's words, if it refused to answer.
+     */
+    stop_details: MessageRefusalDetails | null;
+};
+
+export type MessageRefusalDetails = {
+    type: 'refusal';
+    category: null;
+    explanation: string | null;
+};
+
+export type MessageOutputDetails = {
+    thinking_tokens: number;
+};
+
+export type MessageUsage = {
+    /**
+     * Input that was neither read from the provider's cache nor written to it.
+     */
+    input_tokens: number;
+    cache_creation_input_tokens: number;
+    cache_read_input_tokens: number;
+    output_tokens: number;
+    output_tokens_details?: MessageOutputDetails;
+    /**
+     * US dollars; null if the price is not known.
+     */
+    cost?: Usd | null;
+    cost_status?: CostStatus;
+    cost_details?: CostDetails;
+};
+
+export type Message = {
+    id: string;
+    type: 'message';
+    role: 'assistant';
+    /**
+     * The identifier of the model that answered.
+     */
+    model: string;
+    content: Array<MessageAnswerBlock>;
+    stop_reason: MessageStopReason | null;
+    stop_sequence: null;
+    stop_details: MessageRefusalDetails | null;
+    usage: MessageUsage;
+    warnings?: Array<Warning>;
+};
+
+export type MessageStartEvent = {
+    type: 'message_start';
+    message: Message;
+};
+
+export type MessageBlockStartEvent = {
+    type: 'content_block_start';
+    index: number;
+    content_block: MessageAnswerBlock;
+};
+
+/**
+ * A piece of a block: `text` of a `text_delta`, `thinking` of a `thinking_delta`, `signature` of a
+ * `signature_delta`, or `partial_json` of an `input_json_delta`.
+ *
+ */
+export type MessageBlockDelta = {
+    type: 'text_delta' | 'thinking_delta' | 'signature_delta' | 'input_json_delta';
+    text?: string;
+    thinking?: string;
+    signature?: string;
+    partial_json?: string;
+};
+
+export type MessageBlockDeltaEvent = {
+    type: 'content_block_delta';
+    index: number;
+    delta: MessageBlockDelta;
+};
+
+export type MessageBlockStopEvent = {
+    type: 'content_block_stop';
+    index: number;
+};
+
+export type MessageDeltaEvent = {
+    type: 'message_delta';
+    delta: MessageStop;
+    usage: MessageUsage;
+    warnings?: Array<Warning>;
+};
+
+export type MessageStopEvent = {
+    type: 'message_stop' | 'ping';
+};
+
+/**
+ * One event of a streamed message.
+ */
+export type MessageStreamEvent = ({
+    type: 'message_start';
+} & MessageStartEvent) | ({
+    type: 'content_block_start';
+} & MessageBlockStartEvent) | ({
+    type: 'content_block_delta';
+} & MessageBlockDeltaEvent) | ({
+    type: 'content_block_stop';
+} & MessageBlockStopEvent) | ({
+    type: 'message_delta';
+} & MessageDeltaEvent) | ({
+    type: 'message_stop' | 'ping';
+} & MessageStopEvent);
+
+export type MessageErrorType = 'invalid_request_error' | 'authentication_error' | 'billing_error' | 'permission_error' | 'not_found_error' | 'conflict_error' | 'request_too_large' | 'rate_limit_error' | 'api_error' | 'timeout_error' | 'overloaded_error';
+
+export type MessageError = {
+    type: MessageErrorType;
+    /**
+     * What is wrong and how to fix it.
+     */
+    message: string;
+    details: {
+        error_code: ErrorCode;
+        /**
+         * The parameter or header at fault.
+         */
+        param: string | null;
+    };
+};
+
+export type MessageErrorResponse = {
+    type: 'error';
+    error: MessageError;
+    /**
+     * The `x-request-id` of the response. Pass it to `GET /api/requests/{id}`.
+     */
+    request_id: string;
+};
+
 /**
  * OpenAI's request for a response. Members that are not listed here are dropped and reported in
  * `warnings`.
@@ -4200,6 +4627,16 @@ export type McpMethodHeader = string;
 export type McpNameHeader = string;
 
 /**
+ * The version of Anthropic's API. Every version is accepted and answered alike.
+ */
+export type AnthropicVersionHeader = string;
+
+/**
+ * Beta features of Anthropic's API. They are accepted and ignored.
+ */
+export type AnthropicBetaHeader = string;
+
+/**
  * Makes a retry safe for 24 hours: the same key with the same request returns the first
  * response, and the call is charged once. While the first request is running, or if the
  * request differs, the response is 409.
@@ -4617,6 +5054,214 @@ export type CreateChatCompletionResponses = {
 
 export type CreateChatCompletionResponse = CreateChatCompletionResponses[keyof CreateChatCompletionResponses];
 
+export type CreateMessageData = {
+    body: CreateMessageRequest;
+    headers?: {
+        /**
+         * The version of Anthropic's API. Every version is accepted and answered alike.
+         */
+        'anthropic-version'?: string;
+        /**
+         * Beta features of Anthropic's API. They are accepted and ignored.
+         */
+        'anthropic-beta'?: string;
+        /**
+         * Makes a retry safe for 24 hours: the same key with the same request returns the first
+         * response, and the call is charged once. While the first request is running, or if the
+         * request differs, the response is 409.
+         *
+         */
+        'idempotency-key'?: IdempotencyKey;
+        /**
+         * `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+         * response and does not cache it.
+         *
+         */
+        'cache-control'?: string;
+        /**
+         * Whole seconds, from 0 to 86400.
+         */
+        'x-gateway-cache-ttl'?: string;
+        /**
+         * With `true`, a request that would be adjusted with a warning is refused with 400.
+         */
+        'x-gateway-strict'?: Switch;
+        /**
+         * With `true`, the gateway tries only the first route of the first model.
+         */
+        'x-gateway-no-fallback'?: Switch;
+        /**
+         * With `true`, the gateway repeats an image request whose result was lost because the
+         * connection to the provider ended after the whole request was sent. The image may then be
+         * charged twice.
+         *
+         */
+        'x-gateway-allow-repeat'?: Switch;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/messages';
+};
+
+export type CreateMessageErrors = {
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    400: MessageErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: MessageErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    402: MessageErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    403: MessageErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    404: MessageErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: MessageErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The idempotency key is in use, or was used for a different request.
+     */
+    409: MessageErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    413: MessageErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    415: MessageErrorResponse;
+    /**
+     * A rate limit was reached (429), or the gateway is overloaded or has no provider of the model
+     * (529).
+     *
+     */
+    429: MessageErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    500: MessageErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    502: MessageErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    504: MessageErrorResponse;
+    /**
+     * A rate limit was reached (429), or the gateway is overloaded or has no provider of the model
+     * (529).
+     *
+     */
+    529: MessageErrorResponse;
+};
+
+export type CreateMessageError = CreateMessageErrors[keyof CreateMessageErrors];
+
+export type CreateMessageResponses = {
+    /**
+     * The message.
+     */
+    200: Message;
+};
+
+export type CreateMessageResponse = CreateMessageResponses[keyof CreateMessageResponses];
+
+export type CountMessageTokensData = {
+    body: CountMessageTokensRequest;
+    headers?: {
+        /**
+         * The version of Anthropic's API. Every version is accepted and answered alike.
+         */
+        'anthropic-version'?: string;
+        /**
+         * Beta features of Anthropic's API. They are accepted and ignored.
+         */
+        'anthropic-beta'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/messages/count_tokens';
+};
+
+export type CountMessageTokensErrors = {
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    400: MessageErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: MessageErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    403: MessageErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    404: MessageErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: MessageErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    413: MessageErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    415: MessageErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The request is refused, or failed, with an error in Anthropic's form.
+     */
+    500: MessageErrorResponse;
+    /**
+     * A rate limit was reached (429), or the gateway is overloaded or has no provider of the model
+     * (529).
+     *
+     */
+    529: MessageErrorResponse;
+};
+
+export type CountMessageTokensError = CountMessageTokensErrors[keyof CountMessageTokensErrors];
+
+export type CountMessageTokensResponses = {
+    /**
+     * The estimate.
+     */
+    200: MessageTokensCount;
+};
+
+export type CountMessageTokensResponse = CountMessageTokensResponses[keyof CountMessageTokensResponses];
+
 export type CreateResponseData = {
     body: CreateResponseRequest;
     headers?: {
@@ -5028,6 +5673,12 @@ export type QuotePriceResponse = QuotePriceResponses[keyof QuotePriceResponses];
 
 export type ListModelsData = {
     body?: never;
+    headers?: {
+        /**
+         * The version of Anthropic's API. Every version is accepted and answered alike.
+         */
+        'anthropic-version'?: string;
+    };
     path?: never;
     query?: {
         /**
@@ -5047,6 +5698,14 @@ export type ListModelsData = {
          *
          */
         family?: PlainName;
+        /**
+         * Return the models after this model. Only for Anthropic's form.
+         */
+        after_id?: ModelName;
+        /**
+         * Return the models before this model. Only for Anthropic's form.
+         */
+        before_id?: ModelName;
     };
     url: '/v1/models';
 };

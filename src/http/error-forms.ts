@@ -1,0 +1,44 @@
+import { operations, type ErrorForm, type OperationId } from '../../generated/operations.ts'
+import { errorAnswer, type ErrorAnswer } from './error-answer.ts'
+import { messageErrorAnswer } from './message-error.ts'
+
+/** The forms of errors that need no other part of the gateway. */
+const own = { rest: errorAnswer, messages: messageErrorAnswer }
+
+const ofOwnForm = operations.filter(({ errorForm }) => errorForm !== 'rest')
+const pathsOfOwnForm: ReadonlyMap<string, ErrorForm> = new Map(
+  ofOwnForm.flatMap(({ path, alsoAt: more, errorForm }) =>
+    [path, ...more].map((one) => [one, errorForm] as const),
+  ),
+)
+/** The prefixes of paths with parameters. */
+const startsOfOwnForm = ofOwnForm
+  .filter(({ path }) => path.includes('{'))
+  .map(({ path, errorForm }) => ({ start: path.split('{', 1)[0]!, errorForm }))
+
+/**
+ * Paths at which OAuth clients look; errors there have the OAuth format, also for unknown paths.
+ */
+const oauthPlaces = /^\/(?:oauth\/|\.well-known\/(?:oauth|openid)-)/
+
+/**
+ * Finds the error format of a path by its operations in the contract; for an unknown path, `oauth`
+ * or `rest`.
+ */
+export function errorAnswersByPath(
+  others: Record<Exclude<ErrorForm, keyof typeof own>, ErrorAnswer>,
+): (path: string) => ErrorAnswer {
+  const answers: Record<ErrorForm, ErrorAnswer> = { ...own, ...others }
+  return (path) => {
+    const known = pathsOfOwnForm.get(path.replace(/\/$/, ''))
+    const began = startsOfOwnForm.find(({ start }) => path.startsWith(start))
+    const elsewhere = oauthPlaces.test(path) ? 'oauth' : 'rest'
+    return answers[known ?? began?.errorForm ?? elsewhere]
+  }
+}
+
+/** The form of the errors of an operation that accepts idempotency keys. */
+export function errorAnswerOf(id: OperationId): typeof errorAnswer {
+  const form = operations.find((operation) => operation.id === id)?.errorForm
+  return form === 'messages' ? own.messages : own.rest
+}

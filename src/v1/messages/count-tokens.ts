@@ -1,0 +1,26 @@
+import type { components } from '../../../generated/types.ts'
+import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
+import type { RouteTable } from '../../core/route.ts'
+import type { Operation } from '../../http/operation.ts'
+import { restoreBase64 } from '../../http/read-body.ts'
+import { readRequest } from './request.ts'
+import { estimateInput } from './usage.ts'
+
+type Options = {
+  routes: Pick<RouteTable, 'model'>
+  sealOf: (accountId: string) => ThoughtSeal
+}
+
+/** POST /v1/messages/count_tokens */
+export function countMessageTokens({ routes, sealOf }: Options): Operation<'countMessageTokens'> {
+  return async (call) => {
+    const { body, texts, hold, caller, requestId } = call
+    const asked = restoreBase64(body, texts, hold)
+    const model = await routes.model(asked.model, caller)
+    const { request } = readRequest({ ...asked, max_tokens: 1 }, model, sealOf(caller.accountId))
+    const json: components['schemas']['MessageTokensCount'] = {
+      input_tokens: estimateInput(request),
+    }
+    return { status: 200, headers: { 'request-id': requestId }, json }
+  }
+}

@@ -1,0 +1,174 @@
+import type { components } from '../../../generated/types.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import { checkedPictures } from '../../core/chat/check.ts'
+import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
+import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
+import type { StreamedChat, StreamOutcome } from '../../core/chat/stream.ts'
+import { GatewayError } from '../../core/error.ts'
+import type { Gateway } from '../../core/gateway.ts'
+import { noTexts, type CheckPicture } from '../../core/image/image.ts'
+import { makesImages, type Model } from '../../core/model.ts'
+import { noUsage, type Usage } from '../../core/money/price.ts'
+import type { Receipt } from '../../core/receipt.ts'
+import type { RouteTable } from '../../core/route.ts'
+import type { Answer } from '../../http/answer.ts'
+import { messageErrorBody } from '../../http/message-error.ts'
+import { contextOf, type Operation } from '../../http/operation.ts'
+import { restoreBase64 } from '../../http/read-body.ts'
+import { receiptHeaders } from '../../http/receipt-headers.ts'
+import { blocksOf, messageWriter, type MessageEvent, type MessageWriter } from './events.ts'
+import { asTooLong } from './too-long.ts'
+import { readRequest, type ReadRequest } from './request.ts'
+import { estimateInput, messageUsage } from './usage.ts'
+
+type Schemas = components['schemas']
+type Options = {
+  gateway: Gateway
+  routes: Pick<RouteTable, 'peek'>
+  checkPicture: CheckPicture
+  sealOf: (accountId: string) => ThoughtSeal
+}
+
+/** POST /v1/messages */
+export function createMessage(options: Options): Operation<'createMessage'> {
+  const { gateway, routes } = options
+  return async (call) => {
+    const asked = restoreBase64(call.body, call.texts, call.hold)
+    // A request for an unknown model goes to the gateway, which refuses and counts it.
+    const model = routes.peek(asked.model, call.caller)
+    refusePictureModel(model)
+    const seal = options.sealOf(call.caller.accountId)
+    const read = readRequest(asked, model, seal)
+    const { request, warnings } = pictureChecked(read, options.checkPicture)
+    const context = contextOf(call, 'messages', warnings.length === 0 ? undefined : warnings)
+    const { requestId } = call
+    const writer = messageWriter({
+      showsThinking: showsThinking(asked.thinking),
+      seal,
+      callId: (index) => `toolu_${requestId.slice(4)}_${index}`,
+    })
+    const explain = (error: GatewayError) => asTooLong(error.named(read.nameOf), request, model)
+    const told = { requestId, writer, nameOf: read.nameOf, explain }
+    try {
+      if (request.stream === true) {
+        return streamed(await gateway.chatStream(request, context), request, told)
+      }
+      const { result, usage = noUsage, receipt } = await gateway.chat(request, context)
+      const events = [...writer.read(chunkOf(result.completion)), ...writer.finish()]
+      const json: Schemas['Message'] = {
+        ...identityOf(requestId, receipt),
+        content: blocksOf(events),
+        ...writer.stop(),
+        usage: messageUsage(usage, receipt),
+        ...warningsOf(receipt, read.nameOf),
+      }
+      return { status: 200, headers: headersOf(requestId, receipt), json }
+    } catch (thrown) {
+      throw thrown instanceof GatewayError ? explain(thrown) : thrown
+    }
+  }
+}
+
+function refusePictureModel(model: Model | undefined): void {
+  if (model === undefined || !makesImages(model)) return
+  const text = `${model.row.id} makes pictures, for which Anthropic's API has no form. Use POST /v1/images/generations or POST /v1/chat/completions.`
+  throw new GatewayError('model_capability_mismatch', text, { param: 'model' })
+}
+
+function pictureChecked(read: ReadRequest, check: CheckPicture) {
+  try {
+    const checked = checkedPictures(read.request, noTexts, check)
+    const request = checked?.request ?? read.request
+    return { request, warnings: [...read.warnings, ...(checked?.warnings ?? [])] }
+  } catch (thrown) {
+    throw thrown instanceof GatewayError ? thrown.named(read.nameOf) : thrown
+  }
+}
+
+/** Clients that did not ask for thinking may expect the text in the first block. */
+function showsThinking(thinking: Schemas['CreateMessageRequest']['thinking']): boolean {
+  return thinking !== undefined && thinking.type !== 'disabled' && thinking.display !== 'omitted'
+}
+
+type Told = Pick<ReadRequest, 'nameOf'> & {
+  requestId: string
+  writer: MessageWriter
+  /** An error with the names and words of Anthropic's API. */
+  explain: (error: GatewayError) => GatewayError
+}
+
+function streamed(
+  { pipe, receipt: begun }: StreamedChat,
+  request: ChatRequest,
+  { requestId, writer, nameOf, explain }: Told,
+): Answer {
+  let outcome: StreamOutcome | undefined
+  const nothing = { ...noUsage, inputTokens: estimateInput(request), outputTokens: 1 }
+  return {
+    status: 200,
+    headers: headersOf(requestId, begun),
+    ping: () => Buffer.from(eventText({ type: 'ping' })),
+    events: async (sink) => {
+      // Sent first, before any ping; the last event but one has the usage that the vendor counted.
+      const message: Schemas['Message'] = {
+        ...identityOf(requestId, begun),
+        content: [],
+        stop_reason: null,
+        stop_sequence: null,
+        stop_details: null,
+        usage: startUsage(nothing),
+      }
+      sink.write(Buffer.from(eventText({ type: 'message_start', message })))
+      const translated = translatingSink(sink, (chunk) => textOf(writer.read(chunk)))
+      outcome = await pipe(translated)
+      if (outcome.error !== undefined) {
+        const body = messageErrorBody(explain(outcome.error), requestId)
+        return Buffer.from(`event: error\ndata: ${JSON.stringify(body)}\n\n`)
+      }
+      const { usage, receipt } = outcome
+      const last: MessageEvent = {
+        type: 'message_delta',
+        delta: writer.stop(),
+        usage: messageUsage(usage, receipt),
+        ...warningsOf(receipt, nameOf),
+      }
+      return Buffer.from(textOf([...writer.finish(), last, { type: 'message_stop' }]))
+    },
+    brokenOff: () => outcome?.error !== undefined,
+  }
+}
+
+/** The estimated usage at the start of a stream. */
+function startUsage({ inputTokens, outputTokens }: Usage): Schemas['MessageUsage'] {
+  return {
+    input_tokens: inputTokens,
+    cache_creation_input_tokens: 0,
+    cache_read_input_tokens: 0,
+    output_tokens: outputTokens,
+  }
+}
+
+function identityOf(requestId: string, { model }: Receipt) {
+  const id = `msg_${requestId.slice(4)}`
+  return { id, type: 'message', role: 'assistant', model: model.row.id } as const
+}
+
+function headersOf(requestId: string, receipt: Receipt): Record<string, string> {
+  return { 'request-id': requestId, ...receiptHeaders(receipt) }
+}
+
+function warningsOf(
+  { warnings }: Receipt,
+  nameOf: Told['nameOf'],
+): Pick<Schemas['Message'], 'warnings'> {
+  if (warnings.length === 0) return {}
+  return { warnings: warnings.map((one) => ({ ...one, param: nameOf(one.param) })) }
+}
+
+function textOf(events: readonly MessageEvent[]): string {
+  return events.map(eventText).join('')
+}
+
+function eventText(event: MessageEvent): string {
+  return `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`
+}

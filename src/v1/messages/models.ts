@@ -1,0 +1,67 @@
+import type { IncomingMessage } from 'node:http'
+import { GatewayError } from '../../core/error.ts'
+import type { Model } from '../../core/model.ts'
+
+/** A model in the form of Anthropic's API. */
+type MessagesModel = {
+  type: 'model'
+  id: string
+  display_name: string
+  created_at: string
+  max_input_tokens: number | null
+  max_tokens: number | null
+}
+/** A page of models in the form of Anthropic's API. */
+type ModelPage = {
+  data: MessagesModel[]
+  has_more: boolean
+  first_id: string | null
+  last_id: string | null
+}
+type Asked = {
+  limit?: number | undefined
+  after_id?: string | undefined
+  before_id?: string | undefined
+}
+
+/** Whether a client of Anthropic's API asks; OpenAI's clients request the same path. */
+export function sendsVersion({ headers }: IncomingMessage): boolean {
+  return headers['anthropic-version'] !== undefined
+}
+
+const limitStandard = 1000
+
+/** A page of the models in Anthropic's form (docs/messages.md#models). Throws a GatewayError. */
+export function modelPage(models: readonly Model[], page: Asked): ModelPage {
+  const { limit = limitStandard, after_id: after, before_id: before } = page
+  const placeOf = (param: 'after_id' | 'before_id', id: string) => {
+    const place = models.findIndex(({ row }) => row.id === id)
+    if (place >= 0) return place
+    const text = `'${param}' is not the id of a model in the list.`
+    throw new GatewayError('invalid_value', text, { param })
+  }
+  const start = after === undefined ? 0 : placeOf('after_id', after) + 1
+  const end = before === undefined ? models.length : placeOf('before_id', before)
+  const asked = models.slice(start, end)
+  // Pages before an id are read backwards.
+  const isBackwards = after === undefined && before !== undefined
+  const shown = isBackwards ? asked.slice(-limit) : asked.slice(0, limit)
+  return {
+    data: shown.map(modelOf),
+    has_more: shown.length < asked.length,
+    first_id: shown[0]?.row.id ?? null,
+    last_id: shown.at(-1)?.row.id ?? null,
+  }
+}
+
+function modelOf({ row }: Model): MessagesModel {
+  return {
+    type: 'model',
+    id: row.id,
+    display_name: row.name,
+    // Anthropic sends the epoch for an unknown date.
+    created_at: `${row.released_at ?? '1970-01-01'}T00:00:00Z`,
+    max_input_tokens: row.context_window ?? null,
+    max_tokens: row.max_output_tokens ?? null,
+  }
+}

@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto'
+import { bodyMembers } from '../../../generated/operations.ts'
+import type { components } from '../../../generated/types.ts'
+import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
+import { withoutEmpty } from '../../core/chat/default-values.ts'
+import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
+import { GatewayError } from '../../core/error.ts'
+import { dropped, type Model, type Warning } from '../../core/model.ts'
+import { readConversation, type Conversation } from './conversation.ts'
+
+type Schemas = components['schemas']
+type Asked = Schemas['CreateMessageRequest']
+/** A Messages request in canonical form. */
+export type ReadRequest = {
+  request: ChatRequest
+  warnings: Warning[]
+  /** Maps a parameter of the canonical request to the caller's name for it. */
+  nameOf: (param: string) => string
+}
+
+/** Translates a Messages request (docs/messages.md#fields). Throws a GatewayError. */
+export function readRequest(
+  asked: Asked,
+  model: Model | undefined,
+  seal: ThoughtSeal,
+): ReadRequest {
+  refuseVendorFields(asked)
+  const conversation = readConversation(asked, seal)
+  const warnings = ignoredFields(asked)
+  const { thinking, output_config: output = {}, tool_choice: choice } = asked
+  const effort = effortOf(thinking, output.effort)
+  const request: ChatRequest = {
+    model: asked.model,
+    messages: conversation.messages,
+    max_tokens: tokensMaxOf(asked.max_tokens, model, warnings),
+    ...(asked.stream === true ? { stream: true } : {}),
+    ...(asked.temperature === undefined ? {} : { temperature: asked.temperature }),
+    ...(asked.top_p === undefined ? {} : { top_p: asked.top_p }),
+    ...(asked.stop_sequences === undefined ? {} : { stop: asked.stop_sequences }),
+    ...userOf(asked.metadata?.user_id),
+    ...(asked.cache_control === undefined ? {} : { cache_control: asked.cache_control }),
+    ...(asked.tools === undefined ? {} : { tools: asked.tools.map(toolOf) }),
+    ...(choice === undefined ? {} : choiceOf(choice)),
+    ...(effort === undefined ? {} : { reasoning_effort: effort }),
+    ...(output.format === undefined ? {} : { response_format: formatOf(output.format) }),
+  }
+  return { request: withoutEmpty(request), warnings, nameOf: naming(conversation) }
+}
+
+/** Fields that change what the model can do, so that a call without them would be a different call. */
+const vendorFields: Readonly<Record<string, string>> = {
+  container: 'Containers run only at Anthropic. Leave it out, and run code in a tool of your own.',
+  inference_geo: 'The gateway cannot choose where a vendor runs a model. Leave it out.',
+  mcp_servers: 'The gateway does not call tool servers. Call their tools yourself, as `tools`.',
+}
+
+function refuseVendorFields(asked: Asked): void {
+  for (const [name, remedy] of Object.entries(vendorFields)) {
+    // These members are not in the contract, so their values are unknown.
+    const value = (asked as Record<string, unknown>)[name]
+    const isEmpty = value === null || value === undefined
+    if (isEmpty || (Array.isArray(value) && value.length === 0)) continue
+    throw new GatewayError('unsupported_parameter', remedy, { param: name })
+  }
+}
+
+const known: ReadonlySet<string> = new Set<string>(bodyMembers.createMessage)
+
+function ignoredFields(asked: Asked): Warning[] {
+  const { top_k: topK, speed, service_tier: tier, context_management: management } = asked
+  const warnings: Warning[] = []
+  const drop = (param: string, value: unknown, reason: string) =>
+    void warnings.push(dropped(param, value, reason))
+  if (topK !== undefined) drop('top_k', topK, 'Send `top_p` to narrow the choice of tokens.')
+  if (speed === 'fast') drop('speed', speed, 'The gateway calls models at their standard speed.')
+  if (tier === 'standard_only') drop('service_tier', tier, 'The vendor chooses the service tier.')
+  if (management !== undefined)
+    drop('context_management', management, 'The gateway sends the conversation unchanged.')
+  for (const [name, value] of Object.entries(asked)) {
+    if (known.has(name) || value === null || name in vendorFields) continue
+    drop(name, value, 'The gateway does not support this field.')
+  }
+  return warnings
+}
+
+/** Clients of Claude models request more tokens than many other models can write. */
+function tokensMaxOf(asked: number, model: Model | undefined, warnings: Warning[]): number {
+  const { max_output_tokens: most = asked, id = '', doubtful } = model?.row ?? {}
+  if (asked <= most || doubtful?.includes('max_output_tokens')) return asked
+  const reason = `${id} writes at most ${most} tokens.`
+  warnings.push({ param: 'max_tokens', requested: asked, applied: most, reason })
+  return most
+}
+
+/** OpenAI takes 64 characters, Z.AI at least 6, DeepSeek only these characters. */
+const plainUser = /^[\w-]{6,64}$/
+
+/** The end user; an id that not every vendor takes, such as Claude Code's JSON, becomes its digest. */
+function userOf(id = ''): Pick<ChatRequest, 'user'> {
+  if (id === '') return {}
+  return { user: plainUser.test(id) ? id : hash('sha256', id, 'base64url') }
+}
+
+const [lowTokensMax, mediumTokensMax] = [4096, 16_384]
+
+/** The effort of a thinking budget; Anthropic's default for adaptive thinking is `high`. */
+function effortOf(
+  thinking: Asked['thinking'],
+  effort: Schemas['MessageOutputConfig']['effort'],
+): ReasoningEffort | undefined {
+  switch (thinking?.type) {
+    case undefined:
+      return effort
+    case 'disabled':
+      return 'none'
+    case 'enabled': {
+      const { budget_tokens: budget = mediumTokensMax } = thinking
+      if (effort !== undefined) return effort
+      return budget < lowTokensMax ? 'low' : budget < mediumTokensMax ? 'medium' : 'high'
+    }
+    case 'adaptive':
+    case 'between_tools':
+      return effort ?? 'high'
+  }
+}
+
+function toolOf(tool: Schemas['MessageTool']): Schemas['FunctionTool'] {
+  const { name, description, input_schema: parameters, strict } = tool
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description === undefined ? {} : { description }),
+      parameters: parameters ?? { type: 'object', properties: {} },
+      ...(strict === undefined ? {} : { strict }),
+    },
+    ...(tool.cache_control === undefined ? {} : { cache_control: tool.cache_control }),
+  }
+}
+
+function choiceOf(
+  choice: Schemas['MessageToolChoice'],
+): Pick<ChatRequest, 'tool_choice' | 'parallel_tool_calls'> {
+  const single = choice.disable_parallel_tool_use === true ? { parallel_tool_calls: false } : {}
+  if (choice.type === 'tool') {
+    return { tool_choice: { type: 'function', function: { name: choice.name } }, ...single }
+  }
+  return { tool_choice: choice.type === 'any' ? 'required' : choice.type, ...single }
+}
+
+function formatOf({ schema }: Schemas['MessageOutputFormat']): Schemas['JsonSchemaFormat'] {
+  return { type: 'json_schema', json_schema: { name: 'answer', schema, strict: true } }
+}
+
+const names: Readonly<Record<string, string>> = {
+  parallel_tool_calls: 'tool_choice.disable_parallel_tool_use',
+  reasoning_effort: 'thinking',
+  response_format: 'output_config.format',
+  stop: 'stop_sequences',
+  user: 'metadata.user_id',
+}
+
+function naming({ places }: Conversation): (param: string) => string {
+  return (param) => {
+    const message = /^messages\[(\d+)\]/.exec(param)
+    if (message !== null) return places[Number(message[1])] ?? 'messages'
+    const [field = ''] = /^\w+/.exec(param) ?? []
+    if (Object.hasOwn(names, field)) return names[field]!
+    return param.replace(
+      /^(tools\[\d+\]|tool_choice)\.function(\.parameters)?/,
+      (_, place: string, schema?: string) => (schema ? `${place}.input_schema` : place),
+    )
+  }
+}

@@ -1,0 +1,28 @@
+/** A valid request for these models. Each member of the schema is accepted by one of the models. */
+export type Subject = { id: string; base: Record<string, unknown>; models: string[] }
+
+/** A valid `image_config` of each kind. */
+export const imageConfigs: Subject[] = [
+  {
+    id: 'ImageConfigGoogle',
+    base: { image_size: '1K' },
+    models: ['gemini-3-pro-image-preview', 'gemini-nano-banana-2.1'],
+  },
+  {
+    id: 'ImageConfigAlibaba',
+    base: { image_size: '512x512' },
+    models: ['alibaba/qwen-image-2.0'],
+  },
+  { id: 'ImageConfigZai', base: { image_size: '512x512' }, models: ['zai/cogview-4'] },
+  {
+    id: 'ImageConfigBytedance',
+    base: { image_size: '1024x1024' },
+    models: ['bytedance/seedream-4-0'],
+  },
+  {
+    id: 'ImageConfigOpenai',
+    base: { image_size: '1024x1024' },
+    models: ['gpt-image-2.6-sunburst', 'openrouter/any/painter'],
+  },
+  { id: 'ImageConfigXai', base: { image_size: '1K' }, models: ['xai/grok-imagine-image-2.0'] },
+]

@@ -1,0 +1,257 @@
+import { expect } from 'chai'
+import { anthropicClient } from '../support/anthropic-client.ts'
+import { chatVendors, startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
+import { orderComplaints, readMessageEvents } from '../support/message-events.ts'
+import type { Spoken } from '../support/spoken.ts'
+
+type Body = Record<string, unknown>
+type Answer = { content: Body[]; warnings?: { param: string }[] }
+
+const mark = { type: 'ephemeral' }
+const user = {
+  role: 'user',
+  content: [
+    { type: 'text', text: '<note>…</note>' },
+    { type: 'text', text: 'say hello' },
+  ],
+}
+const environment = { role: 'system', content: [{ type: 'text', text: '# Environment …' }] }
+/** The first request of Claude Code, for any model name. */
+const first = {
+  max_tokens: 128_000,
+  stream: true,
+  thinking: { type: 'adaptive', display: 'omitted' },
+  output_config: { effort: 'medium' },
+  context_management: { edits: [{ type: 'clear_thinking_20251015', keep: 'all' }] },
+  metadata: { user_id: '{"device_id":"d","session_id":"s"}' },
+  system: [
+    { type: 'text', text: 'x-anthropic-billing-header: v=1;' },
+    { type: 'text', text: 'You are a helper.', cache_control: mark },
+    { type: 'text', text: 'More.', cache_control: mark },
+  ],
+  tools: [
+    { name: 'Look', description: '…', input_schema: { type: 'object', properties: {} } },
+    {
+      name: 'Later',
+      description: '…',
+      input_schema: { type: 'object', properties: {} },
+      defer_loading: true,
+    },
+  ],
+  messages: [user, environment],
+}
+const result = {
+  role: 'user',
+  content: [{ type: 'tool_result', tool_use_id: 'toolu_1', content: 'hi', is_error: false }],
+}
+const tokensLeft = {
+  role: 'system',
+  content: [{ type: 'text', text: '… tokens left …', cache_control: mark }],
+}
+const looks: Spoken = {
+  reasoning: ['hm'],
+  calls: [{ id: 'toolu_1', name: 'Look', args: {} }],
+  end: 'tool_calls',
+}
+const headers = {
+  'anthropic-version': '2023-06-01',
+  'anthropic-beta': 'claude-code-20250219,interleaved-thinking-2025-05-14',
+  'x-app': 'cli',
+}
+const budget = { thinking: { type: 'enabled', budget_tokens: 31_999 }, output_config: {} }
+
+describe('Claude Code', () => {
+  let house: VendorGateway
+  before(async () => {
+    house = await startVendorGateway({ aliases: { 'claude-house': 'gpt-4.1' } })
+  })
+  after(() => house.stop())
+
+  const post = (body: object, path = '/v1/messages?beta=true') => {
+    const { liveKey } = house.gateway
+    return house.gateway.post(path, body, {
+      key: null,
+      headers: { ...headers, 'x-api-key': liveKey },
+    })
+  }
+  const streamed = async (body: object) => {
+    const response = await post(body)
+    const text = await response.text()
+    expect(response.status, text).to.equal(200)
+    const events = readMessageEvents(text)
+    expect(orderComplaints(events)).to.deep.equal([])
+    return events
+  }
+  const says = (id: keyof VendorGateway['upstreams'], spoken: Spoken) => {
+    const { double } = chatVendors.find((vendor) => vendor.id === id)!
+    house.upstreams[id].answer(double(() => spoken))
+  }
+  const sent = (id: keyof VendorGateway['upstreams']) =>
+    house.upstreams[id].requests.at(-1)!.body as Body
+
+  const more = [
+    { ...chatVendors[0]!, model: 'gpt-5-mini' },
+    { ...chatVendors[0]!, model: 'gpt-6.2-sol' },
+    { ...chatVendors[1]!, model: 'claude-opus-5-5' },
+    { ...chatVendors[1]!, model: 'claude-haiku-4-5' },
+  ]
+  for (const { id, model } of [...chatVendors, ...more]) {
+    it(`works with ${model} over a tool`, async () => {
+      for (const thinking of [{}, budget]) {
+        says(id, looks)
+        const events = await streamed({ ...first, ...thinking, model })
+        expect(JSON.stringify(sent(id))).not.to.contain('billing')
+        const blocks = events.flatMap((event) =>
+          event.type === 'content_block_start' ? [event.content_block] : [],
+        )
+        expect(blocks.at(-1)).to.deep.include({ type: 'tool_use', name: 'Look' })
+        const whole = (await (
+          await post({ ...first, ...thinking, model, stream: false })
+        ).json()) as Answer
+        says(id, { text: ['Hello.'] })
+        const messages = [
+          ...first.messages,
+          { role: 'assistant', content: whole.content },
+          {
+            role: 'user',
+            content: [{ ...result.content[0], tool_use_id: whole.content.at(-1)!['id'] }],
+          },
+          tokensLeft,
+        ]
+        const second = await streamed({ ...first, ...thinking, model, messages })
+        const text = second.flatMap((event) =>
+          event.type === 'content_block_delta' && event.delta.type === 'text_delta'
+            ? [event.delta.text]
+            : [],
+        )
+        expect(text.join('')).to.equal('Hello.')
+      }
+    })
+
+    it(`sends thinking of another gateway to no ${model}`, async () => {
+      says(id, { text: ['Hello.'] })
+      const content = [
+        { type: 'thinking', thinking: 'hm', signature: 'EqQBCgIYAhIM' },
+        { type: 'tool_use', id: 'toolu_1', name: 'Look', input: {} },
+      ]
+      const messages = [...first.messages, { role: 'assistant', content }, result, tokensLeft]
+      await streamed({ ...first, model, messages })
+      expect(JSON.stringify(sent(id))).not.to.contain('EqQB')
+    })
+  }
+
+  it('keeps the beginning of the prompt, so that the vendor’s cache has it', async () => {
+    says('anthropic', looks)
+    const model = 'claude-opus-5-5'
+    const { content } = (await (await post({ ...first, model, stream: false })).json()) as Answer
+    const before = sent('anthropic')
+    says('anthropic', { text: ['Hello.'] })
+    const messages = [...first.messages, { role: 'assistant', content }, result, tokensLeft]
+    await post({ ...first, model, stream: false, messages })
+    const after = sent('anthropic')
+    expect(after['system']).to.deep.equal(before['system'])
+    expect(after['tools']).to.deep.equal(before['tools'])
+    const [turn] = before['messages'] as object[]
+    expect((after['messages'] as object[])[0]).to.deep.equal(turn)
+    expect(after['system']).to.deep.equal(
+      first.system.slice(1).map((block) => ({ ...block, cache_control: mark })),
+    )
+    const last = (after['messages'] as { content: object[] }[]).at(-1)!
+    expect(last.content).to.deep.equal([
+      {
+        type: 'tool_result',
+        tool_use_id: 'toolu_1',
+        content: [{ type: 'text', text: 'hi' }],
+      },
+      {
+        type: 'text',
+        text: '<system-reminder>\n… tokens left …\n</system-reminder>',
+        cache_control: mark,
+      },
+    ])
+  })
+
+  it('sends Anthropic the effort, the choice of a tool and the marks', async () => {
+    says('anthropic', { text: ['Hello.'] })
+    await post({
+      ...first,
+      model: 'claude-sonnet-4-6',
+      stream: false,
+      tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+      stop_sequences: ['END'],
+      cache_control: mark,
+    })
+    expect(sent('anthropic')).to.deep.include({
+      thinking: { type: 'adaptive', display: 'summarized' },
+      output_config: { effort: 'medium' },
+      tool_choice: { type: 'auto', disable_parallel_tool_use: true },
+      stop_sequences: ['END'],
+      cache_control: mark,
+    })
+  })
+
+  it('sends an identifier of the user that every vendor takes', async () => {
+    const usersOf = async (id: string) => {
+      says('openai', { text: ['Hello.'] })
+      await post({ ...first, model: 'gpt-4.1', stream: false, metadata: { user_id: id } })
+      return sent('openai')['user']
+    }
+    expect(await usersOf('user-4711_a')).to.equal('user-4711_a')
+    const long = await usersOf(first.metadata.user_id)
+    expect(long).to.match(/^[\w-]{43}$/)
+    expect(await usersOf(first.metadata.user_id)).to.equal(long)
+    expect(await usersOf('{"device_id":"e"}')).not.to.equal(long)
+  })
+
+  it('says in warnings what was left out', async () => {
+    says('openai', { text: ['Hello.'] })
+    const body = { ...first, model: 'claude-house', stream: false, new_field: { a: 1 } }
+    const { warnings = [] } = (await (await post(body)).json()) as Answer
+    const params = warnings.map(({ param }) => param)
+    expect(params).to.include.members(['max_tokens', 'context_management', 'new_field'])
+    expect(sent('openai')).to.include({ max_tokens: 32_768 })
+  })
+
+  it('counts tokens without a call, and rather too many', async () => {
+    const before = (await house.gateway.usage()).length
+    const calls = () =>
+      house.upstreams.openai.requests.filter(({ method }) => method === 'POST').length
+    const callsBefore = calls()
+    const client = anthropicClient(house.gateway)
+    const text = 'The quick brown fox jumps over the lazy dog. '.repeat(100)
+    const ask = (asked: object) =>
+      client.messages.countTokens({
+        model: 'gpt-4.1',
+        messages: [{ role: 'user', content: text }],
+        ...asked,
+      })
+    const plain = (await ask({})).input_tokens
+    // A tokenizer of OpenAI counts 1001 tokens.
+    expect(plain).to.be.within(1001, 1600)
+    expect((await ask({ tools: first.tools })).input_tokens).to.be.greaterThan(plain + 30)
+    expect((await ask({ system: text })).input_tokens).to.be.greaterThan(plain + 1001)
+    const { max_tokens: _most, stream: _stream, ...rest } = first
+    const path = '/v1/messages/count_tokens?beta=true'
+    expect((await post({ ...rest, model: 'claude-house' }, path)).status).to.equal(200)
+    expect((await post({ ...rest, model: 'no-such-model' }, path)).status).to.equal(404)
+    expect(await house.gateway.usage()).to.have.length(before)
+    expect(calls()).to.equal(callsBefore)
+  })
+
+  it('lists the models in pages', async () => {
+    const client = anthropicClient(house.gateway)
+    const ids: string[] = []
+    for await (const model of client.models.list({ limit: 7 })) {
+      expect(model).to.include({ type: 'model' })
+      expect(model.created_at).to.match(/^\d{4}-\d\d-\d\dT00:00:00Z$/)
+      ids.push(model.id)
+    }
+    const { data } = (await (
+      await house.gateway.fetch('/v1/models', { key: house.gateway.liveKey })
+    ).json()) as { data: { id: string }[] }
+    expect(ids).to.deep.equal(data.map(({ id }) => id))
+    const page = await client.models.list({ limit: 2, before_id: ids[5]! })
+    expect(page.data.map(({ id }) => id)).to.deep.equal(ids.slice(3, 5))
+    expect(page).to.include({ has_more: true, first_id: ids[3]!, last_id: ids[4]! })
+  })
+})
