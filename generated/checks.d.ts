@@ -41,6 +41,7 @@ export const bodyChecks: {
   countMessageTokens: Check<operations['countMessageTokens']['requestBody']['content']['application/json']>
   createResponse: Check<operations['createResponse']['requestBody']['content']['application/json']>
   quotePrice: Check<operations['quotePrice']['requestBody']['content']['application/json']>
+  createEmbedding: Check<operations['createEmbedding']['requestBody']['content']['application/json']>
   createAccount: Check<operations['createAccount']['requestBody']['content']['application/json']>
   updateAccount: Check<operations['updateAccount']['requestBody']['content']['application/json']>
   createKey: Check<operations['createKey']['requestBody']['content']['application/json']>

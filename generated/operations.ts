@@ -210,6 +210,29 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "createEmbedding",
+    "method": "post",
+    "path": "/v1/embeddings",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "idempotency-key",
+      "cache-control",
+      "x-gateway-cache-ttl",
+      "x-gateway-strict",
+      "x-gateway-no-fallback",
+      "x-gateway-allow-repeat"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "listModels",
     "method": "get",
     "path": "/v1/models",
@@ -1686,6 +1709,13 @@ export const bodyMembers = {
   "quotePrice": [
     "operation",
     "request"
+  ],
+  "createEmbedding": [
+    "model",
+    "input",
+    "encoding_format",
+    "dimensions",
+    "user"
   ],
   "postMcp": [],
   "registerClient": [

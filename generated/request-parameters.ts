@@ -7,6 +7,7 @@ type Parameters = Readonly<Record<string, RequestParameter>>
 export const requestParameters: {
   chat: Parameters
   image: Parameters
+  embedding: Parameters
   image_config: Readonly<Record<string, Parameters>>
 } = {
   "chat": {
@@ -152,6 +153,20 @@ export const requestParameters: {
         "natural"
       ]
     }
+  },
+  "embedding": {
+    "model": {},
+    "input": {},
+    "encoding_format": {
+      "values": [
+        "float",
+        "base64"
+      ]
+    },
+    "dimensions": {
+      "minimum": 1
+    },
+    "user": {}
   },
   "image_config": {
     "ImageConfigGoogle": {

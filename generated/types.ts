@@ -212,6 +212,30 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/embeddings": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create embeddings
+         * @description Creates a vector for each text of `input`, in the same order. An input that exceeds what the
+         *     vendor takes per call is split over several calls.
+         *
+         *     `encoding_format: base64` is smaller and faster than `float`; OpenAI's clients request it and
+         *     decode it.
+         */
+        post: operations["createEmbedding"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/models": {
         parameters: {
             query?: never;
@@ -2458,7 +2482,7 @@ export interface components {
          * @description What the call requested.
          * @enum {string}
          */
-        CallModality: "chat" | "image";
+        CallModality: "chat" | "image" | "embedding";
         /**
          * @description `cancelled`: the caller disconnected before the end. `unknown`: an image may have been made
          *     and charged.
@@ -2612,7 +2636,7 @@ export interface components {
          * @description The operation to quote, by its `operationId`.
          * @enum {string}
          */
-        QuotedOperation: "createImage" | "createImageEdit" | "createChatCompletion";
+        QuotedOperation: "createImage" | "createImageEdit" | "createChatCompletion" | "createEmbedding";
         PriceQuoteRequest: {
             operation: components["schemas"]["QuotedOperation"];
             /** @description The JSON body of the operation. */
@@ -2871,8 +2895,8 @@ export interface components {
             next_cursor: string | null;
         };
         /**
-         * @description A request parameter that the model takes: of the images API for an image model, of chat
-         *     completions for others. Members of `image_config` are written as `image_config.seed`.
+         * @description A request parameter that the model takes: of the images API for an image model, of the
+         *     embeddings API for an embedding model, of chat completions for others. Members of `image_config` are written as `image_config.seed`.
          */
         ModelParameter: {
             name: string;
@@ -2932,7 +2956,7 @@ export interface components {
         CatalogEntry: {
             /** @description The model as in `/v1/models`. */
             model: components["schemas"]["Model"];
-            /** @description Whether the model makes images or only text. */
+            /** @description Whether the model makes images, embeddings or only text. */
             modality: components["schemas"]["CallModality"];
             /**
              * @description Whether a live key can call the model now: true if the model is not deactivated and one of
@@ -4731,7 +4755,7 @@ export interface components {
             [key: string]: unknown;
         };
         /** @enum {string} */
-        Modality: "text" | "image" | "audio" | "video" | "pdf";
+        Modality: "text" | "image" | "audio" | "video" | "pdf" | "embedding";
         /** @enum {string} */
         ModelStatus: "active" | "deprecated" | "deactivated";
         /** @description Prices in US dollars as decimal strings. Absent prices are not known or do not apply. */
@@ -4843,6 +4867,7 @@ export interface components {
             /** @description Future prices, in the order of their first days. */
             price_changes?: components["schemas"]["PriceChange"][];
             image?: components["schemas"]["ImageAbilities"] | null;
+            embedding?: components["schemas"]["EmbeddingAbilities"] | null;
             deprecated_at?: string | null;
             deactivated_at?: string | null;
             successor?: string | null;
@@ -4896,6 +4921,73 @@ export interface components {
             images_per_call_max: number;
             reference_images_min: number;
             reference_images_max: number;
+        };
+        /**
+         * @description What an embedding model takes. Without `dimension_choices` and `dimensions_max` the length of
+         *     its vectors is fixed.
+         */
+        EmbeddingAbilities: {
+            /** @description Length of the vectors unless another is requested. */
+            dimensions: number;
+            dimensions_min?: number;
+            dimensions_max?: number;
+            /** @description The only lengths that can be requested. */
+            dimension_choices?: number[];
+            /** @description Most texts in one call to the vendor; more are split over several calls. */
+            inputs_per_call_max: number;
+            /** @description Most tokens in one call to the vendor, all texts together. */
+            tokens_per_call_max?: number;
+            /** @description Whether the model takes tokens in place of texts. */
+            token_arrays?: boolean;
+            /** @description Whether `user` is sent to the vendor. */
+            end_user?: boolean;
+        };
+        TokenId: number;
+        CreateEmbeddingRequest: {
+            /**
+             * @description The embedding model to use.
+             * @example text-embedding-3-small
+             */
+            model: components["schemas"]["ModelName"];
+            /**
+             * @description A text, a list of texts, or the tokens of one or several texts. Only OpenAI's models and
+             *     your own endpoints take tokens.
+             */
+            input: string | string[] | components["schemas"]["TokenId"][] | components["schemas"]["TokenId"][][];
+            /**
+             * @description `float`: lists of numbers. `base64`: the vector as 32-bit floating-point numbers,
+             *     little-endian, in base64.
+             */
+            encoding_format?: components["schemas"]["EmbeddingEncoding"] | null;
+            /** @description Length of the vectors. A model whose vectors have a fixed length refuses another length. */
+            dimensions?: number | null;
+            user?: components["schemas"]["EndUser"] | null;
+        };
+        /** @enum {string} */
+        EmbeddingEncoding: "float" | "base64";
+        /** @enum {string} */
+        EmbeddingObject: "embedding";
+        Embedding: {
+            object: components["schemas"]["EmbeddingObject"];
+            /** @description Place of the text in `input`. */
+            index: number;
+            embedding: number[] | string;
+        };
+        EmbeddingUsage: {
+            prompt_tokens: number;
+            total_tokens: number;
+            /** @description US dollars; null if the price is not known. */
+            cost?: components["schemas"]["Usd"] | null;
+            cost_status?: components["schemas"]["CostStatus"];
+            cost_details?: components["schemas"]["CostDetails"];
+        };
+        EmbeddingList: {
+            object: components["schemas"]["ListObject"];
+            data: components["schemas"]["Embedding"][];
+            /** @description The model that answered, by its id in `/v1/models`. */
+            model: string;
+            usage: components["schemas"]["EmbeddingUsage"];
+            warnings?: components["schemas"]["Warning"][];
         };
         /** @description A string, or a whole number that a double represents exactly. */
         JsonRpcId: string | number;
@@ -5090,6 +5182,7 @@ export interface components {
              */
             doubtful?: ("status" | "context_window" | "max_output_tokens" | "pricing")[];
             image?: components["schemas"]["ImageAbilities"];
+            embedding?: components["schemas"]["EmbeddingAbilities"];
             chat?: components["schemas"]["ChatAbilities"];
             released_at?: string;
             deprecated_at?: string;
@@ -7936,6 +8029,135 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    createEmbedding: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe for 24 hours: the same key with the same request returns the first
+                 *     response, and the call is charged once. While the first request is running, or if the
+                 *     request differs, the response is 409.
+                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+                 */
+                "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
+                /**
+                 * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+                 *     response and does not cache it.
+                 * @example no-cache
+                 */
+                "cache-control"?: components["parameters"]["CacheControlHeader"];
+                /**
+                 * @description Seconds for which this response may be cached; 0 disables the cache.
+                 * @example 3600
+                 */
+                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
+                /**
+                 * @description With `true`, a request that would be adjusted with a warning is refused with 400.
+                 * @example true
+                 */
+                "x-gateway-strict"?: components["parameters"]["StrictHeader"];
+                /**
+                 * @description With `true`, the gateway tries only the first route of the first model.
+                 * @example true
+                 */
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
+                /**
+                 * @description With `true`, the gateway repeats an image request whose result was lost because the
+                 *     connection to the provider ended after the whole request was sent. The image may then be
+                 *     charged twice.
+                 * @example true
+                 */
+                "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "text-embedding-3-small",
+                 *       "input": "A lighthouse in a storm"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateEmbeddingRequest"];
+            };
+        };
+        responses: {
+            /** @description The vectors. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-model": components["headers"]["ModelId"];
+                    "x-gateway-provider": components["headers"]["Provider"];
+                    "x-gateway-cache": components["headers"]["Cache"];
+                    "x-gateway-cost-usd": components["headers"]["Cost"];
+                    "x-gateway-attempts": components["headers"]["Attempts"];
+                    "x-gateway-warnings": components["headers"]["Warnings"];
+                    "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                    "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                    "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                    "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                    "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                    "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                    "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                    "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "list",
+                     *       "data": [
+                     *         {
+                     *           "object": "embedding",
+                     *           "index": 0,
+                     *           "embedding": [
+                     *             0.6,
+                     *             0.8
+                     *           ]
+                     *         }
+                     *       ],
+                     *       "model": "text-embedding-3-small",
+                     *       "usage": {
+                     *         "prompt_tokens": 5,
+                     *         "total_tokens": 5,
+                     *         "cost": 1e-7,
+                     *         "cost_status": "exact",
+                     *         "cost_details": {
+                     *           "mode": "live",
+                     *           "usd_per_million_input_tokens": 0.02
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EmbeddingList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            402: components["responses"]["PaymentRequired"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
         };
     };
     listModels: {

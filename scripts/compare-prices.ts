@@ -153,6 +153,9 @@ function pricesThatDiffer(own: Pricing, cost: Members): string[] {
     // The catalog omits the price of reasoning if it equals that of other output.
     const here = own[name] ?? (listed === 'reasoning' ? own.output_per_million_tokens : undefined)
     if (there === undefined || Number(here) === there) return []
+    // The list has an output price of 0 for embedding models, which have no output.
+    const hasInputOnly = here === undefined && own.input_per_million_tokens !== undefined
+    if (hasInputOnly && listed === 'output' && there === 0) return []
     return [`${title} ${here ?? 'missing'}, listed ${there}`]
   })
 }

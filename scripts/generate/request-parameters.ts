@@ -15,6 +15,7 @@ export function requestParametersFile(document: Document): string {
   const parameters = {
     chat: of('CreateChatCompletionRequest'),
     image: of('CreateImageEditRequest', 'CreateImageRequest'),
+    embedding: of('CreateEmbeddingRequest'),
     image_config: Object.fromEntries(configs.map((name) => [name, of(name)])),
   }
   return `${banner}
@@ -25,6 +26,7 @@ type Parameters = Readonly<Record<string, RequestParameter>>
 export const requestParameters: {
   chat: Parameters
   image: Parameters
+  embedding: Parameters
   image_config: Readonly<Record<string, Parameters>>
 } = ${JSON.stringify(parameters, null, 2)}
 `

@@ -29,8 +29,13 @@ export type ParametersOf = (target: Target) => Parameter[]
 /** Parameters of models. Cached per model, since they depend only on the settings and the catalog. */
 export function createParameters(rules: ParameterRules): ParametersOf {
   const cached = new Map<string, Parameter[]>()
-  const find = (target: Target): Parameter[] =>
-    makesImages(target.model) ? imageParameters(target.model, rules) : chatParameters(target, rules)
+  const find = (target: Target): Parameter[] => {
+    const { embedding } = target.model.row
+    if (embedding !== undefined) return embeddingParameters(embedding)
+    return makesImages(target.model)
+      ? imageParameters(target.model, rules)
+      : chatParameters(target, rules)
+  }
   return (target) => {
     const { row, undescribed } = target.model
     if (undescribed) return []
@@ -99,6 +104,22 @@ type Given = { [Name in keyof RequestParameter]: RequestParameter[Name] | undefi
 
 function defined(given: Given): RequestParameter {
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined))
+}
+
+function embeddingParameters({
+  dimensions_min: minimum = 1,
+  dimensions_max: maximum,
+  dimension_choices: choices,
+  end_user: endUser,
+}: NonNullable<CatalogModel['embedding']>): Parameter[] {
+  const bounds = requestParameters.embedding
+  const lengths = choices === undefined ? { minimum, maximum } : { values: choices.map(String) }
+  const isVariable = choices !== undefined || maximum !== undefined
+  return [
+    { name: 'encoding_format', ...bounds['encoding_format'] },
+    ...(isVariable ? [{ name: 'dimensions', ...defined(lengths) }] : []),
+    ...(endUser ? [{ name: 'user', ...bounds['user'] }] : []),
+  ]
 }
 
 function imageParameters({ row }: Model, { imageConfigOf }: ParameterRules): Parameter[] {

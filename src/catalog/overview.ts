@@ -2,7 +2,7 @@ import type { components } from '../../generated/types.ts'
 import { measuresOf, type RecentAttempts, type TimedAttempt } from '../core/attempt-measures.ts'
 import type { Caller } from '../core/caller.ts'
 import { ModelNotFound } from '../core/words/model-not-found.ts'
-import { toModel, makesImages, type Catalog, type Model, type Target } from '../core/model.ts'
+import { toModel, modalityOf, type Catalog, type Model, type Target } from '../core/model.ts'
 import type { RouteTable, Way, Ways } from '../core/route.ts'
 import type { ParametersOf } from './model-parameters.ts'
 
@@ -48,7 +48,7 @@ function entryOf(model: Model, attempts: ByRoute, options: Options): Schemas['Ca
   const [first] = ways
   return {
     model: toModel(model),
-    modality: makesImages(model) ? 'image' : 'chat',
+    modality: modalityOf(model),
     is_usable: model.row.status !== 'deactivated' && ways.some(({ isConfigured }) => isConfigured),
     parameters: first === undefined ? [] : options.parametersOf({ ...first, model }),
     routes: ways.map((way) => routeOf(way, attempts, options)),

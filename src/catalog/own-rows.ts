@@ -62,7 +62,8 @@ export function ownRows({ rows, entries, prefixes, endpointIds }: Options): OwnR
       complaints.push({ path, text: `'${row.id}' has two entries. Make them one.` })
     own.set(row.id, row)
     nameOf.set(row.id, name)
-    if (known === undefined && !('capabilities' in entry)) undescribed.add(row.id)
+    const isDescribed = 'capabilities' in entry || 'embedding' in entry
+    if (known === undefined && !isDescribed) undescribed.add(row.id)
   }
   const all = [...rows.filter(({ id }) => !own.has(id)), ...own.values()]
   for (const row of own.values())
@@ -81,7 +82,22 @@ function newRow(name: string, entry: Members, providerIds: readonly string[]) {
   if (!isNamed && !('provider' in entry)) return undefined
   const upstreamModel = typeof upstream === 'string' ? upstream : name.slice(slash + 1)
   const { row } = undescribedModel(String(provider), upstreamModel)
-  return { ...row, id: name, name: upstreamModel, ...modalitiesOf(entry) }
+  const own = { ...row, id: name, name: upstreamModel }
+  return 'embedding' in entry ? { ...own, ...embeds } : { ...own, ...modalitiesOf(entry) }
+}
+
+/** The abilities of a new embedding model. */
+const embeds: Pick<CatalogModel, 'output_modalities' | 'capabilities'> = {
+  output_modalities: ['embedding'],
+  capabilities: {
+    chat: false,
+    streaming: false,
+    tools: false,
+    vision: false,
+    reasoning: false,
+    image_generation: false,
+    image_edit: false,
+  },
 }
 
 /** Input and output modalities derived from an entry's capabilities. */

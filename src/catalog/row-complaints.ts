@@ -16,7 +16,7 @@ export function complaintsAboutRow(
     ...aboutAbilities(row, all),
     ...aboutDates(row),
     ...[row.pricing, ...(row.price_changes ?? []).map(({ pricing }) => pricing)].flatMap(
-      aboutPrices,
+      (pricing) => aboutPrices(pricing, row.embedding === undefined),
     ),
   ]
 }
@@ -59,7 +59,10 @@ function aboutNames(
   ]
 }
 
-function aboutAbilities({ capabilities, image }: CatalogModel, all: readonly CatalogModel[]) {
+function aboutAbilities(
+  { capabilities, image, embedding }: CatalogModel,
+  all: readonly CatalogModel[],
+) {
   const known = [...new Set(all.flatMap((one) => Object.keys(one.capabilities)))]
   const others = new Set(
     all
@@ -79,6 +82,9 @@ function aboutAbilities({ capabilities, image }: CatalogModel, all: readonly Cat
         `unknown capability '${name}'.${near === undefined ? '' : ` Did you mean '${near}'?`}`,
       )
     }),
+    ...(embedding !== undefined && (draws || capabilities.chat)
+      ? [about('embedding', 'an embedding model makes no texts or pictures. Remove capabilities.')]
+      : []),
     ...(draws && image === undefined
       ? [about('image', 'an image model needs its sizes, as in src/catalog/models.')]
       : []),
@@ -114,18 +120,21 @@ function aboutDates(row: CatalogModel): RowComplaint[] {
   ]
 }
 
-function aboutPrices({
-  input_per_million_tokens: input,
-  output_per_million_tokens: output,
-  image_output_per_million_tokens: imageOutput,
-  tiers = [],
-  per_image: perImage = [],
-}: CatalogModel['pricing']): RowComplaint[] {
+function aboutPrices(
+  {
+    input_per_million_tokens: input,
+    output_per_million_tokens: output,
+    image_output_per_million_tokens: imageOutput,
+    tiers = [],
+    per_image: perImage = [],
+  }: CatalogModel['pricing'],
+  needsOutput: boolean,
+): RowComplaint[] {
   const hasOutput = output !== undefined || imageOutput !== undefined
   const missing = hasOutput ? 'input_per_million_tokens' : 'output_per_million_tokens'
   const bounded = perImage.some((one) => one.pixels_max !== undefined)
   return [
-    ...((input === undefined) === hasOutput
+    ...((input === undefined) === hasOutput && (hasOutput || needsOutput)
       ? [
           about(
             `pricing.${missing}`,

@@ -1,17 +1,12 @@
-import {
-  openCall,
-  type Answered,
-  type Call,
-  type CallParts,
-  type Delivery,
-  type Work,
-} from './call.ts'
+import { openCall, type Answered, type Call, type CallParts, type Work } from './call.ts'
 import type { CallContext } from './caller.ts'
 import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
 import type { StreamedChat } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
 import type { AbandonedCalls } from './resilience/ending.ts'
+import type { EmbeddingRequest, EmbeddingResult } from './embedding/embedding.ts'
+import { embeddingWork } from './embedding/work.ts'
 import { toGatewayError, type Progress } from './error.ts'
 import { ProviderFailure, UnknownOutcome } from './failure.ts'
 import { yieldIfLarge } from '../bytes/budget.ts'
@@ -21,6 +16,7 @@ import { imageWork, type ImageInputs } from './image/work.ts'
 import type { Admit } from './limits.ts'
 import { shortenedWarnings, type Model } from './model.ts'
 import { cacheKey } from './recall/cache-key.ts'
+import { keeper, type KeeperParts } from './recall/keeper.ts'
 import type { Joined, Making } from './recall/in-flight.ts'
 import type { Deduplication } from './recall/deduplication.ts'
 import type { CachedAnswer } from './recall/cached-answer.ts'
@@ -31,6 +27,7 @@ import { hasBudget, upperCostsOf, type BudgetHold, type Reserve } from './money/
 /** The dependencies of the core. */
 export type GatewayParts = ImageParts &
   CallParts &
+  KeeperParts &
   Deduplication & {
     /** Throws a GatewayError while calls cannot be recorded, before a provider charges for one. */
     assertKeeps: () => void
@@ -44,22 +41,11 @@ export type GatewayParts = ImageParts &
     recall: (key: string) => CachedAnswer | undefined
     /** Looks an answer up in the shared cache in Redis; absent without Redis. */
     recallShared?: ((key: string) => Promise<CachedAnswer | undefined>) | undefined
-    /**
-     * Stores an answer in the response cache; `ttlMs` overrides the default lifetime. Resolves with whether
-     * the shared cache stored the answer; undefined without a shared cache.
-     */
-    remember: (
-      key: string,
-      answer: CachedAnswer,
-      ttlMs: number | undefined,
-    ) => Promise<boolean> | undefined
     routes: RouteTable['routes']
     /** Puts the best routes first. */
     orderRoutes: (routes: Route[]) => Route[]
     readSources: ReadSources
     onRouted: (context: CallContext, routes: readonly Route[]) => void
-    /** Called for an error after the answer was sent. */
-    onFault: (error: unknown) => void
     /** Finds the model of a cached answer; undefined for a model that only another process has. */
     findModel: (id: string) => Model | undefined
     limits: {
@@ -80,10 +66,14 @@ export type Gateway = {
     context: CallContext,
     inputs?: ImageInputs,
   ): Promise<Answered<ImageResult>>
+  /** Makes a vector of each text, in the same order. Throws a GatewayError unless all are made. */
+  embed(request: EmbeddingRequest, context: CallContext): Promise<Answered<EmbeddingResult>>
   /** The cost of a conversation, without a call. Throws the GatewayError that would refuse the call. */
   quoteChat(request: ChatRequest, context: CallContext): Promise<Quotes>
   /** The cost of pictures, without a call; input pictures are not fetched. */
   quoteImage(request: AskedImage, context: CallContext, inputs?: ImageInputs): Promise<Quotes>
+  /** The cost of vectors, without a call. */
+  quoteEmbedding(request: EmbeddingRequest, context: CallContext): Promise<Quotes>
 }
 
 /** The sequence of every call, for all APIs (ARCHITECTURE.md, One sequence). */
@@ -101,11 +91,14 @@ export function createGateway(parts: GatewayParts): Gateway {
       return pass(parts, context, chatStreamWork(request, parts.limits))
     },
     image: (request, context, inputs) => pass(parts, context, imageWorkOf(request, inputs)),
+    embed: (request, context) => pass(parts, context, embeddingWork(request, chatTimeoutMs)),
     quoteChat: async (request, context) => {
       checkConversation(request)
       return quote(parts, context, chatWork(request, chatTimeoutMs))
     },
     quoteImage: (request, context, inputs) => quote(parts, context, imageWorkOf(request, inputs)),
+    quoteEmbedding: (request, context) =>
+      quote(parts, context, embeddingWork(request, chatTimeoutMs)),
   }
 }
 
@@ -214,7 +207,7 @@ function assertRepeatable(
   { allowRepeat }: CallContext,
   { modality }: Pick<Work<unknown, unknown>, 'modality'>,
 ): void {
-  if (allowRepeat || modality === 'chat') return
+  if (allowRepeat || modality !== 'image') return
   const text = 'The gateway was stopped while it made this picture.'
   throw new UnknownOutcome(new ProviderFailure('unreachable', text))
 }
@@ -270,31 +263,4 @@ function madeElsewhere(
   { deadline }: Pick<Call, 'deadline'>,
 ): Promise<CachedAnswer | undefined> | undefined {
   return cache.recall ? making?.elsewhere(deadline.signal) : undefined
-}
-
-/**
- * Passes an answer to the calls that joined this call, and stores the answer in the cache. The answer has
- * been sent by then: an error is reported, and neither ends the process nor blocks the joined calls.
- */
-function keeper(
-  { remember, onFault }: GatewayParts,
-  { cache }: CallContext,
-  key: string | undefined,
-  making: Making<CachedAnswer> | undefined,
-): Delivery['keep'] {
-  if (key === undefined || (making === undefined && !cache.remember)) return undefined
-  return (pack) => {
-    try {
-      const answer = pack()
-      let kept: Promise<boolean> | undefined
-      try {
-        if (cache.remember) kept = remember(key, answer, cache.ttlMs)
-      } finally {
-        making?.succeed(answer, kept)
-      }
-    } catch (fault) {
-      making?.fail(toGatewayError(fault))
-      onFault(fault)
-    }
-  }
 }

@@ -70,6 +70,17 @@ export function makesImages({ row }: Model): boolean {
   return row.capabilities.image_generation || row.capabilities.image_edit
 }
 
+/** Whether the model makes embedding vectors. */
+export function makesEmbeddings({ row }: Model): boolean {
+  return row.embedding !== undefined
+}
+
+/** What the model answers with. */
+export function modalityOf(model: Model): Schemas['CallModality'] {
+  if (makesEmbeddings(model)) return 'embedding'
+  return makesImages(model) ? 'image' : 'chat'
+}
+
 /** A model in the form of the contract, where unknown values are null. */
 export function toModel({ row }: Model): components['schemas']['Model'] {
   return {
@@ -89,6 +100,7 @@ export function toModel({ row }: Model): components['schemas']['Model'] {
     pricing: row.pricing,
     price_changes: row.price_changes ?? [],
     image: row.image ?? null,
+    embedding: row.embedding ?? null,
     deprecated_at: row.deprecated_at ?? null,
     deactivated_at: row.deactivated_at ?? null,
     successor: row.successor ?? null,

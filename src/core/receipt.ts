@@ -11,7 +11,7 @@ import type { CachedAnswer } from './recall/cached-answer.ts'
 import type { Route } from './route.ts'
 
 type CacheOutcome = components['schemas']['CacheOutcome']
-export type Modality = 'chat' | 'image'
+export type Modality = components['schemas']['CallModality']
 
 /** How a call was handled, as reported to its caller. */
 export type Receipt = {

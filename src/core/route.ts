@@ -1,5 +1,6 @@
 import type { Caller } from './caller.ts'
 import type { ChatAdapter } from './chat/chat.ts'
+import type { EmbeddingAdapter } from './embedding/embedding.ts'
 import { GatewayError } from './error.ts'
 import type { ImageAdapter } from './image/image.ts'
 import type { Model, Problem, Target, Warning } from './model.ts'
@@ -10,6 +11,7 @@ export type Provider = {
   id: string
   chat?: ChatAdapter
   image?: ImageAdapter
+  embedding?: EmbeddingAdapter
   /** Whether another key exists that was not refused recently; absent with at most one key. */
   hasSpareKey?: () => boolean
   /** The upstream server, for traces; absent when the gateway answers itself. */

@@ -13,8 +13,10 @@ export type Peer = {
   port: number
 }
 
+type TracedModality = 'chat' | 'image' | 'embedding'
+
 /** The kind of answer that a call requests. */
-export type TracedWork = { modality: 'chat' | 'image'; streams: boolean }
+export type TracedWork = { modality: TracedModality; streams: boolean }
 
 /** One try of a route. */
 export type TracedTry = {
@@ -33,7 +35,7 @@ export type TracedRow = {
   keyId: string
   mode: string
   face: string
-  modality: 'chat' | 'image'
+  modality: TracedModality
   model: string
   provider: string | null
   upstreamModel: string | null

@@ -17,10 +17,14 @@ const others: readonly [RegExp, string][] = [
     'This API is not served. Use /v1/chat/completions, also for Gemini.',
   ],
   [/\/api\/(?:chat|generate)$/, 'This API is not served. Use /v1/chat/completions.'],
+  [
+    /:(?:batch)?embedContents?$|\/api\/embed(?:dings)?$/i,
+    'This API is not served. Use /v1/embeddings.',
+  ],
   [/\/images\/variations$/, 'Use /v1/images/edits, and describe the variation in the prompt.'],
   [
-    /\/(?:embeddings|audio\/\w+|moderations|files|batches|fine_tuning\/\w+|assistants|threads|realtime|videos)(?:\/|$)/,
-    'The gateway serves only chat completions and images.',
+    /\/(?:audio\/\w+|moderations|files|batches|fine_tuning\/\w+|assistants|threads|realtime|videos)(?:\/|$)/,
+    'The gateway serves only chat completions, images and embeddings.',
   ],
   [/^\/v1$/, 'This is only the base URL. Append a path, for example /v1/chat/completions.'],
   [/^\/(?:sse|mcp\/\w+)$/, 'The tool server is only at /mcp (Streamable HTTP).'],

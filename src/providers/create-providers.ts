@@ -6,7 +6,7 @@ import type { Provider } from '../core/route.ts'
 import type { Peer } from '../core/trace.ts'
 import { vendorOf } from './index.ts'
 import { writeChat } from './openai-compatible/chat-request.ts'
-import { plainDialect } from './openai-compatible/dialect.ts'
+import { plainDialect, plainEmbeddings } from './openai-compatible/dialect.ts'
 import { openAiCompatible } from './openai-compatible/vendor.ts'
 import { createSandbox, type PlayChat, type Sandbox } from './sandbox/index.ts'
 import { modelLister } from './list-models.ts'
@@ -162,6 +162,7 @@ function buildProvider({ id, fetchesImages = true }: EndpointConfig, endpoint: E
   return openAiCompatible({
     ...endpoint,
     dialect: fetchesImages ? dialect : { ...dialect, inlineImages: true },
+    embeddingDialect: plainEmbeddings,
   })
 }
 

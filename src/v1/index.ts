@@ -6,6 +6,7 @@ import type { RouteTable } from '../core/route.ts'
 import type { StoredResponses } from '../core/stored-responses.ts'
 import type { Operations } from '../http/contract-router.ts'
 import { createChatCompletion } from './create-chat-completion.ts'
+import { createEmbedding } from './create-embedding.ts'
 import { createImageEdit, editForm } from './create-image-edit.ts'
 import { createImage } from './create-image.ts'
 import type { ThoughtSeal } from '../core/chat/sealed-thoughts.ts'
@@ -46,6 +47,7 @@ export type V1Operations = Pick<
   | 'createResponse'
   | 'createMessage'
   | 'countMessageTokens'
+  | 'createEmbedding'
   | 'quotePrice'
   | 'listModels'
   | 'retrieveModel'
@@ -63,6 +65,7 @@ export function v1Operations(options: Options): V1Operations {
     createResponse: createResponse(options),
     createMessage: createMessage(options),
     countMessageTokens: countMessageTokens(options),
+    createEmbedding: createEmbedding(options),
     quotePrice: quotePrice(options),
     listModels: listModels(options),
     retrieveModel: retrieveModel(options),

@@ -18,11 +18,12 @@ import { chatAsImage } from './chat-images.ts'
 import { checkFallbacks } from './check-fallbacks.ts'
 import { isForPictures } from './create-chat-completion.ts'
 import { editOf } from './create-image-edit.ts'
+import { embeddingRequest } from './embedding-request.ts'
 import { imageRequest } from './image-request.ts'
 
 type Schemas = components['schemas']
 type Options = {
-  gateway: Pick<Gateway, 'quoteChat' | 'quoteImage'>
+  gateway: Pick<Gateway, 'quoteChat' | 'quoteImage' | 'quoteEmbedding'>
   routes: Pick<RouteTable, 'peek'>
   imageConfigOf: (providerId: string) => ImageConfigSchema
   checkPicture: CheckPicture
@@ -77,6 +78,10 @@ const quoters: Readonly<Record<Schemas['QuotedOperation'], Quote>> = {
     return options.gateway.quoteImage(image, context, inputs).catch((error: unknown) => {
       throw error instanceof GatewayError ? error.named(nameOf) : error
     })
+  },
+  createEmbedding: async (body, call, { gateway }) => {
+    assertValid(bodyChecks.createEmbedding, body)
+    return gateway.quoteEmbedding(embeddingRequest(body), contextOf(call, 'embeddings'))
   },
 }
 

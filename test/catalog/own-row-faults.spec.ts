@@ -4,6 +4,8 @@ import { loadSettings } from '../support/load-settings.ts'
 
 const keyless = { id: 'own', kind: 'openai-compatible', base_url: 'http://here', models: '*' }
 
+const embedding = { dimensions: 3, inputs_per_call_max: 1 }
+
 describe('an entry of the setting catalog', () => {
   let folder: TemporaryFolder
   before(() => {
@@ -56,6 +58,10 @@ describe('an entry of the setting catalog', () => {
     {
       entry: { 'own/m': { capabilities: { image_generation: true } } },
       says: /^gateway\.yaml, line \d+: catalog\.own\/m\.image: an image model needs its sizes/,
+    },
+    {
+      entry: { 'own/m': { embedding, capabilities: { chat: true } } },
+      says: /^gateway\.yaml, line \d+: catalog\.own\/m\.embedding: an embedding model makes no texts/,
     },
     { entry: { 'own/m': { context_window: 0 } }, says: /context_window must be at least 1/ },
     {
@@ -112,6 +118,7 @@ describe('an entry of the setting catalog', () => {
         context_window: 5,
         pricing: { input_per_million_tokens: 0.5, output_per_million_tokens: '1', tiers: null },
       },
+      'own/vectors': { embedding, pricing: { input_per_million_tokens: 1 } },
       'gpt-4.1': { max_output_tokens: 10, price_changes: null },
     }
     expect(complaints(entry)).to.deep.equal([])

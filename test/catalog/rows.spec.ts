@@ -97,6 +97,18 @@ describe('the rows of the catalog', () => {
     }
   })
 
+  it('have vector lengths exactly if they make embeddings, and nothing else', () => {
+    for (const { id, capabilities, embedding, output_modalities: makes } of rows) {
+      expect(makes.includes('embedding'), id).to.equal(embedding !== undefined)
+      if (embedding === undefined) continue
+      expect(makes, id).to.deep.equal(['embedding'])
+      expect(Object.values(capabilities), id).to.not.include(true)
+      const { dimensions, dimensions_min: least, dimensions_max: most } = embedding
+      expect(dimensions, id).to.be.within(least ?? 1, most ?? Infinity)
+      expect(embedding.dimension_choices ?? [dimensions], id).to.include(dimensions)
+    }
+  })
+
   it('have consistent sizes, size classes and limits for image models', () => {
     for (const { id, image } of images) {
       const { size, images_per_call_max: most, reference_images_min: least } = image!
@@ -230,7 +242,8 @@ describe('the prices of the catalog', () => {
   it('are plausible: a million tokens cost cents to hundreds of dollars', () => {
     for (const row of rows) {
       const { id } = row
-      const used = { ...noUsage, outputTokens: 1_000_000 }
+      const counted = row.embedding === undefined ? 'outputTokens' : 'inputTokens'
+      const used = { ...noUsage, [counted]: 1_000_000 }
       const cost = costOf(readPrices(row), used, { atMs: 0 })
       if (cost.nanoUsd === null || free.has(id)) continue
       expect(cost.nanoUsd / 1e9, id).to.be.within(0.01, 300)

@@ -42,6 +42,7 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     createImage: async () => ({ body: chosen }),
     createImageEdit: async () => ({ body: { ...chosen, images: [{ image_url: pixel }] } }),
     quotePrice: async () => ({ body: { operation: 'createImage', request: chosen } }),
+    createEmbedding: async () => ({ body: { model: 'text-embedding-3-small', input: 'A fox' } }),
     createChatCompletion: async () => ({ body: { model: 'gpt-5-mini', messages } }),
     createResponse: async () => ({ body: { model: 'gpt-5-mini', input: 'Hello.' } }),
     createMessage: async () => ({ body: { model: 'gpt-5-mini', max_tokens: 100, messages } }),

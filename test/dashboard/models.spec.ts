@@ -106,6 +106,21 @@ describe('the models page', () => {
     expect(await rows.nth(1).innerText()).to.match(/low\s+1024x1024\s+\$0\.\d+/)
   })
 
+  it('shows an embedding model with its vectors and calls, and lists it by its type', async () => {
+    const page = await dashboard.open('/models/text-embedding-3-small')
+    await page.getByRole('heading', { level: 1, name: 'Text Embedding 3 Small' }).waitFor()
+    await page.getByText('1536 dimensions').waitFor()
+    expect(await page.getByRole('link', { name: 'Try it' }).count()).to.equal(0)
+    await page.getByRole('button', { name: 'Python' }).click()
+    expect(await copyBy(page, 'Copy Python')).to.include('client.embeddings.create(')
+    await expectGoodLooks(page)
+    const list = await dashboard.open('/models?type=embedding&provider=openai')
+    await counter(list).waitFor()
+    expect(await named(list)).to.have.length(3)
+    const row = list.getByRole('row', { name: /^embeddings: Text Embedding 3 Small/ })
+    expect(await row.innerText()).to.match(/\$0\.02\s+–\s/)
+  })
+
   it('shows that a model was not found, for any address', async () => {
     const name = `<b>${'x'.repeat(3000)}</b>`
     const page = await dashboard.open(`/models/${encodeURIComponent(name)}`)

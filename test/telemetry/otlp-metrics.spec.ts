@@ -57,6 +57,7 @@ describe('metrics over OTLP', () => {
     expect(new Set(routes)).to.deep.equal(
       new Set([
         '/v1/chat/completions',
+        '/v1/embeddings',
         '/v1/images/generations',
         '/v1/models/{model}',
         '/mcp',

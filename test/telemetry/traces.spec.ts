@@ -145,6 +145,17 @@ for (const protocol of ['http/protobuf', 'http/json']) {
       })
     })
 
+    it('show embeddings', () => {
+      expect(one('embedding', client)).to.include({ name: 'embeddings' })
+      const { attributes } = one('embedding', server)
+      expect(attributes).to.include({
+        'gen_ai.operation.name': 'embeddings',
+        'gen_ai.request.model': 'first/embeds',
+        'gen_ai.usage.input_tokens': 3,
+      })
+      expect(attributes).to.not.have.property('gen_ai.output.type')
+    })
+
     it('show the calls of tools, each in the trace that it names', () => {
       // Finds spans by name, because their order, that of their ends, varies.
       const spans = spansOf('tool').filter(({ kind }) => kind === server)

@@ -11,6 +11,7 @@ const paths: Record<Priced, string> = {
   createImage: '/v1/images/generations',
   createImageEdit: '/v1/images/edits',
   createChatCompletion: '/v1/chat/completions',
+  createEmbedding: '/v1/embeddings',
 }
 const prompt = 'A lighthouse'
 const messages = [{ role: 'user', content: 'Tell me of lighthouses.' }]

@@ -1,6 +1,13 @@
 import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../error.ts'
-import { makesImages, type CatalogModel, type Model, type Problem, type Warning } from '../model.ts'
+import {
+  makesEmbeddings,
+  makesImages,
+  type CatalogModel,
+  type Model,
+  type Problem,
+  type Warning,
+} from '../model.ts'
 import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
 import { orderToolResults } from './order-tool-results.ts'
@@ -119,10 +126,17 @@ function isMoreThanSpace(part: components['schemas']['ContentPart']): boolean {
   return part.type !== 'refusal' || part.refusal.trim() !== ''
 }
 
+function noEmbeddings({ id }: CatalogModel): Problem {
+  const text = `${id} makes embeddings and does not support chat. Choose a chat model`
+  const toolMessage = `${text}; list-models lists them.`
+  return { param: 'model', message: `${text}, or use /v1/embeddings.`, toolMessage }
+}
+
 /** The parts of a request that the model does not support according to the catalog. */
 export function modelProblems(request: ChatRequest, model: Model): Problem[] {
   if (model.undescribed) return []
   const { row } = model
+  if (makesEmbeddings(model)) return [noEmbeddings(row)]
   const problems: Problem[] = []
   if (!row.capabilities.chat || makesImages(model)) {
     problems.push({

@@ -3,6 +3,7 @@ import type { Hold } from '../../bytes/budget.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { CatalogModel, Target, Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
+import { runParts } from '../resilience/parts.ts'
 import type { TraceHeaders } from '../trace.ts'
 
 type Schemas = components['schemas']
@@ -179,29 +180,13 @@ type Split<T> = {
 }
 
 /**
- * Splits `n` pictures over upstream calls of at most `perCall`, at most `concurrency` of them at a time.
- * Rejects with the first failure: no call starts after this failure, and the running calls end first, since
- * their pictures are charged.
+ * Splits `n` pictures over upstream calls of at most `perCall`, at most `concurrency` of them at a time;
+ * rejects as `runParts`.
  */
-export async function splitCalls<T>(
-  { n, perCall, concurrency, answers, onFailure }: Split<T>,
+export function splitCalls<T>(
+  { n, perCall, ...running }: Split<T>,
   call: (count: number, index: number) => Promise<T>,
 ): Promise<void> {
-  const starts = Array.from({ length: Math.ceil(n / perCall) }, (_, i) => i * perCall)
-  const failures: unknown[] = []
-  let next = 0
-  const worker = async (): Promise<void> => {
-    while (next < starts.length) {
-      const position = next++
-      const index = starts[position]!
-      try {
-        answers[position] = await call(Math.min(perCall, n - index), index)
-      } catch (error) {
-        next = starts.length
-        if (failures.push(error) === 1) onFailure?.(error)
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(concurrency, starts.length) }, worker))
-  if (failures.length > 0) throw failures[0]
+  const parts = Array.from({ length: Math.ceil(n / perCall) }, (_, i) => i * perCall)
+  return runParts({ parts, ...running }, (index) => call(Math.min(perCall, n - index), index))
 }

@@ -2,7 +2,7 @@ import { deliverWhole, type Answered, type Whole, type Work } from '../call.ts'
 import { tokensOfPrompt } from '../chat/estimate.ts'
 import { tooSmall } from '../chat/check.ts'
 import { GatewayError } from '../error.ts'
-import { makesImages, type Model, type Problem, type Warning } from '../model.ts'
+import { makesEmbeddings, makesImages, type Model, type Problem, type Warning } from '../model.ts'
 import type { Fingerprint } from '../recall/fingerprint.ts'
 import { noAdapter, type Readiness, type Route } from '../route.ts'
 import type {
@@ -144,7 +144,9 @@ function modelProblem(route: Route): Problem | undefined {
   const { model, provider } = route
   if (!makesImages(model) && !model.undescribed) {
     const message = `${model.row.id} makes no images. Choose an image model.`
-    return { param: 'model', message, toolMessage: `${message} list-image-models lists them.` }
+    const remedy = makesEmbeddings(model) ? ' Its embeddings are made by /v1/embeddings.' : ''
+    const toolMessage = `${message} list-image-models lists them.`
+    return { param: 'model', message: message + remedy, toolMessage }
   }
   return provider.image === undefined ? noAdapter(route, 'images') : undefined
 }

@@ -176,22 +176,21 @@ const classes = [
   { what: 'audio_output_tokens', count: 'audioOutputTokens', price: 'audioOutput', text: 'output' },
 ] as const
 
-/** Prices of the token classes in a usage; text input and output are always included. */
+/** Prices of the token classes in a usage; text input and the output, if it has a price, are always included. */
 function tokenPrices({ tokens, tiers }: Prices, usage: Usage): Listed | undefined {
   if (tokens === null) return undefined
   const tier = tiers.findLast(({ inputTokensAbove }) => usage.inputTokens > inputTokensAbove)
   const valid = tier?.tokens ?? tokens
   const { input, imageOutput } = valid
   const output = (usage.reasoningTokens ? valid.thinkingOutput : null) ?? valid.output
-  const prices: Pricing['prices'] & {} = {
-    input_tokens: input,
-    output_tokens: output ?? imageOutput ?? 0n,
-  }
+  const written = output ?? imageOutput
+  const prices: Pricing['prices'] & {} =
+    written === null ? { input_tokens: input } : { input_tokens: input, output_tokens: written }
   let isSure = !usage.estimated && !isMixed(valid, usage) && isSplit(valid, usage)
   for (const { what, count, price, text } of classes) {
     if (!usage[count]) continue
     if (valid[price] === null) isSure = false
-    prices[what] = valid[price] ?? prices[`${text}_tokens`]!
+    prices[what] = valid[price] ?? prices[`${text}_tokens`] ?? 0n
   }
   return { prices, status: isSure ? 'exact' : 'estimated' }
 }

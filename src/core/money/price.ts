@@ -35,7 +35,7 @@ export type TokenPrices = {
   cacheWrite: bigint | null
   audioInput: bigint | null
   imageInput: bigint | null
-  /** Null for models without text output; then `imageOutput` has a price. */
+  /** Null for models without text output: then `imageOutput` has a price, or vectors are made. */
   output: bigint | null
   /** Replaces `output` for an answer with reasoning; null when the price is the same. */
   thinkingOutput: bigint | null
@@ -145,7 +145,7 @@ function readTokenPrices(pricing: Schemas['ModelPricing']): TokenPrices | null {
   const input = read(pricing.input_per_million_tokens)
   const output = read(pricing.output_per_million_tokens)
   const imageOutput = read(pricing.image_output_per_million_tokens)
-  if (input === null || (output ?? imageOutput) === null) return null
+  if (input === null) return null
   return {
     input,
     cachedInput: read(pricing.cached_input_per_million_tokens),

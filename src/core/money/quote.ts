@@ -44,7 +44,7 @@ export function quotesOf(selection: Selection, work: Quoted, atMs: number): Rout
 
 /** Sorts routes for pictures: all routes of a model precede those of the next model (image/run.ts). */
 function inOrder(routes: readonly Route[], { modality }: Quoted): Route[] {
-  if (modality === 'chat') return [...routes]
+  if (modality !== 'image') return [...routes]
   return [...Map.groupBy(routes, ({ model }) => model).values()].flat()
 }
 

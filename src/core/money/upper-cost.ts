@@ -95,10 +95,9 @@ function tokenLines({ tokens, tiers }: Prices, usage: UpperUsage): CostLine[] | 
     ...(['output', 'thinkingOutput', 'imageOutput'] as const),
     ...(usage.hasAudioOutput ? (['audioOutput'] as const) : []),
   ])
-  return [
-    { what: 'input_tokens', units: Math.ceil(inputTokens), price: input },
-    { what: 'output_tokens', units: Math.ceil(outputTokens), price: output },
-  ]
+  const read: CostLine = { what: 'input_tokens', units: Math.ceil(inputTokens), price: input }
+  if (outputTokens === 0) return [read]
+  return [read, { what: 'output_tokens', units: Math.ceil(outputTokens), price: output }]
 }
 
 /** Cost lines of pictures by price per image, and by tokens when tokens may be charged instead. */

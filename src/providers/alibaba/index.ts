@@ -25,5 +25,6 @@ export const alibaba = protocolVendor({
     failureKind,
   },
   chatPath: '/compatible-mode/v1',
+  embeddingDialect: { takes: { dimensions: true }, inputsPerCall: 10 },
   image: imageAdapter,
 })

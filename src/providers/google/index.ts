@@ -1,6 +1,7 @@
 import type { Vendor } from '../vendor.ts'
 import { writeChat } from './chat-request.ts'
 import { chatAdapter } from './chat.ts'
+import { embeddingAdapter } from './embedding.ts'
 import { imageAdapter } from './image.ts'
 
 /** Google Gemini, provider group 1 (docs/vendors.md#google-gemini). */
@@ -24,6 +25,7 @@ export const google: Vendor = {
     id: endpoint.id,
     chat: chatAdapter(endpoint),
     image: imageAdapter(endpoint),
+    embedding: embeddingAdapter(endpoint),
   }),
 }
 

@@ -50,6 +50,7 @@ export const mistral = protocolVendor({
     takesBack: [],
     finishReasons: { model_length: 'length' },
   },
+  embeddingDialect: { takes: { dimensions: true }, dimensionsName: 'output_dimension' },
 })
 
 /** Writes audio and files in Mistral's form (docs/vendors.md#openai-compatible-endpoints). */

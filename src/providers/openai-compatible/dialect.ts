@@ -1,5 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest, ReasoningEffort } from '../../core/chat/chat.ts'
+import type { EmbeddingAdapter } from '../../core/embedding/embedding.ts'
 import type { FailureKind } from '../../core/failure.ts'
 import type { Warning } from '../../core/model.ts'
 import type { Complaint } from '../transport/complaint.ts'
@@ -163,6 +164,23 @@ export type ImageDialect = {
   unlisted?: DescribedImages
 }
 
+/** How a vendor's embeddings differ from those of OpenAI-compatible servers. */
+export type EmbeddingDialect = {
+  /** What the vendor's API has besides texts. */
+  takes: EmbeddingAdapter['takes']
+  /** Whether the vendor knows `encoding_format: base64`. */
+  base64?: true
+  /** The vendor's name of `dimensions`. */
+  dimensionsName?: string
+  /** Most texts in one call for a model without a catalog row; a cautious number when absent. */
+  inputsPerCall?: number
+}
+
+/** The embeddings of endpoints whose differences from OpenAI are unknown. */
+export const plainEmbeddings: EmbeddingDialect = {
+  takes: { tokens: true, dimensions: true, user: true },
+}
+
 /** Requests pictures as base64, since OpenAI-compatible servers return URLs by default. */
 export const asBase64 = () => ({ response_format: 'b64_json' })
 
@@ -172,4 +190,6 @@ export type OpenAiEndpoint = Endpoint & {
   dialect?: ChatDialect
   /** How the endpoint's images differ from OpenAI's. */
   imageDialect?: ImageDialect
+  /** How the endpoint's embeddings differ from OpenAI's; absent when it has none. */
+  embeddingDialect?: EmbeddingDialect
 }

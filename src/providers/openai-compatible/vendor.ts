@@ -2,9 +2,10 @@ import type { ImageAdapter } from '../../core/image/image.ts'
 import { below, type Endpoint } from '../transport/endpoint.ts'
 import type { Vendor } from '../vendor.ts'
 import { writeChat } from './chat-request.ts'
-import type { ChatDialect, ImageDialect, OpenAiEndpoint } from './dialect.ts'
+import type { ChatDialect, EmbeddingDialect, ImageDialect, OpenAiEndpoint } from './dialect.ts'
 import type { Provider } from '../../core/route.ts'
 import { chatAdapter } from './chat.ts'
+import { embeddingAdapter } from './embedding.ts'
 import { imageAdapter } from './image.ts'
 
 type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
@@ -14,12 +15,20 @@ type Described = Pick<Vendor, 'id' | 'name' | 'baseUrl'> &
     chatPath?: string
     /** How the vendor's images differ from those of OpenAI-compatible servers. */
     imageDialect?: ImageDialect
+    /** How the vendor's embeddings differ from OpenAI's; absent when it has none. */
+    embeddingDialect?: EmbeddingDialect
     /** The image adapter of a vendor that does not use OpenAI's image API. */
     image?: (endpoint: Endpoint) => ImageAdapter
   }
 
 /** A vendor with OpenAI's protocol; the given members override the defaults. */
-export function protocolVendor({ chatPath, imageDialect, image, ...described }: Described): Vendor {
+export function protocolVendor({
+  chatPath,
+  imageDialect,
+  embeddingDialect,
+  image,
+  ...described
+}: Described): Vendor {
   const { id, dialect } = described
   const prefix = id.toUpperCase()
   return {
@@ -32,7 +41,8 @@ export function protocolVendor({ chatPath, imageDialect, image, ...described }: 
     build: (endpoint) => {
       const speaking = chatPath === undefined ? endpoint : below(endpoint, chatPath)
       const images = imageDialect === undefined ? {} : { imageDialect }
-      const provider = openAiCompatible({ ...speaking, dialect, ...images })
+      const embeddings = embeddingDialect === undefined ? {} : { embeddingDialect }
+      const provider = openAiCompatible({ ...speaking, dialect, ...images, ...embeddings })
       return image === undefined ? provider : { ...provider, image: image(endpoint) }
     },
   }
@@ -40,5 +50,11 @@ export function protocolVendor({ chatPath, imageDialect, image, ...described }: 
 
 /** A provider with OpenAI's protocol. */
 export function openAiCompatible(endpoint: OpenAiEndpoint): Provider {
-  return { id: endpoint.id, chat: chatAdapter(endpoint), image: imageAdapter(endpoint) }
+  const { id, embeddingDialect: embeddings } = endpoint
+  return {
+    id,
+    chat: chatAdapter(endpoint),
+    image: imageAdapter(endpoint),
+    ...(embeddings === undefined ? {} : { embedding: embeddingAdapter(endpoint, embeddings) }),
+  }
 }

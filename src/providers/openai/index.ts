@@ -65,6 +65,11 @@ const overChat = protocolVendor({
   baseUrl: 'https://api.openai.com/v1',
   thoughtsShown: 'never',
   dialect,
+  embeddingDialect: {
+    takes: { tokens: true, dimensions: true, user: true },
+    base64: true,
+    inputsPerCall: 2048,
+  },
   imageDialect: {
     idempotencyHeader: 'idempotency-key',
     more: () => ({}),

@@ -1,11 +1,12 @@
 import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat/chat.ts'
+import type { EmbeddingAdapter } from '../../core/embedding/embedding.ts'
 import type { PixelQueue } from '../../core/image/picture.ts'
 import type { ImagePlan } from '../../core/image/image.ts'
 import type { Target } from '../../core/model.ts'
 import type { Prices } from '../../core/money/price.ts'
 import { femtoUsd } from '../../core/money/pricing.ts'
 import type { Provider } from '../../core/route.ts'
-import type { ImageDialect } from '../openai-compatible/dialect.ts'
+import { plainEmbeddings, type ImageDialect } from '../openai-compatible/dialect.ts'
 import { openAiCompatible } from '../openai-compatible/vendor.ts'
 import type { Coalescing } from '../transport/coalescing.ts'
 import { noPictures, type UpstreamLimits } from '../transport/endpoint.ts'
@@ -65,7 +66,7 @@ function simulate(
       const { renderPicture } = await import('./render.ts')
       return renderPicture(request)
     })
-  const { id, chat, image } = openAiCompatible({
+  const { id, chat, image, embedding } = openAiCompatible({
     id: routeIndex === 0 ? 'sandbox' : `sandbox-${routeIndex + 1}`,
     dispatch: sandboxUpstream({ routeIndex, render, clock }),
     texts: ownTexts,
@@ -73,14 +74,22 @@ function simulate(
     coalescing,
     ...noPictures,
     imageDialect,
+    embeddingDialect: { ...plainEmbeddings, base64: true },
   })
   const prepare: ChatAdapter['prepare'] = (request, target) => {
     const { problems, warnings, thoughtsShown } = playChat(request, target)
     const asked = playedRequest(request, target, { warnings, thoughtsShown })
     return { ...chat!.prepare(asked, undescribed(target)), problems, warnings }
   }
-  return { id, chat: { prepare }, image, simulated: true }
+  const embed: EmbeddingAdapter['embed'] = (call) => {
+    const usual = call.target.model.row.embedding?.dimensions ?? dimensionsStandard
+    return embedding!.embed({ ...call, dimensions: call.dimensions ?? usual })
+  }
+  return { id, chat: { prepare }, image, embedding: { ...embedding!, embed }, simulated: true }
 }
+
+/** The length of vectors of models that the catalog does not describe. */
+const dimensionsStandard = 1024
 
 /** A target without the catalog's adjustments, since `playChat` has applied the vendor's adjustments. */
 function undescribed(target: Target): Target {

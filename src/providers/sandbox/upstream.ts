@@ -3,6 +3,7 @@ import { lastUserText } from '../../core/chat/prompt.ts'
 import type { Dispatch } from '../transport/dispatch.ts'
 import { completion, streamOut, type Identity } from './chat-answer.ts'
 import { promptTokens, say } from './chat.ts'
+import { embeddings, promptOf, type EmbeddingBody } from './embeddings.ts'
 import { openLine, type Line } from './line.ts'
 import { pictures, type ImageBody, type Render } from './pictures.ts'
 import type { PlayedRequest } from './played.ts'
@@ -25,15 +26,17 @@ export function sandboxUpstream(options: Options): Dispatch {
     receiver.sent?.()
     const { body: sent = '' } = request
     const text = typeof sent === 'string' ? sent : sent.join('')
-    const answered =
-      request.path === '/chat/completions'
-        ? answerChat(line, text, options)
-        : answerPictures(line, text, options)
-    answered.catch((error: unknown) => {
+    const answer = answers[request.path] ?? answerPictures
+    answer(line, text, options).catch((error: unknown) => {
       if (error instanceof UnreadableSource) line.refuse(unreadableSource())
       else line.cut(error)
     })
   }
+}
+
+const answers: Readonly<Record<string, typeof answerChat>> = {
+  '/chat/completions': answerChat,
+  '/embeddings': answerEmbeddings,
 }
 
 async function answerChat(line: Line, sent: string, options: Options): Promise<void> {
@@ -69,6 +72,15 @@ async function answerPictures(line: Line, sent: string, options: Options): Promi
   const made = await pictures(body, { render, counts: !asked.has('no-usage') })
   const created = Math.floor(clock() / 1000)
   return line.json({ created, ...made }, asked.has('cut-stream'))
+}
+
+async function answerEmbeddings(line: Line, sent: string, options: Options): Promise<void> {
+  // The request is not validated, since an adapter of the gateway wrote it.
+  const body = JSON.parse(sent) as EmbeddingBody
+  const asked = readScenarios(promptOf(body), 'all')
+  if (typeof asked === 'string') return line.refuse(invalid(asked, 'input'))
+  if (await misbehave(line, asked, options)) return
+  return line.json(await embeddings(body, !asked.has('no-usage')), asked.has('cut-stream'))
 }
 
 /** Applies the prompt's delay and error scenarios; returns whether the call was answered. */

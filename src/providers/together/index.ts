@@ -18,6 +18,7 @@ export const together = protocolVendor({
     noDeveloper: true,
     takesBack: [],
   },
+  embeddingDialect: { takes: {} },
   imageDialect: {
     more: () => ({ response_format: 'base64' }),
     shape: ({ vendorPixels }) => ({ ...vendorPixels }),

@@ -12,7 +12,7 @@ const backslash = 0x5c
 /** Limit of the bytes outside the base64 texts: counts, prompts and signatures of thoughts. */
 const aroundBytesMax = 16_777_216
 /** Limit of base64 texts; no vendor makes as many pictures per call. */
-const textsMax = 256
+const picturesMax = 256
 /** Limit of white space between a name and its value; no encoder writes as much. */
 const gapBytesMax = 1024
 
@@ -21,7 +21,7 @@ const gapBytesMax = 1024
  * and only the rest is parsed (docs/performance.md#large-base64-texts). `finish` throws a
  * ProviderFailure `malformed`.
  */
-export function base64Reader(key: string): PieceReader<SplicedJson> {
+export function base64Reader(key: string, textsMax = picturesMax): PieceReader<SplicedJson> {
   const needle = Buffer.from(`"${key}"`)
   const around: Buffer[] = []
   let aroundBytes = 0

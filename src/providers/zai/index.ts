@@ -34,5 +34,6 @@ export const zai = protocolVendor({
     failureKind,
     finishReasons: { sensitive: 'content_filter' },
   },
+  embeddingDialect: { takes: { dimensions: true }, inputsPerCall: 64 },
   image: imageAdapter,
 })

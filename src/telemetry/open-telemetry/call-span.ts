@@ -214,8 +214,11 @@ function tokensOf({ images, estimated, ...usage }: TracedRow['usage']): Attribut
   }
 }
 
+/** Operation names of the semantic conventions. */
+const operations = { chat: 'chat', image: 'generate_content', embedding: 'embeddings' } as const
+
 function operationOf(modality: TracedWork['modality']): string {
-  return modality === 'image' ? 'generate_content' : 'chat'
+  return operations[modality]
 }
 
 /** Seconds since a time of `performance.now()`. */

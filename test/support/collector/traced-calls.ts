@@ -119,6 +119,11 @@ async function actAll(house: House): Promise<Record<string, string>> {
     const body = { model: 'first/draws', prompt: secrets.picture }
     return gateway.post('/v1/images/generations', body, { key: gateway.liveKey, headers })
   })
+  script(first, { body: { data: [{ embedding: [1, 0] }], usage: { prompt_tokens: 3 } } })
+  await traced('embedding', (headers) => {
+    const body = { model: 'first/embeds', input: secrets.picture }
+    return gateway.post('/v1/embeddings', body, { key: gateway.liveKey, headers })
+  })
   script(first, completion(secrets.answer))
   const own = newTrace(999)
   ids['tool of its own'] = own.traceId

@@ -37,11 +37,17 @@ export function abilitiesOf({ model: { capabilities = {} } }: Entry): string[] {
   return Object.keys(capabilities).filter((name) => capabilities[name] === true)
 }
 
-/** Price for sorting, in dollars: per million output tokens, or per cheapest picture; undefined when unknown. */
-export function comparedPrice({ model: { pricing } }: Entry): number | undefined {
+/**
+ * Price for sorting, in dollars: per million output tokens, per cheapest picture, or per million input
+ * tokens of an embedding model; undefined when unknown.
+ */
+export function comparedPrice({ model: { pricing }, modality }: Entry): number | undefined {
   const pictures = (pricing.per_image ?? []).map(({ usd }) => Number(usd))
   if (pictures.length > 0) return Math.min(...pictures)
-  const output = pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens
+  const output =
+    modality === 'embedding'
+      ? pricing.input_per_million_tokens
+      : (pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens)
   return output === undefined ? undefined : Number(output)
 }
 

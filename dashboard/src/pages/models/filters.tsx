@@ -14,7 +14,11 @@ const stateNames: Record<(typeof states)[number], string> = {
 }
 
 /** Names of the types of models. */
-export const modalityNames = { chat: 'language', image: 'pictures' } as const
+export const modalityNames = {
+  chat: 'language',
+  image: 'pictures',
+  embedding: 'embeddings',
+} as const
 const names = ['q', 'type', 'provider', 'ability', 'price', 'state'] as const
 
 /** Entries that match the filters in the address. Ended models match only when the filter asks for them. */

@@ -124,6 +124,8 @@ function Models({ entries }: { entries: readonly Entry[] }) {
   )
 }
 
+const icons = { chat: 'requests', image: 'picture', embedding: 'models' } as const
+
 function Row({ entry, places }: { entry: Entry; places: number }) {
   const { model, modality, routes } = entry
   const { text, look } = stateOf(entry)
@@ -133,7 +135,7 @@ function Row({ entry, places }: { entry: Entry; places: number }) {
     <tr>
       <td title={model.name}>
         <span class="type" title={type}>
-          <Icon name={modality === 'image' ? 'picture' : 'requests'} />
+          <Icon name={icons[modality]} />
           <span class="hidden">{type}: </span>
         </span>
         <a href={addressOf(pathOf(model.id))}>{model.name}</a>
@@ -179,7 +181,11 @@ function Prices({ entry, places }: { entry: Entry; places: number }) {
         <Money usd={input} places={places} />
       </td>
       <td class="number">
-        <Money usd={output} places={places} />
+        {entry.modality === 'embedding' ? (
+          <span class="quiet">–</span>
+        ) : (
+          <Money usd={output} places={places} />
+        )}
       </td>
     </>
   )

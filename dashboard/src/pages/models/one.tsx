@@ -26,7 +26,7 @@ export function OneModel({ id, catalog }: Props) {
       <Head title={model.name}>
         <div class="row">
           <a href={addressOf('/models')}>All models</a>
-          {entry.is_usable && (
+          {entry.is_usable && entry.modality !== 'embedding' && (
             <a class="button" href={addressOf('/playground', { model: model.id })}>
               Try it
             </a>
@@ -60,6 +60,7 @@ export function OneModel({ id, catalog }: Props) {
 function Facts({ entry }: { entry: Entry }) {
   const { model } = entry
   const aliases = model.aliases ?? []
+  const abilities = abilitiesOf(entry)
   return (
     <>
       {aliases.length > 0 && (
@@ -86,16 +87,26 @@ function Facts({ entry }: { entry: Entry }) {
           <dd>{shortCount(model.max_output_tokens)} tokens</dd>
         </>
       )}
-      <dt>Can</dt>
-      <dd>
-        <ul class="chips">
-          {abilitiesOf(entry).map((ability) => (
-            <li class="state" key={ability}>
-              {abilityName(ability)}
-            </li>
-          ))}
-        </ul>
-      </dd>
+      {model.embedding != null && (
+        <>
+          <dt>Vectors</dt>
+          <dd>{model.embedding.dimensions} dimensions</dd>
+        </>
+      )}
+      {abilities.length > 0 && (
+        <>
+          <dt>Can</dt>
+          <dd>
+            <ul class="chips">
+              {abilities.map((ability) => (
+                <li class="state" key={ability}>
+                  {abilityName(ability)}
+                </li>
+              ))}
+            </ul>
+          </dd>
+        </>
+      )}
     </>
   )
 }

@@ -12,7 +12,30 @@ export function snippetsFor(
   { model: { id }, modality }: Entry,
   origin: string,
 ): readonly Snippet[] {
+  if (modality === 'embedding') return embeddingSnippets(id, origin)
   return modality === 'image' ? pictureSnippets(id, origin) : programSnippets({ model: id, origin })
+}
+
+function embeddingSnippets(model: string, origin: string): Snippet[] {
+  const input = 'A lighthouse at dawn'
+  return [
+    {
+      name: 'curl',
+      text: curlOf(`${origin}/v1/embeddings`, JSON.stringify({ model, input })),
+    },
+    {
+      name: 'TypeScript',
+      text: `${typescriptClient(origin)}
+const { data } = await client.embeddings.create({ model: '${model}', input: '${input}' })
+console.log(data[0].embedding)`,
+    },
+    {
+      name: 'Python',
+      text: `${pythonClient(origin)}
+answer = client.embeddings.create(model="${model}", input="${input}")
+print(answer.data[0].embedding)`,
+    },
+  ]
 }
 
 function pictureSnippets(model: string, origin: string): Snippet[] {

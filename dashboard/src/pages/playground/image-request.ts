@@ -32,7 +32,11 @@ export const noChoice: Choice = {
 }
 
 /** A call below /v1, as an API client would send it. */
-export type Request = { operation: Schemas['QuotedOperation']; path: string; body: object }
+export type Request = {
+  operation: Exclude<Schemas['QuotedOperation'], 'createEmbedding'>
+  path: string
+  body: object
+}
 
 const paths: Record<Request['operation'], string> = {
   createImage: '/v1/images/generations',

@@ -8,11 +8,11 @@ export type Model = Schemas['Model']
 /** Maximum number of models that are called side by side. */
 export const modelsMax = 3
 
-/** Models that the person may call. */
+/** Models of the playground that the person may call. */
 export async function loadModels(mode: Mode, signal: AbortSignal): Promise<readonly Model[]> {
   const response = await call('/v1/models', undefined, { mode, method: 'GET', signal })
   const { data } = (await response.json()) as Schemas['ModelList']
-  return data.filter(({ status }) => status !== 'deactivated')
+  return data.filter(({ status, embedding }) => status !== 'deactivated' && embedding == null)
 }
 
 export const can = (model: Model, what: string): boolean => model.capabilities?.[what] === true

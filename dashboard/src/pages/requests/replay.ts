@@ -6,11 +6,17 @@ type Asked = Pick<Schemas['RequestRecord'], 'modality' | 'asked_model'>
 /** Placeholder for the prompt, which the gateway does not store. */
 const placeholder = 'YOUR PROMPT: the gateway does not store it'
 
+const calls: Record<Asked['modality'], (model: string) => [path: string, body: object]> = {
+  chat: (model) => [
+    '/v1/chat/completions',
+    { model, messages: [{ role: 'user', content: placeholder }] },
+  ],
+  image: (model) => ['/v1/images/generations', { model, prompt: placeholder }],
+  embedding: (model) => ['/v1/embeddings', { model, input: placeholder }],
+}
+
 /** A curl command that repeats the call at this gateway with a placeholder prompt. */
 export function replayAsCurl({ modality, asked_model: model }: Asked, origin: string): string {
-  const [path, body] =
-    modality === 'image'
-      ? ['/v1/images/generations', { model, prompt: placeholder }]
-      : ['/v1/chat/completions', { model, messages: [{ role: 'user', content: placeholder }] }]
+  const [path, body] = calls[modality](model)
   return curlOf(`${origin}${path}`, JSON.stringify(body, null, 2))
 }

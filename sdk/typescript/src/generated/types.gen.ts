@@ -1205,7 +1205,7 @@ export type Face = 'images' | 'chat' | 'responses' | 'messages' | 'embeddings' |
 /**
  * What the call requested.
  */
-export type CallModality = 'chat' | 'image';
+export type CallModality = 'chat' | 'image' | 'embedding';
 
 /**
  * `cancelled`: the caller disconnected before the end. `unknown`: an image may have been made
@@ -1449,7 +1449,7 @@ export type CostLine = {
 /**
  * The operation to quote, by its `operationId`.
  */
-export type QuotedOperation = 'createImage' | 'createImageEdit' | 'createChatCompletion';
+export type QuotedOperation = 'createImage' | 'createImageEdit' | 'createChatCompletion' | 'createEmbedding';
 
 export type PriceQuoteRequest = {
     operation: QuotedOperation;
@@ -1859,8 +1859,8 @@ export type RequestRecordList = {
 };
 
 /**
- * A request parameter that the model takes: of the images API for an image model, of chat
- * completions for others. Members of `image_config` are written as `image_config.seed`.
+ * A request parameter that the model takes: of the images API for an image model, of the
+ * embeddings API for an embedding model, of chat completions for others. Members of `image_config` are written as `image_config.seed`.
  *
  */
 export type ModelParameter = {
@@ -1946,7 +1946,7 @@ export type CatalogEntry = {
      */
     model: Model;
     /**
-     * Whether the model makes images or only text.
+     * Whether the model makes images, embeddings or only text.
      */
     modality: CallModality;
     /**
@@ -4021,7 +4021,7 @@ export type ResponseEvent = {
     [key: string]: unknown;
 };
 
-export type Modality = 'text' | 'image' | 'audio' | 'video' | 'pdf';
+export type Modality = 'text' | 'image' | 'audio' | 'video' | 'pdf' | 'embedding';
 
 export type ModelStatus = 'active' | 'deprecated' | 'deactivated';
 
@@ -4191,6 +4191,7 @@ export type Model = {
      */
     price_changes?: Array<PriceChange>;
     image?: ImageAbilities | null;
+    embedding?: EmbeddingAbilities | null;
     deprecated_at?: string | null;
     deactivated_at?: string | null;
     successor?: string | null;
@@ -4264,6 +4265,102 @@ export type ImageAbilities = {
     images_per_call_max: number;
     reference_images_min: number;
     reference_images_max: number;
+};
+
+/**
+ * What an embedding model takes. Without `dimension_choices` and `dimensions_max` the length of
+ * its vectors is fixed.
+ *
+ */
+export type EmbeddingAbilities = {
+    /**
+     * Length of the vectors unless another is requested.
+     */
+    dimensions: number;
+    dimensions_min?: number;
+    dimensions_max?: number;
+    /**
+     * The only lengths that can be requested.
+     */
+    dimension_choices?: Array<number>;
+    /**
+     * Most texts in one call to the vendor; more are split over several calls.
+     */
+    inputs_per_call_max: number;
+    /**
+     * Most tokens in one call to the vendor, all texts together.
+     */
+    tokens_per_call_max?: number;
+    /**
+     * Whether the model takes tokens in place of texts.
+     */
+    token_arrays?: boolean;
+    /**
+     * Whether `user` is sent to the vendor.
+     */
+    end_user?: boolean;
+};
+
+export type TokenId = number;
+
+export type CreateEmbeddingRequest = {
+    /**
+     * The embedding model to use.
+     */
+    model: ModelName;
+    /**
+     * A text, a list of texts, or the tokens of one or several texts. Only OpenAI's models and
+     * your own endpoints take tokens.
+     *
+     */
+    input: string | Array<string> | Array<TokenId> | Array<Array<TokenId>>;
+    /**
+     * `float`: lists of numbers. `base64`: the vector as 32-bit floating-point numbers,
+     * little-endian, in base64.
+     *
+     */
+    encoding_format?: EmbeddingEncoding | null;
+    /**
+     * Length of the vectors. A model whose vectors have a fixed length refuses another length.
+     *
+     */
+    dimensions?: number | null;
+    user?: EndUser | null;
+};
+
+export type EmbeddingEncoding = 'float' | 'base64';
+
+export type EmbeddingObject = 'embedding';
+
+export type Embedding = {
+    object: EmbeddingObject;
+    /**
+     * Place of the text in `input`.
+     */
+    index: number;
+    embedding: Array<number> | string;
+};
+
+export type EmbeddingUsage = {
+    prompt_tokens: number;
+    total_tokens: number;
+    /**
+     * US dollars; null if the price is not known.
+     */
+    cost?: Usd | null;
+    cost_status?: CostStatus;
+    cost_details?: CostDetails;
+};
+
+export type EmbeddingList = {
+    object: ListObject;
+    data: Array<Embedding>;
+    /**
+     * The model that answered, by its id in `/v1/models`.
+     */
+    model: string;
+    usage: EmbeddingUsage;
+    warnings?: Array<Warning>;
 };
 
 /**
@@ -5670,6 +5767,132 @@ export type QuotePriceResponses = {
 };
 
 export type QuotePriceResponse = QuotePriceResponses[keyof QuotePriceResponses];
+
+export type CreateEmbeddingData = {
+    body: CreateEmbeddingRequest;
+    headers?: {
+        /**
+         * Makes a retry safe for 24 hours: the same key with the same request returns the first
+         * response, and the call is charged once. While the first request is running, or if the
+         * request differs, the response is 409.
+         *
+         */
+        'idempotency-key'?: IdempotencyKey;
+        /**
+         * `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+         * response and does not cache it.
+         *
+         */
+        'cache-control'?: string;
+        /**
+         * Whole seconds, from 0 to 86400.
+         */
+        'x-gateway-cache-ttl'?: string;
+        /**
+         * With `true`, a request that would be adjusted with a warning is refused with 400.
+         */
+        'x-gateway-strict'?: Switch;
+        /**
+         * With `true`, the gateway tries only the first route of the first model.
+         */
+        'x-gateway-no-fallback'?: Switch;
+        /**
+         * With `true`, the gateway repeats an image request whose result was lost because the
+         * connection to the provider ended after the whole request was sent. The image may then be
+         * charged twice.
+         *
+         */
+        'x-gateway-allow-repeat'?: Switch;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/embeddings';
+};
+
+export type CreateEmbeddingErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The remaining budget of the key or its account does not cover the maximum cost of the call.
+     *
+     */
+    402: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The `Idempotency-Key` belongs to a request that is running, or to a different request.
+     *
+     */
+    409: ErrorResponse;
+    /**
+     * The model was deactivated.
+     */
+    410: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * A rate limit was reached. If it is a limit of the gateway, the headers show its state.
+     *
+     */
+    429: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The provider, or every provider, failed.
+     */
+    502: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+    /**
+     * The provider did not answer in time.
+     */
+    504: ErrorResponse;
+};
+
+export type CreateEmbeddingError = CreateEmbeddingErrors[keyof CreateEmbeddingErrors];
+
+export type CreateEmbeddingResponses = {
+    /**
+     * The vectors.
+     */
+    200: EmbeddingList;
+};
+
+export type CreateEmbeddingResponse = CreateEmbeddingResponses[keyof CreateEmbeddingResponses];
 
 export type ListModelsData = {
     body?: never;

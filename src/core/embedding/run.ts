@@ -1,0 +1,171 @@
+import type { Call, Whole } from '../call.ts'
+import { afterSpending, ProviderFailure } from '../failure.ts'
+import { addUsage, type Usage } from '../money/price.ts'
+import type { Try } from '../resilience/failover.ts'
+import { runParts } from '../resilience/parts.ts'
+import type { Route, Selection } from '../route.ts'
+import type { TraceHeaders } from '../trace.ts'
+import { dimensionsFor, takesUser } from './check.ts'
+import {
+  numberBytes,
+  type EmbeddingAdapter,
+  type EmbeddingInputs,
+  type EmbeddingRequest,
+  type EmbeddingResult,
+  type Vector,
+} from './embedding.ts'
+import { countedUsage, upperTokens } from './usage.ts'
+
+/** Vendors limit requests per minute: one request must not use up the whole limit. */
+const concurrency = 4
+/** Limit of all vectors of a call: 2048 of 4096 dimensions. */
+const vectorBytesMax = 2048 * 4096 * numberBytes
+
+type Options = { request: EmbeddingRequest; call: Call; selection: Selection }
+type Made = EmbeddingResult & { usage: Usage; servedModel?: string | undefined }
+
+/**
+ * Makes the vectors in as many upstream calls as needed, each with failover of its own among the routes of
+ * the model, and returns them in the order of the inputs. It never fails over to another model, whose
+ * vectors cannot be compared.
+ */
+export async function runEmbedding({
+  request,
+  call,
+  selection,
+}: Options): Promise<Whole<EmbeddingResult>> {
+  const siblings = new AbortController()
+  const signal = AbortSignal.any([call.deadline.signal, siblings.signal])
+  const deadline = { ...call.deadline, signal }
+  const answers: { route: Route; value: Made; made: Try }[] = []
+  const onFailure = (cause: unknown) =>
+    siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause }))
+  const parts = partsOf(request.inputs, selection.routes)
+  const known = { bytes: 0, length: request.dimensions }
+  try {
+    await runParts({ parts, concurrency, answers, onFailure }, (inputs) =>
+      call.tryRoutes(
+        selection,
+        (route, traceHeaders) => embedPart({ request, call, inputs, known }, route, traceHeaders),
+        { deadline },
+      ),
+    )
+  } catch (error) {
+    // After a failure the list has gaps.
+    for (const { made, value } of Object.values(answers)) made.spent = { usage: value.usage }
+    throw error
+  }
+  const { route, value } = answers[0]!
+  const { servedModel } = value
+  const all = answers.map((one) => one.value)
+  return {
+    route,
+    usage: all.map(({ usage }) => usage).reduce(addUsage),
+    result: { vectors: all.flatMap(({ vectors }) => vectors) },
+    bytes: known.bytes,
+    warnings: [],
+    ...(servedModel === undefined ? {} : { servedModel }),
+  }
+}
+
+/** Splits inputs so that each of the routes takes each part in one call. */
+function partsOf(inputs: EmbeddingInputs, routes: readonly Route[]): EmbeddingInputs[] {
+  const limits = routes.map(
+    ({ model: { row }, provider }) =>
+      row.embedding ?? {
+        inputs_per_call_max: adapterOf(provider).inputsPerCall,
+        tokens_per_call_max: undefined,
+      },
+  )
+  const inputsMax = Math.min(...limits.map((one) => one.inputs_per_call_max))
+  const tokensMax = Math.min(...limits.map((one) => one.tokens_per_call_max ?? Infinity))
+  const tokens = tokensMax === Infinity ? undefined : upperTokens(inputs)
+  const parts: EmbeddingInputs[] = []
+  let start = 0
+  let sum = 0
+  for (let at = 0; at < inputs.length; at++) {
+    const more = tokens?.[at] ?? 0
+    if (at > start && (at - start === inputsMax || sum + more > tokensMax)) {
+      parts.push(inputs.slice(start, at))
+      start = at
+      sum = 0
+    }
+    sum += more
+  }
+  return [...parts, inputs.slice(start)]
+}
+
+type Part = {
+  request: EmbeddingRequest
+  call: Call
+  inputs: EmbeddingInputs
+  /** What the vectors of all parts have in common, and their size. */
+  known: { bytes: number; length: number | undefined }
+}
+
+/** The vectors of one part at one route. Throws a ProviderFailure. */
+async function embedPart(
+  { request, call, inputs, known }: Part,
+  route: Route,
+  traceHeaders: TraceHeaders | undefined,
+): Promise<Made> {
+  const { hold, deadline } = call
+  const { vectors, usage, servedModel } = await adapterOf(route.provider).embed({
+    inputs,
+    dimensions: dimensionsFor(request, route.model),
+    user: takesUser(route) ? request.user : undefined,
+    target: route,
+    signal: deadline.signal,
+    hold,
+    idempotencyKey: call.nextVendorKey(),
+    traceHeaders,
+  })
+  const counted = countedUsage(usage, inputs)
+  const failure = failureOf(vectors, { request, inputs, known, route })
+  if (failure !== undefined) throw afterSpending(failure, counted)
+  known.length ??= vectors[0]!.length / numberBytes
+  known.bytes += vectors.length * known.length * numberBytes
+  return { vectors, usage: counted, servedModel }
+}
+
+type Expected = Omit<Part, 'call'> & { route: Route }
+
+/** Why vectors cannot be delivered; undefined when they can. */
+function failureOf(
+  vectors: readonly Vector[],
+  { request, inputs, known, route }: Expected,
+): ProviderFailure | undefined {
+  if (vectors.length !== inputs.length) {
+    const text = `The provider made ${vectors.length} vectors of ${inputs.length} texts.`
+    return new ProviderFailure('malformed', text)
+  }
+  const bytes = vectors[0]!.length
+  if (vectors.some(({ length }) => length !== bytes) || bytes === 0) {
+    return new ProviderFailure('malformed', "The provider's vectors have different lengths.")
+  }
+  const length = bytes / numberBytes
+  if (length !== (known.length ?? length)) return otherLength(length, { request, known, route })
+  if (known.bytes + vectors.length * bytes > vectorBytesMax) {
+    return new ProviderFailure('too_large', 'The vectors are too large. Send fewer texts at once.')
+  }
+  return undefined
+}
+
+function otherLength(
+  length: number,
+  { request, known, route }: Pick<Expected, 'request' | 'known' | 'route'>,
+): ProviderFailure {
+  const text = `The model made vectors of ${length} dimensions, not of ${known.length}.`
+  // A server with unknown abilities has ignored the parameter.
+  return request.dimensions !== undefined && route.model.undescribed
+    ? new ProviderFailure('rejected', `${text} Leave 'dimensions' out.`, {
+        param: 'dimensions',
+        code: 'unsupported_parameter',
+      })
+    : new ProviderFailure('malformed', text)
+}
+
+/** The adapter of a provider; `checkEmbedding` has excluded those without one. */
+function adapterOf({ embedding }: Route['provider']): EmbeddingAdapter {
+  return embedding!
+}

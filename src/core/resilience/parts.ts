@@ -1,0 +1,33 @@
+type Running<Part, T> = {
+  parts: readonly Part[]
+  concurrency: number
+  /** The answers by the place of their part, added as they arrive. */
+  answers: T[]
+  /** Called with the first failure. */
+  onFailure?: ((error: unknown) => void) | undefined
+}
+
+/**
+ * Makes one call for each part of a request, at most `concurrency` at a time. Rejects with the first failure:
+ * no call starts after this failure, and the running calls end first, since their answers are charged.
+ */
+export async function runParts<Part, T>(
+  { parts, concurrency, answers, onFailure }: Running<Part, T>,
+  call: (part: Part) => Promise<T>,
+): Promise<void> {
+  const failures: unknown[] = []
+  let next = 0
+  const worker = async (): Promise<void> => {
+    while (next < parts.length) {
+      const place = next++
+      try {
+        answers[place] = await call(parts[place]!)
+      } catch (error) {
+        next = parts.length
+        if (failures.push(error) === 1) onFailure?.(error)
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(concurrency, parts.length) }, worker))
+  if (failures.length > 0) throw failures[0]
+}

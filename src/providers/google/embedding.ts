@@ -1,0 +1,61 @@
+import type { EmbeddingAdapter, EmbeddingAnswer } from '../../core/embedding/embedding.ts'
+import type { Target } from '../../core/model.ts'
+import { countedFailure } from '../transport/answer-failure.ts'
+import { jsonRequests } from '../transport/dispatch.ts'
+import type { Endpoint } from '../transport/endpoint.ts'
+import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
+import { itemsOf, membersOf } from '../wire/any-json.ts'
+import { tokensMaxOf } from '../wire/token-count.ts'
+import { normalized, vectorOfNumbers } from '../wire/vectors.ts'
+import { readFailure } from './failure.ts'
+import { readUsage } from './usage.ts'
+
+/** Google's limit of a batch. */
+const inputsPerCall = 100
+
+/** Embeddings through `batchEmbedContents` (docs/vendors.md#embeddings). */
+export function embeddingAdapter(endpoint: Endpoint): EmbeddingAdapter {
+  const { dispatch, texts, limits } = endpoint
+  const requestTo = jsonRequests(endpoint)
+  const bytesMax = limits.jsonBytesMax
+  return {
+    inputsPerCall,
+    takes: { dimensions: true },
+    embed: ({ inputs, dimensions, target, ...call }) => {
+      const model = `models/${target.upstreamModel}`
+      const more = dimensions === undefined ? {} : { outputDimensionality: dimensions }
+      const requests = inputs.map((text) => ({ model, content: { parts: [{ text }] }, ...more }))
+      const path = `/v1beta/models/${encodeURIComponent(target.upstreamModel)}:batchEmbedContents`
+      const { signal, hold, traceHeaders } = call
+      const request = requestTo(path, { requests })
+      const how = { dispatch, request, signal, hold, traceHeaders, bytesMax, copies: printedCopies }
+      return receive(how, (head) => {
+        if (head.status !== 200) return readFailure(head, texts)
+        const whole = wholeReader()
+        // Only whole vectors have length one.
+        const isShortened = dimensions !== undefined
+        return {
+          push: whole.push,
+          finish: () => readAnswer(parseJson(whole.finish()), { target, isShortened }),
+        }
+      })
+    },
+  }
+}
+
+function readAnswer(
+  json: unknown,
+  { target, isShortened }: { target: Target; isShortened: boolean },
+): EmbeddingAnswer {
+  const { embeddings, usageMetadata } = membersOf(json)
+  const usage = readUsage(membersOf(usageMetadata), tokensMaxOf(target))
+  try {
+    const vectors = itemsOf(embeddings).map((one) => {
+      const vector = vectorOfNumbers(itemsOf(membersOf(one)['values']))
+      return isShortened ? normalized(vector) : vector
+    })
+    return { vectors, usage }
+  } catch (error) {
+    throw countedFailure(error, usage)
+  }
+}
