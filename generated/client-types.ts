@@ -4558,7 +4558,7 @@ export interface components {
              */
             type: "web_search";
             /**
-             * @description The gateway does not search the web in this API. Leave the tool out.
+             * @description The gateway does not search the web in this API. Leave the tool out, in Codex by `web_search = "disabled"`.
              * @enum {boolean}
              */
             external_web_access: false;

@@ -49,8 +49,8 @@ const wordsOf: Record<string, Words> = {
     const values = allowed.filter((value) => value !== null)
     return oneOf(path, values, data, parentSchema)
   },
-  const: ({ params, data }, path) => ({
-    ...oneOf(path, [params['allowedValue']], data),
+  const: ({ params, data, parentSchema }, path) => ({
+    ...oneOf(path, [params['allowedValue']], data, parentSchema),
     code: 'invalid_value',
   }),
   discriminator: ({ params, data, parentSchema }, path) => {

@@ -5,6 +5,7 @@ import type { Usage } from '../core/money/price.ts'
 import type { Receipt } from '../core/receipt.ts'
 import type { Answer } from '../http/answer.ts'
 import { errorBody } from '../http/error-answer.ts'
+import { costFields } from './cost-fields.ts'
 
 type Schemas = components['schemas']
 
@@ -63,14 +64,5 @@ export function chatUsage(usage: Usage, { cost }: Receipt): Schemas['ChatUsage']
       ...(usage.audioOutputTokens ? { audio_tokens: usage.audioOutputTokens } : {}),
     },
     ...costFields(cost),
-  }
-}
-
-/** The cost fields of every `usage` below /v1: `cost` in US dollars, null when it is unknown. */
-export function costFields(cost: Receipt['cost']) {
-  return {
-    cost: cost.nanoUsd === null ? null : cost.nanoUsd / 1e9,
-    cost_status: cost.status,
-    cost_details: cost.details,
   }
 }

@@ -7,7 +7,7 @@ import type { Hold } from '../bytes/budget.ts'
 import type { Answer } from '../http/answer.ts'
 import { contextOf, type Operation } from '../http/operation.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
-import { costFields } from './chat-events.ts'
+import { costFields } from './cost-fields.ts'
 import { embeddingRequest } from './embedding-request.ts'
 
 type Schemas = components['schemas']

@@ -5,7 +5,7 @@ import { pixelsText } from '../core/image/size.ts'
 import type { Usage } from '../core/money/price.ts'
 import type { Answer } from '../http/answer.ts'
 import { receiptHeaders } from '../http/receipt-headers.ts'
-import { costFields } from './chat-events.ts'
+import { costFields } from './cost-fields.ts'
 
 type Schemas = components['schemas']
 

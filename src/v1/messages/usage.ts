@@ -2,6 +2,7 @@ import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Usage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
+import { costFields } from '../cost-fields.ts'
 
 type Schemas = components['schemas']
 
@@ -16,9 +17,7 @@ export function messageUsage(usage: Usage, { cost }: Receipt): Schemas['MessageU
     cache_read_input_tokens: cached,
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },
-    cost: cost.nanoUsd === null ? null : cost.nanoUsd / 1e9,
-    cost_status: cost.status,
-    cost_details: cost.details,
+    ...costFields(cost),
   }
 }
 

@@ -3794,7 +3794,7 @@ export type ResponseNamespaceTool = {
 export type ResponseWebSearchTool = {
     type: 'web_search';
     /**
-     * The gateway does not search the web in this API. Leave the tool out.
+     * The gateway does not search the web in this API. Leave the tool out, in Codex by `web_search = "disabled"`.
      */
     external_web_access: false;
 };
