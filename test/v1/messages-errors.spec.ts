@@ -51,24 +51,24 @@ describe('the errors of the Messages API', () => {
     const poor = await house.gateway.createKey('live')
     await setBudgetOfKey(house.gateway, poor, { nanoUsd: 0, period: 'total' })
     const withKey = (key: string) => anthropicClient(house.gateway, key).messages.create(usual)
-    for (const [asking, status, type, code] of [
-      [withKey('mag_live_wrong'), 401, 'authentication_error', 'invalid_api_key'],
-      [withKey(poor), 402, 'billing_error', 'insufficient_quota'],
-      [withKey(narrow), 403, 'permission_error', 'model_not_allowed'],
+    for (const [ask, status, type, code] of [
+      [() => withKey('mag_live_wrong'), 401, 'authentication_error', 'invalid_api_key'],
+      [() => withKey(poor), 402, 'billing_error', 'insufficient_quota'],
+      [() => withKey(narrow), 403, 'permission_error', 'model_not_allowed'],
       [
-        client.messages.create({ ...usual, model: 'no-such-model' }),
+        () => client.messages.create({ ...usual, model: 'no-such-model' }),
         404,
         'not_found_error',
         'model_not_found',
       ],
       [
-        client.messages.create({ ...usual, model: 'zai/glm-5' }),
+        () => client.messages.create({ ...usual, model: 'zai/glm-5' }),
         529,
         'overloaded_error',
         'no_provider_configured',
       ],
     ] as const) {
-      const error = await failureOf(asking)
+      const error = await failureOf(ask())
       expect([error.status, error.type, error.errorCode]).to.deep.equal([status, type, code])
       expect(error.requestID).to.match(/^req_/)
     }

@@ -54,11 +54,12 @@ export function createMessage(options: Options): Operation<'createMessage'> {
         return streamed(await gateway.chatStream(request, context), request, told)
       }
       const { result, usage = noUsage, receipt } = await gateway.chat(request, context)
-      const events = [...writer.read(chunkOf(result.completion)), ...writer.finish()]
+      const begun = writer.read(chunkOf(result.completion))
+      const { events, stop } = writer.finish()
       const json: Schemas['Message'] = {
         ...identityOf(requestId, receipt),
-        content: blocksOf(events),
-        ...writer.stop(),
+        content: blocksOf([...begun, ...events]),
+        ...stop,
         usage: messageUsage(usage, receipt),
         ...warningsOf(receipt, read.nameOf),
       }
@@ -126,13 +127,14 @@ function streamed(
         return Buffer.from(`event: error\ndata: ${JSON.stringify(body)}\n\n`)
       }
       const { usage, receipt } = outcome
+      const { events, stop } = writer.finish()
       const last: MessageEvent = {
         type: 'message_delta',
-        delta: writer.stop(),
+        delta: stop,
         usage: messageUsage(usage, receipt),
         ...warningsOf(receipt, nameOf),
       }
-      return Buffer.from(textOf([...writer.finish(), last, { type: 'message_stop' }]))
+      return Buffer.from(textOf([...events, last, { type: 'message_stop' }]))
     },
     brokenOff: () => outcome?.error !== undefined,
   }

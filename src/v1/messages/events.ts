@@ -1,31 +1,18 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
+import { orderedPieces } from '../../core/chat/ordered-pieces.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 
 type Schemas = components['schemas']
 export type MessageEvent = Schemas['MessageStreamEvent']
 export type MessageStop = Schemas['MessageStop']
-type Delta = NonNullable<NonNullable<NonNullable<ChatChunk['choices']>[number]>['delta']>
-type CallDelta = NonNullable<NonNullable<Delta['tool_calls']>[number]>
 type ExtraContent = Schemas['ToolCallExtraContent']
-type Call = {
-  index: number
-  id: string
-  name: string
-  text: string
-  data?: ExtraContent | undefined
-}
-/** A piece of the answer that waits until the open tool call is complete. */
-type Waiting = { kind: 'text' | 'thinking'; text: string } | { kind: 'call'; call: Call }
-type Open = { kind: 'text' | 'thinking' } | { kind: 'call'; call: Call }
 
 /** Translates chunks to the events of a message, without its first and last two events. */
 export type MessageWriter = {
   read(chunk: ChatChunk): MessageEvent[]
-  /** Closes the last block. */
-  finish(): MessageEvent[]
-  /** Why the message ended. */
-  stop(): MessageStop
+  /** Closes the last block, and tells why the message ended. */
+  finish(): { events: MessageEvent[]; stop: MessageStop }
 }
 type Options = {
   /** Whether the text of the reasoning is written. */
@@ -36,74 +23,42 @@ type Options = {
   callId: (index: number) => string
 }
 
-/** Blocks of a message come one after another, so pieces of two calls at once are put in order. */
 export function messageWriter({ showsThinking, seal, callId }: Options): MessageWriter {
   const blocks = blockWriter(seal)
-  const calls = new Map<number, Call>()
-  let waiting: Waiting[] = []
+  let hasCalls = false
   let refusal = ''
-  let finish: string | null = null
-
-  /** Whether a piece must wait, since the open tool call is not complete. */
-  const mustWait = () => {
-    const open = blocks.open()
-    return waiting.length > 0 || (open?.kind === 'call' && !isComplete(open.call.text))
-  }
-  const say = (kind: 'text' | 'thinking', text: string) => {
-    if (mustWait()) waiting.push({ kind, text })
-    else blocks.write(kind, text)
-  }
-  const readCall = ({ index, id, function: called, extra_content: data }: CallDelta) => {
-    const text = called?.arguments ?? ''
-    const known = calls.get(index)
-    if (known !== undefined) {
-      const open = blocks.open()
-      const isOpen = open?.kind === 'call' && open.call === known
-      const isWritten = isComplete(known.text)
-      known.text += text
-      if (isOpen && !isWritten) blocks.input(text)
-      return
-    }
-    const call = { index, id: id ?? callId(index), name: called?.name ?? '', text, data }
-    calls.set(index, call)
-    if (mustWait()) waiting.push({ kind: 'call', call })
-    else blocks.call(call)
-  }
-  return {
-    read: ({ choices }) => {
-      const { delta, finish_reason: reason } = choices?.[0] ?? {}
-      finish = reason ?? finish
-      if (delta === undefined) return []
-      if (delta.reasoning_content && showsThinking) say('thinking', delta.reasoning_content)
-      if (delta.content) say('text', delta.content)
-      if (delta.refusal) {
-        refusal += delta.refusal
-        say('text', delta.refusal)
+  const pieces = orderedPieces((piece) => {
+    switch (piece.kind) {
+      case 'reasoning':
+        if (showsThinking) blocks.write('thinking', piece.text)
+        break
+      case 'refusal':
+        refusal += piece.text
+        blocks.write('text', piece.text)
+        break
+      case 'text':
+        blocks.write('text', piece.text)
+        break
+      case 'call': {
+        const { index, id = callId(index), name, extra_content: data } = piece.call
+        hasCalls = true
+        blocks.call({ id, name }, data)
+        break
       }
-      for (const call of delta.tool_calls ?? []) readCall(call)
+      case 'input':
+        blocks.input(piece.text)
+    }
+  })
+  return {
+    read: (chunk) => {
+      pieces.read(chunk)
       return blocks.take()
     },
     finish: () => {
-      for (const piece of waiting) {
-        if (piece.kind === 'call') blocks.call(piece.call)
-        else blocks.write(piece.kind, piece.text)
-      }
-      waiting = []
+      const reason = pieces.end()
       blocks.close()
-      return blocks.take()
+      return { events: blocks.take(), stop: stopOf(reason, { hasCalls, refusal }) }
     },
-    stop: () => stopOf(finish, { hasCalls: calls.size > 0, refusal }),
-  }
-}
-
-/** Whether the arguments of a call are whole: a JSON object cannot be continued. */
-function isComplete(text: string): boolean {
-  if (!text.trimEnd().endsWith('}')) return false
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
   }
 }
 
@@ -115,7 +70,7 @@ const reasons: Readonly<Record<string, Schemas['MessageStopReason']>> = {
 }
 
 function stopOf(
-  finish: string | null,
+  finish: string | undefined,
   { hasCalls, refusal }: { hasCalls: boolean; refusal: string },
 ): MessageStop {
   const usual = hasCalls ? 'tool_use' : 'end_turn'
@@ -135,7 +90,7 @@ function stopOf(
 function blockWriter(seal: Options['seal']) {
   let events: MessageEvent[] = []
   let index = -1
-  let open: Open | undefined
+  let open: 'text' | 'thinking' | 'call' | undefined
   const start = (block: Schemas['MessageAnswerBlock']) => {
     index++
     events.push({ type: 'content_block_start', index, content_block: block })
@@ -144,7 +99,7 @@ function blockWriter(seal: Options['seal']) {
     void events.push({ type: 'content_block_delta', index, delta })
   const close = (data: ExtraContent = {}) => {
     if (open === undefined) return
-    if (open.kind === 'thinking') add({ type: 'signature_delta', signature: seal.close(data) })
+    if (open === 'thinking') add({ type: 'signature_delta', signature: seal.close(data) })
     events.push({ type: 'content_block_stop', index })
     open = undefined
   }
@@ -155,28 +110,24 @@ function blockWriter(seal: Options['seal']) {
         ? { type: 'text', text: '' }
         : { type: 'thinking', thinking: '', signature: '' },
     )
-    open = { kind }
+    open = kind
   }
   return {
-    open: () => open,
     close,
     write: (kind: 'text' | 'thinking', text: string) => {
-      if (open?.kind !== kind) begin(kind)
+      if (open !== kind) begin(kind)
       add(
         kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text },
       )
     },
     /** The data of the vendor becomes the signature of a thinking block before the call. */
-    call: (call: Call) => {
-      if (call.data !== undefined && open?.kind !== 'thinking') begin('thinking')
-      close(call.data)
-      start({ type: 'tool_use', id: call.id, name: call.name, input: {} })
-      open = { kind: 'call', call }
-      if (call.text !== '') add({ type: 'input_json_delta', partial_json: call.text })
+    call: (call: { id: string; name: string }, data: ExtraContent | undefined) => {
+      if (data !== undefined && open !== 'thinking') begin('thinking')
+      close(data)
+      start({ type: 'tool_use', ...call, input: {} })
+      open = 'call'
     },
-    input: (text: string) => {
-      if (text !== '') add({ type: 'input_json_delta', partial_json: text })
-    },
+    input: (text: string) => add({ type: 'input_json_delta', partial_json: text }),
     take: () => {
       const taken = events
       events = []

@@ -1,11 +1,9 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
-import { ProviderFailure } from '../../core/failure.ts'
+import { orderedPieces, type BegunCall } from '../../core/chat/ordered-pieces.ts'
 import { inputArgument, type Tools } from './tools.ts'
 
 type Schemas = components['schemas']
-type Delta = NonNullable<NonNullable<NonNullable<ChatChunk['choices']>[number]>['delta']>
-type CallDelta = NonNullable<Delta['tool_calls']>[number]
 export type OutputItem = Schemas['ResponseOutputItem']
 export type EventType = Schemas['ResponseEventType']
 /** Writes an event; `members` are all but its type and number. */
@@ -22,7 +20,6 @@ type Options = {
 
 /** Collects the items of an answer from its chunks, and emits their events in OpenAI's order. */
 export type Output = {
-  /** Throws a ProviderFailure for chunks that contradict each other. */
   read(chunk: ChatChunk): void
   /** Ends the last item, and returns all. */
   end(): { items: OutputItem[]; finishReason: string | undefined }
@@ -33,8 +30,6 @@ export type Output = {
 /** An item that is not complete; `end` completes it and emits its last events. */
 type Open = {
   kind: 'reasoning' | 'text' | 'refusal' | 'call'
-  /** The vendor's index of a call. */
-  call?: number
   add(text: string): void
   end(status: Schemas['ResponseItemStatus'], sealed?: string): OutputItem
 }
@@ -42,7 +37,6 @@ type Open = {
 export function collectOutput({ suffix, tools, seal, emit }: Options): Output {
   const items: OutputItem[] = []
   const told: Output['told'] = {}
-  const calls = new Set<number>()
   let open: Open | undefined
   let finishReason: string | undefined
 
@@ -54,49 +48,33 @@ export function collectOutput({ suffix, tools, seal, emit }: Options): Output {
     items.push(item)
     open = undefined
   }
-  const begin = (next: (place: Place) => Open, sealed?: string): Open => {
+  const begin = (next: (place: Place) => Open, sealed?: string) => {
     close(sealed)
     open = next({ index: items.length, suffix: `${suffix}${items.length}`, emit })
-    return open
   }
-  const say = (kind: 'reasoning' | 'text' | 'refusal', text: string | null | undefined) => {
-    if (!text) return
-    const item = open?.kind === kind ? open : begin(opening[kind])
-    item.add(text)
+  const beginCall = ({ id, name, isCustom, extra_content: extra }: BegunCall) => {
+    const sealed = extra === undefined ? undefined : seal(extra)
+    if (sealed !== undefined && open?.kind !== 'reasoning') begin(opening.reasoning)
+    const callId = id ?? `call_${suffix}${items.length}`
+    const called = { callId, ...tools.find(name) }
+    if (isCustom) begin(openCustom(called), sealed)
+    else begin(called.isCustom ? openWrapped(called) : openFunction(called), sealed)
   }
-  const beginCall = (delta: CallDelta): Open => {
-    const name = delta.function?.name ?? delta.custom?.name ?? ''
-    calls.add(delta.index)
-    const sealed = delta.extra_content === undefined ? undefined : seal(delta.extra_content)
-    if (sealed !== undefined && open?.kind !== 'reasoning') begin(openReasoning)
-    const id = delta.id ?? `call_${suffix}${items.length}`
-    const called = { call: delta.index, callId: id, ...tools.find(name) }
-    if (delta.custom !== undefined) return begin(openCustom(called), sealed)
-    return begin(called.isCustom ? openWrapped(called) : openFunction(called), sealed)
-  }
-  const call = (delta: CallDelta) => {
-    const known = open?.kind === 'call' && open.call === delta.index ? open : undefined
-    if (known === undefined && calls.has(delta.index)) {
-      throw new ProviderFailure('malformed', 'The pieces of two tool calls are mixed.')
-    }
-    const item = known ?? beginCall(delta)
-    item.add(delta.function?.arguments ?? delta.custom?.input ?? '')
-  }
+  const pieces = orderedPieces((piece) => {
+    if (piece.kind === 'call') return beginCall(piece.call)
+    if (piece.kind !== 'input' && open?.kind !== piece.kind) begin(opening[piece.kind])
+    open!.add(piece.text)
+  })
   return {
     told,
-    read: ({ model, service_tier: tier, choices = [] }) => {
+    read: (chunk) => {
+      const { model, service_tier: tier } = chunk
       if (model !== undefined) told.model = model
       if (tier != null) told.serviceTier = tier
-      for (const choice of choices) {
-        const { delta, finish_reason: reason } = choice ?? {}
-        say('reasoning', delta?.reasoning_content)
-        say('text', delta?.content)
-        say('refusal', delta?.refusal)
-        for (const one of delta?.tool_calls ?? []) call(one)
-        if (reason != null) finishReason = reason
-      }
+      pieces.read(chunk)
     },
     end: () => {
+      finishReason = pieces.end()
       close()
       return { items, finishReason }
     },
@@ -104,7 +82,7 @@ export function collectOutput({ suffix, tools, seal, emit }: Options): Output {
 }
 
 type Place = { index: number; suffix: string; emit: Emit }
-type Called = { call: number; callId: string; name: string; namespace?: string }
+type Called = { callId: string; name: string; namespace?: string }
 
 function openReasoning({ index, suffix, emit }: Place): Open {
   const id = `rs_${suffix}`
@@ -178,7 +156,7 @@ const opening = {
   refusal: (place: Place) => openMessage('refusal', place),
 }
 
-function openFunction({ call, callId, name, namespace }: Called) {
+function openFunction({ callId, name, namespace }: Called) {
   return ({ index, suffix, emit }: Place): Open => {
     const id = `fc_${suffix}`
     const within = namespace === undefined ? {} : { namespace }
@@ -191,7 +169,6 @@ function openFunction({ call, callId, name, namespace }: Called) {
     })
     return {
       kind: 'call',
-      call,
       add: (delta) => {
         text += delta
         if (delta !== '') emit('response.function_call_arguments.delta', { ...at, delta })
@@ -204,7 +181,7 @@ function openFunction({ call, callId, name, namespace }: Called) {
   }
 }
 
-function openCustom({ call, callId, name, namespace }: Called) {
+function openCustom({ callId, name, namespace }: Called) {
   return ({ index, suffix, emit }: Place): Open => {
     const id = `ctc_${suffix}`
     const within = namespace === undefined ? {} : { namespace }
@@ -217,7 +194,6 @@ function openCustom({ call, callId, name, namespace }: Called) {
     })
     return {
       kind: 'call',
-      call,
       add: (delta) => {
         text += delta
         if (delta !== '') emit('response.custom_tool_call_input.delta', { ...at, delta })
