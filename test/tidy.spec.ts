@@ -84,6 +84,20 @@ describe('the source', () => {
     expect(wrong).to.deep.equal([])
   })
 
+  it('has APIs of conversations that do not know each other', () => {
+    const apis = ['responses', 'messages']
+    const wrong = apis.flatMap((api) =>
+      source
+        .filter(({ name }) => name.startsWith(`src/v1/${api}/`))
+        .flatMap((file) =>
+          filesImportedBy(file)
+            .filter((target) => apis.some((one) => one !== api && target.includes(`v1/${one}/`)))
+            .map((target) => `${file.name} -> ${target}`),
+        ),
+    )
+    expect(wrong).to.deep.equal([])
+  })
+
   it('has no file that imports itself over others, types included', () => {
     expect(circlesOf(source)).to.deep.equal([])
   })
