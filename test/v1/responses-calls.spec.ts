@@ -49,6 +49,21 @@ describe('calls of a streamed response', () => {
     expect(output[1]).to.include({ type: 'message' })
   })
 
+  it('end an answer that has no end', async () => {
+    function* flood(): Generator<string> {
+      const piece = textChunk('x'.repeat(65_536))
+      for (;;) yield piece
+    }
+    own.upstream.answer({ pieces: flood() })
+    const body = { model: 'own/house-1', input: 'Tell.', stream: true }
+    const response = await own.gateway.post('/v1/responses', body, { key: own.gateway.liveKey })
+    const { response: last } = checkResponseEvents(await response.text())
+    expect(last).to.include({ status: 'failed' })
+    const [request] = own.upstream.requests
+    await request!.closed
+    expect(request!.aborted).to.equal(true)
+  })
+
   it('get an id if the vendor sends none', async () => {
     const [made] = await outputOf(call(0, '{}'))
     expect(made!['call_id']).to.match(/^call_/)

@@ -1,3 +1,5 @@
+import type { Hold } from '../../bytes/budget.ts'
+import { ProviderFailure } from '../failure.ts'
 import type { ChatChunk } from './chunks.ts'
 
 type Delta = NonNullable<NonNullable<NonNullable<ChatChunk['choices']>[number]>['delta']>
@@ -23,11 +25,23 @@ export type PieceReader = {
 type KnownCall = BegunCall & { text: string }
 type Waiting = { kind: 'reasoning' | 'text' | 'refusal'; text: string } | KnownCall
 
+/** More than any model writes. */
+const textLengthMax = 16 * 1024 * 1024
+/** The length that a call counts besides its texts. */
+const callLength = 256
+/** Memory is taken in steps. */
+const stepLength = 4096
+
 /**
  * Writes the pieces of an answer for APIs in which an item ends before the next begins: what arrives before
- * a call is complete waits for the end of the answer.
+ * a call is complete waits for the end of the answer. `hold` counts the texts, which these APIs repeat at the
+ * end of an item. `read` throws a ProviderFailure for an answer without end.
  */
-export function orderedPieces(write: (piece: Piece) => void): PieceReader {
+export function orderedPieces(
+  hold: Pick<Hold, 'takeMore'>,
+  write: (piece: Piece) => void,
+): PieceReader {
+  const count = lengthCounter(hold)
   const calls = new Map<number, KnownCall>()
   const waiting: Waiting[] = []
   let open: KnownCall | undefined
@@ -44,6 +58,7 @@ export function orderedPieces(write: (piece: Piece) => void): PieceReader {
   }
   const say = (kind: 'reasoning' | 'text' | 'refusal', text: string | null | undefined) => {
     if (!text) return
+    count(text.length)
     if (mustWait()) {
       waiting.push({ kind, text })
       return
@@ -55,6 +70,7 @@ export function orderedPieces(write: (piece: Piece) => void): PieceReader {
     const { index, id, function: called, custom, extra_content } = delta
     const text = called?.arguments ?? custom?.input ?? ''
     const known = calls.get(index)
+    count(text.length + (known === undefined ? callLength : 0))
     if (known !== undefined) {
       known.text += text
       if (open === known) writeInput(text)
@@ -84,6 +100,24 @@ export function orderedPieces(write: (piece: Piece) => void): PieceReader {
       }
       return finishReason
     },
+  }
+}
+
+/** Counts the length of an answer in `hold`. Throws a ProviderFailure for an answer without end. */
+function lengthCounter(hold: Pick<Hold, 'takeMore'>): (more: number) => void {
+  let length = 0
+  let counted = 0
+  return (more) => {
+    length += more
+    if (length > textLengthMax) {
+      throw new ProviderFailure('malformed', 'The answer is longer than any model writes.')
+    }
+    if (length - counted < stepLength) return
+    // A character takes at most two bytes.
+    if (hold.takeMore(2 * (length - counted)) !== undefined) {
+      throw new ProviderFailure('no_memory', 'The gateway has no memory left for the answer.')
+    }
+    counted = length
   }
 }
 

@@ -45,6 +45,7 @@ export function createMessage(options: Options): Operation<'createMessage'> {
     const writer = messageWriter({
       showsThinking: showsThinking(asked.thinking),
       seal,
+      hold: call.hold,
       callId: (index) => `toolu_${requestId.slice(4)}_${index}`,
     })
     const explain = (error: GatewayError) => asTooLong(error.named(read.nameOf), request, model)

@@ -1,4 +1,5 @@
 import type { components } from '../../../generated/types.ts'
+import type { Hold } from '../../bytes/budget.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces } from '../../core/chat/ordered-pieces.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
@@ -19,15 +20,17 @@ type Options = {
   showsThinking: boolean
   /** Writes a vendor's data of a call as the signature of a thinking block. */
   seal: Pick<ThoughtSeal, 'close'>
+  /** The memory of the call. */
+  hold: Pick<Hold, 'takeMore'>
   /** The id of a call for which the vendor sent none. */
   callId: (index: number) => string
 }
 
-export function messageWriter({ showsThinking, seal, callId }: Options): MessageWriter {
+export function messageWriter({ showsThinking, seal, hold, callId }: Options): MessageWriter {
   const blocks = blockWriter(seal)
   let hasCalls = false
   let refusal = ''
-  const pieces = orderedPieces((piece) => {
+  const pieces = orderedPieces(hold, (piece) => {
     switch (piece.kind) {
       case 'reasoning':
         if (showsThinking) blocks.write('thinking', piece.text)

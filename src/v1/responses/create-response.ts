@@ -61,7 +61,13 @@ export function createResponse(options: Options): Operation<'createResponse'> {
           isStored: history.stores,
         }),
       output: (emit) => {
-        return collectOutput({ suffix, tools: asked.tools, seal: seal.close, emit })
+        return collectOutput({
+          suffix,
+          tools: asked.tools,
+          seal: seal.close,
+          emit,
+          hold: call.hold,
+        })
       },
     }
     try {

@@ -1,4 +1,5 @@
 import type { components } from '../../../generated/types.ts'
+import type { Hold } from '../../bytes/budget.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces, type BegunCall } from '../../core/chat/ordered-pieces.ts'
 import { inputArgument, type Tools } from './tools.ts'
@@ -16,6 +17,8 @@ type Options = {
   /** Writes a vendor's data of a call, so that the caller can send it back. */
   seal: (extra: Schemas['ToolCallExtraContent']) => string
   emit: Emit
+  /** The memory of the call. */
+  hold: Pick<Hold, 'takeMore'>
 }
 
 /** Collects the items of an answer from its chunks, and emits their events in OpenAI's order. */
@@ -34,7 +37,7 @@ type Open = {
   end(status: Schemas['ResponseItemStatus'], sealed?: string): OutputItem
 }
 
-export function collectOutput({ suffix, tools, seal, emit }: Options): Output {
+export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Output {
   const items: OutputItem[] = []
   const told: Output['told'] = {}
   let open: Open | undefined
@@ -60,7 +63,7 @@ export function collectOutput({ suffix, tools, seal, emit }: Options): Output {
     if (isCustom) begin(openCustom(called), sealed)
     else begin(called.isCustom ? openWrapped(called) : openFunction(called), sealed)
   }
-  const pieces = orderedPieces((piece) => {
+  const pieces = orderedPieces(hold, (piece) => {
     if (piece.kind === 'call') return beginCall(piece.call)
     if (piece.kind !== 'input' && open?.kind !== piece.kind) begin(opening[piece.kind])
     open!.add(piece.text)
