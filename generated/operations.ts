@@ -245,9 +245,7 @@ export const operations = [
       "before_id"
     ],
     "queryLists": [],
-    "headerNames": [
-      "anthropic-version"
-    ],
+    "headerNames": [],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",

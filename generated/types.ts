@@ -8194,13 +8194,7 @@ export interface operations {
                  */
                 before_id?: components["schemas"]["ModelName"];
             };
-            header?: {
-                /**
-                 * @description The version of Anthropic's API. Every version is accepted and answered alike.
-                 * @example 2023-06-01
-                 */
-                "anthropic-version"?: components["parameters"]["AnthropicVersionHeader"];
-            };
+            header?: never;
             path?: never;
             cookie?: never;
         };

@@ -5896,12 +5896,6 @@ export type CreateEmbeddingResponse = CreateEmbeddingResponses[keyof CreateEmbed
 
 export type ListModelsData = {
     body?: never;
-    headers?: {
-        /**
-         * The version of Anthropic's API. Every version is accepted and answered alike.
-         */
-        'anthropic-version'?: string;
-    };
     path?: never;
     query?: {
         /**
