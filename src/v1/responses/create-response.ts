@@ -138,8 +138,11 @@ function streamed(
   let written = ''
   let number = 0
   const write: Emit = (type, members) => {
-    const data = JSON.stringify({ type, sequence_number: number++, ...members })
-    written += `event: ${type}\ndata: ${data}\n\n`
+    // An object for all members would be copied for each event.
+    const rest = JSON.stringify(members).slice(1)
+    const comma = rest === '}' ? '' : ','
+    const head = `{"type":"${type}","sequence_number":${number++}`
+    written += `event: ${type}\ndata: ${head}${comma}${rest}\n\n`
   }
   const taken = (): string => {
     const text = written
