@@ -83,7 +83,13 @@ function answerOwn(request: ReceivedRequest, model: string): ScriptedAnswer {
     const data = Array.from({ length: n ?? 1 }, () => ({ b64_json: pixelBase64 }))
     return { body: { created: 1, data } }
   }
+  if (path.endsWith('/embeddings')) return { body: vectorsOf(body as { input: unknown[] }) }
   return stream === true ? streamed(['Hello ', 'there.']) : completion('Hello there.')
+}
+
+function vectorsOf({ input }: { input: unknown[] }): object {
+  const data = input.map((_, index) => ({ index, embedding: [1, 0] }))
+  return { data, usage: { prompt_tokens: input.length } }
 }
 
 /** Long enough for a second caller to send the same request during the call. */

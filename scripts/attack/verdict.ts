@@ -57,6 +57,7 @@ export function errorFaults({ status, headers, text }: Answer): string[] {
 
 const errorSchemas = [
   '#/components/schemas/ErrorResponse',
+  '#/components/schemas/MessageErrorResponse',
   '#/components/schemas/JsonRpcErrorResponse',
   '#/components/schemas/OAuthError',
 ]

@@ -51,10 +51,14 @@ describe('the errors of the Messages API', () => {
     const poor = await house.gateway.createKey('live')
     await setBudgetOfKey(house.gateway, poor, { nanoUsd: 0, period: 'total' })
     const withKey = (key: string) => anthropicClient(house.gateway, key).messages.create(usual)
+    const { max_tokens: _most, ...counted } = usual
+    const countWithKey = (key: string) =>
+      anthropicClient(house.gateway, key).messages.countTokens(counted)
     for (const [ask, status, type, code] of [
       [() => withKey('mag_live_wrong'), 401, 'authentication_error', 'invalid_api_key'],
       [() => withKey(poor), 402, 'billing_error', 'insufficient_quota'],
       [() => withKey(narrow), 403, 'permission_error', 'model_not_allowed'],
+      [() => countWithKey(narrow), 403, 'permission_error', 'model_not_allowed'],
       [
         () => client.messages.create({ ...usual, model: 'no-such-model' }),
         404,

@@ -7,7 +7,7 @@ import { readRequest } from './request.ts'
 import { estimateInput } from './usage.ts'
 
 type Options = {
-  routes: Pick<RouteTable, 'model'>
+  routes: Pick<RouteTable, 'routes'>
   sealOf: (accountId: string) => ThoughtSeal
 }
 
@@ -16,7 +16,8 @@ export function countMessageTokens({ routes, sealOf }: Options): Operation<'coun
   return async (call) => {
     const { body, texts, hold, caller, requestId } = call
     const asked = restoreBase64(body, texts, hold)
-    const model = await routes.model(asked.model, caller)
+    const { routes: able } = await routes.routes([asked.model], caller)
+    const { model } = able[0]!
     const { request } = readRequest({ ...asked, max_tokens: 1 }, model, sealOf(caller.accountId))
     const json: components['schemas']['MessageTokensCount'] = {
       input_tokens: estimateInput(request),

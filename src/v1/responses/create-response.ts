@@ -60,15 +60,8 @@ export function createResponse(options: Options): Operation<'createResponse'> {
           model: receipt.model.row.id,
           isStored: history.stores,
         }),
-      output: (emit) => {
-        return collectOutput({
-          suffix,
-          tools: asked.tools,
-          seal: seal.close,
-          emit,
-          hold: call.hold,
-        })
-      },
+      output: (emit) =>
+        collectOutput({ suffix, tools: asked.tools, seal: seal.close, emit, hold: call.hold }),
     }
     try {
       const given = withoutEmpty(asked.request)
