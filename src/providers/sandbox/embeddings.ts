@@ -13,7 +13,7 @@ export type EmbeddingBody = {
 
 /** Characters of a text that its vector depends on, since splitting long texts takes too long. */
 const readCharactersMax = 16_384
-/** The largest change of a number that tells texts of the same tokens apart. */
+/** Maximum random change of a number: texts with the same tokens get slightly different vectors. */
 const ownShare = 0.05
 /** Numbers that are computed between two turns of the event loop. */
 const turnNumbers = 262_144

@@ -49,10 +49,10 @@ export function createMessage(options: Options): Operation<'createMessage'> {
       callId: (index) => `toolu_${requestId.slice(4)}_${index}`,
     })
     const explain = (error: GatewayError) => asTooLong(error.named(read.nameOf), request, model)
-    const told = { requestId, writer, nameOf: read.nameOf, explain }
+    const replying = { requestId, writer, nameOf: read.nameOf, explain }
     try {
       if (request.stream === true) {
-        return streamed(await gateway.chatStream(request, context), request, told)
+        return streamed(await gateway.chatStream(request, context), request, replying)
       }
       const { result, usage = noUsage, receipt } = await gateway.chat(request, context)
       const begun = writer.read(chunkOf(result.completion))
@@ -92,7 +92,7 @@ function showsThinking(thinking: Schemas['CreateMessageRequest']['thinking']): b
   return thinking !== undefined && thinking.type !== 'disabled' && thinking.display !== 'omitted'
 }
 
-type Told = Pick<ReadRequest, 'nameOf'> & {
+type Replying = Pick<ReadRequest, 'nameOf'> & {
   requestId: string
   writer: MessageWriter
   /** An error with the names and words of Anthropic's API. */
@@ -102,7 +102,7 @@ type Told = Pick<ReadRequest, 'nameOf'> & {
 function streamed(
   { pipe, receipt: begun }: StreamedChat,
   request: ChatRequest,
-  { requestId, writer, nameOf, explain }: Told,
+  { requestId, writer, nameOf, explain }: Replying,
 ): Answer {
   let outcome: StreamOutcome | undefined
   const nothing = { ...noUsage, inputTokens: estimateInput(request), outputTokens: 1 }
@@ -162,7 +162,7 @@ function headersOf(requestId: string, receipt: Receipt): Record<string, string> 
 
 function warningsOf(
   { warnings }: Receipt,
-  nameOf: Told['nameOf'],
+  nameOf: Replying['nameOf'],
 ): Pick<Schemas['Message'], 'warnings'> {
   if (warnings.length === 0) return {}
   return { warnings: warnings.map((one) => ({ ...one, param: nameOf(one.param) })) }

@@ -12,7 +12,7 @@ type ExtraContent = Schemas['ToolCallExtraContent']
 /** Translates chunks to the events of a message, without its first and last two events. */
 export type MessageWriter = {
   read(chunk: ChatChunk): MessageEvent[]
-  /** Closes the last block, and tells why the message ended. */
+  /** Closes the last block. Returns its events and the stop reason. */
   finish(): { events: MessageEvent[]; stop: MessageStop }
 }
 type Options = {

@@ -22,8 +22,8 @@ export function asTooLong(
   if (error.code !== 'context_length_exceeded') return error
   const { message, param, cause, progress } = error
   const counts = (message.match(count) ?? []).map(toNumber).filter((one) => one >= tokensMin)
-  const [told] = limits.flatMap((limit) => limit.exec(message)?.[1] ?? [])
-  const most = told === undefined ? model?.row.context_window : toNumber(told)
+  const [limitText] = limits.flatMap((limit) => limit.exec(message)?.[1] ?? [])
+  const most = limitText === undefined ? model?.row.context_window : toNumber(limitText)
   const asked = Math.max(...counts.filter((one) => one > (most ?? 0)), 0)
   const text =
     most === undefined

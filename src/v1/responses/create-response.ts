@@ -106,7 +106,7 @@ async function whole(
   const answer = output(() => {})
   answer.read(chunkOf(result.completion))
   const completedAt = Math.floor(clock() / 1000)
-  const end = { told: answer.told, ended: answer.end(), completedAt, usage, receipt }
+  const end = { ended: answer.end(), completedAt, usage, receipt }
   const json = await keep(endResponse(begin(receipt), end))
   return { status: 200, headers: receiptHeaders(receipt), json }
 }
@@ -166,9 +166,12 @@ function streamed(
       const completedAt = Math.floor(clock() / 1000)
       if (outcome.error === undefined) {
         const { usage } = outcome
-        const ended = answer.end()
-        const told = { told: answer.told, ended, completedAt, usage }
-        const end = { ...told, receipt: renamed(outcome.receipt, asked) }
+        const end = {
+          ended: answer.end(),
+          completedAt,
+          usage,
+          receipt: renamed(outcome.receipt, asked),
+        }
         // Clients continue a conversation as soon as they have the last event.
         const whole = await keep(endResponse(response, end))
         write(whole.status === 'completed' ? 'response.completed' : 'response.incomplete', {

@@ -24,10 +24,16 @@ type Options = {
 /** Collects the items of an answer from its chunks, and emits their events in OpenAI's order. */
 export type Output = {
   read(chunk: ChatChunk): void
-  /** Ends the last item, and returns all. */
-  end(): { items: OutputItem[]; finishReason: string | undefined }
-  /** What the vendor says of itself. */
-  told: { model?: string; serviceTier?: string }
+  /** Ends the last item. */
+  end(): Ended
+}
+
+/** A whole output, with what the vendor reports about it. */
+export type Ended = {
+  items: OutputItem[]
+  finishReason: string | undefined
+  model: string | undefined
+  serviceTier: string | undefined
 }
 
 /** An item that is not complete; `end` completes it and emits its last events. */
@@ -39,7 +45,8 @@ type Open = {
 
 export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Output {
   const items: OutputItem[] = []
-  const told: Output['told'] = {}
+  let model: string | undefined
+  let serviceTier: string | undefined
   let open: Open | undefined
   let finishReason: string | undefined
 
@@ -60,8 +67,8 @@ export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Out
     if (sealed !== undefined && open?.kind !== 'reasoning') begin(opening.reasoning)
     const callId = id ?? `call_${suffix}${items.length}`
     const called = { callId, ...tools.find(name) }
-    if (isCustom) begin(openCustom(called), sealed)
-    else begin(called.isCustom ? openWrapped(called) : openFunction(called), sealed)
+    if (!isCustom && called.isCustom) begin(openWrapped(called), sealed)
+    else begin(openCall(isCustom ? 'custom' : 'function', called), sealed)
   }
   const pieces = orderedPieces(hold, (piece) => {
     if (piece.kind === 'call') return beginCall(piece.call)
@@ -69,17 +76,15 @@ export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Out
     open!.add(piece.text)
   })
   return {
-    told,
     read: (chunk) => {
-      const { model, service_tier: tier } = chunk
-      if (model !== undefined) told.model = model
-      if (tier != null) told.serviceTier = tier
+      model = chunk.model ?? model
+      serviceTier = chunk.service_tier ?? serviceTier
       pieces.read(chunk)
     },
     end: () => {
       finishReason = pieces.end()
       close()
-      return { items, finishReason }
+      return { items, finishReason, model, serviceTier }
     },
   }
 }
@@ -159,51 +164,42 @@ const opening = {
   refusal: (place: Place) => openMessage('refusal', place),
 }
 
-function openFunction({ callId, name, namespace }: Called) {
-  return ({ index, suffix, emit }: Place): Open => {
-    const id = `fc_${suffix}`
-    const within = namespace === undefined ? {} : { namespace }
-    const item = { id, type: 'function_call' as const, call_id: callId, name, ...within }
-    const at = { item_id: id, output_index: index }
-    let text = ''
-    emit('response.output_item.added', {
-      output_index: index,
-      item: { ...item, arguments: '', status: 'in_progress' },
-    })
-    return {
-      kind: 'call',
-      add: (delta) => {
-        text += delta
-        if (delta !== '') emit('response.function_call_arguments.delta', { ...at, delta })
-      },
-      end: (status) => {
-        emit('response.function_call_arguments.done', { ...at, name, arguments: text })
-        return { ...item, arguments: text, status }
-      },
-    }
-  }
-}
+const callForms = {
+  function: {
+    type: 'function_call',
+    prefix: 'fc',
+    member: 'arguments',
+    event: 'response.function_call_arguments',
+  },
+  custom: {
+    type: 'custom_tool_call',
+    prefix: 'ctc',
+    member: 'input',
+    event: 'response.custom_tool_call_input',
+  },
+} as const
 
-function openCustom({ callId, name, namespace }: Called) {
+function openCall(kind: keyof typeof callForms, { callId, name, namespace }: Called) {
+  const { type, prefix, member, event } = callForms[kind]
   return ({ index, suffix, emit }: Place): Open => {
-    const id = `ctc_${suffix}`
+    const id = `${prefix}_${suffix}`
     const within = namespace === undefined ? {} : { namespace }
-    const item = { id, type: 'custom_tool_call' as const, call_id: callId, name, ...within }
     const at = { item_id: id, output_index: index }
     let text = ''
-    emit('response.output_item.added', {
-      output_index: index,
-      item: { ...item, input: '', status: 'in_progress' },
-    })
+    // The member fits the type, as the table above shows.
+    const itemOf = (status: Schemas['ResponseItemStatus']) =>
+      ({ id, type, call_id: callId, name, ...within, [member]: text, status }) as OutputItem
+    emit('response.output_item.added', { output_index: index, item: itemOf('in_progress') })
     return {
       kind: 'call',
       add: (delta) => {
         text += delta
-        if (delta !== '') emit('response.custom_tool_call_input.delta', { ...at, delta })
+        if (delta !== '') emit(`${event}.delta`, { ...at, delta })
       },
       end: (status) => {
-        emit('response.custom_tool_call_input.done', { ...at, input: text })
-        return { ...item, input: text, status }
+        const named = kind === 'function' ? { name } : {}
+        emit(`${event}.done`, { ...at, ...named, [member]: text })
+        return itemOf(status)
       },
     }
   }
@@ -212,7 +208,7 @@ function openCustom({ callId, name, namespace }: Called) {
 /** A custom tool that the vendor got as a function: its input is inside of the JSON of the arguments. */
 function openWrapped(called: Called) {
   return (place: Place): Open => {
-    const custom = openCustom(called)(place)
+    const custom = openCall('custom', called)(place)
     let json = ''
     return {
       ...custom,

@@ -3,7 +3,7 @@ import type { GatewayError } from '../../core/error.ts'
 import type { Usage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import { costFields } from '../cost-fields.ts'
-import type { Output } from './output.ts'
+import type { Ended } from './output.ts'
 import type { ResponseRequest } from './request.ts'
 
 type Schemas = components['schemas']
@@ -53,8 +53,8 @@ export function beginResponse(
   }
 }
 
-type End = Pick<Output, 'told'> & {
-  ended: ReturnType<Output['end']>
+type End = {
+  ended: Ended
   completedAt: number
   usage: Usage
   receipt: Receipt
@@ -62,16 +62,16 @@ type End = Pick<Output, 'told'> & {
 
 /** The response with its output; `incomplete` if the answer was cut off. */
 export function endResponse(begun: ModelResponse, end: End): ModelResponse {
-  const { told, ended, usage, receipt } = end
+  const { ended, usage, receipt } = end
   const reason = cutOffBy[ended.finishReason ?? '']
   return {
     ...begun,
     completed_at: reason === undefined ? end.completedAt : null,
     status: reason === undefined ? 'completed' : 'incomplete',
     incomplete_details: reason === undefined ? null : { reason },
-    model: told.model ?? begun.model,
+    model: ended.model ?? begun.model,
     output: ended.items,
-    service_tier: told.serviceTier ?? begun.service_tier,
+    service_tier: ended.serviceTier ?? begun.service_tier,
     usage: usageForm(usage, receipt),
     ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
   }
