@@ -3953,7 +3953,7 @@ export interface components {
              */
             signature?: string;
         };
-        /** @description Thinking of Anthropic's own API. It is ignored. */
+        /** @description Encrypted thinking of a model of Anthropic. Send the block back unchanged. */
         MessageRedactedThinkingBlock: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4097,7 +4097,7 @@ export interface components {
             stop_sequences?: string[];
             temperature?: number;
             top_p?: number;
-            /** @description Dropped with a warning. */
+            /** @description For models of Anthropic; dropped with a warning for others. */
             top_k?: number;
             thinking?: components["schemas"]["MessageThinking"];
             output_config?: components["schemas"]["MessageOutputConfig"];
@@ -4105,7 +4105,7 @@ export interface components {
                 user_id?: components["schemas"]["EndUser"];
             };
             cache_control?: components["schemas"]["CacheControl"];
-            /** @description Dropped with a warning. */
+            /** @description For models of Anthropic; dropped with a warning for others. */
             context_management?: {
                 [key: string]: unknown;
             };
@@ -4132,20 +4132,25 @@ export interface components {
         MessageTokensCount: {
             input_tokens: number;
         };
-        MessageAnswerBlock: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageThinkingBlock"] | components["schemas"]["MessageToolUseBlock"];
+        MessageAnswerBlock: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageThinkingBlock"] | components["schemas"]["MessageRedactedThinkingBlock"] | components["schemas"]["MessageToolUseBlock"];
+        /** @description What a model of Anthropic removed from the conversation. */
+        MessageContextManagement: {
+            [key: string]: unknown;
+        } | null;
         /** @enum {string} */
-        MessageStopReason: "end_turn" | "max_tokens" | "tool_use" | "refusal";
+        MessageStopReason: "end_turn" | "max_tokens" | "stop_sequence" | "tool_use" | "pause_turn" | "refusal" | "model_context_window_exceeded";
         /** @description Why the message ended. */
         MessageStop: {
             stop_reason: components["schemas"]["MessageStopReason"] | null;
-            stop_sequence: null;
+            /** @description The stop sequence that ended the message, if the vendor reports it. */
+            stop_sequence: string | null;
             /** @description The model's words, if it refused to answer. */
             stop_details: components["schemas"]["MessageRefusalDetails"] | null;
         };
         MessageRefusalDetails: {
             /** @enum {string} */
             type: "refusal";
-            category: null;
+            category: string | null;
             explanation: string | null;
         };
         MessageOutputDetails: {
@@ -4173,8 +4178,10 @@ export interface components {
             model: string;
             content: components["schemas"]["MessageAnswerBlock"][];
             stop_reason: components["schemas"]["MessageStopReason"] | null;
-            stop_sequence: null;
+            /** @description The stop sequence that ended the message, if the vendor reports it. */
+            stop_sequence: string | null;
             stop_details: components["schemas"]["MessageRefusalDetails"] | null;
+            context_management?: components["schemas"]["MessageContextManagement"];
             usage: components["schemas"]["MessageUsage"];
             warnings?: components["schemas"]["Warning"][];
         };
@@ -4197,15 +4204,18 @@ export interface components {
         };
         /**
          * @description A piece of a block: `text` of a `text_delta`, `thinking` of a `thinking_delta`, `signature` of a
-         *     `signature_delta`, or `partial_json` of an `input_json_delta`.
+         *     `signature_delta`, `partial_json` of an `input_json_delta`, or `citation` of a `citations_delta`.
          */
         MessageBlockDelta: {
             /** @enum {string} */
-            type: "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta";
+            type: "text_delta" | "thinking_delta" | "signature_delta" | "input_json_delta" | "citations_delta";
             text?: string;
             thinking?: string;
             signature?: string;
             partial_json?: string;
+            citation?: {
+                [key: string]: unknown;
+            };
         };
         MessageBlockDeltaEvent: {
             /**
@@ -4231,6 +4241,7 @@ export interface components {
              */
             type: "message_delta";
             delta: components["schemas"]["MessageStop"];
+            context_management?: components["schemas"]["MessageContextManagement"];
             usage: components["schemas"]["MessageUsage"];
             warnings?: components["schemas"]["Warning"][];
         };

@@ -1,6 +1,6 @@
 import { openCall, type Answered, type Call, type CallParts, type Work } from './call.ts'
 import type { CallContext } from './caller.ts'
-import type { ChatRequest, ChatResult } from './chat/chat.ts'
+import type { ChatRequest, ChatResult, NativeRequest } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
 import type { StreamedChat } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
@@ -56,10 +56,21 @@ export type GatewayParts = ImageParts &
   }
 
 export type Gateway = {
-  /** Answers a conversation with a language model. Throws a GatewayError. */
-  chat(request: ChatRequest, context: CallContext): Promise<Answered<ChatResult>>
+  /**
+   * Answers a conversation with a language model. A vendor that has the API of `native` gets the request
+   * as it came. Throws a GatewayError.
+   */
+  chat(
+    request: ChatRequest,
+    context: CallContext,
+    native?: NativeRequest,
+  ): Promise<Answered<ChatResult>>
   /** Answers a conversation as a stream; resolves when the first event has arrived. */
-  chatStream(request: ChatRequest, context: CallContext): Promise<StreamedChat>
+  chatStream(
+    request: ChatRequest,
+    context: CallContext,
+    native?: NativeRequest,
+  ): Promise<StreamedChat>
   /** Makes `n` pictures, from input pictures if given. Throws a GatewayError unless all are made. */
   image(
     request: AskedImage,
@@ -82,13 +93,13 @@ export function createGateway(parts: GatewayParts): Gateway {
   const imageWorkOf = (request: AskedImage, inputs: ImageInputs | undefined) =>
     imageWork({ request, inputs, parts, timeoutMs: imageTimeoutMs })
   return {
-    chat: async (request, context) => {
+    chat: async (request, context, native) => {
       checkConversation(request)
-      return pass(parts, context, chatWork(request, chatTimeoutMs))
+      return pass(parts, context, chatWork(request, chatTimeoutMs, native))
     },
-    chatStream: async (request, context) => {
+    chatStream: async (request, context, native) => {
       checkConversation(request)
-      return pass(parts, context, chatStreamWork(request, parts.limits))
+      return pass(parts, context, chatStreamWork(request, parts.limits, native))
     },
     image: (request, context, inputs) => pass(parts, context, imageWorkOf(request, inputs)),
     embed: (request, context) => pass(parts, context, embeddingWork(request, chatTimeoutMs)),

@@ -1,6 +1,13 @@
 import { checkSchema } from './anthropic-schema.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 import { anthropicEvents, message, signature } from './anthropic-answers.ts'
+import {
+  checkEffort,
+  checkThinking,
+  checkThoughts,
+  shownTo,
+  type Refuse,
+} from './anthropic-thinking.ts'
 import { allowOnly, Refused, vendorDouble, type Spoken } from './spoken.ts'
 
 type Body = Record<string, unknown>
@@ -24,30 +31,27 @@ const fields = [
   'tools',
   'tool_choice',
   'cache_control',
+  'top_k',
+  'service_tier',
 ]
-const toolFields = ['name', 'description', 'input_schema', 'strict', 'cache_control']
+const toolFields = ['type', 'name', 'description', 'input_schema', 'strict', 'cache_control']
+/** Fields that need a feature flag in the header `anthropic-beta`. */
+const betaFields = {
+  context_management: 'context-management-',
+  defer_loading: 'advanced-tool-use-',
+}
 const blockFields: Record<string, string[]> = {
   text: ['type', 'text', 'cache_control'],
   image: ['type', 'source', 'cache_control'],
   document: ['type', 'source', 'title', 'cache_control'],
-  tool_use: ['type', 'id', 'name', 'input'],
+  tool_use: ['type', 'id', 'name', 'input', 'cache_control'],
   thinking: ['type', 'thinking', 'signature'],
   redacted_thinking: ['type', 'data'],
-  tool_result: ['type', 'tool_use_id', 'content', 'is_error'],
+  tool_result: ['type', 'tool_use_id', 'content', 'is_error', 'cache_control'],
 }
 const withoutSampling = /claude-(?:opus-4-[78]|opus-5|sonnet-5|haiku-5|fable)/
 const choosesItself = /claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
 const takesPrefill = /-4-5(?:-|$)/
-const newEfforts = ['low', 'medium', 'high', 'max']
-/** Values of `thinking` and `effort` per generation; the first matching pattern applies. */
-const generations: readonly [RegExp, { thinking: string[]; efforts: string[] }][] = [
-  [/-4-5(?:-|$)/, { thinking: ['enabled', 'disabled'], efforts: [] }],
-  [/-4-6(?:-|$)/, { thinking: ['enabled', 'disabled', 'adaptive'], efforts: newEfforts }],
-  [/opus-4-[78]/, { thinking: ['adaptive'], efforts: [...newEfforts, 'xhigh'] }],
-  [/opus-5-5|fable/, { thinking: ['adaptive'], efforts: [...newEfforts, 'xhigh'] }],
-  [/sonnet-5-5/, { thinking: ['adaptive', 'between_tools'], efforts: [...newEfforts, 'xhigh'] }],
-  [/-5/, { thinking: ['adaptive', 'disabled'], efforts: [...newEfforts, 'xhigh'] }],
-]
 /** Simulates Anthropic: refuses invalid requests with the vendor's errors, and answers valid ones with `say`. */
 export function anthropicDouble(
   say: (body: Body) => Spoken,
@@ -61,7 +65,7 @@ export function anthropicDouble(
     }),
     answer: (request) => {
       const body = request.body as Body
-      const spoken = say(body)
+      const spoken = shownTo(body, say(body))
       if (body['stream'] === true) return { pieces: anthropicEvents(spoken, String(body['model'])) }
       return { body: message(spoken, String(body['model'])) }
     },
@@ -80,7 +84,11 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   }
   if (headers['anthropic-version'] !== '2023-06-01') refuse('anthropic-version: header is required')
   if (headers['content-type'] !== 'application/json') refuse('content-type')
-  allowOnly(body, fields, 'body', invalid)
+  const betas = String(headers['anthropic-beta'] ?? '')
+  const flagged = Object.entries(betaFields).flatMap(([name, beta]) =>
+    betas.includes(beta) ? [name] : [],
+  )
+  allowOnly(body, [...fields, ...flagged], 'body', invalid)
   const { model, max_tokens: most, messages, temperature, top_p: topP, thinking } = body
   const { stop_sequences: stops = [], metadata = {}, output_config: output = {} } = body
   allowOnly(metadata, ['user_id'], 'metadata', invalid)
@@ -103,10 +111,14 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   }
   checkThinking(thinking, body, refuse)
   checkEffort(output['effort'], body, refuse)
-  checkMessages(messages as Message[], refuse)
-  checkEnd(messages as Message[], String(model), refuse)
-  checkThoughts(messages as Message[], thinking, refuse)
-  for (const block of (body['system'] ?? []) as Body[]) {
+  if ((messages as Message[]).some(({ role }) => role === 'system')) {
+    if (!betas.includes('mid-conversation-')) refuse('messages: Unexpected role "system".')
+  }
+  const turns = turnsOf(messages as Message[])
+  checkMessages(turns, refuse)
+  checkEnd(turns, String(model), refuse)
+  checkThoughts(turns, thinking, refuse)
+  for (const block of blocksOf(body['system'] ?? [])) {
     checkBlock(block, 'system', { where: 'system', refuse })
   }
   const { format } = output
@@ -114,43 +126,7 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
     allowOnly(format, ['type', 'schema'], 'output_config.format', invalid)
     checkSchema(format['schema'], 'output_config.format.schema')
   }
-  checkTools(body, refuse)
-}
-
-type Refuse = (text: string) => void
-
-function checkThinking(thinking: unknown, body: Body, refuse: Refuse): void {
-  if (thinking === undefined) return
-  const { type } = thinking as Body
-  const fields: Record<string, string[]> = {
-    enabled: ['type', 'budget_tokens', 'display'],
-    adaptive: ['type', 'display'],
-  }
-  allowOnly(thinking, fields[String(type)] ?? ['type'], 'thinking', invalid)
-  if (!generationOf(body).thinking.includes(String(type))) {
-    refuse(
-      `"thinking.type.${String(type)}" is not supported for this model. Use "thinking.type.adaptive" and "output_config.effort" to control thinking behavior.`,
-    )
-  }
-  if (type === 'disabled' || type === 'between_tools') return
-  if (body['temperature'] !== undefined) refuse('temperature: may not be set with thinking')
-  if (type !== 'enabled') return
-  const budget = Number(thinking['budget_tokens'])
-  if (budget < 1024) refuse('thinking.budget_tokens: greater than or equal to 1024')
-  if (budget >= Number(body['max_tokens'])) refuse('max_tokens must be greater than the budget')
-}
-
-function generationOf({ model }: Body) {
-  return generations.find(([names]) => names.test(String(model)))![1]
-}
-
-function checkEffort(effort: unknown, body: Body, refuse: Refuse): void {
-  if (effort === undefined) return
-  const { efforts } = generationOf(body)
-  if (!efforts.includes(effort as string)) refuse('output_config.effort: Input should be one of …')
-  const type = (body['thinking'] as Body | undefined)?.['type']
-  const quiet = type === 'disabled' || type === 'between_tools'
-  if (quiet && (effort === 'xhigh' || effort === 'max')) refuse('thinking: not with this effort')
+  checkTools(body, flagged, refuse)
 }
 
 /** Newer models refuse a final assistant message; older ones refuse one that ends with white space. */
@@ -166,6 +142,22 @@ function checkEnd(messages: Message[], model: string, refuse: Refuse): void {
   if (text !== text.trimEnd()) {
     refuse('messages: final assistant content cannot end with trailing whitespace')
   }
+}
+
+/** The turns of a conversation: consecutive messages of a role are one turn, notes of the system are none. */
+function turnsOf(messages: Message[]): { role: string; content: Body[] }[] {
+  const turns: { role: string; content: Body[] }[] = []
+  for (const { role, content } of messages) {
+    if (role === 'system') continue
+    const last = turns.at(-1)
+    if (last?.role === role) last.content.push(...blocksOf(content))
+    else turns.push({ role, content: [...blocksOf(content)] })
+  }
+  return turns
+}
+
+function blocksOf(content: unknown): Body[] {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : (content as Body[])
 }
 
 function checkMessages(messages: Message[], refuse: Refuse): void {
@@ -211,7 +203,7 @@ function checkBlock(block: Body, role: string, { where, refuse }: Place): void {
     refuse(`${where}: String should match pattern '^[a-zA-Z0-9_-]+$'`)
   }
   if (type !== 'tool_result') return
-  for (const inner of (block['content'] ?? []) as Body[]) checkBlock(inner, role, { where, refuse })
+  for (const inner of blocksOf(block['content'] ?? [])) checkBlock(inner, role, { where, refuse })
 }
 
 function checkMark({ cache_control: mark }: Body, where: string): void {
@@ -228,25 +220,19 @@ function checkSource(source: unknown, where: string, refuse: Refuse): void {
   }
 }
 
-/** With budgeted thinking, an assistant message with a tool call must start with its thinking block. */
-function checkThoughts(messages: Message[], thinking: unknown, refuse: Refuse): void {
-  if ((thinking as Body | undefined)?.['type'] !== 'enabled') return
-  const blocks = (messages.findLast(({ role }) => role === 'assistant')?.content ?? []) as Body[]
-  const types = blocks.map(({ type }) => String(type))
-  if (types.includes('tool_use') && !types[0]!.endsWith('thinking')) {
-    refuse(`Expected \`thinking\` or \`redacted_thinking\`, but found \`${types[0]}\`.`)
-  }
-}
-
 function checkDocument(source: Body, where: string, refuse: Refuse): void {
   allowOnly(source, ['type', 'media_type', 'data'], `${where}.source`, invalid)
   const types: Record<string, string> = { base64: 'application/pdf', text: 'text/plain' }
   if (source['media_type'] !== types[String(source['type'])]) refuse(`${where}.source.media_type`)
 }
 
-function checkTools({ tools, tool_choice: choice, model }: Body, refuse: Refuse): void {
+function checkTools(
+  { tools, tool_choice: choice, model }: Body,
+  flagged: string[],
+  refuse: Refuse,
+): void {
   for (const tool of (tools ?? []) as Body[]) {
-    allowOnly(tool, toolFields, 'tools.0', invalid)
+    allowOnly(tool, [...toolFields, ...flagged], 'tools.0', invalid)
     checkMark(tool, 'tools.0')
     if (!/^[a-zA-Z0-9_-]{1,128}$/.test(String(tool['name']))) {
       refuse("tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'")

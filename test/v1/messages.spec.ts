@@ -190,7 +190,7 @@ describe("Anthropic's own client", () => {
       thinking: { type: 'adaptive' as const },
     }
     const first = await client.messages.create({ ...asked, messages: [question] })
-    expect(blocks(first)).to.deep.equal(['thinking', 'text', 'thinking', 'tool_use', 'tool_use'])
+    expect(blocks(first)).to.deep.equal(['thinking', 'text', 'tool_use', 'tool_use'])
     const signed = first.content.flatMap((block) =>
       block.type === 'thinking' ? [block.signature] : [],
     )
@@ -233,7 +233,7 @@ describe("Anthropic's own client", () => {
       first.content.map((block) =>
         block.type === 'thinking' ? { ...block, signature: 'EqQBCgIYAh' } : block,
       ),
-      [{ type: 'redacted_thinking' as const, data: 'abc' }, ...first.content.slice(3)],
+      [{ type: 'redacted_thinking' as const, data: 'abc' }, ...first.content.slice(2)],
     ]) {
       await client.messages.create({ ...asked, messages: answer(content) })
       expect(JSON.stringify(lastBody('anthropic')['messages'])).not.to.contain('"thinking"')
@@ -244,13 +244,16 @@ describe("Anthropic's own client", () => {
     const { model, double } = chatVendors[1]!
     house.upstreams.anthropic.answer(double(() => callsTwice))
     const request = { model, max_tokens: 2048, tools: [weather], messages: [question] }
-    for (const asked of [
-      request,
-      { ...request, thinking: { type: 'adaptive' as const, display: 'omitted' as const } },
-    ]) {
-      const message = await client.messages.create(asked)
-      expect(blocks(message)).to.deep.equal(['text', 'thinking', 'tool_use', 'tool_use'])
-      expect(message.content[1]).to.include({ thinking: '' })
-    }
+    const plain = await client.messages.create(request)
+    expect(blocks(plain)).to.deep.equal(['text', 'tool_use', 'tool_use'])
+    const thinking = { type: 'adaptive' as const, display: 'omitted' as const }
+    const message = await client.messages.create({ ...request, thinking })
+    expect(blocks(message)).to.deep.equal(['thinking', 'text', 'tool_use', 'tool_use'])
+    expect(message.content[0]).to.include({ thinking: '' })
+    // The lifetime has no price, so that the request is translated.
+    const cache_control = { type: 'ephemeral' as const, ttl: '1h' as const }
+    const translated = await client.messages.create({ ...request, thinking, cache_control })
+    expect(blocks(translated)).to.deep.equal(['text', 'thinking', 'tool_use', 'tool_use'])
+    expect(translated.content[1]).to.include({ thinking: '' })
   })
 })

@@ -3,6 +3,7 @@ import type { Hold } from '../../bytes/budget.ts'
 import type { Problem, Target, Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
 import type { TraceHeaders } from '../trace.ts'
+import type { ThoughtSeal } from './sealed-thoughts.ts'
 
 type Schemas = components['schemas']
 
@@ -12,10 +13,33 @@ export type ReasoningEffort = Schemas['ReasoningEffort']
 /** An answer before it is priced. */
 export type ChatCompletion = Omit<Schemas['ChatCompletion'], 'usage' | 'warnings'>
 
+/** A request in the form of its API, for vendors that have the same API (ARCHITECTURE.md, One conversation). */
+export type NativeRequest = {
+  api: 'messages'
+  /** The members of the request that are in the contract. */
+  body: Readonly<Record<string, unknown>>
+  /** Headers of the caller for the vendor. */
+  headers: Readonly<Record<string, string>>
+  /** Reads and writes the vendor's data of the account. */
+  seal: ThoughtSeal
+  /** What is lost when the request is translated. */
+  lost: readonly Warning[]
+  /** Whether a request that the vendor refuses as it came is translated and sent again. */
+  isTranslatable: boolean
+}
+/** The answer of a vendor in the form of its API. In a stream, the members of its last event. */
+export type NativeAnswer = Readonly<Record<string, unknown>>
+
 /** An upstream's answer in canonical form; `bytes` is the size of its body. */
-export type ChatAnswer = { completion: ChatCompletion; usage: Usage; bytes: number }
+export type ChatAnswer = {
+  completion: ChatCompletion
+  usage: Usage
+  bytes: number
+  /** The answer as it came, if the request was sent as it came. */
+  native?: NativeAnswer
+}
 /** A completion and its JSON, which is serialized once for both the caller and the cache. */
-export type ChatResult = { completion: ChatCompletion; text: string }
+export type ChatResult = { completion: ChatCompletion; text: string; native?: NativeAnswer }
 
 /** Where a stream is written. `write` returns false for back-pressure, as in a Node stream. */
 export type EventSink = {
@@ -25,17 +49,24 @@ export type EventSink = {
 /** The members that all chunks of a stream have in common. */
 export type ChunkIdentity = { id: string; created: number; model: string }
 /** The end of a stream; `usage` is undefined if the upstream reported none. */
-export type StreamEnd = { usage: Usage | undefined; identity: ChunkIdentity }
+export type StreamEnd = {
+  usage: Usage | undefined
+  identity: ChunkIdentity
+  native?: { answer: NativeAnswer; finishReason: string }
+}
 
 /** A stream whose first event has arrived. */
 export type ChatStream = {
   /**
    * Writes whole `chat.completion.chunk` events, without the usage chunk and `[DONE]`, which the
-   * gateway adds. Rejects with a ProviderFailure when the upstream breaks off.
+   * gateway adds. Rejects with a ProviderFailure when the upstream breaks off. A native stream writes
+   * the events of its API without the first and the last ones, which `StreamEnd` describes.
    */
   forward(sink: EventSink): Promise<StreamEnd>
   /** The usage that the upstream has reported so far, for a stream that breaks off. */
   usageSoFar?(): Usage | undefined
+  /** Whether the events are those of the API of the request. */
+  isNative?: true
 }
 
 /** One try of one route. */
@@ -55,8 +86,10 @@ export type ChatTurn = {
 export type PreparedChat = {
   /** Reasons why the route cannot serve the request. */
   problems: readonly Problem[]
-  /** Adjustments made for the route. */
+  /** Adjustments made in the translation. */
   warnings: readonly Warning[]
+  /** Whether the request is sent as it came, and translated only if the vendor refuses it. */
+  isNative?: true
   /** Requests a complete answer. Throws a ProviderFailure. */
   complete(turn: ChatTurn): Promise<ChatAnswer>
   /** Starts a stream; resolves when the first event has arrived. Throws a ProviderFailure. */
@@ -65,5 +98,5 @@ export type PreparedChat = {
 
 export type ChatAdapter = {
   /** Translates the request into the vendor's form. Pure: equal arguments, equal result. */
-  prepare(request: ChatRequest, target: Target): PreparedChat
+  prepare(request: ChatRequest, target: Target, native?: NativeRequest): PreparedChat
 }

@@ -9,6 +9,8 @@ export type ChatChunk = Partial<
   Pick<Schemas['ChatCompletionChunk'], 'id' | 'model' | 'service_tier'>
 > & {
   choices?: ({ index?: number; delta?: Delta; finish_reason?: string | null } | null)[]
+  /** In an event of another API: a piece of the answer. */
+  delta?: unknown
 }
 
 /** The chunks of whole events; events that are not JSON are left out. */

@@ -51,11 +51,23 @@ export function estimateAnswer(request: ChatRequest, said: readonly (Said | unde
 
 /** Estimated token counts of a stream, from the delivered events. */
 export function estimateStream(request: ChatRequest, events: Buffer): Usage {
-  const choices = chunksIn(events).flatMap((chunk) => chunk.choices ?? [])
-  return estimateAnswer(
-    request,
-    choices.map((choice) => choice?.delta),
-  )
+  const said = chunksIn(events).flatMap(({ choices = [], delta }) => [
+    ...choices.map((choice) => choice?.delta),
+    nativeText(delta),
+  ])
+  return estimateAnswer(request, said)
+}
+
+/** The text in the `delta` of a native event: a string, or an object with one of these members. */
+function nativeText(delta: unknown): Said | undefined {
+  if (typeof delta === 'string') return { content: delta }
+  if (typeof delta !== 'object' || delta === null) return undefined
+  const { text, thinking, partial_json: input } = delta as Record<string, unknown>
+  const content = text ?? input
+  return {
+    content: typeof content === 'string' ? content : null,
+    reasoning_content: typeof thinking === 'string' ? thinking : null,
+  }
 }
 
 /** Replaces each 0 in a vendor's count that reports no output with the estimate. */

@@ -6,19 +6,21 @@ import type { Usage } from '../money/price.ts'
 import { cacheEntryBytesMax, type CachedAnswer } from '../recall/cached-answer.ts'
 import type { Receipt } from '../receipt.ts'
 import type { Route } from '../route.ts'
-import type { ChatRequest, ChatStream, ChunkIdentity, EventSink } from './chat.ts'
+import type { ChatRequest, ChatStream, EventSink, StreamEnd } from './chat.ts'
 import { estimateMissing, estimateStream, estimateTokens } from './estimate.ts'
 import { finishReasonsIn } from './finish-reasons.ts'
 
 /** How a stream ended: complete, with the data for its last chunks, or with an error. */
 export type StreamOutcome =
-  | { identity: ChunkIdentity; usage: Usage; receipt: Receipt; error?: never }
+  | (Omit<StreamEnd, 'usage'> & { usage: Usage; receipt: Receipt; error?: never })
   | { error: GatewayError }
 
 /** A stream that is ready to be delivered. */
 export type StreamedChat = {
   /** The receipt before the cost is known. */
   receipt: Receipt
+  /** For a stream in the API of the request: the usage that its vendor reported at the start. */
+  native?: { usage: Usage | undefined }
   /** Delivers the stream. Never rejects: a failure is recorded and becomes the outcome. */
   pipe(sink: EventSink): Promise<StreamOutcome>
 }
@@ -32,7 +34,7 @@ type Begun = {
   request: ChatRequest
   delivery: Delivery
 }
-type KeptStream = { events: Buffer; identity: ChunkIdentity }
+type KeptStream = { events: Buffer } & Omit<StreamEnd, 'usage'>
 
 /**
  * Forwards the events, then records the call, and resolves when the row is durable. A stream that is
@@ -49,8 +51,10 @@ export function deliverStream(begun: Begun): StreamedChat {
   }
   if (signal.aborted) abandon()
   else signal.addEventListener('abort', abandon, { once: true })
+  const { isNative, usageSoFar } = begun.stream
   return {
     receipt: call.receiptSoFar(route, warnings),
+    ...(isNative && { native: { usage: usageSoFar?.() } }),
     pipe: (sink) => {
       signal.removeEventListener('abort', abandon)
       return (ended ??= forward(begun, sink, warnings))
@@ -71,15 +75,15 @@ async function forward(
     hold: call.hold,
   })
   try {
-    const { usage: reported, identity } = await stream.forward(kept.sink)
+    const { usage: reported, ...end } = await stream.forward(kept.sink)
     const isCounted = reported !== undefined && reported.outputTokens > 0
     const usage = isCounted ? reported : estimated(reported, request, kept)
-    traceAnswer(call, identity, kept)
-    const receipt = await call.succeed({ route, usage, servedModel: identity.model }, warnings)
+    traceAnswer(call, end, kept)
+    const receipt = await call.succeed({ route, usage, servedModel: end.identity.model }, warnings)
     if (kept.complete()) {
-      keep?.(() => cachedAnswer({ events: kept.events(), identity }, usage, receipt))
+      keep?.(() => cachedAnswer({ events: kept.events(), ...end }, usage, receipt))
     }
-    return { identity, usage, receipt }
+    return { ...end, usage, receipt }
   } catch (thrown) {
     return brokenOff(begun, thrown, kept.events())
   }
@@ -91,8 +95,11 @@ function estimated(reported: Usage | undefined, request: ChatRequest, kept: Kept
 }
 
 /** Events are parsed only for traced calls. */
-function traceAnswer({ trace }: Call, { id }: ChunkIdentity, kept: KeptEvents): void {
-  trace?.answered?.({ id, finishReasons: finishReasonsIn(kept.events()) })
+function traceAnswer({ trace }: Call, end: Omit<StreamEnd, 'usage'>, kept: KeptEvents): void {
+  trace?.answered?.({
+    id: end.identity.id,
+    finishReasons: end.native ? [end.native.finishReason] : finishReasonsIn(kept.events()),
+  })
 }
 
 /** Records an incomplete stream at the price of the delivered events. */
@@ -124,12 +131,13 @@ export function replayStream(
   receipt: Receipt,
 ): StreamedChat {
   // Only `deliverStream` writes under the cache key of a streamed request.
-  const { events, identity } = result as KeptStream
+  const { events, ...end } = result as KeptStream
   return {
     receipt,
+    ...(end.native && { native: { usage } }),
     pipe: async (sink) => {
       sink.write(events)
-      return { identity, usage, receipt }
+      return { ...end, usage, receipt }
     },
   }
 }

@@ -1,4 +1,4 @@
-import { deliverWhole, type Answered, type Call, type Whole, type Work } from '../call.ts'
+import { deliverWhole, joined, type Answered, type Call, type Whole, type Work } from '../call.ts'
 import { dropped, type Model, type Warning } from '../model.ts'
 import type { Usage } from '../money/price.ts'
 import { noAdapter, type Route } from '../route.ts'
@@ -10,17 +10,18 @@ import type {
   ChatResult,
   ChatStream,
   ChatTurn,
+  NativeRequest,
   PreparedChat,
 } from './chat.ts'
 import { doubtfulLimits, modelProblems } from './check.ts'
 import { estimateMissing, estimateAnswer, tokensAsked } from './estimate.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
+import { showMadePictures } from './made-pictures.ts'
 import { lastUserText } from './prompt.ts'
 import { orderToolResults, type OrderedToolResults } from './order-tool-results.ts'
 import { deliverStream, replayStream, type StreamedChat } from './stream.ts'
 import type { UpperUsage } from '../money/upper-cost.ts'
 import { upperChatUsage } from './upper-usage.ts'
-import type { components } from '../../../generated/types.ts'
 import { bodyMembers } from '../../../generated/operations.ts'
 import { nearName } from '../words/near-name.ts'
 import { fieldHint } from './other-apis.ts'
@@ -31,31 +32,49 @@ type Attempt<T> = (route: Route, traceHeaders: TraceHeaders | undefined) => Prom
 export function chatWork(
   request: ChatRequest,
   timeoutMs: number,
+  native?: NativeRequest,
 ): Work<Whole<ChatResult>, Answered<ChatResult>> {
-  const prepared = preparedChats(request)
+  const prepared = preparedChats(request, native)
   return {
-    ...conversation(request, timeoutMs),
+    ...conversation(request, timeoutMs, native),
     ready: prepared,
     isShared: true,
     make: async (call, selection) => {
       const attempt: Attempt<ChatAnswer> = (route, traceHeaders) =>
         prepared(route).complete(turnOf(call, traceHeaders))
       const { value, route } = await call.tryRoutes(selection, attempt, { ready: prepared })
-      const { completion, usage: counted, bytes } = value
+      const { completion, usage: counted, bytes, native: asItCame } = value
       const usage = counted.outputTokens > 0 ? counted : withEstimates(counted, request, completion)
       call.trace?.answered?.({ id: completion.id, finishReasons: finishReasonsOf(completion) })
-      const result = { completion, text: JSON.stringify(completion) }
-      const { warnings } = prepared(route)
+      const plain = { completion, text: JSON.stringify(completion) }
+      const result = asItCame === undefined ? plain : { ...plain, native: asItCame }
+      const warnings = warningsOf(prepared(route), asItCame !== undefined)
       return { route, usage, servedModel: completion.model, result, bytes, warnings }
     },
-    deliver: (made, delivery) => deliverWhole(made, delivery, ({ text }) => Buffer.from(text)),
-    replay: ({ result, usage }, receipt) => {
-      const text = String(result)
-      // `deliver` cached the JSON of a ChatCompletion.
-      const completion = JSON.parse(text) as ChatCompletion
-      return { result: { completion, text }, usage, receipt }
-    },
+    deliver: (made, delivery) =>
+      deliverWhole(made, delivery, ({ text, native: kept }) =>
+        Buffer.from(kept === undefined ? text : JSON.stringify({ text, native: kept })),
+      ),
+    replay: ({ result, usage }, receipt) => ({
+      result: cachedResult(String(result)),
+      usage,
+      receipt,
+    }),
   }
+}
+
+/** Reads what `deliver` cached: the JSON of a ChatCompletion, or of its text and the native answer. */
+function cachedResult(cached: string): ChatResult {
+  const kept = JSON.parse(cached) as ChatCompletion | Required<Omit<ChatResult, 'completion'>>
+  if (!('native' in kept)) return { completion: kept, text: cached }
+  return { ...kept, completion: JSON.parse(kept.text) as ChatCompletion }
+}
+
+/** A request that is sent as it came has the warnings of its translation only if the vendor refused it. */
+type Prepared = PreparedChat & { ifTranslated?: readonly Warning[] }
+
+function warningsOf({ warnings, ifTranslated }: Prepared, isAsItCame: boolean): readonly Warning[] {
+  return isAsItCame ? warnings : (ifTranslated ?? warnings)
 }
 
 function withEstimates(counted: Usage, request: ChatRequest, { choices }: ChatCompletion): Usage {
@@ -69,24 +88,26 @@ type BegunStream = { stream: ChatStream; route: Route; warnings: readonly Warnin
 export function chatStreamWork(
   request: ChatRequest,
   limits: { chatTimeoutMs: number },
+  native?: NativeRequest,
 ): Work<BegunStream, StreamedChat> {
-  const prepared = preparedChats(request)
+  const prepared = preparedChats(request, native)
   return {
-    ...conversation(request, limits.chatTimeoutMs),
+    ...conversation(request, limits.chatTimeoutMs, native),
     isShared: false,
     make: async (call, selection) => {
       const attempt: Attempt<ChatStream> = (route, traceHeaders) =>
         prepared(route).stream(turnOf(call, traceHeaders))
       const options = { ready: prepared, isStream: true }
       const { value: stream, route } = await call.tryRoutes(selection, attempt, options)
-      return { stream, route, warnings: prepared(route).warnings }
+      const warnings = warningsOf(prepared(route), stream.isNative === true)
+      return { stream, route, warnings }
     },
     deliver: async (begun, delivery) => deliverStream({ ...begun, request, delivery }),
     replay: replayStream,
   }
 }
 
-function conversation(request: ChatRequest, timeoutMs: number) {
+function conversation(request: ChatRequest, timeoutMs: number, native: NativeRequest | undefined) {
   let upperUsage: ((model: Model) => UpperUsage) | undefined
   return {
     modality: 'chat' as const,
@@ -97,25 +118,39 @@ function conversation(request: ChatRequest, timeoutMs: number) {
     demand: { images: 0, tokens: () => tokensAsked(request) },
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
     upperUsage: ({ model }: Route) => (upperUsage ??= upperChatUsage(request))(model),
-    canonical: () => request,
+    canonical: () =>
+      native === undefined ? request : [request, native.api, native.body, native.headers],
   }
 }
 
 /** Translates the request for a route at its first try; later tries reuse the translation. */
-function preparedChats(request: ChatRequest): (route: Route) => PreparedChat {
-  const prepared = new Map<Route, PreparedChat>()
+function preparedChats(
+  request: ChatRequest,
+  native: NativeRequest | undefined,
+): (route: Route) => Prepared {
+  const prepared = new Map<Route, Prepared>()
   const settled = orderToolResults(request.messages)
   const hints = fieldHints(request)
   return (route) => {
     const known = prepared.get(route)
     if (known !== undefined) return known
-    const plain = settled ? prepareOrdered(route, request, settled) : prepareFor(route, request)
+    const chat = settled
+      ? prepareOrdered(route, request, settled)
+      : prepareFor(route, request, native)
+    const plain = native === undefined ? chat : withLosses(chat, native)
     const written = hints
       ? { ...plain, warnings: withHints(plain.warnings, request, hints) }
       : plain
     prepared.set(route, written)
     return written
   }
+}
+
+function withLosses(chat: PreparedChat, { lost }: NativeRequest): Prepared {
+  const ifTranslated = joined(chat.warnings, lost)
+  return chat.isNative === true
+    ? { ...chat, warnings: [], ifTranslated }
+    : { ...chat, warnings: ifTranslated }
 }
 
 function prepareOrdered(
@@ -128,9 +163,9 @@ function prepareOrdered(
   return { ...chat, problems: asSent(chat.problems), warnings: all }
 }
 
-function prepareFor(route: Route, asked: ChatRequest): PreparedChat {
+function prepareFor(route: Route, asked: ChatRequest, native?: NativeRequest): PreparedChat {
   const { request, warnings } = showMadePictures(asked, route.model)
-  const chat = route.provider.chat?.prepare(request, route) ?? unsupportedChat(route)
+  const chat = route.provider.chat?.prepare(request, route, native) ?? unsupportedChat(route)
   const doubts = doubtfulLimits(request, route.model)
   if (warnings.length + doubts.length === 0) return chat
   return { ...chat, warnings: [...warnings, ...doubts, ...chat.warnings] }
@@ -149,73 +184,6 @@ function turnOf(
   const createdSeconds = Math.floor(startedAt / 1000)
   const { signal } = deadline
   return { signal, hold, createdSeconds, idempotencyKey: nextVendorKey(), traceHeaders }
-}
-
-type Message = ChatRequest['messages'][number]
-type ImagePart = components['schemas']['ImagePart']
-type TextPart = components['schemas']['TextPart']
-
-type ShownPictures = { request: ChatRequest; warnings: readonly Warning[] }
-
-/** Moves pictures that models drew into a user message, or drops them if the model cannot read pictures. */
-function showMadePictures(request: ChatRequest, { row }: Model): ShownPictures {
-  if (!request.messages.some((message) => madeBy(message).length > 0)) {
-    return { request, warnings: [] }
-  }
-  if (row.capabilities.vision) return toUserMessages(request)
-  const messages = request.messages.map(withoutPictures)
-  const hidden = request.messages.flatMap((message, index) =>
-    lost(message, index, 'The model does not accept images.'),
-  )
-  return { request: { ...request, messages }, warnings: hidden }
-}
-
-/** Moves pictures into the user's next message, since most vendors take pictures only there. */
-function toUserMessages(request: ChatRequest): ShownPictures {
-  const last = request.messages.findLastIndex(({ role }) => role === 'user')
-  let made: ImagePart[] = []
-  const messages = request.messages.map((message): Message => {
-    for (const { type, image_url } of madeBy(message)) made.push({ type, image_url })
-    if (message.role !== 'user' || made.length === 0) return withoutPictures(message)
-    const content = [...listed(message.content), ...made]
-    made = []
-    return { ...message, content }
-  })
-  const warnings = request.messages.flatMap((message, index) =>
-    index > last
-      ? lost(message, index, 'Pictures are sent in the next user message, but none follows.')
-      : [],
-  )
-  return { request: { ...request, messages }, warnings }
-}
-
-function lost(message: Message, index: number, reason: string): Warning[] {
-  const { length } = madeBy(message)
-  if (length === 0) return []
-  return [{ param: `messages[${index}].images`, requested: countOf(length), applied: null, reason }]
-}
-
-function madeBy(message: Message): readonly ImagePart[] {
-  return message.role === 'assistant' ? (message.images ?? []) : []
-}
-
-/** Vendors refuse an assistant message without content, so a placeholder replaces the pictures. */
-function withoutPictures(message: Message): Message {
-  if (message.role !== 'assistant' || message.images === undefined) return message
-  const { images, ...rest } = message
-  const silent = !rest.content?.length && !rest.tool_calls?.length && !rest.refusal
-  if (!silent || !images?.length) return rest
-  return { ...rest, content: `(${countOf(images.length)})` }
-}
-
-function countOf(pictures: number): string {
-  return pictures === 1 ? '1 picture' : `${pictures} pictures`
-}
-
-function listed(content: Extract<Message, { role: 'user' }>['content']) {
-  return typeof content === 'string'
-    ? [{ type: 'text', text: content } satisfies TextPart]
-    : content
 }
 
 const known: readonly string[] = bodyMembers.createChatCompletion

@@ -3,6 +3,7 @@ import type {
   RawMessageDeltaEvent,
   RawMessageStreamEvent,
 } from '@anthropic-ai/sdk/resources/messages'
+import type { ChunkIdentity } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { membersOf } from '../wire/any-json.ts'
 import type { TokensMax } from '../wire/token-count.ts'
@@ -34,7 +35,7 @@ type BlockEvent = Extract<
 const textDelta =
   /^\{"type":"content_block_delta","index":\d+,"delta":\{"type":"text_delta","text":("[^"\\]*(?:\\.[^"\\]*)*")\}\s*\}\s*$/
 
-type Options = {
+export type StreamOptions = {
   createdSeconds: number
   /** The model name to report if the vendor sends none. */
   upstreamModel: string
@@ -44,11 +45,10 @@ type Options = {
 }
 
 /** Translates Anthropic's events to chunks (docs/vendors.md#anthropic-stream). */
-export function translator(options: Options): Translator {
-  const { createdSeconds, upstreamModel, texts, answerBytesMax, tokensMax } = options
-  let identity = { id: answerId(undefined, texts), created: createdSeconds, model: upstreamModel }
+export function translator(options: StreamOptions): Translator {
+  const { upstreamModel, texts, answerBytesMax, tokensMax } = options
+  let { identity, usage } = beginningOf({}, options)
   let writer: ChunkWriter = chunkWriter(identity)
-  let usage: WireUsage = {}
   let begun = false
   let finished = false
   let over = false
@@ -67,15 +67,8 @@ export function translator(options: Options): Translator {
       switch (event.type) {
         case 'message_start': {
           if (begun) return ''
-          // Compatible servers omit the id and the model.
-          const { id, model, usage: counted }: Partial<Message> = event.message
-          identity = {
-            id: answerId(id, texts),
-            created: createdSeconds,
-            model: texts.name(model) ?? upstreamModel,
-          }
+          ;({ identity, usage } = beginningOf(event.message, options))
           writer = chunkWriter(identity)
-          usage = membersOf(counted)
           return ''
         }
         case 'content_block_start':
@@ -105,6 +98,15 @@ export function translator(options: Options): Translator {
     usageSoFar: () => readUsage(usage, tokensMax, texts),
     isOver: () => over,
   }
+}
+
+/** The identity and the first counts of a message. Compatible servers omit the id and the model. */
+export function beginningOf(
+  { id, model, usage }: Partial<Message>,
+  { createdSeconds: created, upstreamModel, texts }: StreamOptions,
+): { identity: ChunkIdentity; usage: WireUsage } {
+  const identity = { id: answerId(id, texts), created, model: texts.name(model) ?? upstreamModel }
+  return { identity, usage: membersOf(usage) }
 }
 
 function writeEnd(
@@ -196,6 +198,6 @@ function member(name: 'content' | 'reasoning_content', text: string): string | u
 }
 
 /** Drops null counts, so that the last event does not overwrite counts of the first event. */
-function present(usage: unknown): WireUsage {
+export function present(usage: unknown): WireUsage {
   return Object.fromEntries(Object.entries(membersOf(usage)).filter(([, count]) => count !== null))
 }

@@ -1,14 +1,23 @@
 import type { Message } from '@anthropic-ai/sdk/resources/messages'
-import type { ChatAdapter, ChatAnswer, ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
+import type {
+  ChatAdapter,
+  ChatAnswer,
+  ChatCompletion,
+  ChatRequest,
+  ChatTurn,
+  NativeRequest,
+} from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
-import { jsonRequests } from '../transport/dispatch.ts'
+import type { Target } from '../../core/model.ts'
+import { jsonRequests, type UpstreamHead, type UpstreamRequest } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { callIdOf } from '../wire/call-id.ts'
+import { openNative } from '../wire/native-stream.ts'
 import { openTranslated } from '../wire/translated-stream.ts'
 import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
 import { writeChat } from './chat-request.ts'
@@ -16,62 +25,81 @@ import { translator } from './chat-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 import { finishReasonOf, refusalOf } from './finish-reason.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
+import { nativeAnswer, nativeReader, writeNative } from './native.ts'
 import { readUsage } from './usage.ts'
 
 /** Newer versions refuse the sampling fields (docs/vendors.md#anthropic-versions). */
 export const versionHeaders = { 'anthropic-version': '2023-06-01' }
 const path = '/v1/messages'
 
-/** Chat over the Messages API. */
+/** Chat over the Messages API. A request of a caller of this API is sent as it came, if possible. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   const { dispatch, texts, limits, coalescing } = endpoint
   const requestTo = jsonRequests(endpoint, { headers: versionHeaders })
   const bytesMax = limits.jsonBytesMax
+  const whole = ({ request, seal }: Sending, turn: ChatTurn, asked: Asked) => {
+    const { signal, hold, traceHeaders } = turn
+    const how = { signal, hold, traceHeaders, bytesMax, copies: printedCopies }
+    return receive({ dispatch, request, ...how }, (head) => {
+      if (head.status !== 200) return readFailure(head, texts)
+      const { push, finish } = wholeReader()
+      return { push, finish: () => readMessage(finish(), asked, seal) }
+    })
+  }
+  const stream = ({ request, seal }: Sending, turn: ChatTurn, asked: Asked) => {
+    const { signal, hold, traceHeaders } = turn
+    const opening = { dispatch, request, signal, hold, traceHeaders, coalescing, limits }
+    const reading = { ...asked, answerBytesMax: bytesMax }
+    const failing = { readFailure: (head: UpstreamHead) => readFailure(head, texts) }
+    return seal === undefined
+      ? openTranslated({ ...opening, ...failing, translator: () => translator(reading) })
+      : openNative({ ...opening, ...failing, reader: () => nativeReader({ ...reading, seal }) })
+  }
   return {
-    prepare: (request, target) => {
+    prepare: (request, target, native) => {
       const { body, problems, warnings } = writeChat(request, target)
+      const asItCame =
+        native === undefined || problems.length > 0
+          ? undefined
+          : sendingNative(native, { request, target, endpoint })
+      /** Sends the request as it came, and translated if the vendor refuses it. */
+      const send = <Answer>(ask: (sending: Sending) => Promise<Answer>): Promise<Answer> => {
+        const translated = () => ask({ request: requestTo(path, body), seal: undefined })
+        if (asItCame === undefined) return translated()
+        return ask(asItCame).catch((error: unknown) => {
+          const isRefused = error instanceof ProviderFailure && error.kind === 'rejected'
+          if (!isRefused || !native!.isTranslatable) throw error
+          return translated()
+        })
+      }
+      const { upstreamModel } = target
       const tokensMax = tokensMaxOf(target)
+      const askedIn = ({ createdSeconds }: ChatTurn): Asked => {
+        return { request, createdSeconds, upstreamModel, tokensMax, texts }
+      }
       return {
         problems,
         warnings,
-        complete: ({ signal, hold, traceHeaders, createdSeconds }) =>
-          receive(
-            {
-              dispatch,
-              request: requestTo(path, body),
-              signal,
-              hold,
-              traceHeaders,
-              bytesMax,
-              copies: printedCopies,
-            },
-            (head) => {
-              if (head.status !== 200) return readFailure(head, texts)
-              const whole = wholeReader()
-              const { upstreamModel } = target
-              const asked = { request, createdSeconds, upstreamModel, tokensMax, texts }
-              const finish = () => readMessage(whole.finish(), asked)
-              return { push: whole.push, finish }
-            },
-          ),
-        stream: ({ signal, hold, traceHeaders, createdSeconds }) => {
-          const { upstreamModel } = target
-          const options = { createdSeconds, upstreamModel, texts, tokensMax }
-          return openTranslated({
-            dispatch,
-            request: requestTo(path, body),
-            signal,
-            hold,
-            traceHeaders,
-            coalescing,
-            limits,
-            readFailure: (head) => readFailure(head, texts),
-            translator: () => translator({ ...options, answerBytesMax: bytesMax }),
-          })
-        },
+        ...(asItCame && { isNative: true }),
+        complete: (turn) => send((sending) => whole(sending, turn, askedIn(turn))),
+        stream: (turn) => send((sending) => stream(sending, turn, askedIn(turn))),
       }
     },
   }
+}
+
+/** A request to send; `seal` is for an answer in the form of the caller's API. */
+type Sending = { request: UpstreamRequest; seal: NativeRequest['seal'] | undefined }
+
+function sendingNative(
+  native: NativeRequest,
+  { request, target, endpoint }: { request: ChatRequest; target: Target; endpoint: Endpoint },
+): Sending | undefined {
+  const text = writeNative(native, request, target)
+  if (text === undefined) return undefined
+  const headers = { ...versionHeaders, ...native.headers }
+  const requestTo = jsonRequests(endpoint, { headers, print: () => text })
+  return { request: requestTo(path, undefined), seal: native.seal }
 }
 
 type Asked = {
@@ -83,11 +111,14 @@ type Asked = {
 }
 type WireMessage = (Partial<Message> & { error?: unknown }) | null
 
-function readMessage(bytes: Buffer, asked: Asked): ChatAnswer {
+function readMessage(bytes: Buffer, asked: Asked, seal: Sending['seal']): ChatAnswer {
   // The answer is not validated: a wrong shape is reported as `malformed`.
   const wire = parseJson(bytes) as WireMessage
   try {
-    return answerIn(wire, bytes.length, asked)
+    const answer = answerIn(wire, bytes.length, asked)
+    if (seal === undefined) return answer
+    // `answerIn` has checked that it is a message.
+    return { ...answer, native: nativeAnswer(wire as Message, seal, asked.upstreamModel) }
   } catch (error) {
     throw countedFailure(error, readUsage(wire?.usage, asked.tokensMax, asked.texts))
   }

@@ -42,7 +42,7 @@ export const thoughtsPath = 'extra_content.anthropic.thinking_blocks'
  * undefined if they are malformed.
  */
 export function thoughtsOfCall(
-  { extra_content: extra }: ToolCall,
+  { extra_content: extra }: Pick<ToolCall, 'extra_content'>,
   model: string,
 ): Thought[] | undefined {
   // `thinking_blocks` and `model` of the caller are checked below.

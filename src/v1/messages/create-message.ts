@@ -1,5 +1,5 @@
 import type { components } from '../../../generated/types.ts'
-import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { ChatRequest, ChatResult, NativeRequest } from '../../core/chat/chat.ts'
 import { checkedPictures } from '../../core/chat/check.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
@@ -8,7 +8,7 @@ import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { noTexts, type CheckPicture } from '../../core/image/image.ts'
 import { makesImages, type Model } from '../../core/model.ts'
-import { noUsage, type Usage } from '../../core/money/price.ts'
+import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { RouteTable } from '../../core/route.ts'
 import type { Answer } from '../../http/answer.ts'
@@ -16,10 +16,17 @@ import { messageErrorBody } from '../../http/message-error.ts'
 import { contextOf, type Operation } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
-import { blocksOf, messageWriter, type MessageEvent, type MessageWriter } from './events.ts'
+import {
+  blocksOf,
+  messageWriter,
+  nativeEnd,
+  type MessageEvent,
+  type MessageStop,
+  type MessageWriter,
+} from './events.ts'
 import { asTooLong } from './too-long.ts'
-import { readRequest, type ReadRequest } from './request.ts'
-import { estimateInput, messageUsage } from './usage.ts'
+import { nativeBody, readRequest, type ReadRequest } from './request.ts'
+import { estimateInput, messageUsage, tokenCounts } from './usage.ts'
 
 type Schemas = components['schemas']
 type Options = {
@@ -39,8 +46,18 @@ export function createMessage(options: Options): Operation<'createMessage'> {
     refusePictureModel(model)
     const seal = options.sealOf(call.caller.accountId)
     const read = readRequest(asked, model, seal)
-    const { request, warnings } = pictureChecked(read, options.checkPicture)
+    const { request, warnings, isUnchanged } = pictureChecked(read, options.checkPicture)
     const context = contextOf(call, 'messages', warnings.length === 0 ? undefined : warnings)
+    const native: NativeRequest | undefined = isUnchanged
+      ? {
+          api: 'messages',
+          body: nativeBody(asked),
+          headers: betasOf(call.request.headers['anthropic-beta']),
+          seal,
+          lost: read.lost,
+          isTranslatable: !context.strict,
+        }
+      : undefined
     const { requestId } = call
     const writer = messageWriter({
       showsThinking: showsThinking(asked.thinking),
@@ -52,15 +69,12 @@ export function createMessage(options: Options): Operation<'createMessage'> {
     const replying = { requestId, writer, nameOf: read.nameOf, explain }
     try {
       if (request.stream === true) {
-        return streamed(await gateway.chatStream(request, context), request, replying)
+        return streamed(await gateway.chatStream(request, context, native), request, replying)
       }
-      const { result, usage = noUsage, receipt } = await gateway.chat(request, context)
-      const begun = writer.read(chunkOf(result.completion))
-      const { events, stop } = writer.finish()
+      const { result, usage = noUsage, receipt } = await gateway.chat(request, context, native)
       const json: Schemas['Message'] = {
         ...identityOf(requestId, receipt),
-        content: blocksOf([...begun, ...events]),
-        ...stop,
+        ...answered(result, writer),
         usage: messageUsage(usage, receipt),
         ...warningsOf(receipt, read.nameOf),
       }
@@ -69,6 +83,32 @@ export function createMessage(options: Options): Operation<'createMessage'> {
       throw thrown instanceof GatewayError ? explain(thrown) : thrown
     }
   }
+}
+
+type MessageBody = Pick<Schemas['Message'], 'content' | 'context_management'> & MessageStop
+
+/** The content of an answer and why it ended: as it came, or translated. */
+function answered({ native, completion }: ChatResult, writer: MessageWriter): MessageBody {
+  if (native !== undefined) {
+    // The vendor has the API of the caller.
+    return { content: native['content'] as MessageBody['content'], ...nativeEnd(native) }
+  }
+  const begun = writer.read(chunkOf(completion))
+  const { events, stop } = writer.finish()
+  return { content: blocksOf([...begun, ...events]), ...stop }
+}
+
+/** Feature flags of Anthropic that a client may choose: those of the price of a call stay off. */
+const unpricedBeta = /^(?:context-1m|fast-mode)/
+const betasLengthMax = 2000
+
+function betasOf(header: string | string[] | undefined): Record<string, string> {
+  const betas = String(header ?? '')
+    .slice(0, betasLengthMax)
+    .split(',')
+  const known = betas.map((one) => one.trim()).filter((one) => /^[\w.-]+$/.test(one))
+  const kept = known.filter((one) => !unpricedBeta.test(one))
+  return kept.length === 0 ? {} : { 'anthropic-beta': kept.join(',') }
 }
 
 function refusePictureModel(model: Model | undefined): void {
@@ -80,8 +120,11 @@ function refusePictureModel(model: Model | undefined): void {
 function pictureChecked(read: ReadRequest, check: CheckPicture) {
   try {
     const checked = checkedPictures(read.request, noTexts, check)
-    const request = checked?.request ?? read.request
-    return { request, warnings: [...read.warnings, ...(checked?.warnings ?? [])] }
+    if (checked === undefined) {
+      return { request: read.request, warnings: read.warnings, isUnchanged: true }
+    }
+    const warnings = [...read.warnings, ...read.lost, ...(checked.warnings ?? [])]
+    return { request: checked.request, warnings, isUnchanged: false }
   } catch (thrown) {
     throw thrown instanceof GatewayError ? thrown.named(read.nameOf) : thrown
   }
@@ -100,12 +143,12 @@ type Replying = Pick<ReadRequest, 'nameOf'> & {
 }
 
 function streamed(
-  { pipe, receipt: begun }: StreamedChat,
+  { pipe, receipt: begun, native }: StreamedChat,
   request: ChatRequest,
   { requestId, writer, nameOf, explain }: Replying,
 ): Answer {
   let outcome: StreamOutcome | undefined
-  const nothing = { ...noUsage, inputTokens: estimateInput(request), outputTokens: 1 }
+  const estimated = { ...noUsage, inputTokens: estimateInput(request), outputTokens: 1 }
   return {
     status: 200,
     headers: headersOf(requestId, begun),
@@ -118,20 +161,21 @@ function streamed(
         stop_reason: null,
         stop_sequence: null,
         stop_details: null,
-        usage: startUsage(nothing),
+        usage: tokenCounts(native?.usage ?? estimated),
       }
       sink.write(Buffer.from(eventText({ type: 'message_start', message })))
-      const translated = translatingSink(sink, (chunk) => textOf(writer.read(chunk)))
-      outcome = await pipe(translated)
+      outcome = await pipe(
+        native === undefined ? translatingSink(sink, (chunk) => textOf(writer.read(chunk))) : sink,
+      )
       if (outcome.error !== undefined) {
         const body = messageErrorBody(explain(outcome.error), requestId)
         return Buffer.from(`event: error\ndata: ${JSON.stringify(body)}\n\n`)
       }
       const { usage, receipt } = outcome
-      const { events, stop } = writer.finish()
+      const { events, ...end } = streamEnd(outcome, writer)
       const last: MessageEvent = {
         type: 'message_delta',
-        delta: stop,
+        ...end,
         usage: messageUsage(usage, receipt),
         ...warningsOf(receipt, nameOf),
       }
@@ -141,14 +185,14 @@ function streamed(
   }
 }
 
-/** The estimated usage at the start of a stream. */
-function startUsage({ inputTokens, outputTokens }: Usage): Schemas['MessageUsage'] {
-  return {
-    input_tokens: inputTokens,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 0,
-    output_tokens: outputTokens,
+/** The last blocks of a stream, and why it ended. */
+function streamEnd({ native }: StreamOutcome & { error?: never }, writer: MessageWriter) {
+  if (native === undefined) {
+    const { events, stop } = writer.finish()
+    return { events, delta: stop }
   }
+  const { context_management, ...delta } = nativeEnd(native.answer)
+  return { events: [], delta, ...(context_management && { context_management }) }
 }
 
 function identityOf(requestId: string, { model }: Receipt) {

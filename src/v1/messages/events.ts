@@ -1,5 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import type { Hold } from '../../bytes/budget.ts'
+import type { NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces } from '../../core/chat/ordered-pieces.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
@@ -83,6 +84,19 @@ function stopOf(
     stop_reason: reason,
     stop_sequence: null,
     stop_details: reason === 'refusal' ? { type: 'refusal', category: null, explanation } : null,
+  }
+}
+
+type Managed = Pick<Schemas['Message'], 'context_management'>
+
+/** Why a message of the vendor ended. */
+export function nativeEnd(answer: NativeAnswer): MessageStop & Managed {
+  const { stop_reason, stop_sequence = null, stop_details = null } = answer
+  const { context_management: managed } = answer
+  // The vendor has the API of the caller.
+  return {
+    ...({ stop_reason, stop_sequence, stop_details } as MessageStop),
+    ...(managed == null ? {} : { context_management: managed as Managed['context_management'] }),
   }
 }
 

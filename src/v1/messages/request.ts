@@ -14,6 +14,8 @@ type Asked = Schemas['CreateMessageRequest']
 export type ReadRequest = {
   request: ChatRequest
   warnings: Warning[]
+  /** What only a translated request loses. */
+  lost: Warning[]
   /** Maps a parameter of the canonical request to the caller's name for it. */
   nameOf: (param: string) => string
 }
@@ -26,7 +28,7 @@ export function readRequest(
 ): ReadRequest {
   refuseVendorFields(asked)
   const conversation = readConversation(asked, seal)
-  const warnings = ignoredFields(asked)
+  const { warnings, lost } = ignoredFields(asked)
   const { thinking, output_config: output = {}, tool_choice: choice } = asked
   const effort = effortOf(thinking, output.effort)
   const request: ChatRequest = {
@@ -44,7 +46,7 @@ export function readRequest(
     ...(effort === undefined ? {} : { reasoning_effort: effort }),
     ...(output.format === undefined ? {} : { response_format: formatOf(output.format) }),
   }
-  return { request: withoutEmpty(request), warnings, nameOf: naming(conversation) }
+  return { request: withoutEmpty(request), warnings, lost, nameOf: naming(conversation) }
 }
 
 /** Fields that change what the model can do, so that a call without them would be a different call. */
@@ -66,21 +68,31 @@ function refuseVendorFields(asked: Asked): void {
 
 const known: ReadonlySet<string> = new Set<string>(bodyMembers.createMessage)
 
-function ignoredFields(asked: Asked): Warning[] {
+function ignoredFields(asked: Asked): Pick<ReadRequest, 'warnings' | 'lost'> {
   const { top_k: topK, speed, service_tier: tier, context_management: management } = asked
-  const warnings: Warning[] = []
-  const drop = (param: string, value: unknown, reason: string) =>
-    void warnings.push(dropped(param, value, reason))
-  if (topK !== undefined) drop('top_k', topK, 'Send `top_p` to narrow the choice of tokens.')
-  if (speed === 'fast') drop('speed', speed, 'The gateway calls models at their standard speed.')
-  if (tier === 'standard_only') drop('service_tier', tier, 'The vendor chooses the service tier.')
-  if (management !== undefined)
-    drop('context_management', management, 'The gateway sends the conversation unchanged.')
+  const [warnings, lost]: [Warning[], Warning[]] = [[], []]
+  if (topK !== undefined)
+    lost.push(dropped('top_k', topK, 'Send `top_p` to narrow the choice of tokens.'))
+  if (tier === 'standard_only')
+    lost.push(dropped('service_tier', tier, 'The vendor chooses the service tier.'))
+  if (management !== undefined) {
+    const reason = 'The gateway sends the conversation unchanged.'
+    lost.push(dropped('context_management', management, reason))
+  }
+  if (speed === 'fast')
+    warnings.push(dropped('speed', speed, 'The gateway calls models at their standard speed.'))
   for (const [name, value] of Object.entries(asked)) {
     if (known.has(name) || value === null || name in vendorFields) continue
-    drop(name, value, 'The gateway does not support this field.')
+    warnings.push(dropped(name, value, 'The gateway does not support this field.'))
   }
-  return warnings
+  return { warnings, lost }
+}
+
+/** The members for a vendor of this API: those of the contract, without options that have no price. */
+export function nativeBody(asked: Asked): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(asked).filter(([name]) => known.has(name) && name !== 'speed'),
+  )
 }
 
 /** Clients of Claude models request more tokens than many other models can write. */

@@ -8,6 +8,11 @@ type Schemas = components['schemas']
 
 /** The usage of a message in Anthropic's form, with the cost fields of the chat API. */
 export function messageUsage(usage: Usage, { cost }: Receipt): Schemas['MessageUsage'] {
+  return { ...tokenCounts(usage), ...costFields(cost) }
+}
+
+/** The counts in Anthropic's form. */
+export function tokenCounts(usage: Usage): Schemas['MessageUsage'] {
   const { inputTokens, outputTokens, cachedInputTokens: cached = 0 } = usage
   const { cacheWriteTokens: written = 0, reasoningTokens = 0 } = usage
   return {
@@ -17,7 +22,6 @@ export function messageUsage(usage: Usage, { cost }: Receipt): Schemas['MessageU
     cache_read_input_tokens: cached,
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },
-    ...costFields(cost),
   }
 }
 

@@ -3112,7 +3112,7 @@ export type MessageThinkingBlock = {
 };
 
 /**
- * Thinking of Anthropic's own API. It is ignored.
+ * Encrypted thinking of a model of Anthropic. Send the block back unchanged.
  */
 export type MessageRedactedThinkingBlock = {
     type: 'redacted_thinking';
@@ -3267,7 +3267,7 @@ export type CreateMessageRequest = {
     temperature?: number;
     top_p?: number;
     /**
-     * Dropped with a warning.
+     * For models of Anthropic; dropped with a warning for others.
      */
     top_k?: number;
     thinking?: MessageThinking;
@@ -3277,7 +3277,7 @@ export type CreateMessageRequest = {
     };
     cache_control?: CacheControl;
     /**
-     * Dropped with a warning.
+     * For models of Anthropic; dropped with a warning for others.
      */
     context_management?: {
         [key: string]: unknown;
@@ -3312,17 +3312,29 @@ export type MessageAnswerBlock = ({
 } & MessageTextBlock) | ({
     type: 'thinking';
 } & MessageThinkingBlock) | ({
+    type: 'redacted_thinking';
+} & MessageRedactedThinkingBlock) | ({
     type: 'tool_use';
 } & MessageToolUseBlock);
 
-export type MessageStopReason = 'end_turn' | 'max_tokens' | 'tool_use' | 'refusal';
+/**
+ * What a model of Anthropic removed from the conversation.
+ */
+export type MessageContextManagement = {
+    [key: string]: unknown;
+} | null;
+
+export type MessageStopReason = 'end_turn' | 'max_tokens' | 'stop_sequence' | 'tool_use' | 'pause_turn' | 'refusal' | 'model_context_window_exceeded';
 
 /**
  * Why the message ended.
  */
 export type MessageStop = {
     stop_reason: MessageStopReason | null;
-    stop_sequence: null;
+    /**
+     * The stop sequence that ended the message, if the vendor reports it.
+     */
+    stop_sequence: string | null;
     /**
      * The model's words, if it refused to answer.
      */
@@ -3331,7 +3343,7 @@ export type MessageStop = {
 
 export type MessageRefusalDetails = {
     type: 'refusal';
-    category: null;
+    category: string | null;
     explanation: string | null;
 };
 
@@ -3366,8 +3378,12 @@ export type Message = {
     model: string;
     content: Array<MessageAnswerBlock>;
     stop_reason: MessageStopReason | null;
-    stop_sequence: null;
+    /**
+     * The stop sequence that ended the message, if the vendor reports it.
+     */
+    stop_sequence: string | null;
     stop_details: MessageRefusalDetails | null;
+    context_management?: MessageContextManagement;
     usage: MessageUsage;
     warnings?: Array<Warning>;
 };
@@ -3385,15 +3401,18 @@ export type MessageBlockStartEvent = {
 
 /**
  * A piece of a block: `text` of a `text_delta`, `thinking` of a `thinking_delta`, `signature` of a
- * `signature_delta`, or `partial_json` of an `input_json_delta`.
+ * `signature_delta`, `partial_json` of an `input_json_delta`, or `citation` of a `citations_delta`.
  *
  */
 export type MessageBlockDelta = {
-    type: 'text_delta' | 'thinking_delta' | 'signature_delta' | 'input_json_delta';
+    type: 'text_delta' | 'thinking_delta' | 'signature_delta' | 'input_json_delta' | 'citations_delta';
     text?: string;
     thinking?: string;
     signature?: string;
     partial_json?: string;
+    citation?: {
+        [key: string]: unknown;
+    };
 };
 
 export type MessageBlockDeltaEvent = {
@@ -3410,6 +3429,7 @@ export type MessageBlockStopEvent = {
 export type MessageDeltaEvent = {
     type: 'message_delta';
     delta: MessageStop;
+    context_management?: MessageContextManagement;
     usage: MessageUsage;
     warnings?: Array<Warning>;
 };

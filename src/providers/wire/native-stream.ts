@@ -1,0 +1,85 @@
+import { joinPieces } from '../../bytes/pieces.ts'
+import type { ChatStream } from '../../core/chat/chat.ts'
+import type { ProviderFailure } from '../../core/failure.ts'
+import type { StreamLimits } from '../transport/endpoint.ts'
+import {
+  open,
+  readRest,
+  type Opening,
+  type PieceReader,
+  type UpstreamHead,
+} from '../transport/upstream.ts'
+import { assertEvents, endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
+import { forwardedStream, toFailure, type StreamReader } from './forwarded-stream.ts'
+import type { Translator } from './translated-stream.ts'
+
+/** Reads the events of a vendor whose API is the caller's. */
+export type NativeReader = Omit<Translator, 'read' | 'isOver'> & {
+  /** Whether an event is forwarded without being read. */
+  isForwarded(event: Buffer): boolean
+  /** The event to forward instead of one with this data, which may be the data; undefined for none. */
+  read(data: string): string | undefined
+  isOver(): boolean
+}
+
+type Asked = Opening & {
+  limits: StreamLimits
+  /** Reads an error answer; throws a ProviderFailure. */
+  readFailure: (head: UpstreamHead) => PieceReader<never>
+  reader: () => NativeReader
+}
+
+/** Opens a stream whose events are forwarded as the bytes that arrive. Rejects with a ProviderFailure. */
+export async function openNative(asked: Asked): Promise<ChatStream> {
+  const { limits, readFailure, reader } = asked
+  const answer = await open(asked)
+  if (answer.head.status !== 200) {
+    return readRest(answer, readFailure(answer.head), limits.endTimeoutMs)
+  }
+  assertEvents(answer)
+  const stream = await forwardedStream(answer, limits, nativeReader(reader(), limits))
+  return { ...stream, isNative: true }
+}
+
+/** Forwards events. A failure is kept until the events of the same piece are delivered. */
+function nativeReader(
+  { isForwarded, read, finish, usageSoFar, isOver }: NativeReader,
+  { jsonBytesMax }: StreamLimits,
+): StreamReader {
+  let failure: ProviderFailure | undefined
+  const isStopped = () => failure !== undefined || isOver()
+  const forwarded = (events: Buffer): Buffer | undefined => {
+    const out: Buffer[] = []
+    let unchanged = 0
+    let at = 0
+    while (at < events.length && !isStopped()) {
+      const start = at
+      at = endOfEvent(events, start)
+      const event = events.subarray(start, at)
+      if (isForwarded(event)) continue
+      const changed = tryRead(event)
+      if (changed === event) continue
+      if (start > unchanged) out.push(events.subarray(unchanged, start))
+      if (changed !== undefined) out.push(changed)
+      unchanged = at
+    }
+    if (unchanged === 0) return at === events.length ? events : events.subarray(0, at)
+    if (at > unchanged) out.push(events.subarray(unchanged, at))
+    return out.length === 0 ? undefined : joinPieces(out)
+  }
+  const tryRead = (event: Buffer): Buffer | undefined => {
+    try {
+      const { name, data } = fieldsOf(event)
+      if (data === '') return undefined
+      const shown = read(data)
+      if (shown === undefined) return undefined
+      const head = name === undefined ? '' : `event: ${name}\n`
+      return shown === data ? event : Buffer.from(`${head}data: ${shown}\n\n`)
+    } catch (thrown) {
+      failure = toFailure(thrown)
+      return undefined
+    }
+  }
+  const events = wholeEvents(jsonBytesMax, forwarded)
+  return { ...events, failure: () => failure, isOver, finish, usageSoFar }
+}
