@@ -15,7 +15,7 @@ export type ChatCompletion = Omit<Schemas['ChatCompletion'], 'usage' | 'warnings
 
 /** A request in the form of its API, for vendors that have the same API (ARCHITECTURE.md, One conversation). */
 export type NativeRequest = {
-  api: 'messages'
+  api: 'messages' | 'responses'
   /** The members of the request that are in the contract. */
   body: Readonly<Record<string, unknown>>
   /** Headers of the caller for the vendor. */

@@ -6,6 +6,7 @@ import type {
   ChatRequest,
   ChatTurn,
   NativeRequest,
+  PreparedChat,
 } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
@@ -17,7 +18,7 @@ import { parseJson, printedCopies, receive, wholeReader } from '../transport/ups
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { callIdOf } from '../wire/call-id.ts'
-import { openNative } from '../wire/native-stream.ts'
+import { nativeFirst, openNative } from '../wire/native-stream.ts'
 import { openTranslated } from '../wire/translated-stream.ts'
 import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
 import { writeChat } from './chat-request.ts'
@@ -58,32 +59,28 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   return {
     prepare: (request, target, native) => {
       const { body, problems, warnings } = writeChat(request, target)
-      const asItCame =
-        native === undefined || problems.length > 0
-          ? undefined
-          : sendingNative(native, { request, target, endpoint })
-      /** Sends the request as it came, and translated if the vendor refuses it. */
-      const send = <Answer>(ask: (sending: Sending) => Promise<Answer>): Promise<Answer> => {
-        const translated = () => ask({ request: requestTo(path, body), seal: undefined })
-        if (asItCame === undefined) return translated()
-        return ask(asItCame).catch((error: unknown) => {
-          const isRefused = error instanceof ProviderFailure && error.kind === 'rejected'
-          if (!isRefused || !native!.isTranslatable) throw error
-          return translated()
-        })
-      }
       const { upstreamModel } = target
       const tokensMax = tokensMaxOf(target)
       const askedIn = ({ createdSeconds }: ChatTurn): Asked => {
         return { request, createdSeconds, upstreamModel, tokensMax, texts }
       }
-      return {
+      const asking = (sending: () => Sending): Pick<PreparedChat, 'complete' | 'stream'> => ({
+        complete: (turn) => whole(sending(), turn, askedIn(turn)),
+        stream: (turn) => stream(sending(), turn, askedIn(turn)),
+      })
+      const translated = {
         problems,
         warnings,
-        ...(asItCame && { isNative: true }),
-        complete: (turn) => send((sending) => whole(sending, turn, askedIn(turn))),
-        stream: (turn) => send((sending) => stream(sending, turn, askedIn(turn))),
+        ...asking(() => ({ request: requestTo(path, body), seal: undefined })),
       }
+      if (native === undefined || problems.length > 0) return translated
+      const asItCame = sendingNative(native, { request, target, endpoint })
+      if (asItCame === undefined) return translated
+      return nativeFirst(
+        asking(() => asItCame),
+        translated,
+        native.isTranslatable,
+      )
     },
   }
 }
@@ -95,7 +92,7 @@ function sendingNative(
   native: NativeRequest,
   { request, target, endpoint }: { request: ChatRequest; target: Target; endpoint: Endpoint },
 ): Sending | undefined {
-  const text = writeNative(native, request, target)
+  const text = native.api === 'messages' ? writeNative(native, request, target) : undefined
   if (text === undefined) return undefined
   const headers = { ...versionHeaders, ...native.headers }
   const requestTo = jsonRequests(endpoint, { headers, print: () => text })

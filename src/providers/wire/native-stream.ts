@@ -1,6 +1,6 @@
 import { joinPieces } from '../../bytes/pieces.ts'
-import type { ChatStream } from '../../core/chat/chat.ts'
-import type { ProviderFailure } from '../../core/failure.ts'
+import type { ChatStream, PreparedChat } from '../../core/chat/chat.ts'
+import { ProviderFailure } from '../../core/failure.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import {
   open,
@@ -12,6 +12,28 @@ import {
 import { assertEvents, endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
 import { forwardedStream, toFailure, type StreamReader } from './forwarded-stream.ts'
 import type { Translator } from './translated-stream.ts'
+
+type Asking = Pick<PreparedChat, 'complete' | 'stream'>
+
+/** Asks as the request came, and in translation if the vendor refuses it so and it is `isTranslatable`. */
+export function nativeFirst(
+  native: Asking,
+  translated: PreparedChat,
+  isTranslatable: boolean,
+): PreparedChat {
+  const orElse = <Answer>(asked: Promise<Answer>, translate: () => Promise<Answer>) =>
+    asked.catch((error: unknown) => {
+      const isRefused = error instanceof ProviderFailure && error.kind === 'rejected'
+      if (!isRefused || !isTranslatable) throw error
+      return translate()
+    })
+  return {
+    ...translated,
+    isNative: true,
+    complete: (turn) => orElse(native.complete(turn), () => translated.complete(turn)),
+    stream: (turn) => orElse(native.stream(turn), () => translated.stream(turn)),
+  }
+}
 
 /** Reads the events of a vendor whose API is the caller's. */
 export type NativeReader = Omit<Translator, 'read' | 'isOver'> & {
