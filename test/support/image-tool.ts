@@ -4,20 +4,46 @@ import { chatVendors, type ChatVendor } from './chat-vendors.ts'
 import { geminiKey } from './gemini-upstream.ts'
 import type { ImageDouble } from './image-doubles/double.ts'
 import { startImageVendors } from './image-vendors.ts'
-import type { TestGateway } from './gateway.ts'
+import type { CallOptions, TestGateway } from './gateway.ts'
 import { openAiClient } from './openai-client.ts'
 import { openAiKey } from './openai-upstream.ts'
+import { checkResponseEvents } from './response-events.ts'
 import type { Spoken } from './spoken.ts'
-import { startUpstream, type Upstream } from './upstream.ts'
+import { startUpstream, type ReceivedRequest, type Upstream } from './upstream.ts'
 
 /** The image model of the tests; each image costs two cents. */
 export const imageModel = 'xai/grok-imagine-image-2.0'
 export const imageNanoUsd = 20_000_000
 
+export const imageTool = { type: 'image_generation' as const }
+
+type Item = Record<string, unknown> & { id: string; type: string }
+/** The members of a response that tests read. */
+export type ImageAnswer = {
+  id: string
+  status: string
+  store: boolean
+  output: Item[]
+  usage: { cost: number }
+  warnings?: { param: string; reason: string }[]
+}
+
+/** Reads a successful response, whose events are checked. */
+export async function readAnswer(response: Response): Promise<ImageAnswer> {
+  const text = await response.text()
+  if (response.status !== 200) throw new Error(`${response.status} ${text}`)
+  const isStream = response.headers.get('content-type')!.startsWith('text/event-stream')
+  return (isStream ? checkResponseEvents(text).response : JSON.parse(text)) as ImageAnswer
+}
+
+export function imagesIn({ output }: Pick<ImageAnswer, 'output'>): Item[] {
+  return output.filter(({ type }) => type === 'image_generation_call')
+}
+
 /** The body of a request that a language model received. */
 export type SentBody = Record<string, unknown>
-/** A script of the language model: an answer for each request, the last also for all further ones. */
-export type Script = (Spoken | ((body: SentBody) => Spoken))[]
+/** Scripts the language model: an answer for each request, the last also for all further ones. */
+export type Script = (Spoken | 'fails')[]
 
 /** A gateway in front of language models and of one image model. */
 export type ImageToolHouse = {
@@ -25,6 +51,10 @@ export type ImageToolHouse = {
   client: OpenAI
   images: ImageDouble
   upstreams: Record<ChatVendor['id'], Upstream>
+  /** Posts a request for an image to GPT-4.1, with the live key. */
+  post(body?: object, init?: CallOptions): Promise<Response>
+  /** The requests for images. */
+  drawn(): ReceivedRequest[]
   /** Scripts the language models of all vendors; returns the bodies that they receive. */
   says(...script: Script): SentBody[]
   stop(): Promise<void>
@@ -56,19 +86,26 @@ export async function startImageTool(
   const { gateway } = vendors
   return {
     gateway,
+    post: (body = {}, init = {}) =>
+      gateway.post(
+        '/v1/responses',
+        { model: 'gpt-4.1', input: 'A boat.', tools: [imageTool], ...body },
+        { key: gateway.liveKey, ...init },
+      ),
+    drawn: () => vendors.doubles.xai.calls.filter(({ method }) => method === 'POST'),
     client: openAiClient(gateway, gateway.liveKey),
     images: vendors.doubles.xai,
     upstreams,
     says: (...script) => {
       const sent: SentBody[] = []
       for (const { id, double } of chatVendors) {
-        upstreams[id].answer(
-          double((body) => {
-            const next = script[Math.min(sent.length, script.length - 1)]!
-            sent.push(body)
-            return typeof next === 'function' ? next(body) : next
-          }),
-        )
+        upstreams[id].answer((request) => {
+          const next = script[Math.min(sent.length, script.length - 1)]!
+          // Lists of models are not scripted.
+          if (request.method !== 'POST') return { status: 404 }
+          sent.push(request.body as SentBody)
+          return next === 'fails' ? { status: 500 } : double(() => next)(request)
+        })
       }
       return sent
     },
