@@ -4528,10 +4528,10 @@ export interface components {
         ResponseImageCallSetting: string | null;
         /** @description Why the image was not made. */
         ResponseImageFailure: {
-            code: string | null;
+            code?: string | null;
             message: string;
-            param: string | null;
-            type: string;
+            param?: string | null;
+            type?: string;
         };
         /**
          * @description An image that the tool `image_generation` made. In `input`, an item without `result` stands for the

@@ -3757,10 +3757,10 @@ export type ResponseImageCallSetting = string | null;
  * Why the image was not made.
  */
 export type ResponseImageFailure = {
-    code: string | null;
+    code?: string | null;
     message: string;
-    param: string | null;
-    type: string;
+    param?: string | null;
+    type?: string;
 };
 
 /**
