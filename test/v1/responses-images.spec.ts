@@ -12,6 +12,7 @@ import { lookAtUrl } from '../support/pictures.ts'
 import { checkResponseEvents } from '../support/response-events.ts'
 
 type Asked = Omit<OpenAI.Responses.ResponseCreateParamsNonStreaming, 'stream'>
+type Warned = { warnings?: { param: string }[] }
 type Picture = OpenAI.Responses.ResponseOutputItem.ImageGenerationCall
 
 const tool: OpenAI.Responses.Tool.ImageGeneration = { type: 'image_generation' }
@@ -172,6 +173,50 @@ describe('the tool image_generation of /v1/responses', () => {
           expect(JSON.stringify(sent[0])).to.match(/"tool_choice"|"allowedFunctionNames"/)
           expect(JSON.stringify(sent[1])).not.to.match(/"tool_choice"|"allowedFunctionNames"/)
         })
+      })
+    }
+  }
+
+  /** Models that think, each with reasoning that its vendor needs again. */
+  const thinkers = ['gpt-6.2-sol', 'claude-sonnet-4-5', 'gemini-3-flash-preview']
+  for (const model of thinkers) {
+    for (const stream of [false, true]) {
+      it(`keeps the reasoning of ${model}${stream ? ' in a stream' : ''}`, async () => {
+        const first = { reasoning: ['I ', 'draw.'], ...asksForImage() }
+        const asked = { model, tools: [tool, weather], reasoning: { effort: 'high' as const } }
+        const question = { role: 'user' as const, content: 'A boat, in the weather of Ulm.' }
+        const ask = async (input: OpenAI.Responses.ResponseInputItem[]) => {
+          const response = await post({ ...asked, input, stream })
+          if (!stream) return (await response.json()) as OpenAI.Responses.Response & Warned
+          const checked = checkResponseEvents(await response.text())
+          return checked.response as unknown as OpenAI.Responses.Response & Warned
+        }
+        const sent = house.says(first, ends)
+        const alone = await ask([question])
+        expect(alone.status).to.equal('completed')
+        expect(alone).not.to.have.property('warnings')
+        const signed = /gAAAA-rs_|"signature"|thoughtSignature":"(?!skip)/
+        expect(JSON.stringify(sent[1])).to.match(signed)
+        const calls = [...first.calls!, { id: 'call_w', name: 'weather', args: { town: 'Ulm' } }]
+        house.says({ ...first, calls })
+        const { output } = await ask([question])
+        const called = output.find((item) => item.type === 'function_call')!
+        const next = house.says(ends)
+        const result = {
+          type: 'function_call_output' as const,
+          call_id: called.call_id,
+          output: 'Rain',
+        }
+        const answer = await ask([
+          question,
+          ...(output as OpenAI.Responses.ResponseInputItem[]),
+          result,
+        ])
+        expect(answer.status).to.equal('completed')
+        expect(answer.warnings?.map(({ param }) => param) ?? []).to.deep.equal([])
+        expect(JSON.stringify(next[0])).to.match(signed)
+        const [image] = pictures({ output } as OpenAI.Responses.Response)
+        expect(JSON.stringify(next[0])).to.contain(image!.result)
       })
     }
   }
