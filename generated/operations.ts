@@ -1688,6 +1688,7 @@ export const bodyMembers = {
     "tools",
     "tool_choice",
     "parallel_tool_calls",
+    "max_tool_calls",
     "reasoning",
     "text",
     "include",

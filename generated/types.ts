@@ -127,6 +127,8 @@ export interface paths {
          * @description OpenAI's Responses API for every chat model. The request is translated for the vendor of the
          *     model, and the answer back.
          *
+         *     With the tool `image_generation` the model can have images made by the gateway's image models.
+         *
          *     With `stream: true` the response is a stream of `ResponseEvent`s. Its last event is
          *     `response.completed`, `response.incomplete` or, after an `error` event, `response.failed`.
          *
@@ -1759,6 +1761,8 @@ export interface components {
             usd_upstream?: components["schemas"]["Usd"];
             /** @description The part of `cost` for attempts whose responses were not delivered. */
             usd_other_attempts?: components["schemas"]["Usd"];
+            /** @description The part of `cost` for images of the tool `image_generation`. */
+            usd_image_generation?: components["schemas"]["Usd"];
         };
         AccountId: string;
         AnyId: string;
@@ -4313,6 +4317,7 @@ export interface components {
             tools?: components["schemas"]["ResponseTool"][];
             tool_choice?: components["schemas"]["ResponseToolChoice"];
             parallel_tool_calls?: boolean | null;
+            max_tool_calls?: components["schemas"]["ResponseToolCallsMax"];
             reasoning?: components["schemas"]["ResponseReasoningOptions"] | null;
             text?: components["schemas"]["ResponseTextOptions"] | null;
             /**
@@ -4354,9 +4359,14 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        /**
+         * @description Maximum number of images that the tool `image_generation` makes for the response. Calls of other
+         *     tools are not counted.
+         */
+        ResponseToolCallsMax: number | null;
         /** @description A message, or another item that names its `type`. */
         ResponseInputItem: components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseInputMessage"];
-        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseItemReference"];
+        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseItemReference"];
         /** @description Any text; the gateway does not read it. */
         ResponseItemId: string | null;
         /** @enum {string} */
@@ -4527,6 +4537,39 @@ export interface components {
             id?: components["schemas"]["ResponseItemId"];
             tools: components["schemas"]["ResponseTool"][];
         };
+        /** @description As the image was made; null if that is not known. */
+        ResponseImageCallSetting: string | null;
+        /** @description Why the image was not made. */
+        ResponseImageFailure: {
+            code?: string | null;
+            message: string;
+            param?: string | null;
+            type?: string;
+        };
+        /**
+         * @description An image that the tool `image_generation` made. In `input`, an item without `result` stands for the
+         *     stored item with its `id`.
+         */
+        ResponseImageCall: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "image_generation_call";
+            id?: components["schemas"]["ResponseItemId"];
+            /** @enum {string} */
+            status?: "in_progress" | "generating" | "completed" | "failed";
+            /** @description The image as base64; empty if it could not be made. */
+            result?: string | null;
+            /** @description The prompt as the image model used it. */
+            revised_prompt?: string | null;
+            action?: components["schemas"]["ResponseImageCallSetting"];
+            size?: components["schemas"]["ResponseImageCallSetting"];
+            quality?: components["schemas"]["ResponseImageCallSetting"];
+            background?: components["schemas"]["ResponseImageCallSetting"];
+            output_format?: components["schemas"]["ResponseImageCallSetting"];
+            error?: components["schemas"]["ResponseImageFailure"] | null;
+        };
         /** @description An item of a stored response. */
         ResponseItemReference: {
             /**
@@ -4592,8 +4635,39 @@ export interface components {
              */
             external_web_access: false;
         };
-        /** @description Tools that OpenAI itself would run are not supported. */
-        ResponseTool: components["schemas"]["ResponseFunctionTool"] | components["schemas"]["ResponseCustomTool"] | components["schemas"]["ResponseNamespaceTool"] | components["schemas"]["ResponseWebSearchTool"];
+        /**
+         * @description Lets the language model have images made by an image model of the gateway. Each image is charged as
+         *     one of the images API.
+         */
+        ResponseImageTool: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "image_generation";
+            /** @description The identifier or alias of an image model. The default is `auto`, the default image model. */
+            model?: components["schemas"]["ModelName"];
+            /**
+             * @description `edit` changes the last images of the conversation, `generate` makes new ones, and with `auto`, the
+             *     default, the language model decides.
+             * @enum {string}
+             */
+            action?: "generate" | "edit" | "auto";
+            size?: components["schemas"]["ImageSize"] | null;
+            /** @description The supported values depend on the image model. */
+            quality?: components["schemas"]["ImageQuality"] | null;
+            background?: components["schemas"]["ImageBackground"] | null;
+            /** @description The file format. The default depends on the image model. */
+            output_format?: components["schemas"]["ImageFormat"] | null;
+            output_compression?: components["schemas"]["ImageCompression"] | null;
+            moderation?: components["schemas"]["ImageModeration"];
+            /** @description Only for edits. */
+            input_fidelity?: components["schemas"]["ImageInputFidelity"] | null;
+            /** @description The gateway sends no partial images; another number than 0 is reported in `warnings`. */
+            partial_images?: number;
+        };
+        /** @description Of the tools that OpenAI itself would run, the gateway runs `image_generation`; others are not supported. */
+        ResponseTool: components["schemas"]["ResponseFunctionTool"] | components["schemas"]["ResponseCustomTool"] | components["schemas"]["ResponseNamespaceTool"] | components["schemas"]["ResponseWebSearchTool"] | components["schemas"]["ResponseImageTool"];
         ResponseFunctionChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4610,7 +4684,14 @@ export interface components {
             type: "custom";
             name: components["schemas"]["PlainName"];
         };
-        ResponseNamedChoice: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"];
+        ResponseImageChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "image_generation";
+        };
+        ResponseNamedChoice: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"];
         ResponseAllowedChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4621,7 +4702,7 @@ export interface components {
             mode: "auto" | "required";
             tools: components["schemas"]["ResponseNamedChoice"][];
         };
-        ResponseToolChoiceObject: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseAllowedChoice"];
+        ResponseToolChoiceObject: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"] | components["schemas"]["ResponseAllowedChoice"];
         ResponseToolChoice: ("none" | "auto" | "required") | components["schemas"]["ResponseToolChoiceObject"] | null;
         ResponseStreamOptions: {
             include_obfuscation?: boolean;
@@ -4667,7 +4748,7 @@ export interface components {
             content: components["schemas"]["ResponseOutputPart"][];
         };
         ResponseOutputPart: components["schemas"]["ResponseOutputText"] | components["schemas"]["ResponseRefusal"];
-        ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"];
+        ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseImageCall"];
         ResponseUsage: {
             input_tokens: number;
             input_tokens_details: {
@@ -4683,6 +4764,26 @@ export interface components {
             cost?: components["schemas"]["Usd"] | null;
             cost_status?: components["schemas"]["CostStatus"];
             cost_details?: components["schemas"]["CostDetails"];
+        };
+        /** @description The use of tools that the gateway runs; absent without such a tool. The cost is in `usage`. */
+        ResponseToolUsage: {
+            image_gen: components["schemas"]["ResponseImageUsage"];
+            web_search: {
+                /** @enum {integer} */
+                num_requests: 0;
+            };
+        };
+        /** @description Tokens of all images, as far as the vendors report them. */
+        ResponseImageUsage: {
+            input_tokens: number;
+            input_tokens_details: components["schemas"]["ResponseImageTokens"];
+            output_tokens: number;
+            output_tokens_details: components["schemas"]["ResponseImageTokens"];
+            total_tokens: number;
+        };
+        ResponseImageTokens: {
+            text_tokens: number;
+            image_tokens: number;
         };
         /** @enum {string} */
         ResponseObject: "response";
@@ -4710,7 +4811,7 @@ export interface components {
             } | null;
             instructions: string | null;
             max_output_tokens: number | null;
-            max_tool_calls: null;
+            max_tool_calls: components["schemas"]["ResponseToolCallsMax"];
             metadata: {
                 [key: string]: string;
             };
@@ -4738,6 +4839,7 @@ export interface components {
             top_p: number | null;
             /** @enum {string} */
             truncation: "disabled";
+            tool_usage?: components["schemas"]["ResponseToolUsage"];
             usage: components["schemas"]["ResponseUsage"] | null;
             user: string | null;
             warnings?: components["schemas"]["Warning"][];
@@ -4756,7 +4858,7 @@ export interface components {
             has_more: boolean;
         };
         /** @enum {string} */
-        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
+        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.image_generation_call.in_progress" | "response.image_generation_call.generating" | "response.image_generation_call.completed" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
         /** @description One event of a streamed response, in OpenAI's form. `keepalive` has no other members. */
         ResponseEvent: {
             type: components["schemas"]["ResponseEventType"];

@@ -4,6 +4,7 @@ import type { ChatRequest, ChatResult, NativeRequest } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
 import type { StreamedChat } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
+import type { Deadline } from './resilience/deadline.ts'
 import type { AbandonedCalls } from './resilience/ending.ts'
 import type { EmbeddingRequest, EmbeddingResult } from './embedding/embedding.ts'
 import { embeddingWork } from './embedding/work.ts'
@@ -56,6 +57,8 @@ export type GatewayParts = ImageParts &
   }
 
 export type Gateway = {
+  /** Starts one deadline for all calls of a request that makes several; `clear` must be called. */
+  deadline(context: Pick<CallContext, 'ending'>): Deadline
   /**
    * Answers a conversation with a language model. A vendor that has the API of `native` gets the request
    * as it came. Throws a GatewayError.
@@ -93,6 +96,7 @@ export function createGateway(parts: GatewayParts): Gateway {
   const imageWorkOf = (request: AskedImage, inputs: ImageInputs | undefined) =>
     imageWork({ request, inputs, parts, timeoutMs: imageTimeoutMs })
   return {
+    deadline: ({ ending }) => parts.startDeadline(ending, chatTimeoutMs, parts.monotonic()),
     chat: async (request, context, native) => {
       checkConversation(request)
       return pass(parts, context, chatWork(request, chatTimeoutMs, native))

@@ -27,6 +27,7 @@ const words: Words = {
   tool_call_id: toolCall.id,
   // The bytes and the type of a picture, and of a document in the Messages API.
   data: pixel.split(',')[1],
+  result: pixel.split(',')[1],
   media_type: 'image/png',
   // The name of the function and of the tool that requests refer to.
   name: 'paint',

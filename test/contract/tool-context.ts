@@ -1,3 +1,5 @@
+import { pixel } from '../support/pixel.ts'
+
 export const toolCall = {
   id: 'call_1',
   type: 'function',
@@ -35,7 +37,10 @@ function inChatContext(body: Record<string, unknown>): object {
   return { ...tools, ...given, ...body, messages: [...before, ...(list as object[]), ...following] }
 }
 
-const flatPaints = paints.map(({ type }) => ({ type, name: 'paint' }))
+const flatPaints = [
+  ...paints.map(({ type }) => ({ type, name: 'paint' })),
+  { type: 'image_generation' },
+]
 const counterparts: Record<string, object> = {
   function_call: { type: 'function_call_output', output: 'done' },
   custom_tool_call: { type: 'custom_tool_call_output', output: 'done' },
@@ -45,16 +50,40 @@ const counterparts: Record<string, object> = {
 
 /** Completes a body of the Responses API in the same way. */
 function inResponseContext(body: Record<string, unknown>): object {
-  const { input, tool_choice: choice } = body
-  const tools = choice === 'required' || typeof choice === 'object' ? { tools: flatPaints } : {}
+  const { input, model, tools: given, tool_choice: choice } = body
+  const isChosen = choice === 'required' || typeof choice === 'object'
+  const asked = given ?? (isChosen ? flatPaints : undefined)
+  const tools = Array.isArray(asked) ? { tools: withImageModel(asked, model) } : {}
   const [item] = (Array.isArray(input) ? input : []) as Record<string, unknown>[]
+  // An edit needs an image.
+  if (item === undefined && given !== undefined) return { ...body, ...tools, input: [asksForEdit] }
   if (item === undefined) return { ...tools, ...body }
   const { type, call_id } = item
   const other = counterparts[String(type)]
   const made = other === undefined ? [] : [{ ...other, call_id }]
-  const both = String(type).endsWith('_output') ? [...made, item] : [item, ...made]
-  return { ...tools, ...body, input: [...both, { role: 'user', content: 'Paint a fox' }] }
+  const more = Array.isArray(item['tools']) ? { tools: withImageModel(item['tools'], model) } : {}
+  const whole = { ...item, ...more }
+  const both = String(type).endsWith('_output') ? [...made, whole] : [whole, ...made]
+  return { ...body, ...tools, input: [...both, asksForEdit] }
 }
+
+const asksForEdit = {
+  role: 'user',
+  content: [
+    { type: 'input_text', text: 'Paint a fox' },
+    { type: 'input_image', image_url: pixel },
+  ],
+}
+
+/** Probes of `model` have a language model, and other probes need an image model that supports their setting. */
+function withImageModel(tools: readonly unknown[], asked: unknown): unknown[] {
+  const model = asked === 'openrouter/any' ? 'zai/cogview-4' : 'gpt-image-2.6-sunburst'
+  return tools.map((tool) => {
+    const { type } = tool as { type?: unknown }
+    return type === 'image_generation' ? { ...(tool as object), model } : tool
+  })
+}
+
 type Block = { type?: unknown; tool_use_id?: unknown; id?: unknown }
 const look = { name: 'paint' }
 const use = { type: 'tool_use', id: toolCall.id, name: 'paint', input: {} }

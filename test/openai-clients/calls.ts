@@ -15,6 +15,16 @@ export type Asked = {
 /** A program with a function for each call, by name. */
 export type Program = { calls: (asked: Asked) => Record<CallName, () => Promise<unknown>> }
 
+/** A program that has an image made by a hosted tool. */
+export type ImageProgram = {
+  images: (
+    asked: Pick<Asked, 'baseURL' | 'apiKey' | 'model'> & { imageModel: string },
+  ) => Record<'whole' | 'streamed', () => Promise<SeenImage>>
+}
+/** The image as base64, the text after it, and the answer to a question about the image. */
+export type SeenImage = { image: unknown; text: unknown; next: unknown }
+export const imagePrompts = { first: 'Draw a pixel.', next: 'What do you see?' }
+
 export const prompts: Asked['prompts'] = {
   text: 'Say hello.',
   weather: 'How is the weather in Ulm?',

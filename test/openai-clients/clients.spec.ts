@@ -10,8 +10,8 @@ import { startGateway } from '../support/gateway.ts'
 import { installPackages } from '../support/install-packages.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import { pixel } from '../support/pixel.ts'
-import { expected, prompts, type CallName, type Program } from './calls.ts'
-import { leanVendor } from './lean-vendor.ts'
+import { expected, prompts, type CallName, type ImageProgram, type Program } from './calls.ts'
+import { leanVendor, said } from './lean-vendor.ts'
 
 const installTimeoutMs = 600_000
 const recipeTimeoutMs = 60_000
@@ -66,6 +66,27 @@ describe('client libraries', () => {
     })
   }
 
+  for (const name of ['vercel-ai', 'openai-agents']) {
+    for (const way of ['whole', 'streamed'] as const) {
+      it(`${name} gets an image of the hosted tool, and asks about it; ${way}`, async () => {
+        await using own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
+        own.upstream.answer(leanVendor)
+        const { images } = await importProgram<ImageProgram>(name, modules)
+        const calls = images({
+          baseURL: `${own.gateway.url}/v1`,
+          apiKey: own.gateway.liveKey,
+          model: 'own/lean',
+          imageModel: 'own/painter',
+        })
+        expect(await calls[way]()).to.deep.equal({
+          image: pixel.slice(pixel.indexOf(',') + 1),
+          text: said.drawn,
+          next: said.picture,
+        })
+      })
+    }
+  }
+
   for (const path of recipes) {
     it(`print what ${path} shows`, async () => {
       const page = readFileSync(join(projectFolder, path), 'utf8')
@@ -76,7 +97,7 @@ describe('client libraries', () => {
 })
 
 /** Imports a program, and the libraries that it imports by name from the folder in which they are installed. */
-async function importProgram(name: string, modules: string): Promise<Program> {
+async function importProgram<Imported = Program>(name: string, modules: string): Promise<Imported> {
   const parentURL = pathToFileURL(join(modules, '../program.js')).href
   const hooks = registerHooks({
     resolve: (specifier, context, next) => {
@@ -85,7 +106,7 @@ async function importProgram(name: string, modules: string): Promise<Program> {
     },
   })
   try {
-    return (await import(`${programs}${name}.ts`)) as Program
+    return (await import(`${programs}${name}.ts`)) as Imported
   } finally {
     hooks.deregister()
   }

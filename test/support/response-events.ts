@@ -13,6 +13,10 @@ const pieces: Readonly<Record<string, string>> = {
   'response.function_call_arguments': 'arguments',
   'response.custom_tool_call_input': 'input',
 }
+/** The events of a picture, between those of its item; a failed one is not completed. */
+const pictureEvents = ['in_progress', 'generating', 'completed'].map(
+  (name) => `response.image_generation_call.${name}`,
+)
 const ends = new Set(['response.completed', 'response.incomplete', 'response.failed'])
 
 /**
@@ -54,6 +58,7 @@ function checkItems(events: readonly Event[], output: Item[] | undefined): void 
   const done: Item[] = []
   let open: Item | undefined
   let said = ''
+  let drawn: string[] = []
   for (const event of events) {
     const { type, item, output_index: index } = event
     demand(index === done.length, `the output_index of ${type}`)
@@ -61,15 +66,18 @@ function checkItems(events: readonly Event[], output: Item[] | undefined): void 
       demand(open === undefined, 'an item that begins before the previous one ended')
       open = item
       said = ''
+      drawn = []
       continue
     }
     if (type === 'response.output_item.done') {
       demand(item.id === open?.id && item.type === open.type, 'the id of an item')
+      checkDrawn(item, drawn)
       done.push(item)
       open = undefined
       continue
     }
     demand(event['item_id'] === open?.id, `the item_id of ${type}`)
+    if (pictureEvents.includes(type)) drawn.push(type)
     const [, name = '', end] = /^(.*)\.(delta|done)$/.exec(type) ?? []
     const member = pieces[name]
     if (member === undefined) continue
@@ -79,4 +87,10 @@ function checkItems(events: readonly Event[], output: Item[] | undefined): void 
   if (output === undefined) return
   demand(open === undefined, 'an item without end')
   demand(JSON.stringify(done) === JSON.stringify(output), 'the output of the last event')
+}
+
+function checkDrawn({ type, status }: Item, drawn: readonly string[]): void {
+  const isPicture = type === 'image_generation_call'
+  const wanted = status === 'completed' ? pictureEvents : pictureEvents.slice(0, 2)
+  demand(drawn.join() === (isPicture ? wanted.join() : ''), 'the events of a picture')
 }

@@ -80,7 +80,8 @@ describe('conversations over /v1/responses', () => {
 
       it('drop reasoning that another account, gateway or vendor wrote', async () => {
         says({ reasoning: ['secret'], calls: [call], end: 'tool_calls' })
-        const asked = { model, tools: [weather], input: [question] }
+        const reasoning = { effort: 'high' as const }
+        const asked = { model, tools: [weather], reasoning, input: [question] }
         const stranger = await house.gateway.createKey('live', {
           accountId: await house.gateway.createAccount(),
         })

@@ -21,7 +21,10 @@ export function showMadePictures(request: ChatRequest, { row }: Model): ShownPic
   return { request: { ...request, messages }, warnings: hidden }
 }
 
-/** Moves pictures into the user's next message, since most vendors take pictures only there. */
+/**
+ * Moves pictures into the user's next message, since most vendors take pictures only there. After the results
+ * of tools they get a message of their own.
+ */
 function toUserMessages(request: ChatRequest): ShownPictures {
   const last = request.messages.findLastIndex(({ role }) => role === 'user')
   let made: ImagePart[] = []
@@ -32,8 +35,13 @@ function toUserMessages(request: ChatRequest): ShownPictures {
     made = []
     return { ...message, content }
   })
+  if (made.length > 0 && messages.at(-1)!.role === 'tool') {
+    messages.push({ role: 'user', content: made })
+    made = []
+  }
+  const isLost = made.length > 0
   const warnings = request.messages.flatMap((message, index) =>
-    index > last
+    isLost && index > last
       ? lost(message, index, 'Pictures are sent in the next user message, but none follows.')
       : [],
   )

@@ -69,6 +69,16 @@ export function addCost(cost: Cost, { nanoUsd, status }: Cost): Cost {
   }
 }
 
+/** The cost of several calls of one request, with the details of the first; null if one of them is null. */
+export function sumOfCosts([first, ...more]: readonly [Cost, ...Cost[]]): Cost {
+  return more.reduce((sum, { nanoUsd, status }) => {
+    const isKnown = sum.status !== 'unknown' && status !== 'unknown'
+    const joint = isKnown ? statusOf(sum.status, status) : 'unknown'
+    if (sum.nanoUsd === null || nanoUsd === null) return { ...sum, nanoUsd: null, status: joint }
+    return { ...sum, nanoUsd: sum.nanoUsd + nanoUsd, status: joint }
+  }, first)
+}
+
 /** The status of a sum: the status of its least certain part. */
 function statusOf(one: CostStatus, other: CostStatus): CostStatus {
   if (one === other) return one

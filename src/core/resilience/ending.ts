@@ -2,6 +2,12 @@
 export class Ending extends AbortController {
   #left: AbandonedCalls | undefined
   #ownerId = ''
+  #hasLeft = false
+
+  /** Whether the caller has disconnected or cancelled the call. */
+  get hasLeft(): boolean {
+    return this.#hasLeft
+  }
 
   /** From now on the call continues after a disconnect of its caller, and then counts as abandoned. */
   continueAfterDisconnect(left: AbandonedCalls, ownerId: string): void {
@@ -11,6 +17,7 @@ export class Ending extends AbortController {
 
   /** Called when the caller disconnects or cancels the call. */
   leave(reason: Error): void {
+    this.#hasLeft = true
     if (this.#left?.add(this, this.#ownerId) !== true) this.abort(reason)
   }
 

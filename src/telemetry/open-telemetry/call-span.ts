@@ -75,6 +75,8 @@ export function followCall(tools: Tools, around: Around): FollowedCall {
     answered: (answer) => span.isRecording() && traceAnswer(span, answer),
     recorded: (row) => {
       if (streaming !== undefined) endTry(instruments, streaming, errorTypeOf(row))
+      // A request may make several calls.
+      streaming = undefined
       countTokens(instruments, row, lastLabels)
       if (span.isRecording()) span.setAttributes(attributesOf(row, around, lastLabels))
       isOpen = false

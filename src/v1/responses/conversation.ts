@@ -2,6 +2,7 @@ import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
+import { pictureKind } from '../../core/image/picture.ts'
 import { inputArgument, type Tools } from './tools.ts'
 
 type Schemas = components['schemas']
@@ -26,7 +27,7 @@ export type Conversation = { messages: Message[]; params: string[] }
 
 /** Converts items to messages. Throws a GatewayError for an item that the gateway cannot read. */
 export function readItems(items: readonly InputItem[], options: Options): Conversation {
-  const { tools, takesCustom } = options
+  const { tools, takesCustom, warnings } = options
   const draft = draftConversation()
   for (const [index, given] of items.entries()) {
     const param = `input[${index}]`
@@ -61,6 +62,12 @@ export function readItems(items: readonly InputItem[], options: Options): Conver
       case 'custom_tool_call_output':
         draft.result(item.call_id, resultOf(item.output), param)
         break
+      case 'image_generation_call': {
+        const { result, status } = item
+        if (result) draft.show(dataUrlOf(result), param)
+        else if (status !== 'failed') warnings.push(dropped(`${param}.result`, result, noPicture))
+        break
+      }
       case 'additional_tools':
         // `request.ts` has read them: calls before the item may name them.
         break
@@ -69,6 +76,16 @@ export function readItems(items: readonly InputItem[], options: Options): Conver
     }
   }
   return draft.end()
+}
+
+const noPicture = 'The image is neither in the item nor stored, so the model does not see it.'
+/** Characters of base64 that show the format of a picture. */
+const headCharacters = 64
+
+/** The picture of an item as a data URL with its media type; other data is refused later, as a PNG. */
+function dataUrlOf(base64: string): string {
+  const kind = pictureKind([Buffer.from(base64.slice(0, headCharacters))]) ?? 'png'
+  return `data:image/${kind};base64,${base64}`
 }
 
 type Thought = { text: string; extra: ExtraContent | undefined }
@@ -111,7 +128,7 @@ function draftConversation() {
   }
   const endAnswer = () => {
     // Vendors refuse a message that only has reasoning.
-    if (answer?.content === null && !answer.tool_calls && !answer.refusal) {
+    if (answer?.content === null && !answer.tool_calls && !answer.refusal && !answer.images) {
       messages.pop()
       params.pop()
     }
@@ -140,6 +157,10 @@ function draftConversation() {
       const said = answerAt(param)
       if (text !== '') said.reasoning_content = joined(said.reasoning_content, text)
       if (extra !== undefined) thought = { ...thought, ...extra }
+    },
+    show: (url: string, param: string) => {
+      const images = (answerAt(param).images ??= [])
+      images.push({ type: 'image_url', image_url: { url } })
     },
     call: (made: Schemas['ToolCall'], param: string) => {
       const calls = (answerAt(param).tool_calls ??= [])

@@ -1,5 +1,5 @@
 import type { Answered } from '../../core/call.ts'
-import type { ChatResult } from '../../core/chat/chat.ts'
+import type { ChatResult, EventSink } from '../../core/chat/chat.ts'
 import { checkedPictures } from '../../core/chat/check.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
 import { withoutEmpty } from '../../core/chat/default-values.ts'
@@ -19,6 +19,7 @@ import { restoreBase64 } from '../../http/read-body.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
 import { checkFallbacks } from '../check-fallbacks.ts'
 import { readHistory, type History } from './history.ts'
+import { hostedImages, type Followed, type Following } from './hosted-images.ts'
 import { collectOutput, type Emit, type Output } from './output.ts'
 import { readRequest, type ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
@@ -46,11 +47,13 @@ export function createResponse(options: Options): Operation<'createResponse'> {
     const history = await readHistory(call, options.storedResponses, clock)
     const asked = readWhole(history, {
       takesCustom: model !== undefined && options.takesCustomTools(model.row.provider),
+      editsImages: (name) => routes.peek(name, caller)?.row.capabilities.image_edit === true,
       open: seal.open,
     })
     const suffix = requestId.slice(requestId.indexOf('_') + 1)
-    const replying: Replying = {
+    const replying: Omit<Replying, 'following'> = {
       asked,
+      gateway,
       keep: history.keep,
       clock,
       begin: (receipt) =>
@@ -63,16 +66,24 @@ export function createResponse(options: Options): Operation<'createResponse'> {
       output: (emit) =>
         collectOutput({ suffix, tools: asked.tools, seal: seal.close, emit, hold: call.hold }),
     }
+    let following: Following | undefined
     try {
       const given = withoutEmpty(asked.request)
       const corrected = checkedPictures(given, texts, options.checkPicture)
       const request = restoreBase64(corrected?.request ?? given, texts, call.hold)
-      const adjusted = [...asked.warnings, ...(corrected?.warnings ?? [])]
+      const images = await hostedImages(
+        asked.tools.images(),
+        { request: given, context: contextOf(call, 'responses') },
+        { gateway, texts, callsMax: body.max_tool_calls, nameOf: asked.nameOf, clock },
+      )
+      const adjusted = [...asked.warnings, ...(corrected?.warnings ?? []), ...images.warnings]
       const context = contextOf(call, 'responses', adjusted.length > 0 ? adjusted : undefined)
+      following = images.begin({ request, context })
       if (request.stream !== true)
-        return await whole(await gateway.chat(request, context), replying)
-      return streamed(await gateway.chatStream(request, context), replying)
+        return await whole(await gateway.chat(request, context), { ...replying, following })
+      return streamed(await gateway.chatStream(request, context), { ...replying, following })
     } catch (thrown) {
+      following?.close()
       throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
     }
   }
@@ -93,20 +104,36 @@ function readWhole(
 
 type Replying = Pick<History, 'keep'> & {
   asked: ReadRequest
+  gateway: Pick<Gateway, 'chat' | 'chatStream'>
+  /** What follows the first answer of the model. */
+  following: Following
   begin: (receipt: Receipt) => ModelResponse
   output: (emit: Emit) => Output
   clock: () => number
 }
 
 async function whole(
-  { result, usage = noUsage, receipt: own }: Answered<ChatResult>,
-  { asked, keep, begin, output, clock }: Replying,
+  first: Answered<ChatResult>,
+  { asked, gateway, following, keep, begin, output, clock }: Replying,
 ): Promise<Answer> {
-  const receipt = renamed(own, asked)
   const answer = output(() => {})
-  answer.read(chunkOf(result.completion))
+  const read = ({ result, usage = noUsage, receipt }: Answered<ChatResult>) => {
+    answer.read(chunkOf(result.completion))
+    return { usage, receipt }
+  }
+  const { receipt: own, ...used } = await following.follow({
+    answer,
+    first: read(first),
+    ask: async (...next) => {
+      const made = await gateway.chat(...next)
+      return { read: async () => read(made) }
+    },
+    flush: () => {},
+  })
+  following.close()
+  const receipt = renamed(own, asked)
   const completedAt = Math.floor(clock() / 1000)
-  const end = { ended: answer.end(), completedAt, usage, receipt }
+  const end = { ended: answer.end(), completedAt, receipt, ...used }
   const json = await keep(endResponse(begin(receipt), end))
   return { status: 200, headers: receiptHeaders(receipt), json }
 }
@@ -124,9 +151,10 @@ function renamed(receipt: Receipt, { nameOf }: ReadRequest): Receipt {
 
 /** Translates a stream to the events of a response. */
 function streamed(
-  { receipt, pipe }: StreamedChat,
-  { asked, keep, begin, output, clock }: Replying,
+  first: StreamedChat,
+  { asked, gateway, following, keep, begin, output, clock }: Replying,
 ): Answer {
+  const { receipt } = first
   let isBroken = false
   let written = ''
   let number = 0
@@ -157,21 +185,16 @@ function streamed(
       write('response.in_progress', { response })
       sink.write(Buffer.from(taken()))
       const answer = output(write)
-      const outcome = await pipe(
-        translatingSink(sink, (chunk) => {
-          answer.read(chunk)
-          return taken()
-        }),
-      )
+      const flush = () => sink.write(Buffer.from(taken()))
+      const reading = translatingSink(sink, (chunk) => {
+        answer.read(chunk)
+        return taken()
+      })
+      const outcome = await streamedAnswer(first, reading, { answer, gateway, following, flush })
       const completedAt = Math.floor(clock() / 1000)
-      if (outcome.error === undefined) {
-        const { usage } = outcome
-        const end = {
-          ended: answer.end(),
-          completedAt,
-          usage,
-          receipt: renamed(outcome.receipt, asked),
-        }
+      if (!(outcome instanceof GatewayError)) {
+        const { receipt: own, ...used } = outcome
+        const end = { ended: answer.end(), completedAt, receipt: renamed(own, asked), ...used }
         // Clients continue a conversation as soon as they have the last event.
         const whole = await keep(endResponse(response, end))
         write(whole.status === 'completed' ? 'response.completed' : 'response.incomplete', {
@@ -179,12 +202,44 @@ function streamed(
         })
       } else {
         isBroken = true
-        const error = failureForm(outcome.error.named(asked.nameOf))
+        const error = failureForm(outcome.named(asked.nameOf))
         // Some clients read only the first event, and Codex only the second.
         write('error', { ...error, param: null })
         write('response.failed', { response: { ...response, status: 'failed', error } })
       }
       return Buffer.from(taken())
     },
+  }
+}
+
+type Streaming = Pick<Replying, 'gateway' | 'following'> & { answer: Output; flush: () => void }
+
+/** Reads all answers of the model to the output; a failure becomes the result. */
+async function streamedAnswer(
+  first: StreamedChat,
+  sink: EventSink,
+  { answer, gateway, following, flush }: Streaming,
+): Promise<Followed | GatewayError> {
+  const read = async ({ pipe }: StreamedChat) => {
+    const outcome = await pipe(sink)
+    if (outcome.error !== undefined) throw outcome.error
+    const { usage, receipt } = outcome
+    return { usage, receipt }
+  }
+  try {
+    return await following.follow({
+      answer,
+      first: await read(first),
+      ask: async (...next) => {
+        const begun = await gateway.chatStream(...next)
+        return { read: () => read(begun) }
+      },
+      flush,
+    })
+  } catch (thrown) {
+    if (thrown instanceof GatewayError) return thrown
+    throw thrown
+  } finally {
+    following.close()
   }
 }

@@ -99,6 +99,14 @@ function isReference(item: InputItem): item is Reference {
   return 'type' in item && item.type === 'item_reference'
 }
 
+type PictureById = components['schemas']['ResponseImageCall'] & { id: string }
+
+/** Whether an item names a picture that was stored: OpenAI Agents leaves its `result` out. */
+function isPictureById(item: InputItem): item is PictureById {
+  if (!('type' in item) || item.type !== 'image_generation_call') return false
+  return item.id != null && item.result == null
+}
+
 /** The conversation up to and including the previous response; its instructions and tools are not carried over. */
 async function previousItems(
   { caller, hold }: Call,
@@ -122,10 +130,11 @@ async function resolved(
   responses: StoredResponses,
 ): Promise<InputItem[]> {
   if (typeof input === 'string') return [{ role: 'user', content: input }]
-  const ids = input.flatMap((item) => (isReference(item) ? [item.id] : []))
-  if (ids.length === 0) return input
+  const ids = input.flatMap((item) => (isReference(item) || isPictureById(item) ? [item.id] : []))
+  if (ids.length === 0 || !responses.isOn()) return input
   const found = await responses.items(caller, ids, hold)
   return input.map((item, index) => {
+    if (isPictureById(item)) return found.get(item.id) ?? item
     if (!isReference(item)) return item
     const stored = found.get(item.id)
     if (stored !== undefined) return stored
@@ -142,6 +151,7 @@ const prefixes: Readonly<Record<StoredItem['type'], string>> = {
   custom_tool_call_output: 'ctco',
   reasoning: 'rs',
   additional_tools: 'at',
+  image_generation_call: 'ig',
   item_reference: 'ref',
 }
 

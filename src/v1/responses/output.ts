@@ -1,8 +1,9 @@
 import type { components } from '../../../generated/types.ts'
 import type { Hold } from '../../bytes/budget.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
-import { orderedPieces, type BegunCall } from '../../core/chat/ordered-pieces.ts'
+import { orderedPieces, type BegunCall, type Piece } from '../../core/chat/ordered-pieces.ts'
 import { inputArgument, type Tools } from './tools.ts'
+import { turnReader, type HostedCall, type Turn } from './turn.ts'
 
 type Schemas = components['schemas']
 export type OutputItem = Schemas['ResponseOutputItem']
@@ -13,7 +14,7 @@ export type Emit = (type: EventType, members: object) => void
 type Options = {
   /** Ends the ids of the items; unique for each response. */
   suffix: string
-  tools: Pick<Tools, 'find'>
+  tools: Pick<Tools, 'find' | 'images'>
   /** Writes a vendor's data of a call, so that the caller can send it back. */
   seal: (extra: Schemas['ToolCallExtraContent']) => string
   emit: Emit
@@ -21,9 +22,18 @@ type Options = {
   hold: Pick<Hold, 'takeMore'>
 }
 
+/** Runs a call; `add` adds an item at its place, with the events that `make` emits. */
+type Run = (call: HostedCall, add: (make: MakeItem) => Promise<void>) => Promise<void>
+export type MakeItem = (place: Place) => Promise<OutputItem>
+
 /** Collects the items of an answer from its chunks, and emits their events in OpenAI's order. */
 export type Output = {
   read(chunk: ChatChunk): void
+  /**
+   * Ends the answer to one request of the model: runs its hosted calls, then emits what follows them.
+   * Undefined if the request has no hosted tool.
+   */
+  endTurn(run: Run): Promise<Turn | undefined>
   /** Ends the last item. */
   end(): Ended
 }
@@ -50,17 +60,25 @@ export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Out
   let open: Open | undefined
   let finishReason: string | undefined
 
-  const close = (sealed?: string) => {
-    if (open === undefined) return
-    const isCut = finishReason === 'length' || finishReason === 'content_filter'
-    const item = open.end(isCut ? 'incomplete' : 'completed', sealed)
+  const isCut = () => finishReason === 'length' || finishReason === 'content_filter'
+  const done = (item: OutputItem) => {
     emit('response.output_item.done', { output_index: items.length, item })
     items.push(item)
-    open = undefined
   }
+  const close = (sealed?: string) => {
+    if (open === undefined) return
+    const item = open.end(isCut() ? 'incomplete' : 'completed', sealed)
+    open = undefined
+    done(item)
+  }
+  const place = (): Place => ({ index: items.length, suffix: `${suffix}${items.length}`, emit })
   const begin = (next: (place: Place) => Open, sealed?: string) => {
     close(sealed)
-    open = next({ index: items.length, suffix: `${suffix}${items.length}`, emit })
+    open = next(place())
+  }
+  const add = async (make: MakeItem) => {
+    close()
+    done(await make(place()))
   }
   const beginCall = ({ id, name, isCustom, extra_content: extra }: BegunCall) => {
     const sealed = extra === undefined ? undefined : seal(extra)
@@ -70,26 +88,43 @@ export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Out
     if (!isCustom && called.isCustom) begin(openWrapped(called), sealed)
     else begin(openCall(isCustom ? 'custom' : 'function', called), sealed)
   }
-  const pieces = orderedPieces(hold, (piece) => {
+  const write = (piece: Piece) => {
     if (piece.kind === 'call') return beginCall(piece.call)
     if (piece.kind !== 'input' && open?.kind !== piece.kind) begin(opening[piece.kind])
     open!.add(piece.text)
-  })
+  }
+  const turns = tools.images() === undefined ? undefined : turnReader(tools, suffix)
+  const take = turns === undefined ? write : (piece: Piece) => turns.read(piece) && write(piece)
+  let pieces = orderedPieces(hold, take)
   return {
     read: (chunk) => {
       model = chunk.model ?? model
       serviceTier = chunk.service_tier ?? serviceTier
       pieces.read(chunk)
     },
-    end: () => {
+    endTurn: async (run) => {
       finishReason = pieces.end()
+      pieces = orderedPieces(hold, take)
+      const ended = turns?.end()
+      if (ended === undefined) return undefined
+      const { turn, waiting } = ended
+      for (const piece of waiting) {
+        if (!('function' in piece)) write(piece)
+        else if (!isCut()) await run(piece, add)
+      }
+      close()
+      return { ...turn, isCut: isCut() }
+    },
+    end: () => {
+      finishReason = pieces.end() ?? finishReason
       close()
       return { items, finishReason, model, serviceTier }
     },
   }
 }
 
-type Place = { index: number; suffix: string; emit: Emit }
+/** Where an item begins. */
+export type Place = { index: number; suffix: string; emit: Emit }
 type Called = { callId: string; name: string; namespace?: string }
 
 function openReasoning({ index, suffix, emit }: Place): Open {

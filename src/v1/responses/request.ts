@@ -4,7 +4,7 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { readItems, type InputItem } from './conversation.ts'
-import { toolTable, writeChoice, type Tools } from './tools.ts'
+import { toolTable, unsent, writeChoice, type Tools } from './tools.ts'
 
 type Schemas = components['schemas']
 export type ResponseRequest = Schemas['CreateResponseRequest']
@@ -25,6 +25,8 @@ export type ReadRequest = {
 type Options = {
   /** Whether the vendor of the model takes custom tools. */
   takesCustom: boolean
+  /** Whether the image model with this name edits pictures. */
+  editsImages: (model: string) => boolean
   /** Reads `encrypted_content`; undefined if the gateway did not write it for this account. */
   open: (sealed: string) => Schemas['ToolCallExtraContent'] | undefined
 }
@@ -34,7 +36,7 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
   const warnings: Warning[] = []
   refuseUnsupported(body)
   const { input: items } = body
-  const tools = toolTable(options.takesCustom, warnings)
+  const tools = toolTable({ ...options, warnings })
   tools.add(body.tools ?? [], 'tools')
   for (const [index, item] of items.entries()) {
     if ('type' in item && item.type === 'additional_tools')
@@ -67,7 +69,6 @@ const unsupported: Readonly<Record<string, string>> = {
   context_management: 'Leave it out, and shorten `input` when it gets too long.',
   conversation: 'Send the whole conversation in `input`.',
   image: 'Leave it out.',
-  max_tool_calls: 'Leave it out, and count the calls in the client.',
   moderation: 'Leave it out.',
   prompt: 'Send the text of the prompt in `input`.',
 }
@@ -134,6 +135,7 @@ const renamed: Readonly<Record<string, string>> = {
 type Places = { params: readonly string[]; tools: Tools }
 
 function nameIn(param: string, { params, tools }: Places): string {
+  if (param.startsWith(unsent)) return param.slice(unsent.length)
   const [, list, index, rest = ''] = /^(messages|tools)\[(\d+)\](.*)$/.exec(param) ?? []
   if (list === 'tools') {
     return tools.paramOf(Number(index)) + rest.replace(/^\.(?:function|custom)\b/, '')
@@ -141,7 +143,7 @@ function nameIn(param: string, { params, tools }: Places): string {
   if (list === 'messages') {
     const place = params[Number(index)] ?? 'input'
     const [part = ''] = /^\.content\[\d+\]/.exec(rest) ?? []
-    return place + part
+    return rest.startsWith('.images[') ? `${place}.result` : place + part
   }
   if (Object.hasOwn(renamed, param)) return renamed[param]!
   return param

@@ -28,7 +28,7 @@ export function beginResponse(
     incomplete_details: null,
     instructions: body.instructions ?? null,
     max_output_tokens: body.max_output_tokens ?? null,
-    max_tool_calls: null,
+    max_tool_calls: body.max_tool_calls ?? null,
     metadata: body.metadata ?? {},
     model,
     output: [],
@@ -58,11 +58,13 @@ type End = {
   completedAt: number
   usage: Usage
   receipt: Receipt
+  /** The usage of the pictures that were made for the response; absent without such a tool. */
+  imageUsage?: Usage | undefined
 }
 
 /** The response with its output; `incomplete` if the answer was cut off. */
 export function endResponse(begun: ModelResponse, end: End): ModelResponse {
-  const { ended, usage, receipt } = end
+  const { ended, usage, receipt, imageUsage } = end
   const reason = cutOffBy[ended.finishReason ?? '']
   return {
     ...begun,
@@ -72,6 +74,7 @@ export function endResponse(begun: ModelResponse, end: End): ModelResponse {
     model: ended.model ?? begun.model,
     output: ended.items,
     service_tier: ended.serviceTier ?? begun.service_tier,
+    ...(imageUsage === undefined ? {} : { tool_usage: toolUsageForm(imageUsage) }),
     usage: usageForm(usage, receipt),
     ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
   }
@@ -95,6 +98,22 @@ function usageForm(usage: Usage, { cost }: Receipt): Schemas['ResponseUsage'] {
     output_tokens_details: { reasoning_tokens: usage.reasoningTokens ?? 0 },
     total_tokens: inputTokens + outputTokens,
     ...costFields(cost),
+  }
+}
+
+/** OpenAI's type requires all members. */
+function toolUsageForm(usage: Usage): Schemas['ResponseToolUsage'] {
+  const { inputTokens, outputTokens, imageInputTokens = 0, imageOutputTokens = 0 } = usage
+  const split = (all: number, image: number) => ({ text_tokens: all - image, image_tokens: image })
+  return {
+    image_gen: {
+      input_tokens: inputTokens,
+      input_tokens_details: split(inputTokens, imageInputTokens),
+      output_tokens: outputTokens,
+      output_tokens_details: split(outputTokens, imageOutputTokens),
+      total_tokens: inputTokens + outputTokens,
+    },
+    web_search: { num_requests: 0 },
   }
 }
 

@@ -1,5 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
+import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 
 type Schemas = components['schemas']
@@ -7,12 +8,17 @@ type Asked = Schemas['CreateResponseRequest']
 type NamedTool = Schemas['ResponseNamedTool']
 type CustomTool = Schemas['ResponseCustomTool']
 
-/** A tool as the caller knows it; vendors get one name without a namespace. */
-export type ToolName = { name: string; namespace?: string; isCustom: boolean }
+/** A tool as the caller knows it; vendors get one name without a namespace. The gateway runs hosted tools. */
+export type ToolName = { name: string; namespace?: string; isCustom: boolean; isHosted?: true }
+
+/** The tool `image_generation` of a request, and its parameter. */
+export type ImageTool = { settings: Schemas['ResponseImageTool']; param: string }
 
 /** The tools of a request under the names that vendors get. */
 export type Tools = {
   list: NonNullable<ChatRequest['tools']>
+  /** The tool that makes pictures, if the request has it. */
+  images(): ImageTool | undefined
   /** Adds the tools of a list, whose parameter is `param`. */
   add(tools: readonly Schemas['ResponseTool'][], param: string): void
   /** The vendor's name of a tool, which may be missing in the lists. */
@@ -27,16 +33,26 @@ export type Tools = {
 const noSearch = 'The gateway does not search the web in this API.'
 /** Maximum length of a function's name at OpenAI and Anthropic. */
 const nameLengthMax = 64
+/** The function that models call for a picture. */
+export const imageFunction = 'image_generation'
+/** Begins the parameters of tools that are not among the tools of the chat request. */
+export const unsent = 'unsent:'
 
-/**
- * Collects tools. Custom tools become functions with one argument, unless the vendor of the model
- * `takesCustom` tools.
- */
-export function toolTable(takesCustom: boolean, warnings: Warning[]): Tools {
+type Options = {
+  /** Whether the vendor of the model takes custom tools; otherwise they become functions with one argument. */
+  takesCustom: boolean
+  /** Whether the image model with this name edits pictures. */
+  editsImages: (model: string) => boolean
+  warnings: Warning[]
+}
+
+/** Collects tools. Throws a GatewayError for tools that cannot be told apart. */
+export function toolTable({ takesCustom, editsImages, warnings }: Options): Tools {
   const list: Tools['list'] = []
   const params: string[] = []
   const known = new Map<string, ToolName>()
   const names = new Map<string, string>()
+  let images: ImageTool | undefined
 
   const nameOf: Tools['nameOf'] = ({ name, namespace }) => {
     if (namespace === undefined) return name
@@ -55,19 +71,31 @@ export function toolTable(takesCustom: boolean, warnings: Warning[]): Tools {
   const addNamed = (tool: NamedTool, param: string, namespace?: string) => {
     const within = namespace === undefined ? {} : { namespace }
     const name = nameOf({ name: tool.name, ...within })
+    if (name === imageFunction && images !== undefined) throw sameName(`${param}.name`)
     known.set(name, { name: tool.name, ...within, isCustom: tool.type === 'custom' })
     params.push(param)
     list.push(writeTool(tool, name, takesCustom))
   }
+  const addImages = (settings: ImageTool['settings'], param: string) => {
+    const other = params[list.findIndex((tool) => vendorsName(tool) === imageFunction)]
+    if (images !== undefined) throw new GatewayError('invalid_value', onlyOne, { param })
+    if (other !== undefined) throw sameName(`${other}.name`)
+    images = { settings, param }
+    known.set(imageFunction, { name: imageFunction, isCustom: false, isHosted: true })
+    params.push(param)
+    list.push(writeImageFunction(settings, editsImages))
+  }
   return {
     list,
+    images: () => images,
     nameOf,
     find: (name) => known.get(name) ?? { name, isCustom: false },
     paramOf: (index) => params[index] ?? 'tools',
     add: (tools, param) => {
       for (const [index, tool] of tools.entries()) {
         const path = `${param}[${index}]`
-        if (tool.type === 'web_search') warnings.push(dropped(path, tool.type, noSearch))
+        if (tool.type === 'web_search') warnings.push(dropped(unsent + path, tool.type, noSearch))
+        else if (tool.type === 'image_generation') addImages(tool, path)
         else if (tool.type !== 'namespace') addNamed(tool, path)
         else {
           for (const [place, inner] of tool.tools.entries()) {
@@ -78,6 +106,52 @@ export function toolTable(takesCustom: boolean, warnings: Warning[]): Tools {
     },
   }
 }
+
+const onlyOne = 'A request can have one tool `image_generation`.'
+
+function sameName(param: string): GatewayError {
+  const text = `The tool 'image_generation' has this name. Choose another name for the function.`
+  return new GatewayError('invalid_value', text, { param })
+}
+
+type Named = Schemas['NamedTool']
+
+function vendorsName(tool: Named): string {
+  return tool.type === 'function' ? tool.function.name : tool.custom.name
+}
+
+/** The tools of a list other than the function for pictures. */
+export function withoutImages<Tool extends Named>(list: readonly Tool[]): Tool[] {
+  return list.filter((tool) => vendorsName(tool) !== imageFunction)
+}
+
+/** The model that makes pictures if the tool names none. */
+export const defaultImageModel = 'auto'
+
+function writeImageFunction(
+  { action = 'auto', model = defaultImageModel }: ImageTool['settings'],
+  editsImages: Options['editsImages'],
+): Tools['list'][number] {
+  const prompt = { type: 'string', description: 'The whole image in words.' }
+  const description = '`edit` changes the last images of the conversation.'
+  const choice = { type: 'string', enum: ['generate', 'edit'], description }
+  const isOpen = action === 'auto' && editsImages(model)
+  return {
+    type: 'function',
+    function: {
+      name: imageFunction,
+      description: action === 'edit' ? editing : 'Makes an image and shows it to the user.',
+      parameters: {
+        type: 'object',
+        properties: { prompt, ...(isOpen ? { action: choice } : {}) },
+        required: ['prompt', ...(isOpen ? ['action'] : [])],
+        additionalProperties: false,
+      },
+    },
+  }
+}
+
+const editing = 'Changes the last images of the conversation, and shows the result to the user.'
 
 function writeTool(tool: NamedTool, name: string, takesCustom: boolean): Tools['list'][number] {
   const description = tool.description == null ? {} : { description: tool.description }
@@ -128,21 +202,30 @@ function asFunction({ description, format }: CustomTool, name: string): Tools['l
   }
 }
 
-/** The choice of a tool in the form of the chat API. */
+/** The choice of a tool in the form of the chat API. Throws a GatewayError for a missing hosted tool. */
 export function writeChoice(
   choice: Asked['tool_choice'],
-  { find }: Tools,
+  { find, images }: Tools,
   takesCustom: boolean,
 ): Pick<ChatRequest, 'tool_choice'> {
   if (choice == null) return {}
   if (typeof choice === 'string') return { tool_choice: choice }
-  const named = ({ name }: Schemas['ResponseNamedChoice']): Schemas['NamedTool'] =>
-    find(name).isCustom && takesCustom
+  const named = (chosen: Schemas['ResponseNamedChoice']): Schemas['NamedTool'] => {
+    const isHosted = chosen.type === 'image_generation'
+    if (isHosted && images() === undefined) throw noImages()
+    const name = isHosted ? imageFunction : chosen.name
+    return find(name).isCustom && takesCustom
       ? { type: 'custom', custom: { name } }
       : { type: 'function', function: { name } }
+  }
   if (choice.type !== 'allowed_tools') return { tool_choice: named(choice) }
   const { mode, tools } = choice
   return {
     tool_choice: { type: 'allowed_tools', allowed_tools: { mode, tools: tools.map(named) } },
   }
+}
+
+function noImages(): GatewayError {
+  const text = "The tool 'image_generation' is not in `tools`. Add it, or leave out `tool_choice`."
+  return new GatewayError('invalid_value', text, { param: 'tool_choice' })
 }

@@ -1,7 +1,7 @@
-import { Agent, OpenAIProvider, Runner, tool } from '@openai/agents'
+import { Agent, imageGenerationTool, OpenAIProvider, Runner, tool } from '@openai/agents'
 import OpenAI from 'openai'
 import { z } from 'zod'
-import type { Asked } from '../calls.ts'
+import { imagePrompts, type Asked, type ImageProgram } from '../calls.ts'
 
 export function calls({ baseURL, apiKey, model, api, picture, prompts }: Asked) {
   const openAIClient = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
@@ -41,6 +41,32 @@ export function calls({ baseURL, apiKey, model, api, picture, prompts }: Asked) 
         { type: 'input_image' as const, image: `data:image/png;base64,${picture}` },
       ]
       return (await runner.run(plain, [{ role: 'user', content }])).finalOutput
+    },
+  }
+}
+
+export const images: ImageProgram['images'] = ({ baseURL, apiKey, model, imageModel }) => {
+  const openAIClient = new OpenAI({ baseURL, apiKey, maxRetries: 0 })
+  const modelProvider = new OpenAIProvider({ openAIClient, useResponses: true })
+  const runner = new Runner({ modelProvider, tracingDisabled: true })
+  const tools = [imageGenerationTool({ model: imageModel })]
+  const agent = new Agent({ name: 'House', instructions: 'Draw.', model, tools })
+  type Result = Pick<
+    Awaited<ReturnType<typeof runner.run<typeof agent>>>,
+    'history' | 'finalOutput'
+  >
+  const seen = async ({ history, finalOutput }: Result) => {
+    const made = history.find((item) => item.type === 'hosted_tool_call')
+    const question = { role: 'user' as const, content: imagePrompts.next }
+    const next = await runner.run(agent, [...history, question])
+    return { image: made?.output, text: finalOutput, next: next.finalOutput }
+  }
+  return {
+    whole: async () => seen(await runner.run(agent, imagePrompts.first)),
+    streamed: async () => {
+      const result = await runner.run(agent, imagePrompts.first, { stream: true })
+      await result.completed
+      return seen(result)
     },
   }
 }

@@ -2,7 +2,7 @@ import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { generateText, isStepCount, Output, streamText, tool } from 'ai'
 import { z } from 'zod'
-import type { Asked } from '../calls.ts'
+import { imagePrompts, type Asked, type ImageProgram } from '../calls.ts'
 
 export function calls({ baseURL, apiKey, model: name, api, picture, prompts }: Asked) {
   const house = createOpenAICompatible({
@@ -49,6 +49,32 @@ export function calls({ baseURL, apiKey, model: name, api, picture, prompts }: A
         { type: 'file' as const, data: Buffer.from(picture, 'base64'), mediaType: 'image/png' },
       ]
       return (await generateText({ model, messages: [{ role: 'user', content }] })).text
+    },
+  }
+}
+
+export const images: ImageProgram['images'] = ({ baseURL, apiKey, model: name, imageModel }) => {
+  const house = createOpenAI({ baseURL, apiKey })
+  const tools = { image_generation: house.tools.imageGeneration({ model: imageModel }) }
+  const model = house(name)
+  const ask = (content: string) => ({ role: 'user' as const, content })
+  const asked = { model, tools, messages: [ask(imagePrompts.first)] }
+  type Step = Awaited<ReturnType<typeof generateText<typeof tools>>>
+  const seen = async ({
+    text,
+    toolResults,
+    response,
+  }: Pick<Step, 'text' | 'toolResults' | 'response'>) => {
+    const messages = [...asked.messages, ...response.messages, ask(imagePrompts.next)]
+    const next = await generateText({ model, tools, messages })
+    const [{ output }] = toolResults as unknown as [{ output: { result: string } }]
+    return { image: output.result, text, next: next.text }
+  }
+  return {
+    whole: async () => seen(await generateText(asked)),
+    streamed: async () => {
+      const { text, toolResults, response } = streamText(asked)
+      return seen({ text: await text, toolResults: await toolResults, response: await response })
     },
   }
 }

@@ -117,6 +117,8 @@ export const countMessageTokens = <ThrowOnError extends boolean = false>(options
  * OpenAI's Responses API for every chat model. The request is translated for the vendor of the
  * model, and the answer back.
  *
+ * With the tool `image_generation` the model can have images made by the gateway's image models.
+ *
  * With `stream: true` the response is a stream of `ResponseEvent`s. Its last event is
  * `response.completed`, `response.incomplete` or, after an `error` event, `response.failed`.
  *

@@ -199,6 +199,10 @@ export type CostDetails = {
      * The part of `cost` for attempts whose responses were not delivered.
      */
     usd_other_attempts?: Usd;
+    /**
+     * The part of `cost` for images of the tool `image_generation`.
+     */
+    usd_image_generation?: Usd;
 };
 
 export type AccountId = string;
@@ -3506,6 +3510,7 @@ export type CreateResponseRequest = {
     tools?: Array<ResponseTool>;
     tool_choice?: ResponseToolChoice;
     parallel_tool_calls?: boolean | null;
+    max_tool_calls?: ResponseToolCallsMax;
     reasoning?: ResponseReasoningOptions | null;
     text?: ResponseTextOptions | null;
     /**
@@ -3552,6 +3557,13 @@ export type CreateResponseRequest = {
 };
 
 /**
+ * Maximum number of images that the tool `image_generation` makes for the response. Calls of other
+ * tools are not counted.
+ *
+ */
+export type ResponseToolCallsMax = number | null;
+
+/**
  * A message, or another item that names its `type`.
  */
 export type ResponseInputItem = ResponseTypedItem | ResponseInputMessage;
@@ -3571,6 +3583,8 @@ export type ResponseTypedItem = ({
 } & ResponseReasoning) | ({
     type: 'additional_tools';
 } & ResponseAdditionalTools) | ({
+    type: 'image_generation_call';
+} & ResponseImageCall) | ({
     type: 'item_reference';
 } & ResponseItemReference);
 
@@ -3755,6 +3769,46 @@ export type ResponseAdditionalTools = {
 };
 
 /**
+ * As the image was made; null if that is not known.
+ */
+export type ResponseImageCallSetting = string | null;
+
+/**
+ * Why the image was not made.
+ */
+export type ResponseImageFailure = {
+    code?: string | null;
+    message: string;
+    param?: string | null;
+    type?: string;
+};
+
+/**
+ * An image that the tool `image_generation` made. In `input`, an item without `result` stands for the
+ * stored item with its `id`.
+ *
+ */
+export type ResponseImageCall = {
+    type: 'image_generation_call';
+    id?: ResponseItemId;
+    status?: 'in_progress' | 'generating' | 'completed' | 'failed';
+    /**
+     * The image as base64; empty if it could not be made.
+     */
+    result?: string | null;
+    /**
+     * The prompt as the image model used it.
+     */
+    revised_prompt?: string | null;
+    action?: ResponseImageCallSetting;
+    size?: ResponseImageCallSetting;
+    quality?: ResponseImageCallSetting;
+    background?: ResponseImageCallSetting;
+    output_format?: ResponseImageCallSetting;
+    error?: ResponseImageFailure | null;
+};
+
+/**
  * An item of a stored response.
  */
 export type ResponseItemReference = {
@@ -3820,7 +3874,47 @@ export type ResponseWebSearchTool = {
 };
 
 /**
- * Tools that OpenAI itself would run are not supported.
+ * Lets the language model have images made by an image model of the gateway. Each image is charged as
+ * one of the images API.
+ *
+ */
+export type ResponseImageTool = {
+    type: 'image_generation';
+    /**
+     * The identifier or alias of an image model. The default is `auto`, the default image model.
+     */
+    model?: ModelName;
+    /**
+     * `edit` changes the last images of the conversation, `generate` makes new ones, and with `auto`, the
+     * default, the language model decides.
+     *
+     */
+    action?: 'generate' | 'edit' | 'auto';
+    size?: ImageSize | null;
+    /**
+     * The supported values depend on the image model.
+     */
+    quality?: ImageQuality | null;
+    background?: ImageBackground | null;
+    /**
+     * The file format. The default depends on the image model.
+     */
+    output_format?: ImageFormat | null;
+    output_compression?: ImageCompression | null;
+    moderation?: ImageModeration;
+    /**
+     * Only for edits.
+     */
+    input_fidelity?: ImageInputFidelity | null;
+    /**
+     * The gateway sends no partial images; another number than 0 is reported in `warnings`.
+     */
+    partial_images?: number;
+};
+
+/**
+ * Of the tools that OpenAI itself would run, the gateway runs `image_generation`; others are not supported.
+ *
  */
 export type ResponseTool = ({
     type: 'function';
@@ -3830,7 +3924,9 @@ export type ResponseTool = ({
     type: 'namespace';
 } & ResponseNamespaceTool) | ({
     type: 'web_search';
-} & ResponseWebSearchTool);
+} & ResponseWebSearchTool) | ({
+    type: 'image_generation';
+} & ResponseImageTool);
 
 export type ResponseFunctionChoice = {
     type: 'function';
@@ -3842,11 +3938,17 @@ export type ResponseCustomChoice = {
     name: PlainName;
 };
 
+export type ResponseImageChoice = {
+    type: 'image_generation';
+};
+
 export type ResponseNamedChoice = ({
     type: 'function';
 } & ResponseFunctionChoice) | ({
     type: 'custom';
-} & ResponseCustomChoice);
+} & ResponseCustomChoice) | ({
+    type: 'image_generation';
+} & ResponseImageChoice);
 
 export type ResponseAllowedChoice = {
     type: 'allowed_tools';
@@ -3859,6 +3961,8 @@ export type ResponseToolChoiceObject = ({
 } & ResponseFunctionChoice) | ({
     type: 'custom';
 } & ResponseCustomChoice) | ({
+    type: 'image_generation';
+} & ResponseImageChoice) | ({
     type: 'allowed_tools';
 } & ResponseAllowedChoice);
 
@@ -3924,7 +4028,9 @@ export type ResponseOutputItem = ({
     type: 'custom_tool_call';
 } & ResponseCustomToolCall) | ({
     type: 'reasoning';
-} & ResponseReasoning);
+} & ResponseReasoning) | ({
+    type: 'image_generation_call';
+} & ResponseImageCall);
 
 export type ResponseUsage = {
     input_tokens: number;
@@ -3943,6 +4049,33 @@ export type ResponseUsage = {
     cost?: Usd | null;
     cost_status?: CostStatus;
     cost_details?: CostDetails;
+};
+
+/**
+ * The use of tools that the gateway runs; absent without such a tool. The cost is in `usage`.
+ *
+ */
+export type ResponseToolUsage = {
+    image_gen: ResponseImageUsage;
+    web_search: {
+        num_requests: 0;
+    };
+};
+
+/**
+ * Tokens of all images, as far as the vendors report them.
+ */
+export type ResponseImageUsage = {
+    input_tokens: number;
+    input_tokens_details: ResponseImageTokens;
+    output_tokens: number;
+    output_tokens_details: ResponseImageTokens;
+    total_tokens: number;
+};
+
+export type ResponseImageTokens = {
+    text_tokens: number;
+    image_tokens: number;
 };
 
 export type ResponseObject = 'response';
@@ -3976,7 +4109,7 @@ export type ModelResponse = {
     } | null;
     instructions: string | null;
     max_output_tokens: number | null;
-    max_tool_calls: null;
+    max_tool_calls: ResponseToolCallsMax;
     metadata: {
         [key: string]: string;
     };
@@ -4007,6 +4140,7 @@ export type ModelResponse = {
     tools: Array<ResponseTool>;
     top_p: number | null;
     truncation: 'disabled';
+    tool_usage?: ResponseToolUsage;
     usage: ResponseUsage | null;
     user: string | null;
     warnings?: Array<Warning>;
@@ -4026,7 +4160,7 @@ export type ResponseItemList = {
     has_more: boolean;
 };
 
-export type ResponseEventType = 'response.created' | 'response.in_progress' | 'response.output_item.added' | 'response.output_item.done' | 'response.content_part.added' | 'response.content_part.done' | 'response.output_text.delta' | 'response.output_text.done' | 'response.refusal.delta' | 'response.refusal.done' | 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done' | 'response.reasoning_summary_text.delta' | 'response.reasoning_summary_text.done' | 'response.function_call_arguments.delta' | 'response.function_call_arguments.done' | 'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done' | 'response.completed' | 'response.incomplete' | 'response.failed' | 'error' | 'keepalive';
+export type ResponseEventType = 'response.created' | 'response.in_progress' | 'response.output_item.added' | 'response.output_item.done' | 'response.content_part.added' | 'response.content_part.done' | 'response.output_text.delta' | 'response.output_text.done' | 'response.refusal.delta' | 'response.refusal.done' | 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done' | 'response.reasoning_summary_text.delta' | 'response.reasoning_summary_text.done' | 'response.function_call_arguments.delta' | 'response.function_call_arguments.done' | 'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done' | 'response.image_generation_call.in_progress' | 'response.image_generation_call.generating' | 'response.image_generation_call.completed' | 'response.completed' | 'response.incomplete' | 'response.failed' | 'error' | 'keepalive';
 
 /**
  * One event of a streamed response, in OpenAI's form. `keepalive` has no other members.

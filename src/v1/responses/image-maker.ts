@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto'
+import type { Hold } from '../../bytes/budget.ts'
+import { joinPieces, piecesLength } from '../../bytes/pieces.ts'
+import type { CallContext } from '../../core/caller.ts'
+import { GatewayError, memoryError } from '../../core/error.ts'
+import { isOutcomeUnknown } from '../../core/failure.ts'
+import type { Gateway } from '../../core/gateway.ts'
+import type { ExtractedTexts, ImageResult, Picture } from '../../core/image/image.ts'
+import { pixelsText } from '../../core/image/size.ts'
+import type { ImageInputs } from '../../core/image/work.ts'
+import { addUsage, noUsage, type Usage } from '../../core/money/price.ts'
+import type { Receipt } from '../../core/receipt.ts'
+import { nameOnce, type CheckedTool, type Wish } from './image-tool.ts'
+import type { MakeItem, Place } from './output.ts'
+import type { HostedCall } from './turn.ts'
+
+/** The base64 as a string, in the JSON of an event, and as the bytes of this JSON. */
+const copies = 3
+
+type Options = {
+  tool: CheckedTool
+  gateway: Pick<Gateway, 'image'>
+  /** The context of the next call. */
+  contextOf: (name: string) => CallContext
+  texts: ExtractedTexts
+  /** The most images. */
+  callsMax: number
+  /** The caller's name for a parameter. */
+  nameOf: (param: string) => string
+  /** Sends the events so far. */
+  flush: () => void
+}
+
+/** Makes the images of one response. */
+export type ImageMaker = {
+  /** Makes the image of a call. Returns the result for the model. Throws a GatewayError that ends the response. */
+  run(call: HostedCall, add: (make: MakeItem) => Promise<void>): Promise<string>
+  /** How many calls may follow. */
+  left(): number
+  hasMade(): boolean
+  usage(): Usage
+  /** A receipt for each image. */
+  receipts: readonly Receipt[]
+}
+
+export function imageMaker(options: Options): ImageMaker {
+  const { tool, gateway, contextOf, texts, callsMax, nameOf, flush } = options
+  const receipts: Receipt[] = []
+  let calls = 0
+  let usage = noUsage
+  let latest: Picture | undefined
+
+  const make = async (wish: Wish, context: CallContext) => {
+    const inputs = { ...inputsOf(wish, latest, { tool, texts }), nameOf: tool.nameOf }
+    const made = await gateway.image(tool.requestFor(wish), context, inputs)
+    receipts.push(made.receipt)
+    usage = addUsage(usage, made.usage ?? noUsage)
+    const form = formOf(made.result, wish, context.hold)
+    latest = made.result.pictures[0]
+    return form
+  }
+  const draw = async (wish: Wish, { index, suffix, emit }: Place) => {
+    const context = contextOf(`i${calls}`)
+    const action = wish.isEdit ? 'edit' : 'generate'
+    const item = { id: `ig_${suffix}`, type: 'image_generation_call' as const, action }
+    const at = { item_id: item.id, output_index: index }
+    const begun = { ...item, status: 'in_progress', result: null }
+    emit('response.output_item.added', { output_index: index, item: begun })
+    emit('response.image_generation_call.in_progress', at)
+    emit('response.image_generation_call.generating', at)
+    flush()
+    try {
+      const made = await make(wish, context)
+      emit('response.image_generation_call.completed', at)
+      return { text: `${shownText} Its size is ${made.size}.`, item: { ...item, ...made } }
+    } catch (thrown) {
+      if (!(thrown instanceof GatewayError) || endsResponse(thrown, context)) throw thrown
+      const { text, ...failed } = failedForm(thrown, (name) => nameOf(nameOnce(tool.nameOf)(name)))
+      return { text, item: { ...item, ...failed } }
+    }
+  }
+  return {
+    run: async (call, add) => {
+      const asked = readArguments(call)
+      // Vendors refuse arguments that are not a JSON object.
+      if (asked === undefined) call.function.arguments = '{}'
+      if (calls >= callsMax) return `No image was made: ${callsMax} is the most for one response.`
+      calls += 1
+      if (asked === undefined) {
+        return 'No image was made: the arguments must be a JSON object with the text `prompt`.'
+      }
+      const hasImages = latest !== undefined || tool.shown.length > 0
+      const wish = { prompt: asked.prompt, isEdit: hasImages && (tool.isEdit ?? asked.isEdit) }
+      let text = ''
+      await add(async (place) => {
+        const drawn = await draw(wish, place)
+        text = drawn.text
+        return drawn.item
+      })
+      return text
+    },
+    left: () => callsMax - calls,
+    hasMade: () => latest !== undefined,
+    usage: () => usage,
+    receipts,
+  }
+}
+
+const shownText = 'The image was made and shown to the user.'
+
+/** The members of an item with an image. Throws a GatewayError if there is no memory for it as a text. */
+function formOf({ pictures, quality, background }: ImageResult, { prompt }: Wish, hold: Hold) {
+  // The core returns as many images as were requested.
+  const picture = pictures[0]!
+  const refusal = hold.takeMore(copies * piecesLength(picture.base64))
+  if (refusal !== undefined) throw memoryError(refusal)
+  return {
+    status: 'completed' as const,
+    result: joinPieces(picture.base64).toString('latin1'),
+    // Some vendors return an empty text.
+    revised_prompt: picture.revisedPrompt || prompt,
+    size: pixelsText(picture),
+    quality: quality ?? null,
+    background: background ?? null,
+    output_format: picture.format,
+  }
+}
+
+type Around = Pick<Options, 'tool' | 'texts'>
+
+/** The images to edit: the latest of this response, or the last of the conversation. */
+function inputsOf(
+  { isEdit }: Wish,
+  latest: Picture | undefined,
+  { tool, texts }: Around,
+): ImageInputs {
+  if (!isEdit) return {}
+  if (latest === undefined) return { addresses: tool.shown, texts }
+  const ticket = randomUUID()
+  const address = `data:image/${latest.format};base64,${ticket}`
+  return {
+    addresses: [{ address, param: tool.nameOf('action') }],
+    texts: new Map([[ticket, latest.base64]]),
+  }
+}
+
+/** Whether a failure ends the response, since it is no failure of this image alone. */
+function endsResponse(error: GatewayError, { ending, isRepeat }: CallContext): boolean {
+  // The caller decides whether an image that may be paid already is made again.
+  return ending.signal.aborted || (isRepeat && isOutcomeUnknown(error))
+}
+
+/** The members of an item without an image, and what the model reads. */
+function failedForm(thrown: GatewayError, nameOf: Options['nameOf']) {
+  const { code, message, param, type } = thrown.named(nameOf)
+  return {
+    text: `The image could not be made: ${message}`,
+    status: 'failed' as const,
+    // The AI SDK cannot read a response with a null here.
+    result: '',
+    error: { code, message, param, type },
+  }
+}
+
+function readArguments({ function: { arguments: text } }: HostedCall): Wish | undefined {
+  try {
+    const { prompt, action } = JSON.parse(text) as { prompt?: unknown; action?: unknown }
+    if (typeof prompt !== 'string' || prompt.trim() === '') return undefined
+    return { prompt, isEdit: action === 'edit' }
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,131 @@
+import type { CallContext } from '../../core/caller.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import { GatewayError } from '../../core/error.ts'
+import type { Gateway } from '../../core/gateway.ts'
+import { conversationImages } from '../../core/image/chat-to-image.ts'
+import type { AskedImage, NamedAddress } from '../../core/image/image.ts'
+import { dropped, type Warning } from '../../core/model.ts'
+import { imageRequest } from '../image-request.ts'
+import { defaultImageModel, unsent, type ImageTool } from './tools.ts'
+
+/** What the model decides about an image. */
+export type Wish = { prompt: string; isEdit: boolean }
+
+/** The tool `image_generation` of a request, checked. */
+export type CheckedTool = {
+  /** The parameter of the tool. */
+  param: string
+  /** The images of the conversation that an edit changes. */
+  shown: readonly NamedAddress[]
+  /** Adjustments that every image has. */
+  warnings: readonly Warning[]
+  /** The parameter of a setting that has this name in the images API. */
+  nameOf: (name: string) => string
+  requestFor(wish: Wish): AskedImage
+  /** Whether each call is an edit; undefined if the model decides. */
+  isEdit: boolean | undefined
+}
+
+type Options = {
+  tool: ImageTool
+  /** The conversation, whose large images may be placeholders. */
+  request: ChatRequest
+  context: CallContext
+  gateway: Pick<Gateway, 'quoteImage'>
+}
+
+/**
+ * Checks the tool as the images API would check a request, before the language model is paid. Throws a
+ * GatewayError.
+ */
+export async function checkImageTool(options: Options): Promise<CheckedTool> {
+  const { tool, request, context, gateway } = options
+  const param = unsent + tool.param
+  const { action = 'auto', input_fidelity: fidelity = null } = tool.settings
+  const shown = lastImages(request)
+  const isEdit = action === 'edit'
+  if (isEdit && shown.length === 0) {
+    const text = 'The conversation has no image to edit. Add one, or choose another action.'
+    throw new GatewayError('invalid_value', text, { param: `${param}.action` })
+  }
+  const { settings, warnings: ignored } = readSettings(tool.settings, param)
+  const nameOf = (name: string) =>
+    name === 'model' || name in tool.settings ? `${param}.${name}` : param
+  const requestFor = (wish: Wish): AskedImage => {
+    const { user = null } = request
+    const edit = wish.isEdit ? { input_fidelity: fidelity } : {}
+    return imageRequest({ ...settings, ...edit, prompt: wish.prompt, n: 1, user })
+  }
+  const inputs = { nameOf, param: 'action', ...(isEdit ? { addresses: shown } : {}) }
+  const quoting = gateway.quoteImage(requestFor({ prompt: anyPrompt, isEdit }), context, inputs)
+  const { warnings } = await quoting.catch((error: unknown) => {
+    throw error instanceof GatewayError ? error.named(nameOnce(nameOf)) : error
+  })
+  return {
+    param,
+    shown,
+    warnings: [...ignored, ...warnings],
+    nameOf,
+    requestFor,
+    isEdit: action === 'auto' ? undefined : isEdit,
+  }
+}
+
+/** The check does not depend on the prompt, which the model will write. */
+const anyPrompt = '-'
+
+/** Names a parameter of the images API, unless it has the caller's name or is in the conversation. */
+export function nameOnce(nameOf: CheckedTool['nameOf']): (name: string) => string {
+  return (name) => (/^(?:unsent:|messages\[)/.test(name) ? name : nameOf(name))
+}
+
+/** The images of the last message that has some. */
+function lastImages({ messages }: ChatRequest): NamedAddress[] {
+  const index = messages.findLastIndex((message) => imagesOf(message).length > 0)
+  const last = messages[index]
+  if (last === undefined) return []
+  return imagesOf(last).map(({ address, param }) => ({
+    address,
+    param: param.replace('messages[0]', `messages[${index}]`),
+  }))
+}
+
+function imagesOf(message: ChatRequest['messages'][number]): NamedAddress[] {
+  return conversationImages({ model: '', messages: [message] })
+}
+
+/** The settings of every image. Throws a GatewayError for a mask, which cannot be left out unnoticed. */
+function readSettings(given: ImageTool['settings'], param: string) {
+  const {
+    type: _type,
+    action: _action,
+    input_fidelity: _fidelity,
+    model = defaultImageModel,
+    partial_images: partials = 0,
+    size = null,
+    quality = null,
+    background = null,
+    output_format = null,
+    output_compression = null,
+    moderation,
+    ...others
+  } = given
+  const warnings: Warning[] = []
+  for (const [name, value] of Object.entries<unknown>(others)) {
+    if (name === 'input_image_mask' && value != null) {
+      const text = 'The gateway takes no masks. Leave it out, and describe the change in words.'
+      throw new GatewayError('unsupported_parameter', text, { param: `${param}.${name}` })
+    }
+    if (value == null) continue
+    warnings.push(dropped(`${param}.${name}`, value, 'The gateway does not know this field.'))
+  }
+  if (partials > 0) {
+    const reason = 'The gateway sends no partial images.'
+    warnings.push(dropped(`${param}.partial_images`, partials, reason))
+  }
+  const images = { size, quality, background, output_format, output_compression }
+  return {
+    settings: { model, ...images, ...(moderation === undefined ? {} : { moderation }) },
+    warnings,
+  }
+}
