@@ -147,6 +147,26 @@ describe('the tool image_generation, in trouble', () => {
     }
   })
 
+  it('returns an image that was made in time', async () => {
+    const quick = await startImageTool({ limits: { chat_timeout_ms: 700 } })
+    try {
+      const calls = [1, 2].map((number) => ({
+        id: `call_${number}`,
+        name: 'image_generation',
+        args: { prompt: `Boat ${number}`, action: 'generate' },
+      }))
+      for (const stream of [false, true]) {
+        quick.says({ calls, end: 'tool_calls' }, ends)
+        quick.images.play('paint', { hang: true })
+        const answer = await readAnswer(await quick.post({ stream }))
+        expect(imagesIn(answer).map(({ status }) => status)).to.deep.equal(['completed', 'failed'])
+        expect(answer.warnings!.at(-1)!.reason).to.match(/did not continue .* in time/)
+      }
+    } finally {
+      await quick.stop()
+    }
+  })
+
   it('is done once per idempotency key', async () => {
     const sent = house.says(asksForImage(), ends)
     const before = await count()

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { expectError } from '../support/expect-error.ts'
 import {
   asksForImage,
   imagesIn,
@@ -50,6 +51,13 @@ describe('an image of the tool image_generation', () => {
     const input = [{ role: 'user', content: 'Hm?' }, item, failed, { role: 'user', content: 'Hm?' }]
     const { warnings } = await readAnswer(await house.post({ input, tools: [] }))
     expect(warnings!.map(({ param }) => param)).to.deep.equal(['input[1].result'])
+  })
+
+  it('is refused by its place if it is no image', async () => {
+    const answer = { role: 'assistant', content: 'Here.' }
+    const item = { type: 'image_generation_call', id: 'ig_1', result: 'aGVsbG8=' }
+    const response = await house.post({ input: [answer, item, shows] })
+    await expectError(response, { status: 400, code: 'invalid_value', param: 'input[1].result' })
   })
 
   it('edits what the user shows, without the choice of the model', async () => {

@@ -64,7 +64,7 @@ export function readItems(items: readonly InputItem[], options: Options): Conver
         break
       case 'image_generation_call': {
         const { result, status } = item
-        if (result) draft.show(dataUrlOf(result), param)
+        if (result) draft.show(dataUrlOf(result, `${param}.result`), param)
         else if (status !== 'failed') warnings.push(dropped(`${param}.result`, result, noPicture))
         break
       }
@@ -82,9 +82,13 @@ const noPicture = 'The image is neither in the item nor stored, so the model doe
 /** Characters of base64 that show the format of a picture. */
 const headCharacters = 64
 
-/** The picture of an item as a data URL with its media type; other data is refused later, as a PNG. */
-function dataUrlOf(base64: string): string {
-  const kind = pictureKind([Buffer.from(base64.slice(0, headCharacters))]) ?? 'png'
+/** The picture of an item as a data URL with its media type. Throws a GatewayError for other data. */
+function dataUrlOf(base64: string, param: string): string {
+  const kind = pictureKind([Buffer.from(base64.slice(0, headCharacters))])
+  if (kind === undefined) {
+    const text = 'This is not a PNG, JPEG, WebP or GIF image in base64.'
+    throw new GatewayError('invalid_value', text, { param })
+  }
   return `data:image/${kind};base64,${base64}`
 }
 

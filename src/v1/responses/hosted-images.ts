@@ -8,7 +8,7 @@ import { sumOfCosts } from '../../core/money/cost.ts'
 import { addUsage, type Usage } from '../../core/money/price.ts'
 import { orderedId } from '../../core/ordered-id.ts'
 import type { Receipt } from '../../core/receipt.ts'
-import { imageMaker } from './image-maker.ts'
+import { imageMaker, isAbandoned } from './image-maker.ts'
 import { checkImageTool, type CheckedTool } from './image-tool.ts'
 import type { Output } from './output.ts'
 import { imageFunction, withoutImages, type ImageTool } from './tools.ts'
@@ -105,11 +105,11 @@ async function followImages(
     if (turn === undefined || turn.callsOthers || results.size === 0 || isLast) break
     isLast = maker.left() === 0
     request = continued(request, { turn, results, isLast })
-    const asked = ask(request, contextOf(`m${replies.length}`))
-    const next = await asked.catch((error: unknown) => {
-      // The image is paid, so it is returned even if the model cannot add a text.
-      if (!(error instanceof GatewayError) || !maker.hasMade() || context.ending.hasLeft)
-        throw error
+    const continuing = request
+    const asking = async () => ask(continuing, contextOf(`m${replies.length}`))
+    const next = await asking().catch((error: unknown) => {
+      // An image is paid, so it is returned even if the model cannot add a text.
+      if (!(error instanceof GatewayError) || !maker.hasMade() || isAbandoned(context)) throw error
       const reason = `The model did not continue after the image: ${error.message}`
       const { param } = tool
       warnings.push({ param, requested: imageFunction, applied: imageFunction, reason })
@@ -128,8 +128,7 @@ async function followImages(
 /** The context of another call for the same request. Throws a GatewayError if the request has ended. */
 function nextContext(context: CallContext, clock: () => number, name: string): CallContext {
   const { ending, vendorKey } = context
-  // With an idempotency key the answer is kept for the next request.
-  if (ending.signal.aborted || (ending.hasLeft && vendorKey === undefined)) throw ended(ending)
+  if (ending.signal.aborted || isAbandoned(context)) throw ended(ending)
   return {
     ...context,
     requestId: orderedId('req', clock()),

@@ -20,7 +20,9 @@ const copies = 3
 type Options = {
   tool: CheckedTool
   gateway: Pick<Gateway, 'image'>
-  /** The context of the next call. */
+  /** The context of the first call. */
+  context: CallContext
+  /** The context of the next call. Throws a GatewayError if the request has ended. */
   contextOf: (name: string) => CallContext
   texts: ExtractedTexts
   /** The most images. */
@@ -60,7 +62,6 @@ export function imageMaker(options: Options): ImageMaker {
     return form
   }
   const draw = async (wish: Wish, { index, suffix, emit }: Place) => {
-    const context = contextOf(`i${calls}`)
     const action = wish.isEdit ? 'edit' : 'generate'
     const item = { id: `ig_${suffix}`, type: 'image_generation_call' as const, action }
     const at = { item_id: item.id, output_index: index }
@@ -70,11 +71,11 @@ export function imageMaker(options: Options): ImageMaker {
     emit('response.image_generation_call.generating', at)
     flush()
     try {
-      const made = await make(wish, context)
+      const made = await make(wish, contextOf(`i${calls}`))
       emit('response.image_generation_call.completed', at)
       return { text: `${shownText} Its size is ${made.size}.`, item: { ...item, ...made } }
     } catch (thrown) {
-      if (!(thrown instanceof GatewayError) || endsResponse(thrown, context)) throw thrown
+      if (!(thrown instanceof GatewayError) || endsResponse(thrown, options.context)) throw thrown
       const { text, ...failed } = failedForm(thrown, (name) => nameOf(nameOnce(tool.nameOf)(name)))
       return { text, item: { ...item, ...failed } }
     }
@@ -145,9 +146,14 @@ function inputsOf(
 }
 
 /** Whether a failure ends the response, since it is no failure of this image alone. */
-function endsResponse(error: GatewayError, { ending, isRepeat }: CallContext): boolean {
+function endsResponse(error: GatewayError, context: CallContext): boolean {
   // The caller decides whether an image that may be paid already is made again.
-  return ending.signal.aborted || (isRepeat && isOutcomeUnknown(error))
+  return isAbandoned(context) || (context.isRepeat && isOutcomeUnknown(error))
+}
+
+/** Whether no one waits for the answer; with an idempotency key it is kept for the next request. */
+export function isAbandoned({ ending, vendorKey }: CallContext): boolean {
+  return ending.hasLeft && vendorKey === undefined
 }
 
 /** The members of an item without an image, and what the model reads. */

@@ -110,10 +110,11 @@ export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Out
       const { turn, waiting } = ended
       for (const piece of waiting) {
         if (!('function' in piece)) write(piece)
+        // The arguments of a call that was cut off are incomplete.
         else if (!isCut()) await run(piece, add)
       }
       close()
-      return { ...turn, isCut: isCut() }
+      return turn
     },
     end: () => {
       finishReason = pieces.end() ?? finishReason

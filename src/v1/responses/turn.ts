@@ -14,12 +14,10 @@ export type Turn = {
   hosted: HostedCall[]
   /** Whether the model called tools of the caller. */
   callsOthers: boolean
-  /** Whether the answer was cut off, so that its calls may be incomplete. */
-  isCut: boolean
 }
 
 type Said = {
-  turn: Omit<Turn, 'isCut'>
+  turn: Turn
   /** What follows the first hosted call, with the hosted calls. */
   waiting: (Piece | HostedCall)[]
 }
