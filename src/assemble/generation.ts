@@ -31,6 +31,7 @@ import {
   imageConfigOf,
   namePrefixes as prefixes,
   settingFor,
+  nativeApi,
   takesCustomTools,
 } from '../providers/index.ts'
 import { v1Operations, type V1Operations } from '../v1/index.ts'
@@ -97,6 +98,7 @@ export function createGeneration(options: Options): Generation {
         catalog,
         routes,
         imageConfigOf,
+        nativeApi,
         takesCustomTools,
         checkPicture,
         sealOf: calls.sealOf,

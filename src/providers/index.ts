@@ -1,3 +1,4 @@
+import type { NativeRequest } from '../core/chat/chat.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import { alibaba } from './alibaba/index.ts'
 import { anthropic } from './anthropic/index.ts'
@@ -48,6 +49,11 @@ export function imageConfigOf(providerId: string): ImageConfigSchema {
 /** Whether a provider's models take custom tools. */
 export function takesCustomTools(providerId: string): boolean {
   return vendorOf(providerId)?.dialect?.customTools === true
+}
+
+/** The API of the gateway that a provider has too; undefined for most. */
+export function nativeApi(providerId: string): NativeRequest['api'] | undefined {
+  return vendorOf(providerId)?.nativeApi
 }
 
 /** Prefixes of model names besides the provider id, such as `qwen` for `alibaba`. */

@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../core/chat/chat.ts'
+import type { ChatRequest, NativeRequest } from '../core/chat/chat.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import type { Target } from '../core/model.ts'
 import type { Provider } from '../core/route.ts'
@@ -34,6 +34,8 @@ export type Vendor = {
   thoughtsShown?: 'asked' | 'never'
   /** Whether any model name is forwarded, since the catalog does not list its models. */
   anyModel?: true
+  /** An API of the gateway that the vendor has too. */
+  nativeApi?: NativeRequest['api']
   /** The contract schema of `image_config` for the vendor's models. */
   imageConfig: ImageConfigSchema
   /** How the vendor's chat differs from OpenAI's; absent for a vendor with its own protocol. */

@@ -1,3 +1,4 @@
+import type { NativeRequest } from '../core/chat/chat.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import type { CheckPicture } from '../core/image/image.ts'
@@ -31,6 +32,8 @@ type Options = {
   checkPicture: CheckPicture
   /** Whether the vendor with this id takes custom tools. */
   takesCustomTools: (providerId: string) => boolean
+  /** The API of the gateway that the vendor with this id has too. */
+  nativeApi: (providerId: string) => NativeRequest['api'] | undefined
   sealOf: (accountId: string) => ThoughtSeal
   storedResponses: StoredResponses
   clock: () => number

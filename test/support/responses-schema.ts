@@ -5,28 +5,32 @@ import { allowOnly, Refused } from './spoken.ts'
 const invalid = 'invalid_request_error'
 /** The properties of ResponseCreateParams (openai 7.55.0, resources/responses). */
 const fields = (
-  'access_programs background context_management conversation image include input instructions ' +
+  'access_programs background client_metadata context_management conversation image include input instructions ' +
   'max_output_tokens max_tool_calls metadata model moderation parallel_tool_calls ' +
   'previous_response_id prompt prompt_cache_key prompt_cache_options prompt_cache_retention ' +
   'reasoning safety_identifier service_tier store stream stream_options temperature text ' +
   'tool_choice tools top_logprobs top_p truncation user'
 ).split(' ')
 const itemFields: Readonly<Record<string, string[]>> = {
-  message: ['type', 'role', 'content', 'phase'],
-  reasoning: ['type', 'id', 'summary', 'encrypted_content'],
-  function_call: ['type', 'call_id', 'name', 'arguments'],
-  function_call_output: ['type', 'call_id', 'output'],
-  custom_tool_call: ['type', 'call_id', 'name', 'input'],
-  custom_tool_call_output: ['type', 'call_id', 'output'],
+  message: ['type', 'id', 'role', 'status', 'content', 'phase'],
+  reasoning: ['type', 'id', 'status', 'summary', 'content', 'encrypted_content'],
+  function_call: ['type', 'id', 'status', 'call_id', 'name', 'namespace', 'arguments'],
+  function_call_output: ['type', 'id', 'status', 'call_id', 'output'],
+  custom_tool_call: ['type', 'id', 'status', 'call_id', 'name', 'namespace', 'input'],
+  custom_tool_call_output: ['type', 'id', 'status', 'call_id', 'output'],
+  additional_tools: ['type', 'id', 'role', 'tools'],
 }
 const partFields: Readonly<Record<string, string[]>> = {
   input_text: ['type', 'text', 'prompt_cache_breakpoint'],
   input_image: ['type', 'image_url', 'file_id', 'detail', 'prompt_cache_breakpoint'],
+  output_text: ['type', 'text', 'annotations', 'logprobs'],
+  refusal: ['type', 'refusal'],
   input_file: ['type', 'file_data', 'file_id', 'filename', 'prompt_cache_breakpoint'],
 }
 const toolFields: Readonly<Record<string, string[]>> = {
   function: ['type', 'name', 'description', 'parameters', 'strict'],
   custom: ['type', 'name', 'description', 'format'],
+  namespace: ['type', 'name', 'description', 'tools'],
 }
 const formatFields: Readonly<Record<string, string[]>> = {
   text: ['type'],
@@ -74,19 +78,31 @@ export function checkResponses(body: Body): void {
 /** Nothing of a call may be kept at the vendor. */
 function checkState({ store, include, stream, stream_options: options }: Body): void {
   if (store !== false) refuse('The double expects store: false.')
-  if (JSON.stringify(include) !== '["reasoning.encrypted_content"]') refuse('include')
+  if (!(include as string[]).includes('reasoning.encrypted_content')) refuse('include')
   if (options === undefined) return
   allowOnly(options, ['include_obfuscation'], 'stream_options', invalid)
   if (stream !== true) refuse("'stream_options' is only allowed when 'stream' is true.")
 }
 
-function checkTools({ tools, tool_choice: choice }: Body): void {
-  const names = ((tools ?? []) as Body[]).map((tool, index) => {
+/** The tools of a request, those in namespaces included. */
+export function toolsIn({ tools = [], input }: Body): Body[] {
+  const more = (Array.isArray(input) ? (input as Body[]) : []).flatMap((item) =>
+    item['type'] === 'additional_tools' ? (item['tools'] as Body[]) : [],
+  )
+  return [...(tools as Body[]), ...more].flatMap((tool) => [
+    tool,
+    ...((tool['tools'] ?? []) as Body[]),
+  ])
+}
+
+function checkTools(body: Body): void {
+  const { tool_choice: choice } = body
+  const names = toolsIn(body).map((tool, index) => {
     const where = `tools[${index}]`
     allowOnly(tool, toolFields[String(tool['type'])] ?? [], where, invalid)
     if (!/^[\w-]{1,128}$/.test(String(tool['name']))) refuse(`Invalid '${where}.name'`)
     if (tool['type'] === 'function') {
-      if (typeof tool['strict'] !== 'boolean') refuse(`${where}.strict: expected a boolean`)
+      if (!['boolean', 'undefined'].includes(typeof tool['strict'])) refuse(`${where}.strict`)
       if ((tool['parameters'] as Body | undefined)?.['type'] !== 'object') {
         refuse(`Invalid schema for function '${String(tool['name'])}'`)
       }
@@ -141,7 +157,9 @@ function checkInput(input: Body[]): void {
 
 function checkMessage({ role, content }: Body, where: string): void {
   if (!['user', 'assistant', 'system', 'developer'].includes(String(role))) refuse(`${where}.role`)
-  if (role === 'assistant' && typeof content !== 'string') {
+  const types = typeof content === 'string' ? [] : (content as Body[]).map(({ type }) => type)
+  const own = types.filter((type) => type === 'output_text' || type === 'refusal')
+  if (own.length !== (role === 'assistant' ? types.length : 0)) {
     refuse(`Invalid value: 'input_text'. Supported values are: 'output_text' and 'refusal'.`)
   }
   checkContent(content, `${where}.content`)

@@ -1,10 +1,10 @@
 import type { Body } from './closed-chat/schema.ts'
-import { encryptedFor } from './responses-schema.ts'
+import { encryptedFor, toolsIn } from './responses-schema.ts'
 import { usualCounts, type Spoken } from './spoken.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 
 /** The output items of an answer, in the vendor's format. */
-function outputOf({ text, reasoning, calls = [] }: Spoken): Body[] {
+function outputOf({ text, reasoning, calls = [] }: Spoken, body: Body): Body[] {
   const id = 'rs_1'
   return [
     ...(reasoning === undefined
@@ -21,15 +21,25 @@ function outputOf({ text, reasoning, calls = [] }: Spoken): Body[] {
             content: [{ type: 'output_text', text: text.join(''), annotations: [], logprobs: [] }],
           },
         ]),
-    ...calls.map(({ id: call_id, name, args }, place) => ({
-      type: 'function_call',
-      id: `fc_${place}`,
-      status: 'completed',
-      call_id,
-      name,
-      arguments: JSON.stringify(args),
-    })),
+    ...calls.map(({ id: call_id, name, args }, place) => {
+      const called = { status: 'completed', call_id, ...nameIn(body, name) }
+      const isCustom = toolsIn(body).some(
+        (tool) => tool['type'] === 'custom' && tool['name'] === called.name,
+      )
+      return isCustom
+        ? { type: 'custom_tool_call', id: `ctc_${place}`, ...called, input: JSON.stringify(args) }
+        : { type: 'function_call', id: `fc_${place}`, ...called, arguments: JSON.stringify(args) }
+    }),
   ]
+}
+
+/** The name of a tool as the model calls it: `namespace__name` apart, if the request has the namespace. */
+function nameIn(body: Body, full: string): { name: string; namespace?: string } {
+  const [namespace = '', name = ''] = full.split('__')
+  const isKnown = toolsIn(body).some(
+    (tool) => tool['type'] === 'namespace' && tool['name'] === namespace,
+  )
+  return isKnown ? { name, namespace } : { name: full }
 }
 
 const reasons: Readonly<Record<string, string>> = {
@@ -38,7 +48,8 @@ const reasons: Readonly<Record<string, string>> = {
 }
 
 /** A whole answer. */
-export function responseObject(spoken: Spoken, { model, tools, store, service_tier: tier }: Body) {
+export function responseObject(spoken: Spoken, body: Body) {
+  const { model, tools, store, service_tier: tier } = body
   const { input, output, cached = 0, written = 0, reasoning = 0 } = spoken.counts ?? usualCounts
   const reason = reasons[spoken.end ?? '']
   return {
@@ -49,7 +60,7 @@ export function responseObject(spoken: Spoken, { model, tools, store, service_ti
     error: null,
     incomplete_details: reason === undefined ? null : { reason },
     model,
-    output: outputOf(spoken),
+    output: outputOf(spoken, body),
     tools,
     store,
     service_tier: tier ?? 'default',
@@ -73,7 +84,12 @@ export function responseEvents(spoken: Spoken, body: Body): string[] {
   ]
   for (const [output_index, item] of whole.output.entries()) {
     const at = { output_index, item_id: item['id'] }
-    const empty = { reasoning: {}, message: { content: [] }, function_call: { arguments: '' } }
+    const empty = {
+      reasoning: {},
+      message: { content: [] },
+      function_call: { arguments: '' },
+      custom_tool_call: { input: '' },
+    }
     const added = { ...item, ...empty[item['type'] as 'message'], status: 'in_progress' }
     if (item['type'] === 'reasoning') delete (added as Body)['encrypted_content']
     events.push({ type: 'response.output_item.added', output_index, item: added })
@@ -99,10 +115,18 @@ export function responseEvents(spoken: Spoken, body: Body): string[] {
         { type: `${name}.done`, ...at, name: item['name'], arguments: text },
       )
     }
+    if (item['type'] === 'custom_tool_call') {
+      const name = 'response.custom_tool_call_input'
+      const { input } = item as { input: string }
+      events.push(
+        { type: `${name}.delta`, ...at, delta: input },
+        { type: `${name}.done`, ...at, input },
+      )
+    }
     events.push({ type: 'response.output_item.done', output_index, item })
   }
   events.push({ type: `response.${whole.status}`, response: whole })
-  return events.map(eventText)
+  return events.map((event, number) => eventText(event, number))
 }
 
 /** An event as the vendor sends it. */

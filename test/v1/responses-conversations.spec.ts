@@ -179,13 +179,16 @@ describe('conversations over /v1/responses', () => {
         return { text: ['Done.'] }
       }),
     )
-    await postStream(codex('gpt-6.1-sol'))
+    await postStream(codex('gpt-4.1'))
     const { tools } = sent as { tools: Body[] }
+    const grammar = { syntax: 'lark', definition: 'start: LINE+' }
     expect(tools[0]).to.deep.equal({
       type: 'custom',
-      name: 'functions__run',
-      description: 'Runs a script.',
-      format: { type: 'grammar', syntax: 'lark', definition: 'start: LINE+' },
+      custom: {
+        name: 'functions__run',
+        description: 'Runs a script.',
+        format: { type: 'grammar', grammar },
+      },
     })
   })
 

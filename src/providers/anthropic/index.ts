@@ -15,6 +15,7 @@ export const anthropic: Vendor = {
   modelsHeaders: versionHeaders,
   imageConfig: 'ImageConfigOpenai',
   thoughtsShown: 'asked',
+  nativeApi: 'messages',
   writeChat,
   build: (endpoint) => ({ id: endpoint.id, chat: chatAdapter(endpoint) }),
 }

@@ -6,6 +6,7 @@ import { isThinking } from '../openai-compatible/thinking.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import type { Vendor } from '../vendor.ts'
 import { pictureUrl } from '../wire/long-text.ts'
+import { nativeFirst } from '../wire/native-stream.ts'
 import { families } from './families.ts'
 import { responsesAdapter } from './responses/chat.ts'
 import { writeResponses } from './responses/request.ts'
@@ -83,6 +84,7 @@ const overChat = protocolVendor({
 /** OpenAI itself (docs/vendors.md#openai); some calls with tools use its Responses API. */
 export const openai: Vendor = {
   ...overChat,
+  nativeApi: 'responses',
   writeChat: (request, target) =>
     (needsResponses(request, target) ? writeResponses : overChat.writeChat)(request, target),
   build: (endpoint) => {
@@ -92,11 +94,23 @@ export const openai: Vendor = {
     return {
       ...provider,
       chat: {
-        prepare: (request, target) =>
-          (needsResponses(request, target) ? responses : chat).prepare(request, target),
+        prepare: (request, target, native) => {
+          const adapter = needsResponses(request, target) ? responses : chat
+          const translated = adapter.prepare(request, target)
+          const isNative = native?.api === 'responses' && translated.problems.length === 0
+          if (!isNative || !isForResponses(target)) return translated
+          const asItCame = responses.asItCame(native, request, target)
+          return nativeFirst(asItCame, translated, native.isTranslatable)
+        },
       },
     }
   },
+}
+
+/** Whether OpenAI made the model for the Responses API: the chat API cannot do all that the model does. */
+function isForResponses(target: Target): boolean {
+  const abilities = abilitiesOf(target, dialect)
+  return abilities?.responses_only === true || abilities?.tools_while_thinking !== undefined
 }
 
 /** Whether the chat API lacks the model, or would refuse the tools of the request since the model thinks. */

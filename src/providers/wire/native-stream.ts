@@ -1,5 +1,5 @@
 import { joinPieces } from '../../bytes/pieces.ts'
-import type { ChatStream, PreparedChat } from '../../core/chat/chat.ts'
+import type { ChatStream, ChatTurn, PreparedChat } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import {
@@ -30,9 +30,14 @@ export function nativeFirst(
   return {
     ...translated,
     isNative: true,
-    complete: (turn) => orElse(native.complete(turn), () => translated.complete(turn)),
-    stream: (turn) => orElse(native.stream(turn), () => translated.stream(turn)),
+    complete: (turn) => orElse(native.complete(turn), () => translated.complete(withoutKey(turn))),
+    stream: (turn) => orElse(native.stream(turn), () => translated.stream(withoutKey(turn))),
   }
+}
+
+/** Another body needs another key. */
+function withoutKey(turn: ChatTurn): ChatTurn {
+  return { ...turn, idempotencyKey: undefined }
 }
 
 /** Reads the events of a vendor whose API is the caller's. */

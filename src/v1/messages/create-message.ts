@@ -33,6 +33,8 @@ type Options = {
   gateway: Gateway
   routes: Pick<RouteTable, 'peek'>
   checkPicture: CheckPicture
+  /** The API of the gateway that the vendor with this id has too. */
+  nativeApi: (providerId: string) => NativeRequest['api'] | undefined
   sealOf: (accountId: string) => ThoughtSeal
 }
 
@@ -48,7 +50,8 @@ export function createMessage(options: Options): Operation<'createMessage'> {
     const read = readRequest(asked, model, seal)
     const { request, warnings, isUnchanged } = pictureChecked(read, options.checkPicture)
     const context = contextOf(call, 'messages', warnings.length === 0 ? undefined : warnings)
-    const native: NativeRequest | undefined = isUnchanged
+    const isNative = isUnchanged && model && options.nativeApi(model.row.provider) === 'messages'
+    const native: NativeRequest | undefined = isNative
       ? {
           api: 'messages',
           body: nativeBody(asked),

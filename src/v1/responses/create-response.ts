@@ -1,5 +1,5 @@
 import type { Answered } from '../../core/call.ts'
-import type { ChatResult, EventSink } from '../../core/chat/chat.ts'
+import type { ChatResult, EventSink, NativeRequest } from '../../core/chat/chat.ts'
 import { checkedPictures } from '../../core/chat/check.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
 import { withoutEmpty } from '../../core/chat/default-values.ts'
@@ -20,8 +20,8 @@ import { receiptHeaders } from '../../http/receipt-headers.ts'
 import { checkFallbacks } from '../check-fallbacks.ts'
 import { readHistory, type History } from './history.ts'
 import { hostedImages, type Followed, type Following } from './hosted-images.ts'
-import { collectOutput, type Emit, type Output } from './output.ts'
-import { readRequest, type ReadRequest } from './request.ts'
+import { collectOutput, nativeOutput, type Emit, type Output } from './output.ts'
+import { nativeBody, readRequest, type ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
 
 type Options = {
@@ -29,6 +29,8 @@ type Options = {
   routes: Pick<RouteTable, 'peek'>
   /** Whether the vendor with this id takes custom tools. */
   takesCustomTools: (providerId: string) => boolean
+  /** The API of the gateway that the vendor with this id has too. */
+  nativeApi: (providerId: string) => NativeRequest['api'] | undefined
   checkPicture: CheckPicture
   sealOf: (accountId: string) => ThoughtSeal
   storedResponses: StoredResponses
@@ -79,9 +81,25 @@ export function createResponse(options: Options): Operation<'createResponse'> {
       const adjusted = [...asked.warnings, ...(corrected?.warnings ?? []), ...images.warnings]
       const context = contextOf(call, 'responses', adjusted.length > 0 ? adjusted : undefined)
       following = images.begin({ request, context })
-      if (request.stream !== true)
-        return await whole(await gateway.chat(request, context), { ...replying, following })
-      return streamed(await gateway.chatStream(request, context), { ...replying, following })
+      const native: NativeRequest | undefined =
+        model &&
+        options.nativeApi(model.row.provider) === 'responses' &&
+        corrected === undefined &&
+        asked.tools.images() === undefined
+          ? {
+              api: 'responses',
+              body: restoreBase64(nativeBody(history.body), texts, call.hold),
+              headers: {},
+              seal,
+              lost: [],
+              isTranslatable: !context.strict,
+            }
+          : undefined
+      const answering = { ...replying, following }
+      if (request.stream !== true) {
+        return await whole(await gateway.chat(request, context, native), answering)
+      }
+      return streamed(await gateway.chatStream(request, context, native), answering)
     } catch (thrown) {
       following?.close()
       throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
@@ -118,7 +136,9 @@ async function whole(
 ): Promise<Answer> {
   const answer = output(() => {})
   const read = ({ result, usage = noUsage, receipt }: Answered<ChatResult>) => {
-    answer.read(chunkOf(result.completion))
+    const { completion, native } = result
+    if (native === undefined) answer.read(chunkOf(completion))
+    else answer.adopt(nativeOutput(native, completion.model, completion.choices[0]!.finish_reason))
     return { usage, receipt }
   }
   const { receipt: own, ...used } = await following.follow({
@@ -186,10 +206,13 @@ function streamed(
       sink.write(Buffer.from(taken()))
       const answer = output(write)
       const flush = () => sink.write(Buffer.from(taken()))
-      const reading = translatingSink(sink, (chunk) => {
-        answer.read(chunk)
-        return taken()
-      })
+      const reading =
+        first.native === undefined
+          ? translatingSink(sink, (chunk) => {
+              answer.read(chunk)
+              return taken()
+            })
+          : numberingSink(sink, () => number++)
       const outcome = await streamedAnswer(first, reading, { answer, gateway, following, flush })
       const completedAt = Math.floor(clock() / 1000)
       if (!(outcome instanceof GatewayError)) {
@@ -212,6 +235,17 @@ function streamed(
   }
 }
 
+const numbers = /"sequence_number":\d+/g
+
+/** Forwards events with numbers of the gateway; quotes in the text of an answer are escaped, so that it does not match. */
+function numberingSink({ onDrain, write }: EventSink, next: () => number): EventSink {
+  return {
+    onDrain,
+    write: (events) =>
+      write(Buffer.from(events.toString().replace(numbers, () => `"sequence_number":${next()}`))),
+  }
+}
+
 type Streaming = Pick<Replying, 'gateway' | 'following'> & { answer: Output; flush: () => void }
 
 /** Reads all answers of the model to the output; a failure becomes the result. */
@@ -223,7 +257,9 @@ async function streamedAnswer(
   const read = async ({ pipe }: StreamedChat) => {
     const outcome = await pipe(sink)
     if (outcome.error !== undefined) throw outcome.error
-    const { usage, receipt } = outcome
+    const { usage, receipt, native, identity } = outcome
+    if (native !== undefined)
+      answer.adopt(nativeOutput(native.answer, identity.model, native.finishReason))
     return { usage, receipt }
   }
   try {

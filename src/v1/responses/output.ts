@@ -1,5 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import type { Hold } from '../../bytes/budget.ts'
+import type { NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces, type BegunCall, type Piece } from '../../core/chat/ordered-pieces.ts'
 import { inputArgument, type Tools } from './tools.ts'
@@ -34,6 +35,8 @@ export type Output = {
    * Undefined if the request has no hosted tool.
    */
   endTurn(run: Run): Promise<Turn | undefined>
+  /** Takes the answer of a vendor that has this API, instead of chunks. */
+  adopt(ended: Ended): void
   /** Ends the last item. */
   end(): Ended
 }
@@ -55,9 +58,9 @@ type Open = {
 
 export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Output {
   const items: OutputItem[] = []
-  let model: string | undefined
-  let serviceTier: string | undefined
+  let [model, serviceTier]: (string | undefined)[] = []
   let open: Open | undefined
+  let adopted: Ended | undefined
   let finishReason: string | undefined
 
   const isCut = () => finishReason === 'length' || finishReason === 'content_filter'
@@ -66,10 +69,9 @@ export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Out
     items.push(item)
   }
   const close = (sealed?: string) => {
-    if (open === undefined) return
-    const item = open.end(isCut() ? 'incomplete' : 'completed', sealed)
+    const item = open?.end(isCut() ? 'incomplete' : 'completed', sealed)
     open = undefined
-    done(item)
+    if (item !== undefined) done(item)
   }
   const place = (): Place => ({ index: items.length, suffix: `${suffix}${items.length}`, emit })
   const begin = (next: (place: Place) => Open, sealed?: string) => {
@@ -85,8 +87,8 @@ export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Out
     if (sealed !== undefined && open?.kind !== 'reasoning') begin(opening.reasoning)
     const callId = id ?? `call_${suffix}${items.length}`
     const called = { callId, ...tools.find(name) }
-    if (!isCustom && called.isCustom) begin(openWrapped(called), sealed)
-    else begin(openCall(isCustom ? 'custom' : 'function', called), sealed)
+    const opened = openCall(isCustom ? 'custom' : 'function', called)
+    begin(!isCustom && called.isCustom ? openWrapped(called) : opened, sealed)
   }
   const write = (piece: Piece) => {
     if (piece.kind === 'call') return beginCall(piece.call)
@@ -116,12 +118,24 @@ export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Out
       close()
       return turn
     },
+    adopt: (ended) => void (adopted = ended),
     end: () => {
       finishReason = pieces.end() ?? finishReason
       close()
-      return { items, finishReason, model, serviceTier }
+      return adopted ?? { items, finishReason, model, serviceTier }
     },
   }
+}
+
+/** The output of a vendor that has this API. */
+export function nativeOutput(
+  { output, service_tier: tier }: NativeAnswer,
+  model: string,
+  finishReason: string | null,
+): Ended {
+  // The vendor has the types of this API.
+  const [items, serviceTier] = [output as OutputItem[], tier as string | undefined]
+  return { items, finishReason: finishReason ?? undefined, model, serviceTier }
 }
 
 /** Where an item begins. */

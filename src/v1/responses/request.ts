@@ -63,6 +63,34 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
   return { request, tools, warnings, nameOf: (param) => nameIn(param, { params, tools }) }
 }
 
+/** Members that the gateway answers itself. */
+const own: ReadonlySet<string> = new Set([
+  'background',
+  'max_tool_calls',
+  'models',
+  'previous_response_id',
+  'store',
+])
+
+/** The members for a vendor of this API: those of the contract, without web search. */
+export function nativeBody(body: ItemsRequest): Readonly<Record<string, unknown>> {
+  const members = Object.entries(body).filter(([name]) => read.has(name) && !own.has(name))
+  const { tools, input } = body
+  return {
+    ...Object.fromEntries(members),
+    ...(tools == null ? {} : { tools: withoutSearch(tools) }),
+    input: input.map((item) =>
+      'type' in item && item.type === 'additional_tools'
+        ? { ...item, tools: withoutSearch(item.tools) }
+        : item,
+    ),
+  }
+}
+
+function withoutSearch(tools: readonly Schemas['ResponseTool'][]) {
+  return tools.filter(({ type }) => type !== 'web_search')
+}
+
 /** Options that change the answer, and that only OpenAI itself can honour. */
 const unsupported: Readonly<Record<string, string>> = {
   access_programs: 'Leave it out.',

@@ -3,6 +3,8 @@ import type {
   ChatCompletion,
   ChatRequest,
   ChunkIdentity,
+  NativeAnswer,
+  NativeRequest,
 } from '../../../core/chat/chat.ts'
 import { estimateAnswer } from '../../../core/chat/estimate.ts'
 import { ProviderFailure, type FailureKind } from '../../../core/failure.ts'
@@ -14,7 +16,7 @@ import { parseJson } from '../../transport/upstream.ts'
 import { itemsOf, membersOf, type Members } from '../../wire/any-json.ts'
 import { callIdOf } from '../../wire/call-id.ts'
 import { openAiTier, servedTier, usageOf, type TokensMax } from '../../wire/token-count.ts'
-import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
+import { extraOf, thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 
 /** What reading an answer needs besides its bytes. */
 export type Reading = {
@@ -26,12 +28,18 @@ export type Reading = {
 }
 
 /** Reads a whole answer. Throws a ProviderFailure, with the usage that the answer reports. */
-export function readResponse(bytes: Buffer, reading: Reading): ChatAnswer {
+export function readResponse(
+  bytes: Buffer,
+  reading: Reading,
+  seal?: NativeRequest['seal'],
+): ChatAnswer {
   const response = membersOf(parseJson(bytes))
   try {
     const failure = failureIn(response, reading.errors)
     if (failure !== undefined) throw failure
-    return { ...answerIn(response, reading), bytes: bytes.length }
+    const answer = { ...answerIn(response, reading), bytes: bytes.length }
+    if (seal === undefined) return answer
+    return { ...answer, native: nativeAnswer(response, seal, reading.upstreamModel) }
   } catch (error) {
     throw countedFailure(error, readUsage(response, reading))
   }
@@ -186,4 +194,24 @@ export function callIn(item: Members, texts: Parameters<typeof callIdOf>[1]) {
 
 function stringIn(value: unknown): string {
   return typeof value === 'string' ? value : ''
+}
+
+/** An output item as the caller gets it: the account can send its reasoning back. */
+export function sealed(item: unknown, seal: NativeRequest['seal'], model: string): unknown {
+  const members = membersOf(item)
+  const thought = thoughtIn(members)
+  if (thought === undefined) return item
+  return { ...members, encrypted_content: seal.close(extraOf([thought], model)) }
+}
+
+/** A response of the vendor as the caller gets it. */
+export function nativeAnswer(
+  response: Members,
+  seal: NativeRequest['seal'],
+  model: string,
+): NativeAnswer {
+  return {
+    service_tier: openAiTier(response['service_tier']),
+    output: itemsOf(response['output']).map((item) => sealed(item, seal, model)),
+  }
 }

@@ -20,9 +20,12 @@ export function withThoughts<Call extends object>(
   thoughts: readonly Thought[],
   model: string,
 ) {
-  return thoughts.length === 0
-    ? call
-    : { ...call, extra_content: { openai: { model, reasoning: thoughts } } }
+  return thoughts.length === 0 ? call : { ...call, extra_content: extraOf(thoughts, model) }
+}
+
+/** The thoughts of a model as data that the caller sends back. */
+export function extraOf(reasoning: readonly Thought[], model: string) {
+  return { openai: { model, reasoning } }
 }
 
 /**

@@ -1,0 +1,101 @@
+import type { NativeRequest } from '../../../core/chat/chat.ts'
+import type { Target } from '../../../core/model.ts'
+import { eventFailure } from '../../openai-compatible/failure.ts'
+import { itemsOf, membersOf, textIn, type Members } from '../../wire/any-json.ts'
+import type { NativeReader } from '../../wire/native-stream.ts'
+import { brokenOff, parseEvent } from '../../wire/translated-stream.ts'
+import {
+  failureIn,
+  finishReasonOf,
+  identityOf,
+  nativeAnswer,
+  readUsage,
+  sealed,
+  type Reading,
+} from './answer.ts'
+import type { WireRequest } from './request.ts'
+import { thoughtsOfCall } from './thoughts.ts'
+
+type Seal = NativeRequest['seal']
+
+const encrypted = 'reasoning.encrypted_content'
+
+/** The body of a request of this API. The vendor keeps nothing, and returns its reasoning encrypted. */
+export function writeNative(
+  { body, seal }: NativeRequest,
+  { upstreamModel: model }: Target,
+): WireRequest {
+  const include = new Set([...itemsOf(body['include']), encrypted])
+  const input = itemsOf(body['input']).flatMap((item) => opened(membersOf(item), seal, model))
+  // The contract has checked the request, whose members are those of the vendor.
+  return { ...body, model, input, store: false, include: [...include] } as unknown as WireRequest
+}
+
+/** An item of the conversation. Reasoning is left out unless the model made it for the account. */
+function opened(item: Members, seal: Seal, model: string): Members[] {
+  if (item['type'] !== 'reasoning') return [item]
+  const extra = seal.open(textIn(item['encrypted_content']) ?? '')
+  if (extra === undefined) return []
+  const { thoughts } = thoughtsOfCall({ extra_content: extra }, model)
+  return thoughts.map((thought) => ({ ...item, ...thought }))
+}
+
+const [begin, itemEvent] = ['event: response.', 'event: response.output_item.'].map((text) =>
+  Buffer.from(text),
+) as [Buffer, Buffer]
+
+/** Whether an event is a piece of an item, such as `response.output_text.delta`, and not about the response or a whole item. */
+function isPiece(event: Buffer): boolean {
+  if (event.indexOf(begin) !== 0 || event.indexOf(itemEvent) === 0) return false
+  const dot = event.indexOf('.', begin.length)
+  return dot > 0 && dot < event.indexOf('\n')
+}
+
+/** Reads the events of a response for a caller of this API (docs/behaviour.md#native-requests). */
+export function nativeReader(options: Omit<Reading, 'request'> & { seal: Seal }): NativeReader {
+  const { upstreamModel, seal, errors } = options
+  let identity = identityOf({}, options)
+  let response: Members = {}
+  let isOver = false
+  return {
+    isForwarded: isPiece,
+    read: (data) => {
+      const event = membersOf(parseEvent(data))
+      switch (event['type']) {
+        case 'response.created':
+          identity = identityOf(membersOf(event['response']), options)
+          return undefined
+        case 'response.output_item.added':
+        case 'response.output_item.done': {
+          const item = sealed(event['item'], seal, upstreamModel)
+          return item === event['item'] ? data : JSON.stringify({ ...event, item })
+        }
+        case 'response.completed':
+        case 'response.incomplete':
+          response = membersOf(event['response'])
+          isOver = true
+          return undefined
+        case 'response.failed':
+          response = membersOf(event['response'])
+          throw failureIn({ status: 'failed', ...response }, errors)
+        case 'error':
+          throw eventFailure({ error: event }, errors)
+        case 'keepalive':
+          return data
+        default:
+          return undefined
+      }
+    },
+    finish: () => {
+      if (!isOver) throw brokenOff()
+      const hasCalls = itemsOf(response['output']).some((item) =>
+        String(membersOf(item)['type']).endsWith('_call'),
+      )
+      const finishReason = finishReasonOf(response, hasCalls)
+      const answer = nativeAnswer(response, seal, upstreamModel)
+      return { usage: readUsage(response, options), identity, native: { answer, finishReason } }
+    },
+    usageSoFar: () => readUsage(response, options),
+    isOver: () => isOver,
+  }
+}

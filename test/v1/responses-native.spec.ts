@@ -1,0 +1,149 @@
+import { expect } from 'chai'
+import type OpenAI from 'openai'
+import { startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
+import { codex } from '../support/codex-requests.ts'
+import { openAiClient } from '../support/openai-client.ts'
+import { openAiDouble } from '../support/openai-upstream.ts'
+import { checkResponseEvents } from '../support/response-events.ts'
+import { eventText, responseEvents } from '../support/responses-upstream.ts'
+import type { Spoken } from '../support/spoken.ts'
+
+type Body = Record<string, unknown>
+type Item = Body & { type: string; encrypted_content?: string }
+type Response = { output: Item[]; usage: Body; warnings?: { param: string }[]; status: string }
+
+const model = 'gpt-6.1-sol'
+const runs: Spoken = {
+  reasoning: ['I look.'],
+  calls: [{ id: 'call_1', name: 'functions__run', args: { a: 1 } }],
+  end: 'tool_calls',
+  counts: { input: 30, output: 9, cached: 8, written: 4, reasoning: 3 },
+}
+const says: Spoken = { text: ['It is ', '"sequence_number":7', ' “warm”.'] }
+const result = {
+  type: 'custom_tool_call_output',
+  id: 'ctco_9',
+  call_id: 'call_1',
+  output: [{ type: 'input_text', text: 'a b' }],
+}
+
+describe('a request of the Responses API to a model of OpenAI that was made for it', () => {
+  let house: VendorGateway
+  let client: OpenAI
+  before(async () => {
+    house = await startVendorGateway()
+    client = openAiClient(house.gateway, house.gateway.liveKey)
+  })
+  after(() => house.stop())
+
+  const answers = (spoken: Spoken) => house.upstreams.openai.answer(openAiDouble(() => spoken))
+  const post = (body: object, headers: Record<string, string> = {}) =>
+    house.gateway.post('/v1/responses', body, { key: house.gateway.liveKey, headers })
+  const streamOf = async (body: object) => {
+    const text = await (await post({ ...body, stream: true })).text()
+    const { response } = checkResponseEvents(text)
+    return { text, response: response as unknown as Response }
+  }
+  const wholeOf = async (body: object, headers?: Record<string, string>) => {
+    const response = await post({ ...body, stream: false }, headers)
+    const text = await response.text()
+    expect(response.status, text).to.equal(200)
+    return JSON.parse(text) as Response
+  }
+  const sent = () => house.upstreams.openai.requests.map(({ path, body }) => [path, body] as const)
+  const lastRow = async () => (await house.gateway.usage()).at(-1)!
+
+  it('is sent as it came, with the reasoning of the vendor', async () => {
+    const asked = codex(model)
+    for (const stream of [true, false]) {
+      answers(runs)
+      const response = stream ? (await streamOf(asked)).response : await wholeOf(asked)
+      const { output, warnings } = response
+      expect(sent().at(-1)).to.deep.equal(['/responses', { ...asked, stream }])
+      expect(warnings).to.equal(undefined)
+      expect(output.map(({ type }) => type)).to.deep.equal(['reasoning', 'custom_tool_call'])
+      expect(output[1]).to.include({ name: 'run', namespace: 'functions', input: '{"a":1}' })
+      const [thought] = output
+      expect(thought!.encrypted_content).to.match(/^gw1\./)
+      answers(says)
+      const input = [...asked.input, ...output, result]
+      await streamOf({ ...asked, input })
+      const own = { ...thought, encrypted_content: 'gAAAA-rs_1' }
+      const whole = [...asked.input, own, output[1], result]
+      expect(JSON.stringify((sent().at(-1)![1] as Body)['input'])).to.equal(JSON.stringify(whole))
+    }
+  })
+
+  it('gets the events of the vendor, with numbers, id and cost of the gateway', async () => {
+    answers(says)
+    const { text, response } = await streamOf(codex(model))
+    for (const event of responseEvents(says, { model })) {
+      const isPiece = /^event: response\.\w+\./.test(event)
+      if (isPiece) expect(text).to.contain(event)
+    }
+    expect(text).not.to.contain('resp_up')
+    const { cost_nano_usd: nanoUsd } = await lastRow()
+    expect(response.usage['cost']).to.equal(Number(nanoUsd) / 1e9)
+    expect(response.output).to.have.length(1)
+  })
+
+  it('is answered with what the gateway stores and continues', async () => {
+    answers(runs)
+    const input = codex(model).input as OpenAI.Responses.ResponseInput
+    const first = await client.responses.create({ model, input })
+    answers(says)
+    const next = await client.responses.create({
+      model,
+      previous_response_id: first.id,
+      input: [result as OpenAI.Responses.ResponseInputItem],
+    })
+    expect(next.output_text).to.equal(says.text!.join(''))
+    const { input: items } = sent().at(-1)![1] as { input: Item[] }
+    const thought = items.find(({ type }) => type === 'reasoning')
+    expect(thought).to.include({ id: 'rs_1', encrypted_content: 'gAAAA-rs_1' })
+    expect((await client.responses.retrieve(first.id)).output).to.deep.equal(first.output)
+  })
+
+  it('has no reasoning that another account or gateway sealed, and no search', async () => {
+    answers(says)
+    const asked = codex(model)
+    const foreign = { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: 'gAAAA-rs_2' }
+    const search = { type: 'web_search', external_web_access: false }
+    const { warnings = [] } = await wholeOf({
+      ...asked,
+      tools: [search],
+      input: [...asked.input, foreign],
+    })
+    const params = warnings.map(({ param }) => param)
+    expect(params).to.have.members(['tools[0]', 'input[3].encrypted_content'])
+    expect(sent().at(-1)![1]).to.deep.equal({ ...asked, stream: false, tools: [] })
+  })
+
+  it('is translated if the vendor refuses it', async () => {
+    answers(says)
+    const asked = { ...codex(model), reasoning: { effort: 'minimal' } }
+    const before = sent().length
+    const { warnings = [] } = await wholeOf(asked)
+    expect(warnings.map(({ param }) => param)).to.include('reasoning.effort')
+    const bodies = sent().slice(before)
+    expect(bodies).to.have.length(2)
+    expect(bodies[1]![1]).to.have.nested.property('tools[0].name', 'functions__run')
+    const strict = await post({ ...asked, stream: false }, { 'x-gateway-strict': 'true' })
+    expect(strict.status).to.equal(400)
+    expect(sent()).to.have.length(before + 3)
+  })
+
+  it('ends with the error of the vendor, and is paid so far', async () => {
+    const events = responseEvents(says, { model })
+    const cut = events.findIndex((event) => event.includes('output_text.delta')) + 1
+    const error = { code: 'server_error', message: 'It broke.' }
+    const failed = { id: 'resp_up', status: 'failed', error, output: [] }
+    house.upstreams.openai.answer({
+      pieces: [...events.slice(0, cut), eventText({ type: 'response.failed', response: failed })],
+    })
+    const text = await (await post(codex(model))).text()
+    expect(text).to.match(/event: error\ndata: .*"server_error"/)
+    expect(text).to.match(/event: response.failed\ndata: .*"status":"failed"/)
+    expect((await lastRow()).output_tokens).to.be.greaterThan(0)
+  })
+})
