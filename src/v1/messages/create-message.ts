@@ -48,9 +48,11 @@ export function createMessage(options: Options): Operation<'createMessage'> {
     refusePictureModel(model)
     const seal = options.sealOf(call.caller.accountId)
     const read = readRequest(asked, model, seal)
-    const { request, warnings, isUnchanged } = pictureChecked(read, options.checkPicture)
-    const context = contextOf(call, 'messages', warnings.length === 0 ? undefined : warnings)
+    const checked = pictureChecked(read, options.checkPicture)
+    const { request, isUnchanged } = checked
     const isNative = isUnchanged && model && options.nativeApi(model.row.provider) === 'messages'
+    const warnings = isNative ? checked.warnings : [...checked.warnings, ...read.lost]
+    const context = contextOf(call, 'messages', warnings.length === 0 ? undefined : warnings)
     const native: NativeRequest | undefined = isNative
       ? {
           api: 'messages',
@@ -126,7 +128,7 @@ function pictureChecked(read: ReadRequest, check: CheckPicture) {
     if (checked === undefined) {
       return { request: read.request, warnings: read.warnings, isUnchanged: true }
     }
-    const warnings = [...read.warnings, ...read.lost, ...(checked.warnings ?? [])]
+    const warnings = [...read.warnings, ...(checked.warnings ?? [])]
     return { request: checked.request, warnings, isUnchanged: false }
   } catch (thrown) {
     throw thrown instanceof GatewayError ? thrown.named(read.nameOf) : thrown
