@@ -2635,7 +2635,7 @@ export interface components {
          * @description The operation to quote, by its `operationId`.
          * @enum {string}
          */
-        QuotedOperation: "createImage" | "createImageEdit" | "createChatCompletion" | "createEmbedding";
+        QuotedOperation: "createImage" | "createImageEdit" | "createChatCompletion" | "createResponse" | "createMessage" | "createEmbedding";
         PriceQuoteRequest: {
             operation: components["schemas"]["QuotedOperation"];
             /** @description The JSON body of the operation. */

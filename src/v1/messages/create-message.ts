@@ -7,13 +7,13 @@ import type { StreamedChat, StreamOutcome } from '../../core/chat/stream.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { noTexts, type CheckPicture } from '../../core/image/image.ts'
-import { makesImages, type Model } from '../../core/model.ts'
+import { makesImages, type Model, type Warning } from '../../core/model.ts'
 import { noUsage, type Usage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { RouteTable } from '../../core/route.ts'
 import type { Answer } from '../../http/answer.ts'
 import { messageErrorBody } from '../../http/message-error.ts'
-import { contextOf, type Operation } from '../../http/operation.ts'
+import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
 import { blocksOf, messageWriter, type MessageEvent, type MessageWriter } from './events.ts'
@@ -31,25 +31,18 @@ type Options = {
 
 /** POST /v1/messages */
 export function createMessage(options: Options): Operation<'createMessage'> {
-  const { gateway, routes } = options
+  const { gateway } = options
   return async (call) => {
-    const asked = restoreBase64(call.body, call.texts, call.hold)
-    // A request for an unknown model goes to the gateway, which refuses and counts it.
-    const model = routes.peek(asked.model, call.caller)
-    refusePictureModel(model)
-    const seal = options.sealOf(call.caller.accountId)
-    const read = readRequest(asked, model, seal)
-    const { request, warnings } = pictureChecked(read, options.checkPicture)
-    const context = contextOf(call, 'messages', warnings.length === 0 ? undefined : warnings)
+    const { asked, request, warnings, nameOf, explain } = readCall(call, options)
+    const context = contextOf(call, 'messages', warnings)
     const { requestId } = call
     const writer = messageWriter({
       showsThinking: showsThinking(asked.thinking),
-      seal,
+      seal: options.sealOf(call.caller.accountId),
       hold: call.hold,
       callId: (index) => `toolu_${requestId.slice(4)}_${index}`,
     })
-    const explain = (error: GatewayError) => asTooLong(error.named(read.nameOf), request, model)
-    const replying = { requestId, writer, nameOf: read.nameOf, explain }
+    const replying = { requestId, writer, nameOf, explain }
     try {
       if (request.stream === true) {
         return streamed(await gateway.chatStream(request, context), request, replying)
@@ -62,12 +55,38 @@ export function createMessage(options: Options): Operation<'createMessage'> {
         content: blocksOf([...begun, ...events]),
         ...stop,
         usage: messageUsage(usage, receipt),
-        ...warningsOf(receipt, read.nameOf),
+        ...warningsOf(receipt, nameOf),
       }
       return { status: 200, headers: headersOf(requestId, receipt), json }
     } catch (thrown) {
       throw thrown instanceof GatewayError ? explain(thrown) : thrown
     }
+  }
+}
+
+type AskedCall = Pick<OperationCall<'createMessage'>, 'body' | 'caller' | 'hold' | 'texts'>
+type ReadCall = Pick<ReadRequest, 'request' | 'nameOf'> & {
+  asked: Schemas['CreateMessageRequest']
+  /** The adjustments so far; undefined if there are none. */
+  warnings: Warning[] | undefined
+  /** An error with the names and words of Anthropic's API. */
+  explain: (error: GatewayError) => GatewayError
+}
+
+/** Reads a request, for the call itself and its price. Throws a GatewayError. */
+export function readCall(call: AskedCall, options: Omit<Options, 'gateway'>): ReadCall {
+  const asked = restoreBase64(call.body, call.texts, call.hold)
+  // A request for an unknown model goes to the gateway, which refuses and counts it.
+  const model = options.routes.peek(asked.model, call.caller)
+  refusePictureModel(model)
+  const read = readRequest(asked, model, options.sealOf(call.caller.accountId))
+  const { request, warnings } = pictureChecked(read, options.checkPicture)
+  return {
+    asked,
+    request,
+    warnings: warnings.length === 0 ? undefined : warnings,
+    nameOf: read.nameOf,
+    explain: (error) => asTooLong(error.named(read.nameOf), request, model),
   }
 }
 
@@ -92,11 +111,9 @@ function showsThinking(thinking: Schemas['CreateMessageRequest']['thinking']): b
   return thinking !== undefined && thinking.type !== 'disabled' && thinking.display !== 'omitted'
 }
 
-type Replying = Pick<ReadRequest, 'nameOf'> & {
+type Replying = Pick<ReadCall, 'nameOf' | 'explain'> & {
   requestId: string
   writer: MessageWriter
-  /** An error with the names and words of Anthropic's API. */
-  explain: (error: GatewayError) => GatewayError
 }
 
 function streamed(

@@ -1,5 +1,5 @@
 import type { Answered } from '../../core/call.ts'
-import type { ChatResult } from '../../core/chat/chat.ts'
+import type { ChatRequest, ChatResult } from '../../core/chat/chat.ts'
 import { checkedPictures } from '../../core/chat/check.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
 import { withoutEmpty } from '../../core/chat/default-values.ts'
@@ -8,7 +8,7 @@ import type { StreamedChat } from '../../core/chat/stream.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import type { CheckPicture } from '../../core/image/image.ts'
-import { makesImages } from '../../core/model.ts'
+import { makesImages, type Warning } from '../../core/model.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { RouteTable } from '../../core/route.ts'
@@ -36,18 +36,11 @@ type Options = {
 
 /** POST /v1/responses (docs/behaviour.md#responses). */
 export function createResponse(options: Options): Operation<'createResponse'> {
-  const { gateway, routes, sealOf, clock } = options
+  const { gateway, sealOf, clock } = options
   return async (call) => {
     const { body, caller, texts, requestId } = call
     const seal = sealOf(caller.accountId)
-    const model = routes.peek(body.model, caller)
-    if (model !== undefined && makesImages(model)) throw forPictures(model.row.id)
-    checkFallbacks(body.models ?? [], false, (name) => routes.peek(name, caller))
-    const history = await readHistory(call, options.storedResponses, clock)
-    const asked = readWhole(history, {
-      takesCustom: model !== undefined && options.takesCustomTools(model.row.provider),
-      open: seal.open,
-    })
+    const { history, asked, request, warnings } = await readCall(call, options)
     const suffix = requestId.slice(requestId.indexOf('_') + 1)
     const replying: Replying = {
       asked,
@@ -64,17 +57,52 @@ export function createResponse(options: Options): Operation<'createResponse'> {
         collectOutput({ suffix, tools: asked.tools, seal: seal.close, emit, hold: call.hold }),
     }
     try {
-      const given = withoutEmpty(asked.request)
-      const corrected = checkedPictures(given, texts, options.checkPicture)
-      const request = restoreBase64(corrected?.request ?? given, texts, call.hold)
-      const adjusted = [...asked.warnings, ...(corrected?.warnings ?? [])]
-      const context = contextOf(call, 'responses', adjusted.length > 0 ? adjusted : undefined)
+      const context = contextOf(call, 'responses', warnings)
       if (request.stream !== true)
         return await whole(await gateway.chat(request, context), replying)
       return streamed(await gateway.chatStream(request, context), replying)
     } catch (thrown) {
       throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
     }
+  }
+}
+
+type AskedCall = Parameters<typeof readHistory>[0]
+type ReadCall = {
+  history: History
+  asked: ReadRequest
+  /** The canonical request as it goes to the core. */
+  request: ChatRequest
+  /** The adjustments so far; undefined if there are none. */
+  warnings: Warning[] | undefined
+}
+
+/**
+ * Reads a request, for the call itself, its price and its tokens. Throws a GatewayError that names a
+ * parameter of the request.
+ */
+export async function readCall(
+  call: AskedCall,
+  options: Omit<Options, 'gateway'>,
+): Promise<ReadCall> {
+  const { body, caller, texts, hold } = call
+  const { routes } = options
+  const model = routes.peek(body.model, caller)
+  if (model !== undefined && makesImages(model)) throw forPictures(model.row.id)
+  checkFallbacks(body.models ?? [], false, (name) => routes.peek(name, caller))
+  const history = await readHistory(call, options.storedResponses, options.clock)
+  const asked = readWhole(history, {
+    takesCustom: model !== undefined && options.takesCustomTools(model.row.provider),
+    open: options.sealOf(caller.accountId).open,
+  })
+  try {
+    const given = withoutEmpty(asked.request)
+    const corrected = checkedPictures(given, texts, options.checkPicture)
+    const request = restoreBase64(corrected?.request ?? given, texts, hold)
+    const adjusted = [...asked.warnings, ...(corrected?.warnings ?? [])]
+    return { history, asked, request, warnings: adjusted.length > 0 ? adjusted : undefined }
+  } catch (thrown) {
+    throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
   }
 }
 

@@ -1449,7 +1449,7 @@ export type CostLine = {
 /**
  * The operation to quote, by its `operationId`.
  */
-export type QuotedOperation = 'createImage' | 'createImageEdit' | 'createChatCompletion' | 'createEmbedding';
+export type QuotedOperation = 'createImage' | 'createImageEdit' | 'createChatCompletion' | 'createResponse' | 'createMessage' | 'createEmbedding';
 
 export type PriceQuoteRequest = {
     operation: QuotedOperation;
