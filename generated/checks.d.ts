@@ -40,6 +40,7 @@ export const bodyChecks: {
   createMessage: Check<operations['createMessage']['requestBody']['content']['application/json']>
   countMessageTokens: Check<operations['countMessageTokens']['requestBody']['content']['application/json']>
   createResponse: Check<operations['createResponse']['requestBody']['content']['application/json']>
+  countResponseTokens: Check<operations['countResponseTokens']['requestBody']['content']['application/json']>
   quotePrice: Check<operations['quotePrice']['requestBody']['content']['application/json']>
   createEmbedding: Check<operations['createEmbedding']['requestBody']['content']['application/json']>
   createAccount: Check<operations['createAccount']['requestBody']['content']['application/json']>

@@ -104,7 +104,7 @@ export interface paths {
         /**
          * Estimate the tokens of a message
          * @description Estimates the input tokens of a request, rather too high than too low. No provider is
-         *     called, and nothing is charged.
+         *     called, and nothing is charged. It counts as a request.
          */
         post: operations["countMessageTokens"];
         delete?: never;
@@ -136,6 +136,27 @@ export interface paths {
          *     could not be stored is returned with `store: false` and a warning.
          */
         post: operations["createResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/input_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Estimate the tokens of a response
+         * @description Estimates the input tokens of a request, rather too high than too low, with the items of a
+         *     previous response. No provider is called, and nothing is charged. It counts as a request.
+         */
+        post: operations["countResponseTokens"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4325,6 +4346,12 @@ export interface components {
                 [key: string]: unknown;
             } | null;
         };
+        ResponseTokensCount: {
+            object: components["schemas"]["ResponseTokensCountObject"];
+            input_tokens: number;
+        };
+        /** @enum {string} */
+        ResponseTokensCountObject: "response.input_tokens";
         /** @description A message, or another item that names its `type`. */
         ResponseInputItem: components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseInputMessage"];
         ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseItemReference"];
@@ -7408,6 +7435,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["MessageRefusal"];
             415: components["responses"]["MessageRefusal"];
+            429: components["responses"]["MessageBusy"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["MessageRefusal"];
             529: components["responses"]["MessageBusy"];
@@ -7593,6 +7621,56 @@ export interface operations {
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    countResponseTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "gpt-5.4-mini",
+                 *       "input": "What is the capital of France?"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateResponseRequest"];
+            };
+        };
+        responses: {
+            /** @description The estimate. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "response.input_tokens",
+                     *       "input_tokens": 18
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResponseTokensCount"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     retrieveResponse: {

@@ -143,6 +143,22 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "countResponseTokens",
+    "method": "post",
+    "path": "/v1/responses/input_tokens",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "retrieveResponse",
     "method": "get",
     "path": "/v1/responses/{response_id}",
@@ -1678,6 +1694,33 @@ export const bodyMembers = {
     "output_config"
   ],
   "createResponse": [
+    "model",
+    "models",
+    "input",
+    "instructions",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "reasoning",
+    "text",
+    "include",
+    "metadata",
+    "store",
+    "stream",
+    "stream_options",
+    "previous_response_id",
+    "background",
+    "truncation",
+    "service_tier",
+    "prompt_cache_key",
+    "safety_identifier",
+    "user",
+    "client_metadata"
+  ],
+  "countResponseTokens": [
     "model",
     "models",
     "input",

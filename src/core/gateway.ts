@@ -1,5 +1,5 @@
 import { openCall, type Answered, type Call, type CallParts, type Work } from './call.ts'
-import type { CallContext } from './caller.ts'
+import type { CallContext, Caller } from './caller.ts'
 import type { ChatRequest, ChatResult } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
 import type { StreamedChat } from './chat/stream.ts'
@@ -13,7 +13,7 @@ import { yieldIfLarge } from '../bytes/budget.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
-import type { Admit } from './limits.ts'
+import { countRequest, type Admit } from './limits.ts'
 import { shortenedWarnings, type Model } from './model.ts'
 import { cacheKey } from './recall/cache-key.ts'
 import { keeper, type KeeperParts } from './recall/keeper.ts'
@@ -68,6 +68,8 @@ export type Gateway = {
   ): Promise<Answered<ImageResult>>
   /** Makes a vector of each text, in the same order. Throws a GatewayError unless all are made. */
   embed(request: EmbeddingRequest, context: CallContext): Promise<Answered<EmbeddingResult>>
+  /** Counts a request that calls no model against the limits of its caller. */
+  countRequest(caller: Caller): Promise<void>
   /** The cost of a conversation, without a call. Throws the GatewayError that would refuse the call. */
   quoteChat(request: ChatRequest, context: CallContext): Promise<Quotes>
   /** The cost of pictures, without a call; input pictures are not fetched. */
@@ -92,6 +94,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     },
     image: (request, context, inputs) => pass(parts, context, imageWorkOf(request, inputs)),
     embed: (request, context) => pass(parts, context, embeddingWork(request, chatTimeoutMs)),
+    countRequest: (caller) => countRequest(parts.admit, caller),
     quoteChat: async (request, context) => {
       checkConversation(request)
       return quote(parts, context, chatWork(request, chatTimeoutMs))

@@ -11,6 +11,7 @@ import { createImageEdit, editForm } from './create-image-edit.ts'
 import { createImage } from './create-image.ts'
 import type { ThoughtSeal } from '../core/chat/sealed-thoughts.ts'
 import { createResponse } from './responses/create-response.ts'
+import { countResponseTokens } from './responses/count-tokens.ts'
 import { quotePrice } from './quote-price.ts'
 import { listModels } from './list-models.ts'
 import { countMessageTokens } from './messages/count-tokens.ts'
@@ -45,6 +46,7 @@ export type V1Operations = Pick<
   | 'createImageEdit'
   | 'createChatCompletion'
   | 'createResponse'
+  | 'countResponseTokens'
   | 'createMessage'
   | 'countMessageTokens'
   | 'createEmbedding'
@@ -63,6 +65,7 @@ export function v1Operations(options: Options): V1Operations {
     createImageEdit: createImageEdit(options),
     createChatCompletion: createChatCompletion(options),
     createResponse: createResponse(options),
+    countResponseTokens: countResponseTokens(options),
     createMessage: createMessage(options),
     countMessageTokens: countMessageTokens(options),
     createEmbedding: createEmbedding(options),

@@ -52,6 +52,7 @@ const subjects: Subject[] = [
     base: { messages, max_tokens: 100 },
     models: ['claude-sonnet-4-6', 'openrouter/any'],
   },
+  { id: 'countResponseTokens', base: { input: 'Hello.' }, models: ['gpt-5-mini'] },
   { id: 'countMessageTokens', base: { messages }, models: ['gpt-5-mini'] },
 ]
 

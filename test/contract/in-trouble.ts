@@ -126,7 +126,8 @@ describe('every operation under a fault or a limit', () => {
   it('answers 429 as promised when the account exceeds its rate limit', async () => {
     gateway = await startGateway({ file: { limits: { requests_per_minute: 1 } } })
     await ask(gateway, creating[0]!)
-    for (const row of creating) {
+    const counting = [operation('countMessageTokens'), operation('countResponseTokens')]
+    for (const row of [...creating, ...counting]) {
       const answer = await ask(gateway, row)
       expectPromised(row, answer, 429)
       expect(answer.headers.get('x-ratelimit-remaining-requests')).to.equal('0')

@@ -45,6 +45,7 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     createEmbedding: async () => ({ body: { model: 'text-embedding-3-small', input: 'A fox' } }),
     createChatCompletion: async () => ({ body: { model: 'gpt-5-mini', messages } }),
     createResponse: async () => ({ body: { model: 'gpt-5-mini', input: 'Hello.' } }),
+    countResponseTokens: async () => ({ body: { model: 'gpt-5-mini', input: 'Hello.' } }),
     createMessage: async () => ({ body: { model: 'gpt-5-mini', max_tokens: 100, messages } }),
     countMessageTokens: async () => ({ body: { model: 'gpt-5-mini', messages } }),
     retrieveModel: async () => ({ path: { model: 'alibaba/qwen-image-plus' } }),

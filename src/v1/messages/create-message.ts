@@ -2,6 +2,7 @@ import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { checkedPictures } from '../../core/chat/check.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
+import { estimateInput } from '../../core/chat/estimate.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import type { StreamedChat, StreamOutcome } from '../../core/chat/stream.ts'
 import { GatewayError } from '../../core/error.ts'
@@ -19,7 +20,7 @@ import { receiptHeaders } from '../../http/receipt-headers.ts'
 import { blocksOf, messageWriter, type MessageEvent, type MessageWriter } from './events.ts'
 import { asTooLong } from './too-long.ts'
 import { readRequest, type ReadRequest } from './request.ts'
-import { estimateInput, messageUsage } from './usage.ts'
+import { messageUsage } from './usage.ts'
 
 type Schemas = components['schemas']
 type Options = {

@@ -3531,6 +3531,13 @@ export type CreateResponseRequest = {
     } | null;
 };
 
+export type ResponseTokensCount = {
+    object: ResponseTokensCountObject;
+    input_tokens: number;
+};
+
+export type ResponseTokensCountObject = 'response.input_tokens';
+
 /**
  * A message, or another item that names its `type`.
  */
@@ -5333,6 +5340,12 @@ export type CountMessageTokensErrors = {
      */
     415: MessageErrorResponse;
     /**
+     * A rate limit was reached (429), or the gateway is overloaded or has no provider of the model
+     * (529).
+     *
+     */
+    429: MessageErrorResponse;
+    /**
      * The request headers are too large or too many.
      */
     431: ErrorResponse;
@@ -5484,6 +5497,80 @@ export type CreateResponseResponses = {
 };
 
 export type CreateResponseResponse = CreateResponseResponses[keyof CreateResponseResponses];
+
+export type CountResponseTokensData = {
+    body: CreateResponseRequest;
+    path?: never;
+    query?: never;
+    url: '/v1/responses/input_tokens';
+};
+
+export type CountResponseTokensErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The model was deactivated.
+     */
+    410: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * A rate limit was reached. If it is a limit of the gateway, the headers show its state.
+     *
+     */
+    429: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type CountResponseTokensError = CountResponseTokensErrors[keyof CountResponseTokensErrors];
+
+export type CountResponseTokensResponses = {
+    /**
+     * The estimate.
+     */
+    200: ResponseTokensCount;
+};
+
+export type CountResponseTokensResponse = CountResponseTokensResponses[keyof CountResponseTokensResponses];
 
 export type DeleteResponseData = {
     body?: never;
