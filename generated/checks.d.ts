@@ -43,6 +43,7 @@ export const bodyChecks: {
   countResponseTokens: Check<operations['countResponseTokens']['requestBody']['content']['application/json']>
   quotePrice: Check<operations['quotePrice']['requestBody']['content']['application/json']>
   createEmbedding: Check<operations['createEmbedding']['requestBody']['content']['application/json']>
+  createModeration: Check<operations['createModeration']['requestBody']['content']['application/json']>
   createAccount: Check<operations['createAccount']['requestBody']['content']['application/json']>
   updateAccount: Check<operations['updateAccount']['requestBody']['content']['application/json']>
   createKey: Check<operations['createKey']['requestBody']['content']['application/json']>

@@ -249,6 +249,29 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "createModeration",
+    "method": "post",
+    "path": "/v1/moderations",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "idempotency-key",
+      "cache-control",
+      "x-gateway-cache-ttl",
+      "x-gateway-strict",
+      "x-gateway-no-fallback",
+      "x-gateway-allow-repeat"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "listModels",
     "method": "get",
     "path": "/v1/models",
@@ -1757,6 +1780,10 @@ export const bodyMembers = {
     "encoding_format",
     "dimensions",
     "user"
+  ],
+  "createModeration": [
+    "model",
+    "input"
   ],
   "postMcp": [],
   "registerClient": [

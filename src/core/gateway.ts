@@ -15,6 +15,8 @@ import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
 import { countRequest, type Admit } from './limits.ts'
 import { shortenedWarnings, type Model } from './model.ts'
+import type { ModerationRequest, ModerationResult } from './moderation/moderation.ts'
+import { moderationWork } from './moderation/work.ts'
 import { cacheKey } from './recall/cache-key.ts'
 import { keeper, type KeeperParts } from './recall/keeper.ts'
 import type { Joined, Making } from './recall/in-flight.ts'
@@ -68,6 +70,8 @@ export type Gateway = {
   ): Promise<Answered<ImageResult>>
   /** Makes a vector of each text, in the same order. Throws a GatewayError unless all are made. */
   embed(request: EmbeddingRequest, context: CallContext): Promise<Answered<EmbeddingResult>>
+  /** Classifies texts and pictures as harmful or not. Throws a GatewayError. */
+  moderate(request: ModerationRequest, context: CallContext): Promise<Answered<ModerationResult>>
   /** Counts a request that calls no model against the limits of its caller. */
   countRequest(caller: Caller): Promise<void>
   /** The cost of a conversation, without a call. Throws the GatewayError that would refuse the call. */
@@ -94,6 +98,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     },
     image: (request, context, inputs) => pass(parts, context, imageWorkOf(request, inputs)),
     embed: (request, context) => pass(parts, context, embeddingWork(request, chatTimeoutMs)),
+    moderate: (request, context) => pass(parts, context, moderationWork(request, chatTimeoutMs)),
     countRequest: (caller) => countRequest(parts.admit, caller),
     quoteChat: async (request, context) => {
       checkConversation(request)

@@ -75,9 +75,15 @@ export function makesEmbeddings({ row }: Model): boolean {
   return row.embedding !== undefined
 }
 
+/** Whether the model classifies texts as harmful or not. */
+export function makesModerations({ row }: Model): boolean {
+  return row.output_modalities.includes('moderation')
+}
+
 /** What the model answers with. */
 export function modalityOf(model: Model): Schemas['CallModality'] {
   if (makesEmbeddings(model)) return 'embedding'
+  if (makesModerations(model)) return 'moderation'
   return makesImages(model) ? 'image' : 'chat'
 }
 

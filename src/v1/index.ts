@@ -9,6 +9,7 @@ import { createChatCompletion } from './create-chat-completion.ts'
 import { createEmbedding } from './create-embedding.ts'
 import { createImageEdit, editForm } from './create-image-edit.ts'
 import { createImage } from './create-image.ts'
+import { createModeration } from './create-moderation.ts'
 import type { ThoughtSeal } from '../core/chat/sealed-thoughts.ts'
 import { createResponse } from './responses/create-response.ts'
 import { countResponseTokens } from './responses/count-tokens.ts'
@@ -50,6 +51,7 @@ export type V1Operations = Pick<
   | 'createMessage'
   | 'countMessageTokens'
   | 'createEmbedding'
+  | 'createModeration'
   | 'quotePrice'
   | 'listModels'
   | 'retrieveModel'
@@ -69,6 +71,7 @@ export function v1Operations(options: Options): V1Operations {
     createMessage: createMessage(options),
     countMessageTokens: countMessageTokens(options),
     createEmbedding: createEmbedding(options),
+    createModeration: createModeration(options),
     quotePrice: quotePrice(options),
     listModels: listModels(options),
     retrieveModel: retrieveModel(options),

@@ -116,7 +116,8 @@ describe('every operation under a fault or a limit', () => {
     gateway = await startGateway({ variables: { OPENAI_API_KEY: 'sk-never-used' } })
     const { liveKey: key } = gateway
     await setBudgetOfKey(gateway, key, { nanoUsd: 0, period: 'total' })
-    for (const row of creating) {
+    // Moderations are free.
+    for (const row of creating.filter(({ operationId: id }) => id !== 'createModeration')) {
       const answer = await ask(gateway, row, {}, { key })
       expectPromised(row, answer, 402)
       expect(answer.headers.get('x-should-retry')).to.equal('false')

@@ -43,6 +43,7 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     createImageEdit: async () => ({ body: { ...chosen, images: [{ image_url: pixel }] } }),
     quotePrice: async () => ({ body: { operation: 'createImage', request: chosen } }),
     createEmbedding: async () => ({ body: { model: 'text-embedding-3-small', input: 'A fox' } }),
+    createModeration: async () => ({ body: { input: 'A fox' } }),
     createChatCompletion: async () => ({ body: { model: 'gpt-5-mini', messages } }),
     createResponse: async () => ({ body: { model: 'gpt-5-mini', input: 'Hello.' } }),
     countResponseTokens: async () => ({ body: { model: 'gpt-5-mini', input: 'Hello.' } }),

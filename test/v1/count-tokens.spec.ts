@@ -47,7 +47,7 @@ describe('counting the tokens of a request', () => {
     const { id, output } = await client.responses.create({ model, input })
     expect(await counted({ input: 'And then?', previous_response_id: id })).to.be.greaterThan(1001)
     const { data } = await client.responses.inputItems.list(id)
-    const first = reference(data[0]!.id!)
+    const first = reference(data[0]!.id)
     expect(await counted({ input: [first] })).to.be.greaterThan(1001)
     const stranger = await own.gateway.createKey('live', {
       accountId: await own.gateway.createAccount(),
