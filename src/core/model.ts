@@ -49,6 +49,8 @@ export type Catalog = {
    * (docs/behaviour.md#names-and-defaults). Throws `model_not_found` or `model_deactivated`.
    */
   find(name: string): { model: Model; warnings: Warning[] }
+  /** The names that the operator gave to models, besides those of the catalog. */
+  aliases: readonly string[]
   /** The model with this id. */
   get(id: string): Model | undefined
   /** The model with its current status and prices, and announced price changes. */
