@@ -40,8 +40,10 @@ export const bodyChecks: {
   createMessage: Check<operations['createMessage']['requestBody']['content']['application/json']>
   countMessageTokens: Check<operations['countMessageTokens']['requestBody']['content']['application/json']>
   createResponse: Check<operations['createResponse']['requestBody']['content']['application/json']>
+  countResponseTokens: Check<operations['countResponseTokens']['requestBody']['content']['application/json']>
   quotePrice: Check<operations['quotePrice']['requestBody']['content']['application/json']>
   createEmbedding: Check<operations['createEmbedding']['requestBody']['content']['application/json']>
+  createModeration: Check<operations['createModeration']['requestBody']['content']['application/json']>
   createAccount: Check<operations['createAccount']['requestBody']['content']['application/json']>
   updateAccount: Check<operations['updateAccount']['requestBody']['content']['application/json']>
   createKey: Check<operations['createKey']['requestBody']['content']['application/json']>

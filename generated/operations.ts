@@ -143,6 +143,22 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "countResponseTokens",
+    "method": "post",
+    "path": "/v1/responses/input_tokens",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "retrieveResponse",
     "method": "get",
     "path": "/v1/responses/{response_id}",
@@ -213,6 +229,29 @@ export const operations = [
     "id": "createEmbedding",
     "method": "post",
     "path": "/v1/embeddings",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "idempotency-key",
+      "cache-control",
+      "x-gateway-cache-ttl",
+      "x-gateway-strict",
+      "x-gateway-no-fallback",
+      "x-gateway-allow-repeat"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
+    "id": "createModeration",
+    "method": "post",
+    "path": "/v1/moderations",
     "queryNames": [],
     "queryLists": [],
     "headerNames": [
@@ -1705,6 +1744,34 @@ export const bodyMembers = {
     "user",
     "client_metadata"
   ],
+  "countResponseTokens": [
+    "model",
+    "models",
+    "input",
+    "instructions",
+    "max_output_tokens",
+    "temperature",
+    "top_p",
+    "tools",
+    "tool_choice",
+    "parallel_tool_calls",
+    "max_tool_calls",
+    "reasoning",
+    "text",
+    "include",
+    "metadata",
+    "store",
+    "stream",
+    "stream_options",
+    "previous_response_id",
+    "background",
+    "truncation",
+    "service_tier",
+    "prompt_cache_key",
+    "safety_identifier",
+    "user",
+    "client_metadata"
+  ],
   "quotePrice": [
     "operation",
     "request"
@@ -1715,6 +1782,10 @@ export const bodyMembers = {
     "encoding_format",
     "dimensions",
     "user"
+  ],
+  "createModeration": [
+    "model",
+    "input"
   ],
   "postMcp": [],
   "registerClient": [

@@ -104,7 +104,7 @@ export interface paths {
         /**
          * Estimate the tokens of a message
          * @description Estimates the input tokens of a request, rather too high than too low. No provider is
-         *     called, and nothing is charged.
+         *     called, and nothing is charged. It counts as a request.
          */
         post: operations["countMessageTokens"];
         delete?: never;
@@ -138,6 +138,27 @@ export interface paths {
          *     could not be stored is returned with `store: false` and a warning.
          */
         post: operations["createResponse"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/input_tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Estimate the tokens of a response
+         * @description Estimates the input tokens of a request, rather too high than too low, with the items of a
+         *     previous response. No provider is called, and nothing is charged. It counts as a request.
+         */
+        post: operations["countResponseTokens"];
         delete?: never;
         options?: never;
         head?: never;
@@ -232,6 +253,27 @@ export interface paths {
          *     decode it.
          */
         post: operations["createEmbedding"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/moderations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Create a moderation
+         * @description Classifies texts and pictures as harmful or not, with OpenAI's free moderation models. A list
+         *     of texts has one result for each text; a list of parts has one result.
+         */
+        post: operations["createModeration"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2478,15 +2520,15 @@ export interface components {
         };
         /**
          * @description The API of a call: the images API, one of the three chat APIs (`chat`, `responses`, `messages`),
-         *     the embeddings API or the tool server.
+         *     the embeddings API, the moderations API or the tool server.
          * @enum {string}
          */
-        Face: "images" | "chat" | "responses" | "messages" | "embeddings" | "mcp";
+        Face: "images" | "chat" | "responses" | "messages" | "embeddings" | "moderations" | "mcp";
         /**
          * @description What the call requested.
          * @enum {string}
          */
-        CallModality: "chat" | "image" | "embedding";
+        CallModality: "chat" | "image" | "embedding" | "moderation";
         /**
          * @description `cancelled`: the caller disconnected before the end. `unknown`: an image may have been made
          *     and charged.
@@ -2640,7 +2682,7 @@ export interface components {
          * @description The operation to quote, by its `operationId`.
          * @enum {string}
          */
-        QuotedOperation: "createImage" | "createImageEdit" | "createChatCompletion" | "createEmbedding";
+        QuotedOperation: "createImage" | "createImageEdit" | "createChatCompletion" | "createResponse" | "createMessage" | "createEmbedding";
         PriceQuoteRequest: {
             operation: components["schemas"]["QuotedOperation"];
             /** @description The JSON body of the operation. */
@@ -4364,6 +4406,12 @@ export interface components {
          *     tools are not counted.
          */
         ResponseToolCallsMax: number | null;
+        ResponseTokensCount: {
+            object: components["schemas"]["ResponseTokensCountObject"];
+            input_tokens: number;
+        };
+        /** @enum {string} */
+        ResponseTokensCountObject: "response.input_tokens";
         /** @description A message, or another item that names its `type`. */
         ResponseInputItem: components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseInputMessage"];
         ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseItemReference"];
@@ -4868,7 +4916,7 @@ export interface components {
             [key: string]: unknown;
         };
         /** @enum {string} */
-        Modality: "text" | "image" | "audio" | "video" | "pdf" | "embedding";
+        Modality: "text" | "image" | "audio" | "video" | "pdf" | "embedding" | "moderation";
         /** @enum {string} */
         ModelStatus: "active" | "deprecated" | "deactivated";
         /** @description Prices in US dollars as decimal strings. Absent prices are not known or do not apply. */
@@ -5075,6 +5123,64 @@ export interface components {
             /** @description Length of the vectors. A model whose vectors have a fixed length refuses another length. */
             dimensions?: number | null;
             user?: components["schemas"]["EndUser"] | null;
+        };
+        CreateModerationRequest: {
+            /**
+             * @description The moderation model to use; `omni-moderation-latest` if absent.
+             * @example omni-moderation-latest
+             */
+            model?: components["schemas"]["ModelName"];
+            /** @description A text, a list of texts, or a list of parts that are classified together. */
+            input: string | string[] | components["schemas"]["ModerationPart"][];
+        };
+        ModerationPart: components["schemas"]["ModerationTextPart"] | components["schemas"]["ModerationImagePart"];
+        ModerationTextPart: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "text";
+            text: string;
+        };
+        ModerationImagePart: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "image_url";
+            /**
+             * @example {
+             *       "url": "https://example.com/boat.png"
+             *     }
+             */
+            image_url: {
+                /** @description An https address or a base64 data URL. */
+                url: string;
+            };
+        };
+        /** @description The members of the three tables have the vendor's names of the categories. */
+        Moderation: {
+            /** @description Whether any category is flagged. */
+            flagged: boolean;
+            /** @description Whether each category is flagged. */
+            categories: {
+                [key: string]: boolean | null;
+            };
+            /** @description The model's confidence in each category, from 0 to 1. */
+            category_scores: {
+                [key: string]: number | null;
+            };
+            /** @description The types of input that each score applies to, `text` or `image`. */
+            category_applied_input_types: {
+                [key: string]: string[];
+            };
+        };
+        ModerationList: {
+            id: string;
+            model: string;
+            results: components["schemas"]["Moderation"][];
+            /** @description The adjustments of the request; absent if there are none. */
+            warnings?: components["schemas"]["Warning"][];
         };
         /** @enum {string} */
         EmbeddingEncoding: "float" | "base64";
@@ -7637,6 +7743,7 @@ export interface operations {
             408: components["responses"]["RequestTimeout"];
             413: components["responses"]["MessageRefusal"];
             415: components["responses"]["MessageRefusal"];
+            429: components["responses"]["MessageBusy"];
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["MessageRefusal"];
             529: components["responses"]["MessageBusy"];
@@ -7822,6 +7929,56 @@ export interface operations {
             502: components["responses"]["BadGateway"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    countResponseTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "gpt-5.4-mini",
+                 *       "input": "What is the capital of France?"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateResponseRequest"];
+            };
+        };
+        responses: {
+            /** @description The estimate. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "object": "response.input_tokens",
+                     *       "input_tokens": 18
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResponseTokensCount"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
         };
     };
     retrieveResponse: {
@@ -8257,6 +8414,135 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             402: components["responses"]["PaymentRequired"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
+        };
+    };
+    createModeration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe for 24 hours: the same key with the same request returns the first
+                 *     response, and the call is charged once. While the first request is running, or if the
+                 *     request differs, the response is 409.
+                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+                 */
+                "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
+                /**
+                 * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+                 *     response and does not cache it.
+                 * @example no-cache
+                 */
+                "cache-control"?: components["parameters"]["CacheControlHeader"];
+                /**
+                 * @description Seconds for which this response may be cached; 0 disables the cache.
+                 * @example 3600
+                 */
+                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
+                /**
+                 * @description With `true`, a request that would be adjusted with a warning is refused with 400.
+                 * @example true
+                 */
+                "x-gateway-strict"?: components["parameters"]["StrictHeader"];
+                /**
+                 * @description With `true`, the gateway tries only the first route of the first model.
+                 * @example true
+                 */
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
+                /**
+                 * @description With `true`, the gateway repeats an image request whose result was lost because the
+                 *     connection to the provider ended after the whole request was sent. The image may then be
+                 *     charged twice.
+                 * @example true
+                 */
+                "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "omni-moderation-latest",
+                 *       "input": "A lighthouse in a storm"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CreateModerationRequest"];
+            };
+        };
+        responses: {
+            /** @description The classification. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-model": components["headers"]["ModelId"];
+                    "x-gateway-provider": components["headers"]["Provider"];
+                    "x-gateway-cache": components["headers"]["Cache"];
+                    "x-gateway-cost-usd": components["headers"]["Cost"];
+                    "x-gateway-attempts": components["headers"]["Attempts"];
+                    "x-gateway-warnings": components["headers"]["Warnings"];
+                    "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                    "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                    "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                    "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                    "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                    "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                    "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                    "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "modr-01a202c5d236fab9fecc777406b8e6c8",
+                     *       "model": "omni-moderation-latest",
+                     *       "results": [
+                     *         {
+                     *           "flagged": false,
+                     *           "categories": {
+                     *             "harassment": false,
+                     *             "violence": false
+                     *           },
+                     *           "category_scores": {
+                     *             "harassment": 0.00001,
+                     *             "violence": 0.00002
+                     *           },
+                     *           "category_applied_input_types": {
+                     *             "harassment": [
+                     *               "text"
+                     *             ],
+                     *             "violence": [
+                     *               "text"
+                     *             ]
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModerationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];

@@ -128,14 +128,8 @@ export function createCatalog(options: CatalogOptions): Catalog {
     const model = lookUp(asked)
     if (model === undefined) throw new ModelNotFound(name)
     if (clock() < endOf(model.row)) return { model, warnings: [] }
-    const { successor, deactivated_at: date } = model.row
-    if (successor === undefined) {
-      throw new GatewayError(
-        'model_deactivated',
-        `The model '${model.row.id}' was deactivated${date ? ` on ${date}` : ''}. Choose another model.`,
-        { param: 'model', progress: { model: model.row } },
-      )
-    }
+    const { successor } = model.row
+    if (successor === undefined) throw deactivated(model)
     const next = find(successor)
     const reason = `${model.row.id} was deactivated; its successor answers.`
     const warning = { param: 'model', requested: name, applied: successor, reason }
@@ -144,6 +138,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   return {
     find,
+    aliases: Object.keys(aliases),
     get: lookUp,
     describe: (model) => modelAt(model, clock()),
     list: ({ includeDeactivated, excludeDeprecated, family, limit }, usable) => {
@@ -158,6 +153,15 @@ export function createCatalog(options: CatalogOptions): Catalog {
       return { models: passing.slice(0, limit), total: passing.length }
     },
   }
+}
+
+function deactivated({ row }: Model): GatewayError {
+  const { id, deactivated_at: date } = row
+  const message = `The model '${id}' was deactivated${date ? ` on ${date}` : ''}. Choose another model.`
+  return new GatewayError('model_deactivated', message, {
+    param: 'model',
+    progress: { model: row },
+  })
 }
 
 /** Whether a lower-case name is the row's family or provider. */

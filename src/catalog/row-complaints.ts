@@ -16,9 +16,14 @@ export function complaintsAboutRow(
     ...aboutAbilities(row, all),
     ...aboutDates(row),
     ...[row.pricing, ...(row.price_changes ?? []).map(({ pricing }) => pricing)].flatMap(
-      (pricing) => aboutPrices(pricing, row.embedding === undefined),
+      (pricing) => aboutPrices(pricing, !isForInputOnly(row)),
     ),
   ]
+}
+
+/** Whether only the input has a price. */
+function isForInputOnly({ embedding, output_modalities: made }: CatalogModel): boolean {
+  return embedding !== undefined || made.includes('moderation')
 }
 
 function about(member: string, text: string): RowComplaint {

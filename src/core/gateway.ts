@@ -1,5 +1,5 @@
 import { openCall, type Answered, type Call, type CallParts, type Work } from './call.ts'
-import type { CallContext } from './caller.ts'
+import type { CallContext, Caller } from './caller.ts'
 import type { ChatRequest, ChatResult, NativeRequest } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
 import type { StreamedChat } from './chat/stream.ts'
@@ -14,8 +14,10 @@ import { yieldIfLarge } from '../bytes/budget.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
-import type { Admit } from './limits.ts'
+import { countRequest, type Admit } from './limits.ts'
 import { shortenedWarnings, type Model } from './model.ts'
+import type { ModerationRequest, ModerationResult } from './moderation/moderation.ts'
+import { moderationWork } from './moderation/work.ts'
 import { cacheKey } from './recall/cache-key.ts'
 import { keeper, type KeeperParts } from './recall/keeper.ts'
 import type { Joined, Making } from './recall/in-flight.ts'
@@ -82,6 +84,10 @@ export type Gateway = {
   ): Promise<Answered<ImageResult>>
   /** Makes a vector of each text, in the same order. Throws a GatewayError unless all are made. */
   embed(request: EmbeddingRequest, context: CallContext): Promise<Answered<EmbeddingResult>>
+  /** Classifies texts and pictures as harmful or not. Throws a GatewayError. */
+  moderate(request: ModerationRequest, context: CallContext): Promise<Answered<ModerationResult>>
+  /** Counts a request that calls no model against the limits of its caller. */
+  countRequest(caller: Caller): Promise<void>
   /** The cost of a conversation, without a call. Throws the GatewayError that would refuse the call. */
   quoteChat(request: ChatRequest, context: CallContext): Promise<Quotes>
   /** The cost of pictures, without a call; input pictures are not fetched. */
@@ -107,6 +113,8 @@ export function createGateway(parts: GatewayParts): Gateway {
     },
     image: (request, context, inputs) => pass(parts, context, imageWorkOf(request, inputs)),
     embed: (request, context) => pass(parts, context, embeddingWork(request, chatTimeoutMs)),
+    moderate: (request, context) => pass(parts, context, moderationWork(request, chatTimeoutMs)),
+    countRequest: (caller) => countRequest(parts.admit, caller),
     quoteChat: async (request, context) => {
       checkConversation(request)
       return quote(parts, context, chatWork(request, chatTimeoutMs))

@@ -1,6 +1,6 @@
 import type { components } from '../../generated/types.ts'
 import type { Caller, SpendingLimit, UsageLimits } from './caller.ts'
-import { moneyOf, type Usage } from './money/price.ts'
+import { moneyOf, noUsage, type Usage } from './money/price.ts'
 
 type Schemas = components['schemas']
 
@@ -42,6 +42,16 @@ export type Admit = (caller: Caller, demand: Demand, timeoutMs: number) => Promi
 
 /** Counts a call that failed before its admission; returns the error to answer with. */
 export type CountRefused = (thrown: unknown, caller: Caller | undefined) => Promise<unknown>
+
+/** Counts a request that calls no model. Throws `rate_limit_exceeded`. */
+export async function countRequest(admit: Admit, caller: Caller): Promise<void> {
+  const nothing = { images: 0, tokens: () => ({ certain: 0, assumed: 0 }) }
+  const admission = await admit(caller, nothing, requestTimeoutMs)
+  admission.end(noUsage)
+}
+
+/** After that time a process that has ended no longer counts as running. */
+const requestTimeoutMs = 1000
 
 /** The amount and period of a budget, without its state. */
 export type BudgetForm = Pick<Schemas['BudgetState'], 'amount' | 'period'>

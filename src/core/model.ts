@@ -49,6 +49,8 @@ export type Catalog = {
    * (docs/behaviour.md#names-and-defaults). Throws `model_not_found` or `model_deactivated`.
    */
   find(name: string): { model: Model; warnings: Warning[] }
+  /** The names that the operator gave to models, besides those of the catalog. */
+  aliases: readonly string[]
   /** The model with this id. */
   get(id: string): Model | undefined
   /** The model with its current status and prices, and announced price changes. */
@@ -75,9 +77,15 @@ export function makesEmbeddings({ row }: Model): boolean {
   return row.embedding !== undefined
 }
 
+/** Whether the model classifies texts as harmful or not. */
+export function makesModerations({ row }: Model): boolean {
+  return row.output_modalities.includes('moderation')
+}
+
 /** What the model answers with. */
 export function modalityOf(model: Model): Schemas['CallModality'] {
   if (makesEmbeddings(model)) return 'embedding'
+  if (makesModerations(model)) return 'moderation'
   return makesImages(model) ? 'image' : 'chat'
 }
 

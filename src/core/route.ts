@@ -4,6 +4,7 @@ import type { EmbeddingAdapter } from './embedding/embedding.ts'
 import { GatewayError } from './error.ts'
 import type { ImageAdapter } from './image/image.ts'
 import type { Model, Problem, Target, Warning } from './model.ts'
+import type { ModerationAdapter } from './moderation/moderation.ts'
 import type { Peer } from './trace.ts'
 
 /** A configured provider; it has an adapter for each modality that it supports. */
@@ -12,6 +13,7 @@ export type Provider = {
   chat?: ChatAdapter
   image?: ImageAdapter
   embedding?: EmbeddingAdapter
+  moderation?: ModerationAdapter
   /** Whether another key exists that was not refused recently; absent with at most one key. */
   hasSpareKey?: () => boolean
   /** The upstream server, for traces; absent when the gateway answers itself. */

@@ -1,3 +1,5 @@
+import type { components } from '../../generated/types.ts'
+
 /** The data of a route that a trace records. */
 export type TracedRoute = {
   provider: { id: string; peer?: Peer | undefined }
@@ -13,7 +15,7 @@ export type Peer = {
   port: number
 }
 
-type TracedModality = 'chat' | 'image' | 'embedding'
+type TracedModality = components['schemas']['CallModality']
 
 /** The kind of answer that a call requests. */
 export type TracedWork = { modality: TracedModality; streams: boolean }

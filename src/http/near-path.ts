@@ -23,8 +23,12 @@ const others: readonly [RegExp, string][] = [
   ],
   [/\/images\/variations$/, 'Use /v1/images/edits, and describe the variation in the prompt.'],
   [
-    /\/(?:audio\/\w+|moderations|files|batches|fine_tuning\/\w+|assistants|threads|realtime|videos)(?:\/|$)/,
-    'The gateway serves only chat completions, images and embeddings.',
+    /\/(?:audio\/\w+|files|batches|fine_tuning\/\w+|assistants|threads|realtime|videos)(?:\/|$)/,
+    'The gateway serves only chat, images, embeddings and moderations.',
+  ],
+  [
+    /\/responses\/[^/]+\/cancel$/,
+    'No response runs in the background. To stop a streamed one, close its connection.',
   ],
   [/^\/v1$/, 'This is only the base URL. Append a path, for example /v1/chat/completions.'],
   [/^\/(?:sse|mcp\/\w+)$/, 'The tool server is only at /mcp (Streamable HTTP).'],

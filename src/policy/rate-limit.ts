@@ -1,15 +1,15 @@
 import type { Caller, UsageLimits } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type {
-  Admission,
-  Admit,
-  CountRefused,
-  Demand,
-  LimitState,
-  Used,
-  WindowKind,
+import {
+  countRequest,
+  type Admission,
+  type Admit,
+  type CountRefused,
+  type Demand,
+  type LimitState,
+  type Used,
+  type WindowKind,
 } from '../core/limits.ts'
-import { noUsage } from '../core/money/price.ts'
 import { hasRoom, shareOf, type Counted, type Counts } from './counts.ts'
 import { refusalOf, type Refused } from './rate-limit-refusal.ts'
 
@@ -200,7 +200,6 @@ function usedOf(kind: WindowKind, { inputTokens, outputTokens, images }: Used): 
 }
 
 const statusesOfMalformed = new Set([400, 413, 415])
-const nothing: Demand = { images: 0, tokens: () => ({ certain: 0, assumed: 0 }) }
 
 /**
  * Counts malformed calls as requests, so that a key cannot send malformed calls without limit. Admitted calls
@@ -212,8 +211,7 @@ export function refusedCounter(admit: Admit): CountRefused {
     const { status, progress } = thrown
     if (!statusesOfMalformed.has(status) || progress.limits !== undefined) return thrown
     try {
-      const admission = await admit(caller, nothing, 1000)
-      admission.end(noUsage)
+      await countRequest(admit, caller)
       return thrown
     } catch (refusal) {
       return refusal

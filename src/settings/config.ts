@@ -164,7 +164,7 @@ export function loadConfig(
   const hasCatalog = !errors.some(({ instancePath }) => instancePath.startsWith('/catalog'))
   if (hasCatalog) complaints.push(...complaintsAboutCatalog(checked.catalog, own, nameOf))
   if (complaints.length > 0) throw new ConfigError(complaints.join('\n'))
-  if (checked.base_url === undefined && Object.hasOwn(loopback, checked.host)) doubts.push(openHost)
+  doubts.push(...doubtsAboutServing(checked))
   const config = {
     host: checked.host,
     port: checked.port,
@@ -224,6 +224,17 @@ function addressesOf(checked: Settings): string[] {
   return [undefined, checked.base_url].map((baseUrl) => siteAddress({ ...checked, baseUrl }))
 }
 
+function doubtsAboutServing({ base_url, host, limits, ...checked }: Settings): string[] {
+  const isOpen = base_url === undefined && Object.hasOwn(loopback, host)
+  const isShared = checked.database_url !== undefined
+  // Replicas have no file in common, so the gateway makes no key for them.
+  const isKeyless = isShared && checked.encryption_key === undefined
+  const keepsNone = isKeyless && limits.stored_responses_days > 0
+  return [...(isOpen ? [openHost] : []), ...(keepsNone ? [noResponses] : [])]
+}
+
+const noResponses =
+  'With DATABASE_URL, responses of /v1/responses are stored only if ENCRYPTION_KEY is set. Set it on all replicas to the output of `openssl rand -base64 32`, or set stored_responses_days to 0.'
 const openHost =
   'HOST makes the gateway reachable from other machines. Set BASE_URL to the address that they use.'
 /** The number of serving processes. */

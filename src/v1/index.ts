@@ -10,8 +10,10 @@ import { createChatCompletion } from './create-chat-completion.ts'
 import { createEmbedding } from './create-embedding.ts'
 import { createImageEdit, editForm } from './create-image-edit.ts'
 import { createImage } from './create-image.ts'
+import { createModeration } from './create-moderation.ts'
 import type { ThoughtSeal } from '../core/chat/sealed-thoughts.ts'
 import { createResponse } from './responses/create-response.ts'
+import { countResponseTokens } from './responses/count-tokens.ts'
 import { quotePrice } from './quote-price.ts'
 import { listModels } from './list-models.ts'
 import { countMessageTokens } from './messages/count-tokens.ts'
@@ -48,9 +50,11 @@ export type V1Operations = Pick<
   | 'createImageEdit'
   | 'createChatCompletion'
   | 'createResponse'
+  | 'countResponseTokens'
   | 'createMessage'
   | 'countMessageTokens'
   | 'createEmbedding'
+  | 'createModeration'
   | 'quotePrice'
   | 'listModels'
   | 'retrieveModel'
@@ -66,9 +70,11 @@ export function v1Operations(options: Options): V1Operations {
     createImageEdit: createImageEdit(options),
     createChatCompletion: createChatCompletion(options),
     createResponse: createResponse(options),
+    countResponseTokens: countResponseTokens(options),
     createMessage: createMessage(options),
     countMessageTokens: countMessageTokens(options),
     createEmbedding: createEmbedding(options),
+    createModeration: createModeration(options),
     quotePrice: quotePrice(options),
     listModels: listModels(options),
     retrieveModel: retrieveModel(options),

@@ -18,7 +18,17 @@ export function listModels({ catalog, routes }: Options): Operation<'listModels'
       limit: isForMessages ? undefined : query.limit,
     }
     const { models } = catalog.list(filter, (model) => routes.usable(model, caller))
-    if (isForMessages) return { status: 200, json: modelPage(models, query), mayBeCoded: true }
+    if (isForMessages) {
+      const listed = new Map(models.map((model) => [model.row.id, { id: model.row.id, model }]))
+      // Claude Code offers a model only under a name with `claude`, which may be an alias.
+      for (const id of catalog.aliases) {
+        const model = routes.peek(id, caller)
+        if (model === undefined || listed.has(id) || !routes.usable(model, caller)) continue
+        const isUnlisted = model.undescribed && query.family === undefined
+        if (listed.has(model.row.id) || isUnlisted) listed.set(id, { id, model })
+      }
+      return { status: 200, json: modelPage([...listed.values()], query), mayBeCoded: true }
+    }
     const json: Schemas['ModelList'] = { object: 'list', data: models.map(toModel) }
     return { status: 200, json, mayBeCoded: true }
   }

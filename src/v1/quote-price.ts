@@ -6,11 +6,10 @@ import { withoutEmpty } from '../core/chat/default-values.ts'
 import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
-import type { CheckPicture } from '../core/image/image.ts'
+import type { Warning } from '../core/model.ts'
 import { linesForm } from '../core/money/pricing.ts'
 import { moneyOf } from '../core/money/price.ts'
 import type { Quotes, RouteQuote } from '../core/money/quote.ts'
-import type { RouteTable } from '../core/route.ts'
 import { assertValid } from '../http/check-error.ts'
 import { restoreBase64 } from '../http/read-body.ts'
 import { contextOf, type Operation, type OperationCall } from '../http/operation.ts'
@@ -20,13 +19,13 @@ import { isForPictures } from './create-chat-completion.ts'
 import { editOf } from './create-image-edit.ts'
 import { embeddingRequest } from './embedding-request.ts'
 import { imageRequest } from './image-request.ts'
+import { readCall as readMessage } from './messages/create-message.ts'
+import { readCall as readResponse } from './responses/read-call.ts'
 
 type Schemas = components['schemas']
-type Options = {
+type Options = Parameters<typeof readResponse>[1] & {
   gateway: Pick<Gateway, 'quoteChat' | 'quoteImage' | 'quoteEmbedding'>
-  routes: Pick<RouteTable, 'peek'>
   imageConfigOf: (providerId: string) => ImageConfigSchema
-  checkPicture: CheckPicture
 }
 type QuoteCall = OperationCall<'quotePrice'>
 type Quote = (request: unknown, call: QuoteCall, options: Options) => Promise<Quotes>
@@ -79,10 +78,44 @@ const quoters: Readonly<Record<Schemas['QuotedOperation'], Quote>> = {
       throw error instanceof GatewayError ? error.named(nameOf) : error
     })
   },
+  createResponse: async (body, call, options) => {
+    assertValid(bodyChecks.createResponse, body)
+    const { request, warnings, asked } = await readResponse({ ...call, body }, options)
+    const { nameOf } = asked
+    const explain = (error: GatewayError) => error.named(nameOf)
+    const context = contextOf(call, 'responses', warnings.length > 0 ? warnings : undefined)
+    return renamed(options.gateway.quoteChat(request, context), { nameOf, explain })
+  },
+  createMessage: async (body, call, options) => {
+    assertValid(bodyChecks.createMessage, body)
+    const { request, warnings, ...words } = readMessage({ ...call, body }, options)
+    const context = contextOf(call, 'messages', warnings)
+    return renamed(options.gateway.quoteChat(request, context), words)
+  },
   createEmbedding: async (body, call, { gateway }) => {
     assertValid(bodyChecks.createEmbedding, body)
     return gateway.quoteEmbedding(embeddingRequest(body), contextOf(call, 'embeddings'))
   },
+}
+
+type Words = {
+  nameOf: (param: string) => string
+  explain: (error: GatewayError) => GatewayError
+}
+
+/** A quote, or its error, in the words of the API of the request. */
+async function renamed(quoting: Promise<Quotes>, { nameOf, explain }: Words): Promise<Quotes> {
+  const rename = (warnings: readonly Warning[]) =>
+    warnings.map((one) => ({ ...one, param: nameOf(one.param) }))
+  try {
+    const { routes, warnings } = await quoting
+    return {
+      routes: routes.map((one) => ({ ...one, warnings: rename(one.warnings) })),
+      warnings: rename(warnings),
+    }
+  } catch (thrown) {
+    throw thrown instanceof GatewayError ? explain(thrown) : thrown
+  }
 }
 
 type Asking = { call: QuoteCall; options: Options }

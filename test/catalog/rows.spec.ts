@@ -142,7 +142,7 @@ function eachPricing() {
 }
 
 /** Models that their vendor offers free of charge. */
-const free = new Set(['zai/glm-4.7-flash'])
+const free = new Set(['zai/glm-4.7-flash', 'omni-moderation-latest', 'text-moderation-latest'])
 
 describe('the prices of the catalog', () => {
   it('are decimal dollars that convert to nano-dollars exactly', () => {

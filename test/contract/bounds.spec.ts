@@ -46,6 +46,7 @@ const subjects: Subject[] = [
     models: ['gpt-image-2.6-sunburst'],
   },
   { id: 'createEmbedding', base: { input: 'a fox' }, models: ['text-embedding-3-small'] },
+  { id: 'createModeration', base: { input: 'a fox' }, models: ['omni-moderation-latest'] },
   { id: 'createChatCompletion', base: { messages }, models: ['gpt-5-mini', 'openrouter/any'] },
   { id: 'createResponse', base: { input: 'Hello.' }, models: ['gpt-5-mini', 'openrouter/any'] },
   {
@@ -53,6 +54,7 @@ const subjects: Subject[] = [
     base: { messages, max_tokens: 100 },
     models: ['claude-sonnet-4-6', 'openrouter/any'],
   },
+  { id: 'countResponseTokens', base: { input: 'Hello.' }, models: ['gpt-5-mini'] },
   { id: 'countMessageTokens', base: { messages }, models: ['gpt-5-mini'] },
 ]
 
@@ -238,8 +240,8 @@ async function complaintIfAllowed({ value, at, code }: Probe, send: Send) {
   const { status, error, text } = await read(await send(value, undefined))
   const isCode = code === undefined ? errors[400]!.codes.includes(error.code!) : error.code === code
   const param = error.param ?? ''
-  // A list of wrong values may be read as another kind of list, so the complaint is about its item.
-  const isAbout = param === at.slice(1) || param === `${at.slice(1)}[0]`
+  // A wrong list or item may be read as another kind, so the complaint is about its item or its type.
+  const isAbout = ['', '[0]', '.type'].some((more) => param === at.slice(1) + more)
   if (status === 400 && isAbout && isCode) return null
   return `${shown(value)} wants ${code ?? 'a complaint'} about ${at.slice(1)}, but: ${status} ${text}`
 }

@@ -142,12 +142,13 @@ describe('every operation of the contract', () => {
   })
 
   it('counts tokens neither for unknown nor for deactivated models', async () => {
-    const row = operation('countMessageTokens')
-    for (const [model, status] of [
-      ['no-such-model', 404],
-      ['gpt-image-1', 410],
-    ] as const) {
-      expectPromised(row, await ask(gateway, row, { model }), status)
+    for (const row of [operation('countMessageTokens'), operation('countResponseTokens')]) {
+      for (const [model, status] of [
+        ['no-such-model', 404],
+        ['gpt-image-1', 410],
+      ] as const) {
+        expectPromised(row, await ask(gateway, row, { model }), status)
+      }
     }
   })
 

@@ -46,7 +46,9 @@ export function pathOf({ path }: OperationRow, values: Record<string, string> = 
 
 /** The member of a body that sets the prompt, which controls the sandbox. */
 export function saying({ operationId: id }: OperationRow, words: string): object {
-  if (id === 'createResponse' || id === 'createEmbedding') return { input: words }
+  if (['createResponse', 'createEmbedding', 'createModeration'].includes(id)) {
+    return { input: words }
+  }
   if (id !== 'createChatCompletion' && id !== 'createMessage') return { prompt: words }
   return { messages: [{ role: 'user', content: words }] }
 }

@@ -13,7 +13,7 @@ const paints = [
 
 /** Completes an allowed body, so that only the probed value decides. */
 export function inContext(operationId: string, body: Record<string, unknown>): object {
-  if (operationId === 'createResponse') return inResponseContext(body)
+  if ('input' in body && operationId.includes('Response')) return inResponseContext(body)
   if (!('messages' in body)) return body
   return operationId === 'createChatCompletion' ? inChatContext(body) : inMessageContext(body)
 }

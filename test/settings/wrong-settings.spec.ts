@@ -204,12 +204,25 @@ describe('wrong settings', () => {
       variables: { HOST: '0.0.0.0' },
       says: 'HOST makes the gateway reachable from other machines. Set BASE_URL to the address that they use.',
     },
+    {
+      name: 'PostgreSQL without a key to encrypt responses',
+      variables: { DATABASE_URL: 'postgres://gateway@127.0.0.1/gateway' },
+      says: 'With DATABASE_URL, responses of /v1/responses are stored only if ENCRYPTION_KEY is set. Set it on all replicas to the output of `openssl rand -base64 32`, or set stored_responses_days to 0.',
+    },
   ]
   for (const { name, variables = {}, file, says } of doubtful) {
     it(`are named by a warning, if they are only doubtful: ${name}`, () => {
       expect(load(variables, file).doubts).to.deep.equal([says])
     })
   }
+
+  it('are not doubtful if no responses are to be stored', () => {
+    const variables = { DATABASE_URL: 'postgres://gateway@127.0.0.1/gateway' }
+    const file = { limits: { stored_responses_days: 0 } }
+    expect(load(variables, file).doubts).to.deep.equal([])
+    const ENCRYPTION_KEY = Buffer.alloc(32, 7).toString('base64')
+    expect(load({ ...variables, ENCRYPTION_KEY }).doubts).to.deep.equal([])
+  })
 
   it('do not include variables of other programs', () => {
     const variables = { HOSTNAME: 'here', NODE_ENV: 'production', PGPORT: '5432', EDITOR: 'vi' }

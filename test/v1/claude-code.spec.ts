@@ -70,7 +70,9 @@ const budget = { thinking: { type: 'enabled', budget_tokens: 31_999 }, output_co
 describe('Claude Code', () => {
   let house: VendorGateway
   before(async () => {
-    house = await startVendorGateway({ aliases: { 'claude-house': 'gpt-4.1' } })
+    house = await startVendorGateway({
+      aliases: { 'claude-house': 'gpt-4.1', 'claude-elsewhere': 'zai/glm-5' },
+    })
   })
   after(() => house.stop())
 
@@ -248,9 +250,30 @@ describe('Claude Code', () => {
     const { data } = (await (
       await house.gateway.fetch('/v1/models', { key: house.gateway.liveKey })
     ).json()) as { data: { id: string }[] }
-    expect(ids).to.deep.equal(data.map(({ id }) => id))
+    // An alias of a model without a provider is not listed.
+    expect(ids).to.deep.equal([...data.map(({ id }) => id), 'claude-house'])
     const page = await client.models.list({ limit: 2, before_id: ids[5]! })
     expect(page.data.map(({ id }) => id)).to.deep.equal(ids.slice(3, 5))
     expect(page).to.include({ has_more: true, first_id: ids[3]!, last_id: ids[4]! })
+  })
+
+  it('offers a model under its alias, if the key may call it', async () => {
+    const named = async (key: string) => {
+      const { data } = await anthropicClient(house.gateway, key).models.list({ limit: 1000 })
+      return data.filter(({ id }) => id.includes('claude-house'))
+    }
+    const [offered, ...others] = await named(house.gateway.liveKey)
+    expect(others).to.deep.equal([])
+    expect(offered).to.include({ type: 'model', id: 'claude-house', display_name: 'GPT-4.1' })
+    says('openai', { text: ['Hello.'] })
+    const said = await post({ ...first, model: offered!.id, stream: false })
+    expect(said.status).to.equal(200)
+    const able = await house.gateway.createKey('live', { models: ['gpt-4.1'] })
+    expect(await named(able)).to.have.length(1)
+    const narrow = await house.gateway.createKey('live', { models: ['claude-sonnet-4-6'] })
+    expect(await named(narrow)).to.deep.equal([])
+    const client = anthropicClient(house.gateway)
+    const page = await client.models.list({ after_id: 'claude-house' })
+    expect(page.data).to.deep.equal([])
   })
 })

@@ -11,6 +11,8 @@ const paths: Record<Priced, string> = {
   createImage: '/v1/images/generations',
   createImageEdit: '/v1/images/edits',
   createChatCompletion: '/v1/chat/completions',
+  createResponse: '/v1/responses',
+  createMessage: '/v1/messages',
   createEmbedding: '/v1/embeddings',
 }
 const prompt = 'A lighthouse'
@@ -87,6 +89,10 @@ describe('the price of a call before it is made', () => {
       if (!models.some(({ id, aliases }) => id === model || aliases?.includes(model))) continue
       const kind = await expectCharged('createChatCompletion', { model, messages })
       expect(kind).to.equal('at_most')
+      const response = { model, input: 'Tell me of lighthouses.', max_output_tokens: 500 }
+      expect(await expectCharged('createResponse', response)).to.equal('at_most')
+      const message = { model, messages, max_tokens: 500 }
+      expect(await expectCharged('createMessage', message)).to.equal('at_most')
     }
     for (const [model, image_size, kind] of [
       ['bytedance/seedream-4-0', '1024x1024', 'exact'],
@@ -95,6 +101,35 @@ describe('the price of a call before it is made', () => {
       const drawn = { model, messages, image_config: { image_size } }
       expect(await expectCharged('createChatCompletion', drawn), model).to.equal(kind)
     }
+  })
+
+  it('has the warnings of the other chat APIs in their words', async () => {
+    const input = 'Tell me of lighthouses.'
+    const text = { format: { type: 'json_object' as const } }
+    const response = { model: 'claude-haiku-4-5', input, text, colour: 'red' }
+    const quote = await quoteOf('createResponse', response)
+    expect(quote.warnings.map(({ param }) => param)).to.include('colour')
+    const message = { model: 'gpt-5-mini', messages, max_tokens: 500, stop_sequences: ['end'] }
+    const { routes } = await quoteOf('createMessage', message)
+    expect(routes[0]!.warnings.map(({ param }) => param)).to.deep.equal(['stop_sequences'])
+  })
+
+  it('counts the conversation before a response', async () => {
+    const model = 'gpt-5-mini'
+    const first = { model, input: 'Tell me of lighthouses. '.repeat(50) }
+    const answer = await gateway.post('/v1/responses', first)
+    const { id } = (await answer.json()) as { id: string }
+    const next = { model, input: 'And of ships.', max_output_tokens: 100 }
+    const costOf = async (request: object) =>
+      (await quoteOf('createResponse', request)).routes[0]!.amount!.nano_usd
+    const alone = await costOf(next)
+    expect(await costOf({ ...next, previous_response_id: id })).to.be.greaterThan(alone)
+    const stranger = { ...next, previous_response_id: 'resp_unknown' }
+    await expectError(await ask('createResponse', stranger), {
+      status: 404,
+      code: 'not_found',
+      param: 'previous_response_id',
+    })
   })
 
   it('lists each route in the order of the tries, and whether it is charged', async () => {
@@ -126,6 +161,10 @@ describe('the price of a call before it is made', () => {
         'createChatCompletion',
         { model: 'gemini-3-pro-image', messages, image_config: { image_size: '9K' } },
       ],
+      ['createResponse', { model: 'gpt-5-mini', input: [] }],
+      ['createResponse', { model: 'gpt-5-mini', input: 'Hello.', conversation: 'conv_1' }],
+      ['createResponse', { model: 'gpt-5-mini', input: 'Hello.', max_output_tokens: 10 ** 9 }],
+      ['createResponse', { model: 'gpt-image-2', input: 'Hello.' }],
     ]
     for (const [operation, request] of calls) {
       const call = await gateway.post(paths[operation], request)
@@ -136,6 +175,12 @@ describe('the price of a call before it is made', () => {
       const refused = await expectError(await ask(operation, request), expected)
       expect(refused.message).to.equal(error.message)
     }
+    const message = { model: 'gpt-image-2', messages, max_tokens: 10 }
+    const call = await gateway.post(paths.createMessage, message)
+    const { error } = (await call.json()) as Schemas['MessageErrorResponse']
+    const same = { status: call.status, code: 'model_capability_mismatch', param: 'model' } as const
+    const refused = await expectError(await ask('createMessage', message), same)
+    expect(error.message).to.equal(`model: ${refused.message}`)
     const before = (await gateway.usage()).length
     await quoteOf('createImage', { prompt, model: 'gpt-image-2' })
     expect(await gateway.usage()).to.have.length(before)

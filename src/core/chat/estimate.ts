@@ -42,6 +42,43 @@ export function tokensOfPrompt(prompt: string): { certain: number; assumed: numb
   return { certain: tokensOf(prompt), assumed: 0 }
 }
 
+/** Vocabularies have more bytes per token for nearly every text. */
+const bytesPerToken = 3.2
+const tokensPerMessage = 8
+const tokensPerPicture = 1600
+/** A page of a PDF takes about 50 KB of base64 and 3000 tokens. */
+const base64PerDocumentToken = 16
+const tokensPerDocument = 3000
+
+/** Estimated input tokens of a request, for callers who ask for them: rather too many than too few. */
+export function estimateInput({ messages, tools, response_format: format }: ChatRequest): number {
+  let bytes = 0
+  let tokens = messages.length * tokensPerMessage
+  const addText = (text: string) => {
+    bytes += Buffer.byteLength(text)
+  }
+  for (const message of messages) {
+    const { content } = message
+    if (typeof content === 'string') addText(content)
+    else {
+      for (const part of content ?? []) {
+        if (part.type === 'text') addText(part.text)
+        else if (part.type === 'file') tokens += documentTokens(part.file.file_data ?? '')
+        else tokens += tokensPerPicture
+      }
+    }
+    const calls = message.role === 'assistant' ? (message.tool_calls ?? []) : []
+    for (const call of calls) addText(JSON.stringify({ ...call, extra_content: undefined }))
+  }
+  if (tools !== undefined) addText(JSON.stringify(tools))
+  if (format !== undefined) addText(JSON.stringify(format))
+  return Math.ceil(bytes / bytesPerToken) + tokens
+}
+
+function documentTokens(url: string): number {
+  return Math.max(tokensPerDocument, Math.ceil(url.length / base64PerDocumentToken))
+}
+
 /** Estimated token counts of a call with several choices, when the vendor reports no usage. */
 export function estimateAnswer(request: ChatRequest, said: readonly (Said | undefined)[]): Usage {
   const usage = estimateTokens(conversationText(request), said.map(spokenText).join(''))

@@ -2,6 +2,7 @@ import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Target } from '../../core/model.ts'
 import { abilitiesOf } from '../openai-compatible/chat-request.ts'
 import type { ChatDialect } from '../openai-compatible/dialect.ts'
+import { moderationAdapter } from '../openai-compatible/moderation.ts'
 import { isThinking } from '../openai-compatible/thinking.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
 import type { Vendor } from '../vendor.ts'
@@ -93,6 +94,7 @@ export const openai: Vendor = {
     const { chat = responses } = provider
     return {
       ...provider,
+      moderation: moderationAdapter(endpoint),
       chat: {
         prepare: (request, target, native) => {
           const adapter = needsResponses(request, target) ? responses : chat

@@ -6,7 +6,12 @@ import type { Target } from '../../core/model.ts'
 import type { Prices } from '../../core/money/price.ts'
 import { femtoUsd } from '../../core/money/pricing.ts'
 import type { Provider } from '../../core/route.ts'
-import { plainEmbeddings, type ImageDialect } from '../openai-compatible/dialect.ts'
+import {
+  plainEmbeddings,
+  type ImageDialect,
+  type OpenAiEndpoint,
+} from '../openai-compatible/dialect.ts'
+import { moderationAdapter } from '../openai-compatible/moderation.ts'
 import { openAiCompatible } from '../openai-compatible/vendor.ts'
 import type { Coalescing } from '../transport/coalescing.ts'
 import { noPictures, type UpstreamLimits } from '../transport/endpoint.ts'
@@ -66,7 +71,7 @@ function simulate(
       const { renderPicture } = await import('./render.ts')
       return renderPicture(request)
     })
-  const { id, chat, image, embedding } = openAiCompatible({
+  const endpoint: OpenAiEndpoint = {
     id: routeIndex === 0 ? 'sandbox' : `sandbox-${routeIndex + 1}`,
     dispatch: sandboxUpstream({ routeIndex, render, clock }),
     texts: ownTexts,
@@ -75,7 +80,8 @@ function simulate(
     ...noPictures,
     imageDialect,
     embeddingDialect: { ...plainEmbeddings, base64: true },
-  })
+  }
+  const { id, chat, image, embedding } = openAiCompatible(endpoint)
   const prepare: ChatAdapter['prepare'] = (request, target) => {
     const { problems, warnings, thoughtsShown } = playChat(request, target)
     const asked = playedRequest(request, target, { warnings, thoughtsShown })
@@ -85,7 +91,14 @@ function simulate(
     const usual = call.target.model.row.embedding?.dimensions ?? dimensionsStandard
     return embedding!.embed({ ...call, dimensions: call.dimensions ?? usual })
   }
-  return { id, chat: { prepare }, image, embedding: { ...embedding!, embed }, simulated: true }
+  return {
+    id,
+    chat: { prepare },
+    image,
+    embedding: { ...embedding!, embed },
+    moderation: moderationAdapter(endpoint),
+    simulated: true,
+  }
 }
 
 /** The length of vectors of models that the catalog does not describe. */

@@ -5,6 +5,7 @@ import { completion, streamOut, type Identity } from './chat-answer.ts'
 import { promptTokens, say } from './chat.ts'
 import { embeddings, promptOf, type EmbeddingBody } from './embeddings.ts'
 import { openLine, type Line } from './line.ts'
+import { moderations, textsIn, type ModerationBody } from './moderations.ts'
 import { pictures, type ImageBody, type Render } from './pictures.ts'
 import type { PlayedRequest } from './played.ts'
 import { askedRefusal, invalid, tooLong, unreadableSource, type Refusal } from './refusal.ts'
@@ -37,6 +38,7 @@ export function sandboxUpstream(options: Options): Dispatch {
 const answers: Readonly<Record<string, typeof answerChat>> = {
   '/chat/completions': answerChat,
   '/embeddings': answerEmbeddings,
+  '/moderations': answerModerations,
 }
 
 async function answerChat(line: Line, sent: string, options: Options): Promise<void> {
@@ -81,6 +83,15 @@ async function answerEmbeddings(line: Line, sent: string, options: Options): Pro
   if (typeof asked === 'string') return line.refuse(invalid(asked, 'input'))
   if (await misbehave(line, asked, options)) return
   return line.json(await embeddings(body, !asked.has('no-usage')), asked.has('cut-stream'))
+}
+
+async function answerModerations(line: Line, sent: string, options: Options): Promise<void> {
+  // The request is not validated, since an adapter of the gateway wrote it.
+  const body = JSON.parse(sent) as ModerationBody
+  const asked = readScenarios(textsIn(body).join('\n'), 'all')
+  if (typeof asked === 'string') return line.refuse(invalid(asked, 'input'))
+  if (await misbehave(line, asked, options)) return
+  return line.json(moderations(body, `modr-${options.clock()}`), asked.has('cut-stream'))
 }
 
 /** Applies the prompt's delay and error scenarios; returns whether the call was answered. */

@@ -217,7 +217,13 @@ function tokensOf({ images, estimated, ...usage }: TracedRow['usage']): Attribut
 }
 
 /** Operation names of the semantic conventions. */
-const operations = { chat: 'chat', image: 'generate_content', embedding: 'embeddings' } as const
+const operations = {
+  chat: 'chat',
+  image: 'generate_content',
+  embedding: 'embeddings',
+  // The conventions have no name for it.
+  moderation: 'moderation',
+} as const
 
 function operationOf(modality: TracedWork['modality']): string {
   return operations[modality]

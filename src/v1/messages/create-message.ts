@@ -2,18 +2,19 @@ import type { components } from '../../../generated/types.ts'
 import type { ChatRequest, ChatResult, NativeRequest } from '../../core/chat/chat.ts'
 import { checkedPictures } from '../../core/chat/check.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
+import { estimateInput } from '../../core/chat/estimate.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import type { StreamedChat, StreamOutcome } from '../../core/chat/stream.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { noTexts, type CheckPicture } from '../../core/image/image.ts'
-import { makesImages, type Model } from '../../core/model.ts'
+import { makesImages, type Model, type Warning } from '../../core/model.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import type { RouteTable } from '../../core/route.ts'
 import type { Answer } from '../../http/answer.ts'
 import { messageErrorBody } from '../../http/message-error.ts'
-import { contextOf, type Operation } from '../../http/operation.ts'
+import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
 import {
@@ -26,7 +27,7 @@ import {
 } from './events.ts'
 import { asTooLong } from './too-long.ts'
 import { nativeBody, readRequest, type ReadRequest } from './request.ts'
-import { estimateInput, messageUsage, tokenCounts } from './usage.ts'
+import { messageUsage, tokenCounts } from './usage.ts'
 
 type Schemas = components['schemas']
 type Options = {
@@ -40,38 +41,23 @@ type Options = {
 
 /** POST /v1/messages */
 export function createMessage(options: Options): Operation<'createMessage'> {
-  const { gateway, routes } = options
+  const { gateway } = options
   return async (call) => {
-    const asked = restoreBase64(call.body, call.texts, call.hold)
-    // A request for an unknown model goes to the gateway, which refuses and counts it.
-    const model = routes.peek(asked.model, call.caller)
-    refusePictureModel(model)
-    const seal = options.sealOf(call.caller.accountId)
-    const read = readRequest(asked, model, seal)
-    const checked = pictureChecked(read, options.checkPicture)
-    const { request, isUnchanged } = checked
-    const isNative = isUnchanged && model && options.nativeApi(model.row.provider) === 'messages'
-    const warnings = isNative ? checked.warnings : [...checked.warnings, ...read.lost]
-    const context = contextOf(call, 'messages', warnings.length === 0 ? undefined : warnings)
-    const native: NativeRequest | undefined = isNative
-      ? {
-          api: 'messages',
-          body: nativeBody(asked),
-          headers: betasOf(call.request.headers['anthropic-beta']),
-          seal,
-          lost: read.lost,
-          isTranslatable: !context.strict,
-        }
-      : undefined
+    const { asked, request, warnings, nameOf, explain, ...read } = readCall(call, options)
+    const context = contextOf(call, 'messages', warnings)
+    const native: NativeRequest | undefined = read.native && {
+      ...read.native,
+      headers: betasOf(call.request.headers['anthropic-beta']),
+      isTranslatable: !context.strict,
+    }
     const { requestId } = call
     const writer = messageWriter({
       showsThinking: showsThinking(asked.thinking),
-      seal,
+      seal: options.sealOf(call.caller.accountId),
       hold: call.hold,
       callId: (index) => `toolu_${requestId.slice(4)}_${index}`,
     })
-    const explain = (error: GatewayError) => asTooLong(error.named(read.nameOf), request, model)
-    const replying = { requestId, writer, nameOf: read.nameOf, explain }
+    const replying = { requestId, writer, nameOf, explain }
     try {
       if (request.stream === true) {
         return streamed(await gateway.chatStream(request, context, native), request, replying)
@@ -81,7 +67,7 @@ export function createMessage(options: Options): Operation<'createMessage'> {
         ...identityOf(requestId, receipt),
         ...answered(result, writer),
         usage: messageUsage(usage, receipt),
-        ...warningsOf(receipt, read.nameOf),
+        ...warningsOf(receipt, nameOf),
       }
       return { status: 200, headers: headersOf(requestId, receipt), json }
     } catch (thrown) {
@@ -116,6 +102,39 @@ function betasOf(header: string | string[] | undefined): Record<string, string> 
   return kept.length === 0 ? {} : { 'anthropic-beta': kept.join(',') }
 }
 
+type AskedCall = Pick<OperationCall<'createMessage'>, 'body' | 'caller' | 'hold' | 'texts'>
+type ReadCall = Pick<ReadRequest, 'request' | 'nameOf'> & {
+  asked: Schemas['CreateMessageRequest']
+  /** The adjustments so far; undefined if there are none. */
+  warnings: Warning[] | undefined
+  /** The request as it came, if the vendor of its model has this API. */
+  native: Omit<NativeRequest, 'headers' | 'isTranslatable'> | undefined
+  /** An error with the names and words of Anthropic's API. */
+  explain: (error: GatewayError) => GatewayError
+}
+
+/** Reads a request, for the call itself and its price. Throws a GatewayError. */
+export function readCall(call: AskedCall, options: Omit<Options, 'gateway'>): ReadCall {
+  const asked = restoreBase64(call.body, call.texts, call.hold)
+  // A request for an unknown model goes to the gateway, which refuses and counts it.
+  const model = options.routes.peek(asked.model, call.caller)
+  refusePictureModel(model)
+  const seal = options.sealOf(call.caller.accountId)
+  const read = readRequest(asked, model, seal)
+  const { lost, nameOf } = read
+  const { request, isUnchanged, ...checked } = pictureChecked(read, options.checkPicture)
+  const isNative = isUnchanged && model && options.nativeApi(model.row.provider) === 'messages'
+  const warnings = isNative ? checked.warnings : [...checked.warnings, ...lost]
+  return {
+    asked,
+    request,
+    warnings: warnings.length === 0 ? undefined : warnings,
+    native: isNative ? { api: 'messages', body: nativeBody(asked), seal, lost } : undefined,
+    nameOf,
+    explain: (error) => asTooLong(error.named(nameOf), request, model),
+  }
+}
+
 function refusePictureModel(model: Model | undefined): void {
   if (model === undefined || !makesImages(model)) return
   const text = `${model.row.id} makes pictures, for which Anthropic's API has no form. Use POST /v1/images/generations or POST /v1/chat/completions.`
@@ -140,11 +159,9 @@ function showsThinking(thinking: Schemas['CreateMessageRequest']['thinking']): b
   return thinking !== undefined && thinking.type !== 'disabled' && thinking.display !== 'omitted'
 }
 
-type Replying = Pick<ReadRequest, 'nameOf'> & {
+type Replying = Pick<ReadCall, 'nameOf' | 'explain'> & {
   requestId: string
   writer: MessageWriter
-  /** An error with the names and words of Anthropic's API. */
-  explain: (error: GatewayError) => GatewayError
 }
 
 function streamed(

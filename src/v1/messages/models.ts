@@ -31,11 +31,14 @@ export function sendsVersion({ headers }: IncomingMessage): boolean {
 
 const limitStandard = 1000
 
+/** A model under one of its names. */
+type Named = { id: string; model: Model }
+
 /** A page of the models in Anthropic's form (docs/messages.md#models). Throws a GatewayError. */
-export function modelPage(models: readonly Model[], page: Asked): ModelPage {
+export function modelPage(models: readonly Named[], page: Asked): ModelPage {
   const { limit = limitStandard, after_id: after, before_id: before } = page
   const placeOf = (param: 'after_id' | 'before_id', id: string) => {
-    const place = models.findIndex(({ row }) => row.id === id)
+    const place = models.findIndex((one) => one.id === id)
     if (place >= 0) return place
     const text = `'${param}' is not the id of a model in the list.`
     throw new GatewayError('invalid_value', text, { param })
@@ -49,15 +52,15 @@ export function modelPage(models: readonly Model[], page: Asked): ModelPage {
   return {
     data: shown.map(modelOf),
     has_more: shown.length < asked.length,
-    first_id: shown[0]?.row.id ?? null,
-    last_id: shown.at(-1)?.row.id ?? null,
+    first_id: shown[0]?.id ?? null,
+    last_id: shown.at(-1)?.id ?? null,
   }
 }
 
-function modelOf({ row }: Model): MessagesModel {
+function modelOf({ id, model: { row } }: Named): MessagesModel {
   return {
     type: 'model',
-    id: row.id,
+    id,
     display_name: row.name,
     // Anthropic sends the epoch for an unknown date.
     created_at: `${row.released_at ?? '1970-01-01'}T00:00:00Z`,

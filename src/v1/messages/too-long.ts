@@ -1,7 +1,7 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
+import { estimateInput } from '../../core/chat/estimate.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Model } from '../../core/model.ts'
-import { estimateInput } from './usage.ts'
 
 /** Smaller numbers in a vendor's message are not counts of a whole prompt. */
 const tokensMin = 1000

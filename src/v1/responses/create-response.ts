@@ -1,57 +1,31 @@
 import type { Answered } from '../../core/call.ts'
 import type { ChatResult, EventSink, NativeRequest } from '../../core/chat/chat.ts'
-import { checkedPictures } from '../../core/chat/check.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
-import { withoutEmpty } from '../../core/chat/default-values.ts'
-import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import type { StreamedChat } from '../../core/chat/stream.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import type { CheckPicture } from '../../core/image/image.ts'
-import { makesImages } from '../../core/model.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
-import type { RouteTable } from '../../core/route.ts'
-import type { StoredResponses } from '../../core/stored-responses.ts'
 import type { Answer } from '../../http/answer.ts'
 import { contextOf, type Operation } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
-import { checkFallbacks } from '../check-fallbacks.ts'
-import { readHistory, type History } from './history.ts'
+import type { History } from './history.ts'
 import { hostedImages, type Followed, type Following } from './hosted-images.ts'
 import { collectOutput, nativeOutput, type Emit, type Output } from './output.ts'
-import { nativeBody, readRequest, type ReadRequest } from './request.ts'
+import { readCall, type ReadOptions } from './read-call.ts'
+import { nativeBody, type ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
 
-type Options = {
-  gateway: Gateway
-  routes: Pick<RouteTable, 'peek'>
-  /** Whether the vendor with this id takes custom tools. */
-  takesCustomTools: (providerId: string) => boolean
-  /** The API of the gateway that the vendor with this id has too. */
-  nativeApi: (providerId: string) => NativeRequest['api'] | undefined
-  checkPicture: CheckPicture
-  sealOf: (accountId: string) => ThoughtSeal
-  storedResponses: StoredResponses
-  clock: () => number
-}
+type Options = ReadOptions & { gateway: Gateway }
 
 /** POST /v1/responses (docs/behaviour.md#responses). */
 export function createResponse(options: Options): Operation<'createResponse'> {
-  const { gateway, routes, sealOf, clock } = options
+  const { gateway, sealOf, clock } = options
   return async (call) => {
     const { body, caller, texts, requestId } = call
     const seal = sealOf(caller.accountId)
-    const model = routes.peek(body.model, caller)
-    if (model !== undefined && makesImages(model)) throw forPictures(model.row.id)
-    checkFallbacks(body.models ?? [], false, (name) => routes.peek(name, caller))
-    const history = await readHistory(call, options.storedResponses, clock)
-    const asked = readWhole(history, {
-      takesCustom: model !== undefined && options.takesCustomTools(model.row.provider),
-      editsImages: (name) => routes.peek(name, caller)?.row.capabilities.image_edit === true,
-      open: seal.open,
-    })
+    const { history, asked, given, request, ...read } = await readCall(call, options)
     const suffix = requestId.slice(requestId.indexOf('_') + 1)
     const replying: Omit<Replying, 'following'> = {
       asked,
@@ -70,31 +44,24 @@ export function createResponse(options: Options): Operation<'createResponse'> {
     }
     let following: Following | undefined
     try {
-      const given = withoutEmpty(asked.request)
-      const corrected = checkedPictures(given, texts, options.checkPicture)
-      const request = restoreBase64(corrected?.request ?? given, texts, call.hold)
       const images = await hostedImages(
         asked.tools.images(),
         { request: given, context: contextOf(call, 'responses') },
         { gateway, texts, callsMax: body.max_tool_calls, nameOf: asked.nameOf, clock },
       )
-      const adjusted = [...asked.warnings, ...(corrected?.warnings ?? []), ...images.warnings]
+      const adjusted = [...read.warnings, ...images.warnings]
       const context = contextOf(call, 'responses', adjusted.length > 0 ? adjusted : undefined)
       following = images.begin({ request, context })
-      const native: NativeRequest | undefined =
-        model &&
-        options.nativeApi(model.row.provider) === 'responses' &&
-        corrected === undefined &&
-        asked.tools.images() === undefined
-          ? {
-              api: 'responses',
-              body: restoreBase64(nativeBody(history.body), texts, call.hold),
-              headers: {},
-              seal,
-              lost: [],
-              isTranslatable: !context.strict,
-            }
-          : undefined
+      const native: NativeRequest | undefined = read.isNative
+        ? {
+            api: 'responses',
+            body: restoreBase64(nativeBody(history.body), texts, call.hold),
+            headers: {},
+            seal,
+            lost: [],
+            isTranslatable: !context.strict,
+          }
+        : undefined
       const answering = { ...replying, following }
       if (request.stream !== true) {
         return await whole(await gateway.chat(request, context, native), answering)
@@ -104,19 +71,6 @@ export function createResponse(options: Options): Operation<'createResponse'> {
       following?.close()
       throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
     }
-  }
-}
-
-/** Reads a request with its history; errors and warnings name the parameters of the request itself. */
-function readWhole(
-  { body, nameOf }: History,
-  options: Parameters<typeof readRequest>[1],
-): ReadRequest {
-  try {
-    const asked = readRequest(body, options)
-    return { ...asked, nameOf: (param) => nameOf(asked.nameOf(param)) }
-  } catch (thrown) {
-    throw thrown instanceof GatewayError ? thrown.named(nameOf) : thrown
   }
 }
 
@@ -156,11 +110,6 @@ async function whole(
   const end = { ended: answer.end(), completedAt, receipt, ...used }
   const json = await keep(endResponse(begin(receipt), end))
   return { status: 200, headers: receiptHeaders(receipt), json }
-}
-
-function forPictures(id: string): GatewayError {
-  const message = `${id} makes images. Send the request to /v1/images/generations or /v1/chat/completions.`
-  return new GatewayError('model_capability_mismatch', message, { param: 'model' })
 }
 
 function renamed(receipt: Receipt, { nameOf }: ReadRequest): Receipt {

@@ -10,7 +10,7 @@ import type { InputItem } from './conversation.ts'
 import type { ItemsRequest, ResponseRequest } from './request.ts'
 
 type ModelResponse = components['schemas']['ModelResponse']
-type Call = OperationCall<'createResponse'>
+type Call = Pick<OperationCall<'createResponse'>, 'body' | 'caller' | 'hold' | 'texts'>
 
 /** A request with the items that it refers to. */
 export type History = {

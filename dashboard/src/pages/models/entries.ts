@@ -37,17 +37,22 @@ export function abilitiesOf({ model: { capabilities = {} } }: Entry): string[] {
   return Object.keys(capabilities).filter((name) => capabilities[name] === true)
 }
 
+/** Whether the model writes nothing, so that only its input has a price. */
+export function isForInputOnly({ modality }: Entry): boolean {
+  return modality === 'embedding' || modality === 'moderation'
+}
+
 /**
  * Price for sorting, in dollars: per million output tokens, per cheapest picture, or per million input
- * tokens of an embedding model; undefined when unknown.
+ * tokens of a model that writes nothing; undefined when unknown.
  */
-export function comparedPrice({ model: { pricing }, modality }: Entry): number | undefined {
+export function comparedPrice(entry: Entry): number | undefined {
+  const { pricing } = entry.model
   const pictures = (pricing.per_image ?? []).map(({ usd }) => Number(usd))
   if (pictures.length > 0) return Math.min(...pictures)
-  const output =
-    modality === 'embedding'
-      ? pricing.input_per_million_tokens
-      : (pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens)
+  const output = isForInputOnly(entry)
+    ? pricing.input_per_million_tokens
+    : (pricing.output_per_million_tokens ?? pricing.image_output_per_million_tokens)
   return output === undefined ? undefined : Number(output)
 }
 

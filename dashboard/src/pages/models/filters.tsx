@@ -18,6 +18,7 @@ export const modalityNames = {
   chat: 'language',
   image: 'pictures',
   embedding: 'embeddings',
+  moderation: 'moderations',
 } as const
 const names = ['q', 'type', 'provider', 'ability', 'price', 'state'] as const
 

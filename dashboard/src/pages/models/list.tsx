@@ -6,7 +6,7 @@ import { Health, MeasuredOver } from '../../elements/health.tsx'
 import { Icon } from '../../elements/icon.tsx'
 import { Money } from '../../elements/money.tsx'
 import { numbers, Table } from '../../elements/table.tsx'
-import { comparedPrice, pathOf, pricesOf, stateOf, type Entry } from './entries.ts'
+import { comparedPrice, isForInputOnly, pathOf, pricesOf, stateOf, type Entry } from './entries.ts'
 import { filtered, Filters, modalityNames } from './filters.tsx'
 
 /** Number of rows shown before "Show all". */
@@ -124,7 +124,12 @@ function Models({ entries }: { entries: readonly Entry[] }) {
   )
 }
 
-const icons = { chat: 'requests', image: 'picture', embedding: 'models' } as const
+const icons = {
+  chat: 'requests',
+  image: 'picture',
+  embedding: 'models',
+  moderation: 'models',
+} as const
 
 function Row({ entry, places }: { entry: Entry; places: number }) {
   const { model, modality, routes } = entry
@@ -181,7 +186,7 @@ function Prices({ entry, places }: { entry: Entry; places: number }) {
         <Money usd={input} places={places} />
       </td>
       <td class="number">
-        {entry.modality === 'embedding' ? (
+        {isForInputOnly(entry) ? (
           <span class="quiet">–</span>
         ) : (
           <Money usd={output} places={places} />

@@ -5,7 +5,7 @@ import { addressOf } from '../../data/place.ts'
 import { Head } from '../../elements/head.tsx'
 import { CopyButton } from '../../elements/copy.tsx'
 import { Snippets } from '../../elements/snippets.tsx'
-import { abilitiesOf, abilityName, pathOf, stateOf, type Entry } from './entries.ts'
+import { abilitiesOf, abilityName, isForInputOnly, pathOf, stateOf, type Entry } from './entries.ts'
 import { Parameters, Sizes } from './parameters.tsx'
 import { Prices } from './prices.tsx'
 import { Routes } from './routes.tsx'
@@ -26,7 +26,7 @@ export function OneModel({ id, catalog }: Props) {
       <Head title={model.name}>
         <div class="row">
           <a href={addressOf('/models')}>All models</a>
-          {entry.is_usable && entry.modality !== 'embedding' && (
+          {entry.is_usable && !isForInputOnly(entry) && (
             <a class="button" href={addressOf('/playground', { model: model.id })}>
               Try it
             </a>

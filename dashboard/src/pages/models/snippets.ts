@@ -12,8 +12,31 @@ export function snippetsFor(
   { model: { id }, modality }: Entry,
   origin: string,
 ): readonly Snippet[] {
+  if (modality === 'moderation') return moderationSnippets(id, origin)
   if (modality === 'embedding') return embeddingSnippets(id, origin)
   return modality === 'image' ? pictureSnippets(id, origin) : programSnippets({ model: id, origin })
+}
+
+function moderationSnippets(model: string, origin: string): Snippet[] {
+  const input = 'A lighthouse at dawn'
+  return [
+    {
+      name: 'curl',
+      text: curlOf(`${origin}/v1/moderations`, JSON.stringify({ model, input })),
+    },
+    {
+      name: 'TypeScript',
+      text: `${typescriptClient(origin)}
+const { results } = await client.moderations.create({ model: '${model}', input: '${input}' })
+console.log(results[0].flagged)`,
+    },
+    {
+      name: 'Python',
+      text: `${pythonClient(origin)}
+answer = client.moderations.create(model="${model}", input="${input}")
+print(answer.results[0].flagged)`,
+    },
+  ]
 }
 
 function embeddingSnippets(model: string, origin: string): Snippet[] {

@@ -33,7 +33,10 @@ export const noChoice: Choice = {
 
 /** A call below /v1, as an API client would send it. */
 export type Request = {
-  operation: Exclude<Schemas['QuotedOperation'], 'createEmbedding'>
+  operation: Extract<
+    Schemas['QuotedOperation'],
+    'createImage' | 'createImageEdit' | 'createChatCompletion'
+  >
   path: string
   body: object
 }

@@ -12,6 +12,7 @@ const calls: Record<Asked['modality'], (model: string) => [path: string, body: o
     { model, messages: [{ role: 'user', content: placeholder }] },
   ],
   image: (model) => ['/v1/images/generations', { model, prompt: placeholder }],
+  moderation: (model) => ['/v1/moderations', { model, input: placeholder }],
   embedding: (model) => ['/v1/embeddings', { model, input: placeholder }],
 }
 

@@ -1201,15 +1201,15 @@ export type AcceptInvitationRequest = {
 
 /**
  * The API of a call: the images API, one of the three chat APIs (`chat`, `responses`, `messages`),
- * the embeddings API or the tool server.
+ * the embeddings API, the moderations API or the tool server.
  *
  */
-export type Face = 'images' | 'chat' | 'responses' | 'messages' | 'embeddings' | 'mcp';
+export type Face = 'images' | 'chat' | 'responses' | 'messages' | 'embeddings' | 'moderations' | 'mcp';
 
 /**
  * What the call requested.
  */
-export type CallModality = 'chat' | 'image' | 'embedding';
+export type CallModality = 'chat' | 'image' | 'embedding' | 'moderation';
 
 /**
  * `cancelled`: the caller disconnected before the end. `unknown`: an image may have been made
@@ -1453,7 +1453,7 @@ export type CostLine = {
 /**
  * The operation to quote, by its `operationId`.
  */
-export type QuotedOperation = 'createImage' | 'createImageEdit' | 'createChatCompletion' | 'createEmbedding';
+export type QuotedOperation = 'createImage' | 'createImageEdit' | 'createChatCompletion' | 'createResponse' | 'createMessage' | 'createEmbedding';
 
 export type PriceQuoteRequest = {
     operation: QuotedOperation;
@@ -3563,6 +3563,13 @@ export type CreateResponseRequest = {
  */
 export type ResponseToolCallsMax = number | null;
 
+export type ResponseTokensCount = {
+    object: ResponseTokensCountObject;
+    input_tokens: number;
+};
+
+export type ResponseTokensCountObject = 'response.input_tokens';
+
 /**
  * A message, or another item that names its `type`.
  */
@@ -4175,7 +4182,7 @@ export type ResponseEvent = {
     [key: string]: unknown;
 };
 
-export type Modality = 'text' | 'image' | 'audio' | 'video' | 'pdf' | 'embedding';
+export type Modality = 'text' | 'image' | 'audio' | 'video' | 'pdf' | 'embedding' | 'moderation';
 
 export type ModelStatus = 'active' | 'deprecated' | 'deactivated';
 
@@ -4480,6 +4487,76 @@ export type CreateEmbeddingRequest = {
      */
     dimensions?: number | null;
     user?: EndUser | null;
+};
+
+export type CreateModerationRequest = {
+    /**
+     * The moderation model to use; `omni-moderation-latest` if absent.
+     */
+    model?: ModelName;
+    /**
+     * A text, a list of texts, or a list of parts that are classified together.
+     */
+    input: string | Array<string> | Array<ModerationPart>;
+};
+
+export type ModerationPart = ({
+    type: 'text';
+} & ModerationTextPart) | ({
+    type: 'image_url';
+} & ModerationImagePart);
+
+export type ModerationTextPart = {
+    type: 'text';
+    text: string;
+};
+
+export type ModerationImagePart = {
+    type: 'image_url';
+    image_url: {
+        /**
+         * An https address or a base64 data URL.
+         */
+        url: string;
+    };
+};
+
+/**
+ * The members of the three tables have the vendor's names of the categories.
+ */
+export type Moderation = {
+    /**
+     * Whether any category is flagged.
+     */
+    flagged: boolean;
+    /**
+     * Whether each category is flagged.
+     */
+    categories: {
+        [key: string]: boolean | null;
+    };
+    /**
+     * The model's confidence in each category, from 0 to 1.
+     */
+    category_scores: {
+        [key: string]: number | null;
+    };
+    /**
+     * The types of input that each score applies to, `text` or `image`.
+     */
+    category_applied_input_types: {
+        [key: string]: Array<string>;
+    };
+};
+
+export type ModerationList = {
+    id: string;
+    model: string;
+    results: Array<Moderation>;
+    /**
+     * The adjustments of the request; absent if there are none.
+     */
+    warnings?: Array<Warning>;
 };
 
 export type EmbeddingEncoding = 'float' | 'base64';
@@ -5487,6 +5564,12 @@ export type CountMessageTokensErrors = {
      */
     415: MessageErrorResponse;
     /**
+     * A rate limit was reached (429), or the gateway is overloaded or has no provider of the model
+     * (529).
+     *
+     */
+    429: MessageErrorResponse;
+    /**
      * The request headers are too large or too many.
      */
     431: ErrorResponse;
@@ -5638,6 +5721,80 @@ export type CreateResponseResponses = {
 };
 
 export type CreateResponseResponse = CreateResponseResponses[keyof CreateResponseResponses];
+
+export type CountResponseTokensData = {
+    body: CreateResponseRequest;
+    path?: never;
+    query?: never;
+    url: '/v1/responses/input_tokens';
+};
+
+export type CountResponseTokensErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The model was deactivated.
+     */
+    410: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * A rate limit was reached. If it is a limit of the gateway, the headers show its state.
+     *
+     */
+    429: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type CountResponseTokensError = CountResponseTokensErrors[keyof CountResponseTokensErrors];
+
+export type CountResponseTokensResponses = {
+    /**
+     * The estimate.
+     */
+    200: ResponseTokensCount;
+};
+
+export type CountResponseTokensResponse = CountResponseTokensResponses[keyof CountResponseTokensResponses];
 
 export type DeleteResponseData = {
     body?: never;
@@ -6047,6 +6204,127 @@ export type CreateEmbeddingResponses = {
 };
 
 export type CreateEmbeddingResponse = CreateEmbeddingResponses[keyof CreateEmbeddingResponses];
+
+export type CreateModerationData = {
+    body: CreateModerationRequest;
+    headers?: {
+        /**
+         * Makes a retry safe for 24 hours: the same key with the same request returns the first
+         * response, and the call is charged once. While the first request is running, or if the
+         * request differs, the response is 409.
+         *
+         */
+        'idempotency-key'?: IdempotencyKey;
+        /**
+         * `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+         * response and does not cache it.
+         *
+         */
+        'cache-control'?: string;
+        /**
+         * Whole seconds, from 0 to 86400.
+         */
+        'x-gateway-cache-ttl'?: string;
+        /**
+         * With `true`, a request that would be adjusted with a warning is refused with 400.
+         */
+        'x-gateway-strict'?: Switch;
+        /**
+         * With `true`, the gateway tries only the first route of the first model.
+         */
+        'x-gateway-no-fallback'?: Switch;
+        /**
+         * With `true`, the gateway repeats an image request whose result was lost because the
+         * connection to the provider ended after the whole request was sent. The image may then be
+         * charged twice.
+         *
+         */
+        'x-gateway-allow-repeat'?: Switch;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/moderations';
+};
+
+export type CreateModerationErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The `Idempotency-Key` belongs to a request that is running, or to a different request.
+     *
+     */
+    409: ErrorResponse;
+    /**
+     * The model was deactivated.
+     */
+    410: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * A rate limit was reached. If it is a limit of the gateway, the headers show its state.
+     *
+     */
+    429: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The provider, or every provider, failed.
+     */
+    502: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+    /**
+     * The provider did not answer in time.
+     */
+    504: ErrorResponse;
+};
+
+export type CreateModerationError = CreateModerationErrors[keyof CreateModerationErrors];
+
+export type CreateModerationResponses = {
+    /**
+     * The classification.
+     */
+    200: ModerationList;
+};
+
+export type CreateModerationResponse = CreateModerationResponses[keyof CreateModerationResponses];
 
 export type ListModelsData = {
     body?: never;

@@ -1,0 +1,77 @@
+import { deliverWhole, type Answered, type Whole, type Work } from '../call.ts'
+import { makesModerations } from '../model.ts'
+import { noUsage } from '../money/price.ts'
+import { noAdapter, type Readiness, type Route } from '../route.ts'
+import type { ModerationInput, ModerationRequest, ModerationResult } from './moderation.ts'
+
+/** The classification of texts and pictures, answered in one piece. Vendors count no tokens of it. */
+export function moderationWork(
+  request: ModerationRequest,
+  timeoutMs: number,
+): Work<Whole<ModerationResult>, Answered<ModerationResult>> {
+  const { input } = request
+  return {
+    modality: 'moderation',
+    models: [request.model],
+    timeoutMs,
+    warnings: [],
+    prompt: () => promptOf(input),
+    demand: { images: 0, tokens: () => ({ certain: 0, assumed: 0 }) },
+    check: checkModeration,
+    upperUsage: () => ({
+      ...noUsage,
+      hasAudioInput: false,
+      hasImageInput: false,
+      hasAudioOutput: false,
+    }),
+    canonical: () => request,
+    isShared: true,
+    make: async (call, selection) => {
+      const { value, route } = await call.tryRoutes(selection, (target, traceHeaders) =>
+        // `checkModeration` has excluded providers without an adapter.
+        target.provider.moderation!.moderate({
+          input,
+          target,
+          signal: call.deadline.signal,
+          hold: call.hold,
+          idempotencyKey: call.nextVendorKey(),
+          traceHeaders,
+        }),
+      )
+      const { results, servedModel } = value
+      return {
+        route,
+        usage: noUsage,
+        result: { results },
+        bytes: results.length * resultBytes,
+        warnings: [],
+        ...(servedModel === undefined ? {} : { servedModel }),
+      }
+    },
+    deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
+    replay: ({ result, usage }, receipt) => {
+      // Only `deliver` writes under the cache key of a moderation.
+      return { result: result as ModerationResult, usage, receipt }
+    },
+  }
+}
+
+/** Roughly the memory of the thirteen categories of a result. */
+const resultBytes = 4096
+
+function promptOf(input: ModerationInput): string {
+  if (typeof input === 'string') return input
+  return input
+    .map((one) => (typeof one === 'string' ? one : one.type === 'text' ? one.text : ''))
+    .join('\n')
+}
+
+function checkModeration(route: Route): Readiness {
+  const { model, provider } = route
+  if (!model.undescribed && !makesModerations(model)) {
+    const message = `${model.row.id} is not a moderation model. Leave 'model' out.`
+    return { problems: [{ param: 'model', message }], warnings: [] }
+  }
+  const isAble = provider.moderation !== undefined
+  return { problems: isAble ? [] : [noAdapter(route, 'moderations')], warnings: [] }
+}
