@@ -6,10 +6,12 @@ import { cerebras } from './cerebras/index.ts'
 import { deepseek } from './deepseek/index.ts'
 import { google } from './google/index.ts'
 import { groq } from './groq/index.ts'
+import { hosts } from './hosts/index.ts'
 import { mistral } from './mistral/index.ts'
 import { moonshot } from './moonshot/index.ts'
 import { openai } from './openai/index.ts'
 import { openrouter } from './openrouter/index.ts'
+import { perplexity } from './perplexity/index.ts'
 import { together } from './together/index.ts'
 import type { Vendor } from './vendor.ts'
 import { xai } from './xai/index.ts'
@@ -31,6 +33,8 @@ export const vendors: readonly Vendor[] = [
   openrouter,
   moonshot,
   cerebras,
+  perplexity,
+  ...hosts,
 ]
 
 const byId = new Map(vendors.map((vendor) => [vendor.id, vendor]))

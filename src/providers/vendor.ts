@@ -15,6 +15,7 @@ export type Vendor = {
   /** Prefixes of the vendor's keys, if known. */
   keyPrefixes?: readonly string[]
   baseUrlVariable: string
+  /** The base address; `{NAME}` is the value of that variable. */
   baseUrl: string
   /** The header that carries the key; a bearer token when absent. */
   keyHeader?: string
@@ -41,4 +42,13 @@ export type Vendor = {
   /** Translates a request to the vendor's format, with problems and warnings. */
   writeChat(request: ChatRequest, target: Target): WrittenChat<object>
   build(endpoint: Endpoint): Provider
+}
+
+/** A variable in a base address. */
+export const addressPart = /\{(\w+)\}/g
+
+/** The names of all variables that configure a vendor. */
+export function variablesOf({ keyVariables, baseUrlVariable, baseUrl }: Vendor): string[] {
+  const parts = baseUrl.matchAll(addressPart).map(([, name = '']) => name)
+  return [...keyVariables, baseUrlVariable, ...parts]
 }

@@ -3,6 +3,7 @@ import { isPrivateHost } from '../core/public-address.ts'
 import type { EndpointConfig, ProviderKeys } from '../providers/create-providers.ts'
 import { vendors } from '../providers/index.ts'
 import { checkKeys } from '../providers/key-shape.ts'
+import { addressPart, type Vendor } from '../providers/vendor.ts'
 import type { Variables } from './sources.ts'
 
 type Settings = components['schemas']['Settings']
@@ -41,14 +42,19 @@ export function vendorEndpoints(
     const variable = vendor.keyVariables.find((name) => keysIn(variables[name]).length > 0)
     const keys = variable === undefined ? storedKeys[vendor.id] : keysIn(variables[variable])
     if (keys === undefined) return []
-    const base = variables[vendor.baseUrlVariable] || vendor.baseUrl
-    if (!isAddress(base)) {
+    const own = ownAddress(vendor, variables)
+    const base = variables[vendor.baseUrlVariable] || own.address
+    if (base === own.address && own.missing.length > 0) {
+      complaints.push(
+        `${own.missing.join(' and ')} must be set to letters, digits, . and -: ${vendor.name} has it in its address. Or set ${vendor.baseUrlVariable}.`,
+      )
+    } else if (!isAddress(base)) {
       complaints.push(
         `${vendor.baseUrlVariable} must be an http(s) address without credentials. For example: ${vendor.baseUrl}`,
       )
     }
     if (variable !== undefined) {
-      const isOwnAddress = withoutSlash(base) === vendor.baseUrl
+      const isOwnAddress = withoutSlash(base) === own.address
       const { wrong, doubtful } = checkKeys({ vendor, variable, keys, isOwnAddress }, vendors)
       complaints.push(...wrong)
       doubts.push(...doubtful)
@@ -57,6 +63,18 @@ export function vendorEndpoints(
     const source = variable === undefined ? 'store' : 'environment'
     return { endpoint: { id: vendor.id, baseUrl: withoutSlash(base), models }, keys, source }
   })
+}
+
+/** The vendor's own address with the values of its variables, and the variables without a usable value. */
+function ownAddress({ baseUrl }: Vendor, variables: Variables) {
+  const missing: string[] = []
+  const address = baseUrl.replaceAll(addressPart, (part, name: string) => {
+    const value = variables[name] ?? ''
+    if (/^[\w.-]+$/.test(value)) return value
+    missing.push(name)
+    return part
+  })
+  return { address, missing }
 }
 
 /** Endpoint of a provider in gateway.yaml, with its keys. Appends errors to `complaints`. */

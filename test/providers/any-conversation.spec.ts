@@ -160,6 +160,10 @@ const models = [
   'moonshot/kimi-k2.6',
   'together/any',
   'openrouter/any',
+  'fireworks/any',
+  'deepinfra/any',
+  'nvidia/any',
+  'cloudflare/any',
 ]
 /** The content parts that a model accepts. */
 function partsOf(model: string): fc.Arbitrary<object> {

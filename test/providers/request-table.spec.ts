@@ -35,6 +35,11 @@ const columns: Readonly<Record<string, string>> = {
   Together: 'together/any',
   Moonshot: 'moonshot/kimi-k3',
   Cerebras: 'cerebras/gpt-oss-120b',
+  Perplexity: 'perplexity/any',
+  Fireworks: 'fireworks/any',
+  DeepInfra: 'deepinfra/any',
+  NVIDIA: 'nvidia/any',
+  Cloudflare: 'cloudflare/any',
 }
 const groups: Readonly<Record<string, Readonly<Record<string, Probe>>>> = {
   Fields: chatProperties,
@@ -114,6 +119,12 @@ describe('the table of chat requests', () => {
           MOONSHOT_API_KEY: 'sk-0123456789abcdef',
           OPENROUTER_API_KEY: 'sk-or-0123456789abcdef',
           TOGETHER_API_KEY: '0123456789abcdef',
+          PERPLEXITY_API_KEY: 'pplx-0123456789abcdef',
+          FIREWORKS_API_KEY: 'fw_0123456789abcdef',
+          DEEPINFRA_API_KEY: '0123456789abcdefab',
+          NVIDIA_API_KEY: 'nvapi-0123456789abcdef',
+          CLOUDFLARE_API_KEY: '0123456789abcdefcd',
+          CLOUDFLARE_ACCOUNT_ID: 'account',
         },
         file: { limits: { requests_per_minute: 1_000_000 } },
       })

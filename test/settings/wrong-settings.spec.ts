@@ -79,6 +79,11 @@ describe('wrong settings', () => {
       says: /^OPENAI_BASE_URL must be an http\(s\) address/,
     },
     {
+      name: 'a vendor without the part of its address that only the operator knows',
+      variables: { CLOUDFLARE_API_TOKEN: '0123456789abcdef', CLOUDFLARE_ACCOUNT_ID: 'a/b' },
+      says: /^CLOUDFLARE_ACCOUNT_ID must be set to letters, digits, \. and -: .* Or set CLOUDFLARE_BASE_URL\.$/,
+    },
+    {
       name: "the gateway's own address as a vendor's, which the environment of a client holds",
       variables: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://localhost:8080/v1' },
       says: /^OPENAI_BASE_URL is the address of this gateway\. Unset it here; set it only for the clients\.$/,

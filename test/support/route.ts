@@ -1,4 +1,5 @@
 import { createCatalog, readCatalogRows } from '../../src/catalog/catalog.ts'
+import { vendors } from '../../src/providers/index.ts'
 import type { CatalogModel, Model, Warning } from '../../src/core/model.ts'
 import { readPrices } from '../../src/core/money/price.ts'
 import { selectRoutes, type Provider, type Route } from '../../src/core/route.ts'
@@ -8,7 +9,7 @@ const rows = readCatalogRows()
 /** A catalog without models, of providers that accept any model name. */
 const others = createCatalog({
   rows: [],
-  undescribed: ['moonshot', 'openrouter', 'own', 'together'].map((provider) => {
+  undescribed: [...vendors.map(({ id }) => id), 'own'].map((provider) => {
     return { provider, models: '*' as const }
   }),
   aliases: {},

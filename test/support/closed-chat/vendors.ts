@@ -8,6 +8,7 @@ import {
   xai,
   zai,
 } from './ignoring.ts'
+import { cloudflare, deepinfra, fireworks, nvidia, perplexity } from './hosts.ts'
 import { cerebras, groq, mistral, openai } from './refusing.ts'
 import { checkResponses } from '../responses-schema.ts'
 import { checkClosed, type Body, type ClosedChat } from './schema.ts'
@@ -26,6 +27,11 @@ export const closedChats: Readonly<Record<string, ClosedChat>> = {
   moonshot,
   cerebras,
   openrouter,
+  perplexity,
+  fireworks,
+  deepinfra,
+  nvidia,
+  cloudflare,
 }
 
 /** Throws unless the vendor accepts the body, which for OpenAI may be one of its Responses API. */
