@@ -23,6 +23,8 @@ export type EndpointConfig = {
   baseUrl: string
   /** The accepted models: `*` for any, a list of names, or `catalog` for a vendor's catalog models. */
   models: '*' | readonly string[] | 'catalog'
+  /** The vendor whose models it has, under their names. */
+  modelsOf?: string | undefined
   /** Whether the endpoint fetches image URLs of conversations itself, as vendors do; true when absent. */
   fetchesImages?: boolean
   /** Whether connections may only go to public addresses and to the networks that the operator allows. */

@@ -9,7 +9,7 @@ import { groq } from './groq/index.ts'
 import { hosts } from './hosts/index.ts'
 import { mistral } from './mistral/index.ts'
 import { moonshot } from './moonshot/index.ts'
-import { openai } from './openai/index.ts'
+import { azure, openai } from './openai/index.ts'
 import { openrouter } from './openrouter/index.ts'
 import { perplexity } from './perplexity/index.ts'
 import { together } from './together/index.ts'
@@ -24,6 +24,7 @@ export const vendors: readonly Vendor[] = [
   zai,
   bytedance,
   openai,
+  azure,
   anthropic,
   mistral,
   deepseek,

@@ -35,6 +35,8 @@ export type Vendor = {
   thoughtsShown?: 'asked' | 'never'
   /** Whether any model name is forwarded, since the catalog does not list its models. */
   anyModel?: true
+  /** The vendor whose models it has: those of the same name have their abilities and prices. */
+  modelsOf?: string
   /** The contract schema of `image_config` for the vendor's models. */
   imageConfig: ImageConfigSchema
   /** How the vendor's chat differs from OpenAI's; absent for a vendor with its own protocol. */

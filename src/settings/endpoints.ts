@@ -61,7 +61,8 @@ export function vendorEndpoints(
     }
     const models = vendor.anyModel ? '*' : 'catalog'
     const source = variable === undefined ? 'store' : 'environment'
-    return { endpoint: { id: vendor.id, baseUrl: withoutSlash(base), models }, keys, source }
+    const { id, modelsOf } = vendor
+    return { endpoint: { id, baseUrl: withoutSlash(base), models, modelsOf }, keys, source }
   })
 }
 

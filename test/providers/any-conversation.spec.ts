@@ -160,6 +160,7 @@ const models = [
   'moonshot/kimi-k2.6',
   'together/any',
   'openrouter/any',
+  'azure/gpt-5.6-terra',
   'fireworks/any',
   'deepinfra/any',
   'nvidia/any',

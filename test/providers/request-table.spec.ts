@@ -103,7 +103,10 @@ describe('the table of chat requests', () => {
 
   it('has a column for each vendor, and names its source', () => {
     const ids = new Set(Object.values(columns).map((model) => modelOf(model).row.provider))
-    expect(vendors.map(({ id }) => id).filter((id) => !ids.has(id))).to.deep.equal([])
+    // Vendors with the same models have the same translation.
+    const shown = new Set(vendors.flatMap(({ id, writeChat }) => (ids.has(id) ? [writeChat] : [])))
+    const missing = vendors.filter(({ writeChat }) => !shown.has(writeChat))
+    expect(missing.map(({ id }) => id)).to.deep.equal([])
     const { package: name, version, date } = source
     expect(readFileSync(page, 'utf8').replaceAll('\n', ' ')).to.contain(
       `\`${name}\` ${version} (${date})`,

@@ -24,6 +24,7 @@ const models: Readonly<Record<string, [model: string, variable: string, key: str
   moonshot: ['moonshot/kimi-k3', 'MOONSHOT', 'sk-0123456789abcdec'],
   openrouter: ['openrouter/any', 'OPENROUTER', 'sk-or-0123456789abcdef'],
   cerebras: ['cerebras/gpt-oss-120b', 'CEREBRAS', 'csk-0123456789abcdef'],
+  azure: ['azure/gpt-5.6-terra', 'AZURE_OPENAI', '0123456789abcdefef'],
   perplexity: ['perplexity/any', 'PERPLEXITY', 'pplx-0123456789abcdef'],
   fireworks: ['fireworks/any', 'FIREWORKS', 'fw_0123456789abcdef'],
   deepinfra: ['deepinfra/any', 'DEEPINFRA', '0123456789abcdefab'],

@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Target } from '../../core/model.ts'
-import { abilitiesOf } from '../openai-compatible/chat-request.ts'
+import { abilitiesOf, writeChat } from '../openai-compatible/chat-request.ts'
 import type { ChatDialect } from '../openai-compatible/dialect.ts'
 import { isThinking } from '../openai-compatible/thinking.ts'
 import { protocolVendor } from '../openai-compatible/vendor.ts'
@@ -51,6 +51,8 @@ const dialect: ChatDialect = {
     'verbosity',
     'web_search_options',
   ]),
+  // For models outside the catalog; OpenAI refuses both names together.
+  limit: 'max_completion_tokens',
   customTools: true,
   callIds: { pattern: /^.{1,40}$/s, length: 40 },
   families,
@@ -58,11 +60,7 @@ const dialect: ChatDialect = {
   takesBack: ['refusal', 'audio'],
 }
 
-const overChat = protocolVendor({
-  id: 'openai',
-  name: 'OpenAI',
-  keyPrefixes: ['sk-'],
-  baseUrl: 'https://api.openai.com/v1',
+const common = {
   thoughtsShown: 'never',
   dialect,
   embeddingDialect: {
@@ -70,33 +68,71 @@ const overChat = protocolVendor({
     base64: true,
     inputsPerCall: 2048,
   },
-  imageDialect: {
-    idempotencyHeader: 'idempotency-key',
-    more: () => ({}),
-    edits: {
-      path: '/images/edits',
-      inputs: (sources) => ({ images: sources.map((one) => ({ image_url: pictureUrl(one) })) }),
-    },
-  },
-})
+} as const
 
-/** OpenAI itself (docs/vendors.md#openai); some calls with tools use its Responses API. */
-export const openai: Vendor = {
-  ...overChat,
-  writeChat: (request, target) =>
-    (needsResponses(request, target) ? writeResponses : overChat.writeChat)(request, target),
-  build: (endpoint) => {
-    const provider = overChat.build(endpoint)
-    const responses = responsesAdapter(endpoint)
-    const { chat = responses } = provider
-    return {
-      ...provider,
-      chat: {
-        prepare: (request, target) =>
-          (needsResponses(request, target) ? responses : chat).prepare(request, target),
+/** OpenAI itself (docs/vendors.md#openai). */
+export const openai = withResponses(
+  protocolVendor({
+    ...common,
+    id: 'openai',
+    name: 'OpenAI',
+    keyPrefixes: ['sk-'],
+    baseUrl: 'https://api.openai.com/v1',
+    imageDialect: {
+      idempotencyHeader: 'idempotency-key',
+      more: () => ({}),
+      edits: {
+        path: '/images/edits',
+        inputs: (sources) => ({ images: sources.map((one) => ({ image_url: pictureUrl(one) })) }),
       },
-    }
-  },
+    },
+  }),
+)
+
+/** OpenAI's models at Microsoft, where the name of a model is that of its deployment (docs/vendors.md#azure). */
+export const azure = withResponses(
+  protocolVendor({
+    ...common,
+    id: 'azure',
+    modelsOf: 'openai',
+    name: 'Azure OpenAI',
+    traceName: 'azure.ai.openai',
+    keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
+    keyHeader: 'api-key',
+    anyModel: true,
+    baseUrlVariable: 'AZURE_OPENAI_BASE_URL',
+    baseUrl: 'https://{AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1',
+    // The list has the models that could be deployed, not the deployments.
+    modelNames: () => [],
+    namePrefixes: ['azure_ai'],
+    imageDialect: { more: () => ({}) },
+  }),
+)
+
+/** Uses the Responses API for the calls with tools that need it. */
+function withResponses(overChat: Vendor): Vendor {
+  return {
+    ...overChat,
+    writeChat: writeOwn,
+    build: (endpoint) => {
+      const provider = overChat.build(endpoint)
+      const responses = responsesAdapter(endpoint)
+      const { chat = responses } = provider
+      return {
+        ...provider,
+        chat: {
+          prepare: (request, target) =>
+            (needsResponses(request, target) ? responses : chat).prepare(request, target),
+        },
+      }
+    },
+  }
+}
+
+function writeOwn(request: ChatRequest, target: Target) {
+  return needsResponses(request, target)
+    ? writeResponses(request, target)
+    : writeChat(request, target, dialect)
 }
 
 /** Whether the chat API lacks the model, or would refuse the tools of the request since the model thinks. */

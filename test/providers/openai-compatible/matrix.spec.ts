@@ -13,6 +13,7 @@ const others = [
   'moonshot/kimi-k3-turbo',
   'openrouter/any',
   'together/any',
+  'azure/gpt-5.6-terra',
   'perplexity/any',
   'fireworks/any',
   'deepinfra/any',

@@ -16,6 +16,7 @@ import { checkClosed, type Body, type ClosedChat } from './schema.ts'
 /** Request schemas of vendors that speak OpenAI's protocol, by vendor id. */
 export const closedChats: Readonly<Record<string, ClosedChat>> = {
   openai,
+  azure: openai,
   mistral,
   deepseek,
   groq,
@@ -34,8 +35,9 @@ export const closedChats: Readonly<Record<string, ClosedChat>> = {
   cloudflare,
 }
 
-/** Throws unless the vendor accepts the body, which for OpenAI may be one of its Responses API. */
+/** Throws unless the vendor accepts the body, which for OpenAI's models may be one of the Responses API. */
 export function checkSent(provider: string, body: Body): void {
-  if (provider === 'openai' && 'input' in body) checkResponses(body)
-  else checkClosed(closedChats[provider]!, body)
+  const closed = closedChats[provider]!
+  if (closed === openai && 'input' in body) checkResponses(body)
+  else checkClosed(closed, body)
 }
