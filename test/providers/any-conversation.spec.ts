@@ -165,6 +165,7 @@ const models = [
   'deepinfra/any',
   'nvidia/any',
   'cloudflare/any',
+  'bedrock/any',
 ]
 /** The content parts that a model accepts. */
 function partsOf(model: string): fc.Arbitrary<object> {

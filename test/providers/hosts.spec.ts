@@ -33,6 +33,11 @@ const hosts: Readonly<Record<string, { model: string; key: string; path: string;
       path: '/client/v4/accounts/f037e56e/ai/v1/chat/completions',
       list: { success: true, result: [{ id: 'one', name: '@cf/openai/gpt-oss-120b' }] },
     },
+    bedrock: {
+      model: 'openai.gpt-oss-120b-1:0',
+      key: 'ABSK0123456789abcdef',
+      path: '/openai/v1/chat/completions',
+    },
     perplexity: { model: 'sonar-pro', key: 'pplx-0123456789abcdef', path: '/chat/completions' },
   }
 const bases: Readonly<Record<string, string>> = {
@@ -40,6 +45,7 @@ const bases: Readonly<Record<string, string>> = {
   deepinfra: '/v1/openai',
   nvidia: '/v1',
   cloudflare: '/client/v4/accounts/f037e56e/ai',
+  bedrock: '/openai/v1',
   perplexity: '',
 }
 const sources = [{ title: 'At /home/fox', url: 'https://foxes.example/a?b=1', date: null }]

@@ -40,6 +40,7 @@ const columns: Readonly<Record<string, string>> = {
   DeepInfra: 'deepinfra/any',
   NVIDIA: 'nvidia/any',
   Cloudflare: 'cloudflare/any',
+  Bedrock: 'bedrock/any',
 }
 const groups: Readonly<Record<string, Readonly<Record<string, Probe>>>> = {
   Fields: chatProperties,
@@ -128,6 +129,8 @@ describe('the table of chat requests', () => {
           NVIDIA_API_KEY: 'nvapi-0123456789abcdef',
           CLOUDFLARE_API_KEY: '0123456789abcdefcd',
           CLOUDFLARE_ACCOUNT_ID: 'account',
+          BEDROCK_API_KEY: '0123456789abcdefba',
+          AWS_REGION: 'us-west-2',
         },
         file: { limits: { requests_per_minute: 1_000_000 } },
       })

@@ -29,6 +29,7 @@ const models: Readonly<Record<string, [model: string, variable: string, key: str
   fireworks: ['fireworks/any', 'FIREWORKS', 'fw_0123456789abcdef'],
   deepinfra: ['deepinfra/any', 'DEEPINFRA', '0123456789abcdefab'],
   nvidia: ['nvidia/any', 'NVIDIA', 'nvapi-0123456789abcdef'],
+  bedrock: ['bedrock/any', 'BEDROCK', '0123456789abcdefba'],
   cloudflare: ['cloudflare/any', 'CLOUDFLARE', '0123456789abcdefcd'],
 }
 /** Prefix of the error messages of the upstream. */

@@ -81,4 +81,17 @@ export const hosts: readonly Vendor[] = [
     dialect: { ...usual, without: platformFieldsExcept() },
     embeddingDialect: { takes: {} },
   }),
+  protocolVendor({
+    id: 'bedrock',
+    name: 'AWS Bedrock',
+    traceName: 'aws.bedrock',
+    keyVariables: ['AWS_BEARER_TOKEN_BEDROCK', 'BEDROCK_API_KEY'],
+    anyModel: true,
+    baseUrl: 'https://bedrock-runtime.{AWS_REGION}.amazonaws.com/openai/v1',
+    dialect: {
+      ...usual,
+      without: platformFieldsExcept('service_tier'),
+      limit: 'max_completion_tokens',
+    },
+  }),
 ]

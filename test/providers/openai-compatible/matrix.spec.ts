@@ -19,6 +19,7 @@ const others = [
   'deepinfra/any',
   'nvidia/any',
   'cloudflare/any',
+  'bedrock/any',
 ]
 const media = new Set(['audio', 'file'])
 const models = readCatalogRows()

@@ -55,6 +55,13 @@ export const cloudflare: ClosedChat = {
   fields: without(...platform, 'max_completion_tokens'),
 }
 
+export const bedrock: ClosedChat = {
+  ...usual,
+  source: 'docs.aws.amazon.com/bedrock/latest/userguide/inference-chat-completions',
+  ignoresUnknown: true,
+  fields: without(...platformBut('service_tier'), 'max_tokens'),
+}
+
 export const perplexity: ClosedChat = {
   ...usual,
   source: 'docs.perplexity.ai/api-reference/chat-completions-post',

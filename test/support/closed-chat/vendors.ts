@@ -8,7 +8,7 @@ import {
   xai,
   zai,
 } from './ignoring.ts'
-import { cloudflare, deepinfra, fireworks, nvidia, perplexity } from './hosts.ts'
+import { bedrock, cloudflare, deepinfra, fireworks, nvidia, perplexity } from './hosts.ts'
 import { cerebras, groq, mistral, openai } from './refusing.ts'
 import { checkResponses } from '../responses-schema.ts'
 import { checkClosed, type Body, type ClosedChat } from './schema.ts'
@@ -33,6 +33,7 @@ export const closedChats: Readonly<Record<string, ClosedChat>> = {
   deepinfra,
   nvidia,
   cloudflare,
+  bedrock,
 }
 
 /** Throws unless the vendor accepts the body, which for OpenAI's models may be one of the Responses API. */
