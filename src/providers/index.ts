@@ -4,7 +4,7 @@ import { anthropic } from './anthropic/index.ts'
 import { bytedance } from './bytedance/index.ts'
 import { cerebras } from './cerebras/index.ts'
 import { deepseek } from './deepseek/index.ts'
-import { google } from './google/index.ts'
+import { google, vertex } from './google/index.ts'
 import { groq } from './groq/index.ts'
 import { hosts } from './hosts/index.ts'
 import { mistral } from './mistral/index.ts'
@@ -20,6 +20,7 @@ import { zai } from './zai/index.ts'
 /** All vendors, in the order of the settings; each is enabled by its key variable. */
 export const vendors: readonly Vendor[] = [
   google,
+  vertex,
   alibaba,
   zai,
   bytedance,

@@ -19,10 +19,14 @@ export type Vendor = {
   baseUrl: string
   /** The header that carries the key; a bearer token when absent. */
   keyHeader?: string
+  /** The scope of the vendor's tokens: its key is the JSON file of a service account, which is exchanged for them. */
+  tokenScope?: string
   /** Text in the body of a 400 that means that the key is invalid. */
   badKeyMark?: string
   /** The path of the model list, a free request that also shows whether the key is valid. */
   modelsPath: string
+  /** The path of the model list is below the origin of the base address. */
+  modelsAtOrigin?: true
   /** Further headers of the request for the model list. */
   modelsHeaders?: Readonly<Record<string, string>>
   /** Reads the names in the model list; when absent, the list has OpenAI's form. */

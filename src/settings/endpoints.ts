@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import type { components } from '../../generated/settings.ts'
 import { isPrivateHost } from '../core/public-address.ts'
+import { systemReason } from '../core/words/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from '../providers/create-providers.ts'
 import { vendors } from '../providers/index.ts'
 import { checkKeys } from '../providers/key-shape.ts'
@@ -40,7 +42,10 @@ export function vendorEndpoints(
 ): FoundEndpoint[] {
   return vendors.flatMap((vendor) => {
     const variable = vendor.keyVariables.find((name) => keysIn(variables[name]).length > 0)
-    const keys = variable === undefined ? storedKeys[vendor.id] : keysIn(variables[variable])
+    const keys =
+      variable === undefined
+        ? storedKeys[vendor.id]
+        : keysOf(vendor, variables[variable], `${variable}: `, complaints)
     if (keys === undefined) return []
     const own = ownAddress(vendor, variables)
     const base = variables[vendor.baseUrlVariable] || own.address
@@ -64,6 +69,25 @@ export function vendorEndpoints(
     const { id, modelsOf } = vendor
     return { endpoint: { id, baseUrl: withoutSlash(base), models, modelsOf }, keys, source }
   })
+}
+
+/** The keys in a variable, which for a service account has its JSON or the path of the file. */
+function keysOf(
+  { tokenScope }: Vendor,
+  text: string | undefined,
+  where: string,
+  complaints: string[],
+): string[] {
+  if (tokenScope === undefined || text === undefined) return keysIn(text)
+  if (text.trimStart().startsWith('{')) return [text]
+  try {
+    return [readFileSync(text.trim(), 'utf8')]
+  } catch (error) {
+    complaints.push(
+      `${where}the file of the service account cannot be read: ${systemReason(error)}.`,
+    )
+    return []
+  }
 }
 
 /** The vendor's own address with the values of its variables, and the variables without a usable value. */

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { serviceAccount } from '../support/token-endpoint.ts'
 import { ConfigError, type Variables } from '../../src/settings/config.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { loadSettings } from '../support/load-settings.ts'
@@ -83,6 +84,17 @@ describe('wrong settings', () => {
       variables: { CLOUDFLARE_API_TOKEN: '0123456789abcdef', CLOUDFLARE_ACCOUNT_ID: 'a/b' },
       says: /^CLOUDFLARE_ACCOUNT_ID must be set to letters, digits, \. and -: .* Or set CLOUDFLARE_BASE_URL\.$/,
     },
+    ...[
+      ['{"type": "authorized_user"}', /: it must be the JSON file of a service account/],
+      ['/no/such.json', /: the file of the service account cannot be read: it does not exist\.$/],
+      [serviceAccount('http://tokens.example/token'), /: its token_uri must be an https address/],
+      [serviceAccount('https://a.example/', { private_key: 'no' }), /: its private_key cannot be/],
+      [serviceAccount('https://a.example/', { client_email: 1 }), /: the file must have client_/],
+    ].map(([account, says], place) => ({
+      name: `a service account that cannot be used (${place})`,
+      variables: { VERTEX_SERVICE_ACCOUNT: String(account), VERTEX_PROJECT: 'foxes' },
+      says: new RegExp(`^VERTEX_SERVICE_ACCOUNT${(says as RegExp).source}`),
+    })),
     {
       name: "the gateway's own address as a vendor's, which the environment of a client holds",
       variables: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://localhost:8080/v1' },

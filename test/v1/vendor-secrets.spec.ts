@@ -19,7 +19,9 @@ const models: Readonly<Record<string, string>> = {
   cerebras: 'cerebras/gpt-oss-120b',
   own: 'own/house-1',
   ...Object.fromEntries(
-    vendors.flatMap(({ id, anyModel }) => (anyModel ? [[id, `${id}/some`]] : [])),
+    vendors.flatMap(({ id, anyModel, tokenScope }) =>
+      anyModel && !tokenScope ? [[id, `${id}/some`]] : [],
+    ),
   ),
 }
 /** Image models by vendor. */
