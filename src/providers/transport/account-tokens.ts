@@ -1,4 +1,5 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto'
+import { ProviderFailure } from '../../core/failure.ts'
 import { isPrivateHost } from '../../core/public-address.ts'
 
 /** A request for a token, as a form. */
@@ -35,15 +36,16 @@ const secretLineMin = 16
 
 /**
  * Returns a function that writes the request for a token: a signed assertion (RS256) that the token
- * endpoint exchanges for it. `clock` is in milliseconds.
+ * endpoint exchanges for it. The function throws a ProviderFailure if the account cannot be used. `clock` is in
+ * milliseconds.
  */
 export function accountTokens(
   text: string,
   scope: string,
   clock: () => number,
 ): () => TokenRequest {
-  const { email, address, keyId, key } = accountIn(text)
   return () => {
+    const { email, address, keyId, key } = usableAccount(text)
     const iat = Math.floor(clock() / 1000) - skewSeconds
     const claims = { iss: email, scope, aud: address, iat, exp: iat + assertionSeconds }
     const signed = [{ alg: 'RS256', typ: 'JWT', kid: keyId }, claims]
@@ -52,6 +54,15 @@ export function accountTokens(
     const signature = sign('RSA-SHA256', Buffer.from(signed), key).toString('base64url')
     const form = { grant_type: grantType, assertion: `${signed}.${signature}` }
     return { address, body: new URLSearchParams(form).toString() }
+  }
+}
+
+function usableAccount(text: string): ServiceAccount {
+  try {
+    return accountIn(text)
+  } catch {
+    // The cause may quote the text.
+    throw new ProviderFailure('credentials', 'The JSON of the service account cannot be used.')
   }
 }
 

@@ -223,6 +223,37 @@ describe('Google Vertex AI', () => {
     expect(tokens.requests).to.have.length(0)
   })
 
+  it('takes a stored account, and refuses another text', async () => {
+    const address = { VERTEX_BASE_URL: `${upstream.url}/v1/projects/foxes/locations/global` }
+    await using storing = await startGateway({
+      clock: () => now,
+      variables: { ...address, ENCRYPTION_KEY: undefined },
+      file: loopback,
+      bounds: { storedRecheckMs: 20 },
+    })
+    const store = (secret: string) =>
+      runCommand(
+        ['providers', 'set-key', 'vertex'],
+        { ...address, DATA_DIR: storing.dataDir },
+        secret,
+      )
+    const wrong = await store('{"type": "authorized_user"}')
+    expect(wrong.code).to.not.equal(0)
+    expect(wrong.stderr).to.contain('it must be the JSON file of a service account')
+    const asked = await storing.post(
+      '/api/providers/vertex/key-test',
+      { key: 'no-account' },
+      { key: storing.adminKey },
+    )
+    expect(await asked.json()).to.include({ accepted: false, status: null })
+    expect((await store(serviceAccount(`${tokens.url}/token`))).stderr).to.equal('')
+    await until('the stored account is used', async () => {
+      const body = { model: 'vertex/gemini-3.5-flash', messages: hello }
+      const init = { key: storing.liveKey }
+      return (await storing.post('/v1/chat/completions', body, init)).status === 200
+    })
+  })
+
   it('is tested by doctor, with the file of the account', async () => {
     const folder = makeFolder()
     upstream.answer(({ path, headers }) =>
