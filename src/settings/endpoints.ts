@@ -50,10 +50,13 @@ export function vendorEndpoints(
     const own = ownAddress(vendor, variables)
     const base = variables[vendor.baseUrlVariable] || own.address
     if (base === own.address && own.missing.length > 0) {
-      complaints.push(
-        `${own.missing.join(' and ')} must be set to letters, digits, . and -: ${vendor.name} has it in its address. Or set ${vendor.baseUrlVariable}.`,
+      // No error: such a key may be in the environment for another program.
+      doubts.push(
+        `${vendor.name} has a key, but is not used: set ${own.missing.join(' and ')} to the part of its address (letters, digits, . and -), or set ${vendor.baseUrlVariable}.`,
       )
-    } else if (!isAddress(base)) {
+      return []
+    }
+    if (!isAddress(base)) {
       complaints.push(
         `${vendor.baseUrlVariable} must be an http(s) address without credentials. For example: ${vendor.baseUrl}`,
       )

@@ -240,6 +240,12 @@ describe('Google Vertex AI', () => {
     const wrong = await store('{"type": "authorized_user"}')
     expect(wrong.code).to.not.equal(0)
     expect(wrong.stderr).to.contain('it must be the JSON file of a service account')
+    const unplaced = await runCommand(
+      ['providers', 'set-key', 'vertex'],
+      { DATA_DIR: storing.dataDir },
+      serviceAccount(`${tokens.url}/token`),
+    )
+    expect(unplaced.stderr).to.contain('set VERTEX_PROJECT to').and.contain('VERTEX_BASE_URL')
     const asked = await storing.post(
       '/api/providers/vertex/key-test',
       { key: 'no-account' },
