@@ -124,7 +124,7 @@ export async function assembleCalls(
   return {
     guarded,
     pixelQueue: createPixelQueue(first, budget),
-    lines: createLines({ monotonic, guardedConnector }),
+    lines: createLines({ monotonic, clock, guardedConnector }),
     guardedConnector,
     cache,
     deduplication: createDeduplication({ fingerprintKey, claim }),

@@ -5,7 +5,7 @@ import { GatewayError } from '../core/error.ts'
 import { ModelNotFound } from '../core/words/model-not-found.ts'
 import type { Catalog, CatalogModel, Model } from '../core/model.ts'
 import { pricesAt, readPrices } from '../core/money/price.ts'
-import { createNames, plainName, type NamePrefixes } from './names.ts'
+import { createNames, plainName, type NamePrefixes, type Names } from './names.ts'
 import { ownRows, type OwnEntries } from './own-rows.ts'
 import { undescribedModel } from './undescribed.ts'
 
@@ -14,13 +14,16 @@ export type CatalogOptions = {
   /** Ids of rows that do not state the model's capabilities. */
   undescribedIds?: ReadonlySet<string>
   /** Endpoints whose models are not in the catalog; `*` accepts any model name. */
-  undescribed: readonly { provider: string; models: '*' | readonly string[] }[]
+  undescribed: readonly ({ provider: string; models: '*' | readonly string[] } & Related)[]
   aliases: Readonly<Record<string, string>>
   /** Prefixes of model names besides the provider id, such as `qwen` for `alibaba`. */
   prefixes: NamePrefixes
   defaultImageModel: string
   clock: () => number
 }
+
+/** The provider whose described models an endpoint also has, under their names. */
+type Related = { modelsOf?: string | undefined }
 
 /** Reads the catalog's data, one file per provider. Throws when a row violates the schema. */
 export function readCatalogRows(): CatalogModel[] {
@@ -41,13 +44,13 @@ type Configured = Pick<
 > & {
   /** The operator's prices and models, already validated. */
   catalog: OwnEntries
-  endpoints: readonly { id: string; models: '*' | readonly string[] | 'catalog' }[]
+  endpoints: readonly ({ id: string; models: '*' | readonly string[] | 'catalog' } & Related)[]
 }
 
 /** The catalog with the endpoints, aliases and defaults of the operator. */
 export function configuredCatalog({ endpoints, catalog, ...options }: Configured): Catalog {
-  const undescribed = endpoints.flatMap(({ id, models }) =>
-    models === 'catalog' ? [] : { provider: id, models },
+  const undescribed = endpoints.flatMap(({ id, models, modelsOf }) =>
+    models === 'catalog' ? [] : { provider: id, models, modelsOf },
   )
   const own = configuredRows({ ...options, endpoints, catalog })
   return createCatalog({
@@ -109,17 +112,9 @@ export function createCatalog(options: CatalogOptions): Catalog {
   const lookUp = (name: string): Model | undefined => {
     const found = names.exact.get(name) ?? recent.get(name)
     if (found !== undefined) return found
-    const model = openModel(name) ?? names.read(name)
+    const model = openModel(name, undescribed, names) ?? names.read(name)
     if (model !== undefined) recent.set(name, model)
     return model
-  }
-  /** A model of an endpoint that accepts any model name. */
-  const openModel = (name: string): Model | undefined => {
-    if (plainName(name) === undefined) return undefined
-    const [provider = '', ...rest] = name.split('/')
-    const open = undescribed.some((one) => one.provider === provider && one.models === '*')
-    const upstreamModel = rest.join('/')
-    return open && upstreamModel !== '' ? undescribedModel(provider, upstreamModel) : undefined
   }
 
   const find: Catalog['find'] = (name) => {
@@ -162,6 +157,24 @@ function deactivated({ row }: Model): GatewayError {
     param: 'model',
     progress: { model: row },
   })
+}
+
+/** A model of an endpoint that accepts any model name. */
+function openModel(
+  name: string,
+  undescribed: CatalogOptions['undescribed'],
+  names: Names,
+): Model | undefined {
+  if (plainName(name) === undefined) return undefined
+  const [provider = '', ...rest] = name.split('/')
+  const open = undescribed.find((one) => one.provider === provider && one.models === '*')
+  const upstreamModel = rest.join('/')
+  if (open === undefined || upstreamModel === '') return undefined
+  const own = open.modelsOf && names.read(`${open.modelsOf}/${upstreamModel}`)
+  if (!own || own.row.provider !== open.modelsOf) return undescribedModel(provider, upstreamModel)
+  const { aliases: _aliases, snapshots: _snapshots, ...row } = own.row
+  const id = `${provider}/${upstreamModel}`
+  return { ...own, row: { ...row, id, provider, upstream_model: upstreamModel } }
 }
 
 /** Whether a lower-case name is the row's family or provider. */

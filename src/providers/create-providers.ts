@@ -15,6 +15,7 @@ import type { Endpoint, UpstreamLimits } from './transport/endpoint.ts'
 import { createFetchPicture, type FetchPublic } from './transport/fetch-picture.ts'
 import type { Lines } from './transport/lines.ts'
 import type { WrittenChat } from './wire/fields.ts'
+import { secretsOfAccount } from './transport/account-tokens.ts'
 import { createVendorTexts, type VendorTexts } from './transport/vendor-texts.ts'
 
 /** A vendor, or an OpenAI-compatible endpoint that the operator configured. */
@@ -23,6 +24,8 @@ export type EndpointConfig = {
   baseUrl: string
   /** The accepted models: `*` for any, a list of names, or `catalog` for a vendor's catalog models. */
   models: '*' | readonly string[] | 'catalog'
+  /** The vendor whose models it has, under their names. */
+  modelsOf?: string | undefined
   /** Whether the endpoint fetches image URLs of conversations itself, as vendors do; true when absent. */
   fetchesImages?: boolean
   /** Whether connections may only go to public addresses and to the networks that the operator allows. */
@@ -84,7 +87,7 @@ export function createProviders(options: Options): Providers {
     streamsMin: limits.streamCoalescingStreamsMin,
   })
   // Every text is redacted for all keys: a proxy shared by vendors may echo another vendor's key.
-  const texts = createVendorTexts(Object.values(options.keys).flat())
+  const texts = createVendorTexts(secretsIn(options.keys), options.lines.tokens)
   const context = { ...options, upstreamLimits, coalescing, texts }
   const built = endpoints.map((config) => build(config, context))
   return {
@@ -118,6 +121,7 @@ function build(config: EndpointConfig, context: BuildContext) {
     baseUrl,
     keys: context.keys[id] ?? [],
     keyHeader: vendor?.keyHeader,
+    tokenScope: vendor?.tokenScope,
     badKeyMark: vendor?.badKeyMark,
     limits,
     isGuarded: config.isGuarded === true,
@@ -145,6 +149,13 @@ function build(config: EndpointConfig, context: BuildContext) {
     }),
   }
   return { provider, close }
+}
+
+/** The secret texts in the keys of all providers. */
+function secretsIn(keys: ProviderKeys): string[] {
+  return Object.entries(keys).flatMap(([id, own]) =>
+    vendorOf(id)?.tokenScope === undefined ? own : own.flatMap(secretsOfAccount),
+  )
 }
 
 /** Name and address of the provider's server for traces. */

@@ -5,12 +5,14 @@ import { anthropic } from './anthropic/index.ts'
 import { bytedance } from './bytedance/index.ts'
 import { cerebras } from './cerebras/index.ts'
 import { deepseek } from './deepseek/index.ts'
-import { google } from './google/index.ts'
+import { google, vertex } from './google/index.ts'
 import { groq } from './groq/index.ts'
+import { hosts } from './hosts/index.ts'
 import { mistral } from './mistral/index.ts'
 import { moonshot } from './moonshot/index.ts'
-import { openai } from './openai/index.ts'
+import { azure, openai } from './openai/index.ts'
 import { openrouter } from './openrouter/index.ts'
+import { perplexity } from './perplexity/index.ts'
 import { together } from './together/index.ts'
 import type { Vendor } from './vendor.ts'
 import { xai } from './xai/index.ts'
@@ -19,10 +21,12 @@ import { zai } from './zai/index.ts'
 /** All vendors, in the order of the settings; each is enabled by its key variable. */
 export const vendors: readonly Vendor[] = [
   google,
+  vertex,
   alibaba,
   zai,
   bytedance,
   openai,
+  azure,
   anthropic,
   mistral,
   deepseek,
@@ -32,6 +36,8 @@ export const vendors: readonly Vendor[] = [
   openrouter,
   moonshot,
   cerebras,
+  perplexity,
+  ...hosts,
 ]
 
 const byId = new Map(vendors.map((vendor) => [vendor.id, vendor]))

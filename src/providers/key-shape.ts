@@ -1,3 +1,4 @@
+import { faultOfAccount } from './transport/account-tokens.ts'
 import type { Vendor } from './vendor.ts'
 
 /** Errors and doubts about the keys of a vendor, one sentence each, without the keys. */
@@ -14,6 +15,7 @@ type Asked = {
 /** Compares keys with the known prefixes of the vendors' keys, before the keys are used. */
 export function checkKeys(asked: Asked, vendors: readonly Vendor[]): KeyFindings {
   const { vendor, variable, keys, isOwnAddress } = asked
+  if (vendor.tokenScope !== undefined) return accountFindings(asked)
   const wrong: string[] = []
   const doubtful: string[] = []
   for (const key of keys) {
@@ -29,6 +31,12 @@ export function checkKeys(asked: Asked, vendors: readonly Vendor[]): KeyFindings
     }
   }
   return { wrong, doubtful }
+}
+
+/** Findings about keys that are the JSON of a service account. */
+function accountFindings({ variable, keys }: Asked): KeyFindings {
+  const faults = keys.flatMap((key) => faultOfAccount(key) ?? [])
+  return { wrong: faults.map((fault) => `${variable}: ${fault}`), doubtful: [] }
 }
 
 const lengthMin = 8

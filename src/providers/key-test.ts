@@ -6,7 +6,7 @@ import { vendorOf } from './index.ts'
 import { modelsRequest, openAiNames } from './list-models.ts'
 import { createDispatch, type Connector } from './transport/dispatch.ts'
 import { createKeyRing } from './transport/key-ring.ts'
-import { connectTimeoutMs } from './transport/lines.ts'
+import { connectTimeoutMs, credentialsOf } from './transport/lines.ts'
 import { parseJson, receive, wholeReader } from './transport/upstream.ts'
 
 type KeyTest = components['schemas']['ProviderKeyTest']
@@ -26,8 +26,15 @@ export async function testKey(
   const pool = createDispatch(baseUrl, { connectTimeoutMs, connectionsMax: 1, connector })
   const { dispatch } = createKeyRing({
     dispatch: pool.dispatch,
-    keys: key === undefined ? [] : [key],
-    keyHeader: vendor?.keyHeader,
+    credentials: credentialsOf({
+      keys: key === undefined ? [] : [key],
+      keyHeader: vendor?.keyHeader,
+      tokenScope: vendor?.tokenScope,
+      clock: Date.now,
+      monotonic: () => performance.now(),
+      connector: guardedConnector,
+      onToken: () => undefined,
+    }),
     restMs: 0,
     restMaxMs: 0,
     monotonic: () => performance.now(),
@@ -55,6 +62,7 @@ export async function testKey(
 const causes: Readonly<Record<string, string>> = {
   unreachable: 'could not be reached',
   malformed: 'sent an invalid response',
+  credentials: 'rejects the key',
 }
 
 function result(id: string, status: number, body: Buffer): Omit<KeyTest, 'status'> {

@@ -5,7 +5,7 @@ import { parseJson, receive, wholeReader } from './transport/upstream.ts'
 import type { VendorTexts } from './transport/vendor-texts.ts'
 import type { Vendor } from './vendor.ts'
 
-type Listed = Pick<Vendor, 'modelsPath' | 'modelsHeaders' | 'modelNames'>
+type Listed = Pick<Vendor, 'modelsPath' | 'modelsAtOrigin' | 'modelsHeaders' | 'modelNames'>
 type Upstream = { dispatch: Dispatch; texts: VendorTexts }
 
 /** Calls wait for the list at most this long; then the requested name counts as unknown. */
@@ -16,10 +16,10 @@ const namesMax = 10_000
 
 /** Returns a function that fetches a vendor's model names. It rejects with a ProviderFailure. */
 export function modelLister(
-  { modelsPath, modelsHeaders, modelNames = openAiNames }: Listed,
+  { modelNames = openAiNames, ...listed }: Listed,
   { dispatch, texts }: Upstream,
 ): (signal: AbortSignal) => Promise<readonly string[]> {
-  const request = modelsRequest({ modelsPath, modelsHeaders }, timeoutMs)
+  const request = modelsRequest(listed, timeoutMs)
   const unheld = { hold: uncounted, traceHeaders: undefined }
   return (signal) =>
     receive({ dispatch, request, signal, ...unheld, bytesMax }, ({ status }) => {
@@ -36,12 +36,17 @@ export function modelLister(
 
 /** The request for a vendor's list of models; by default as OpenAI's. */
 export function modelsRequest(
-  { modelsPath = '/models', modelsHeaders = {} }: Partial<Omit<Listed, 'modelNames'>>,
+  {
+    modelsPath = '/models',
+    modelsAtOrigin,
+    modelsHeaders = {},
+  }: Partial<Omit<Listed, 'modelNames'>>,
   timeLimitMs: number,
 ): UpstreamRequest {
   return {
     method: 'GET',
     path: modelsPath,
+    atOrigin: modelsAtOrigin === true,
     headers: { ...modelsHeaders },
     headersTimeoutMs: timeLimitMs,
     idleTimeoutMs: timeLimitMs,

@@ -15,13 +15,18 @@ export type Vendor = {
   /** Prefixes of the vendor's keys, if known. */
   keyPrefixes?: readonly string[]
   baseUrlVariable: string
+  /** The base address; `{NAME}` is the value of that variable. */
   baseUrl: string
   /** The header that carries the key; a bearer token when absent. */
   keyHeader?: string
+  /** The scope of the vendor's tokens: its key is the JSON file of a service account, which is exchanged for them. */
+  tokenScope?: string
   /** Text in the body of a 400 that means that the key is invalid. */
   badKeyMark?: string
   /** The path of the model list, a free request that also shows whether the key is valid. */
   modelsPath: string
+  /** The path of the model list is below the origin of the base address. */
+  modelsAtOrigin?: true
   /** Further headers of the request for the model list. */
   modelsHeaders?: Readonly<Record<string, string>>
   /** Reads the names in the model list; when absent, the list has OpenAI's form. */
@@ -36,6 +41,8 @@ export type Vendor = {
   anyModel?: true
   /** An API of the gateway that the vendor has too. */
   nativeApi?: NativeRequest['api']
+  /** The vendor whose models it has: those of the same name have their abilities and prices. */
+  modelsOf?: string
   /** The contract schema of `image_config` for the vendor's models. */
   imageConfig: ImageConfigSchema
   /** How the vendor's chat differs from OpenAI's; absent for a vendor with its own protocol. */
@@ -43,4 +50,13 @@ export type Vendor = {
   /** Translates a request to the vendor's format, with problems and warnings. */
   writeChat(request: ChatRequest, target: Target): WrittenChat<object>
   build(endpoint: Endpoint): Provider
+}
+
+/** A variable in a base address. */
+export const addressPart = /\{(\w+)\}/g
+
+/** The names of all variables that configure a vendor. */
+export function variablesOf({ keyVariables, baseUrlVariable, baseUrl }: Vendor): string[] {
+  const parts = baseUrl.matchAll(addressPart).map(([, name = '']) => name)
+  return [...keyVariables, baseUrlVariable, ...parts]
 }

@@ -1,8 +1,11 @@
+import { readFileSync } from 'node:fs'
 import type { components } from '../../generated/settings.ts'
 import { isPrivateHost } from '../core/public-address.ts'
+import { systemReason } from '../core/words/system-reason.ts'
 import type { EndpointConfig, ProviderKeys } from '../providers/create-providers.ts'
 import { vendors } from '../providers/index.ts'
 import { checkKeys } from '../providers/key-shape.ts'
+import { addressPart, type Vendor } from '../providers/vendor.ts'
 import type { Variables } from './sources.ts'
 
 type Settings = components['schemas']['Settings']
@@ -39,24 +42,67 @@ export function vendorEndpoints(
 ): FoundEndpoint[] {
   return vendors.flatMap((vendor) => {
     const variable = vendor.keyVariables.find((name) => keysIn(variables[name]).length > 0)
-    const keys = variable === undefined ? storedKeys[vendor.id] : keysIn(variables[variable])
+    const keys =
+      variable === undefined
+        ? storedKeys[vendor.id]
+        : keysOf(vendor, variables[variable], `${variable}: `, complaints)
     if (keys === undefined) return []
-    const base = variables[vendor.baseUrlVariable] || vendor.baseUrl
+    const own = ownAddress(vendor, variables)
+    const base = variables[vendor.baseUrlVariable] || own.address
+    if (base === own.address && own.missing.length > 0) {
+      // No error: such a key may be in the environment for another program.
+      doubts.push(
+        `${vendor.name} has a key, but is not used: set ${own.missing.join(' and ')} to the part of its address (letters, digits, . and -), or set ${vendor.baseUrlVariable}.`,
+      )
+      return []
+    }
     if (!isAddress(base)) {
       complaints.push(
         `${vendor.baseUrlVariable} must be an http(s) address without credentials. For example: ${vendor.baseUrl}`,
       )
     }
     if (variable !== undefined) {
-      const isOwnAddress = withoutSlash(base) === vendor.baseUrl
+      const isOwnAddress = withoutSlash(base) === own.address
       const { wrong, doubtful } = checkKeys({ vendor, variable, keys, isOwnAddress }, vendors)
       complaints.push(...wrong)
       doubts.push(...doubtful)
     }
     const models = vendor.anyModel ? '*' : 'catalog'
     const source = variable === undefined ? 'store' : 'environment'
-    return { endpoint: { id: vendor.id, baseUrl: withoutSlash(base), models }, keys, source }
+    const { id, modelsOf } = vendor
+    return { endpoint: { id, baseUrl: withoutSlash(base), models, modelsOf }, keys, source }
   })
+}
+
+/** The keys in a variable, which for a service account has its JSON or the path of the file. */
+function keysOf(
+  { tokenScope }: Vendor,
+  text: string | undefined,
+  where: string,
+  complaints: string[],
+): string[] {
+  if (tokenScope === undefined || text === undefined) return keysIn(text)
+  if (text.trimStart().startsWith('{')) return [text]
+  try {
+    return [readFileSync(text.trim(), 'utf8')]
+  } catch (error) {
+    complaints.push(
+      `${where}the file of the service account cannot be read: ${systemReason(error)}.`,
+    )
+    return []
+  }
+}
+
+/** The vendor's own address with the values of its variables, and the variables without a usable value. */
+function ownAddress({ baseUrl }: Vendor, variables: Variables) {
+  const missing: string[] = []
+  const address = baseUrl.replaceAll(addressPart, (part, name: string) => {
+    const value = variables[name] ?? ''
+    if (/^[\w.-]+$/.test(value)) return value
+    missing.push(name)
+    return part
+  })
+  return { address, missing }
 }
 
 /** Endpoint of a provider in gateway.yaml, with its keys. Appends errors to `complaints`. */

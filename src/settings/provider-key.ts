@@ -7,16 +7,23 @@ import { ConfigError, type Loaded, type ReadSettings, type Stored } from './conf
 
 /**
  * The endpoint that the settings give a provider if this key is stored. Throws `not_found` for an unknown
- * provider, and `invalid_value` if the settings are invalid.
+ * provider, and `invalid_value` if the settings are invalid or lack a part of the provider's address.
  */
 export function endpointWithKey(
   readSettings: ReadSettings,
   providerId: string,
   key: string,
 ): EndpointConfig {
-  const { endpoints } = settingsWith(readSettings, { keys: { [providerId]: [key] } }).config
+  const { config, doubts } = settingsWith(readSettings, { keys: { [providerId]: [key] } })
+  const { endpoints } = config
   const endpoint = endpoints.find(({ id }) => id === providerId)
   if (endpoint !== undefined) return endpoint
+  const missing = vendorOf(providerId)?.baseUrlVariable
+  if (missing !== undefined) {
+    // A vendor without the parts of its address is not used.
+    const reason = doubts.find((doubt) => doubt.includes(missing)) ?? `Set ${missing}.`
+    throw new GatewayError('invalid_value', reason, { param: 'key' })
+  }
   const ids = [...vendors, ...endpoints].map(({ id }) => id)
   const near = nearName(providerId, ids)
   const remedy = near === undefined ? `Choose from ${ids.join(', ')}.` : `Did you mean '${near}'?`

@@ -6,6 +6,7 @@ import { settings } from '../../generated/settings.ts'
 import { nearName } from '../core/words/near-name.ts'
 import { systemReason } from '../core/words/system-reason.ts'
 import { vendors } from '../providers/index.ts'
+import { variablesOf } from '../providers/vendor.ts'
 
 /** Environment variables by name. */
 export type Variables = Readonly<Record<string, string | undefined>>
@@ -108,7 +109,7 @@ export function doubtsAboutEnv(): string[] {
 export function doubtsAboutNames(variables: Variables): string[] {
   const names = new Set([
     ...settings.flatMap(({ variable }) => variable ?? []),
-    ...vendors.flatMap(({ keyVariables, baseUrlVariable }) => [...keyVariables, baseUrlVariable]),
+    ...vendors.flatMap(variablesOf),
     'CONFIG_FILE',
     'GATEWAY_KEY',
   ])

@@ -160,6 +160,12 @@ const models = [
   'moonshot/kimi-k2.6',
   'together/any',
   'openrouter/any',
+  'azure/gpt-5.6-terra',
+  'fireworks/any',
+  'deepinfra/any',
+  'nvidia/any',
+  'cloudflare/any',
+  'bedrock/any',
 ]
 /** The content parts that a model accepts. */
 function partsOf(model: string): fc.Arbitrary<object> {

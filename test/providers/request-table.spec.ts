@@ -35,6 +35,12 @@ const columns: Readonly<Record<string, string>> = {
   Together: 'together/any',
   Moonshot: 'moonshot/kimi-k3',
   Cerebras: 'cerebras/gpt-oss-120b',
+  Perplexity: 'perplexity/any',
+  Fireworks: 'fireworks/any',
+  DeepInfra: 'deepinfra/any',
+  NVIDIA: 'nvidia/any',
+  Cloudflare: 'cloudflare/any',
+  Bedrock: 'bedrock/any',
 }
 const groups: Readonly<Record<string, Readonly<Record<string, Probe>>>> = {
   Fields: chatProperties,
@@ -98,7 +104,10 @@ describe('the table of chat requests', () => {
 
   it('has a column for each vendor, and names its source', () => {
     const ids = new Set(Object.values(columns).map((model) => modelOf(model).row.provider))
-    expect(vendors.map(({ id }) => id).filter((id) => !ids.has(id))).to.deep.equal([])
+    // Vendors with the same models have the same translation.
+    const shown = new Set(vendors.flatMap(({ id, writeChat }) => (ids.has(id) ? [writeChat] : [])))
+    const missing = vendors.filter(({ writeChat }) => !shown.has(writeChat))
+    expect(missing.map(({ id }) => id)).to.deep.equal([])
     const { package: name, version, date } = source
     expect(readFileSync(page, 'utf8').replaceAll('\n', ' ')).to.contain(
       `\`${name}\` ${version} (${date})`,
@@ -114,6 +123,14 @@ describe('the table of chat requests', () => {
           MOONSHOT_API_KEY: 'sk-0123456789abcdef',
           OPENROUTER_API_KEY: 'sk-or-0123456789abcdef',
           TOGETHER_API_KEY: '0123456789abcdef',
+          PERPLEXITY_API_KEY: 'pplx-0123456789abcdef',
+          FIREWORKS_API_KEY: 'fw_0123456789abcdef',
+          DEEPINFRA_API_KEY: '0123456789abcdefab',
+          NVIDIA_API_KEY: 'nvapi-0123456789abcdef',
+          CLOUDFLARE_API_KEY: '0123456789abcdefcd',
+          CLOUDFLARE_ACCOUNT_ID: 'account',
+          BEDROCK_API_KEY: '0123456789abcdefba',
+          AWS_REGION: 'us-west-2',
         },
         file: { limits: { requests_per_minute: 1_000_000 } },
       })

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { serviceAccount } from '../support/token-endpoint.ts'
 import { ConfigError, type Variables } from '../../src/settings/config.ts'
 import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
 import { loadSettings } from '../support/load-settings.ts'
@@ -78,6 +79,17 @@ describe('wrong settings', () => {
       variables: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'https://me:secret@somewhere/v1' },
       says: /^OPENAI_BASE_URL must be an http\(s\) address/,
     },
+    ...[
+      ['{"type": "authorized_user"}', /: it must be the JSON file of a service account/],
+      ['/no/such.json', /: the file of the service account cannot be read: it does not exist\.$/],
+      [serviceAccount('http://tokens.example/token'), /: its token_uri must be an https address/],
+      [serviceAccount('https://a.example/', { private_key: 'no' }), /: its private_key cannot be/],
+      [serviceAccount('https://a.example/', { client_email: 1 }), /: the file must have client_/],
+    ].map(([account, says], place) => ({
+      name: `a service account that cannot be used (${place})`,
+      variables: { VERTEX_SERVICE_ACCOUNT: String(account), VERTEX_PROJECT: 'foxes' },
+      says: new RegExp(`^VERTEX_SERVICE_ACCOUNT${(says as RegExp).source}`),
+    })),
     {
       name: "the gateway's own address as a vendor's, which the environment of a client holds",
       variables: { OPENAI_API_KEY: 'k', OPENAI_BASE_URL: 'http://localhost:8080/v1' },
@@ -173,6 +185,11 @@ describe('wrong settings', () => {
       name: 'a prefix',
       variables: { GATEWAY_PORT: '81' },
       says: 'GATEWAY_PORT is not a setting. Did you mean PORT?',
+    },
+    {
+      name: 'a vendor without the part of its address that only the operator knows',
+      variables: { CLOUDFLARE_API_TOKEN: '0123456789abcdef', CLOUDFLARE_ACCOUNT_ID: 'a/b' },
+      says: 'Cloudflare Workers AI has a key, but is not used: set CLOUDFLARE_ACCOUNT_ID to the part of its address (letters, digits, . and -), or set CLOUDFLARE_BASE_URL.',
     },
     {
       name: 'an alias of no model',

@@ -25,7 +25,9 @@ export async function startEveryVendor({
   bounds = {},
 }: Options = {}): Promise<EveryVendor> {
   const upstream = await startUpstream()
-  const variables = vendors.flatMap(({ id, keyVariables, baseUrlVariable }) => [
+  // A service account would fetch its tokens from the upstream.
+  const plain = vendors.filter(({ tokenScope }) => tokenScope === undefined)
+  const variables = plain.flatMap(({ id, keyVariables, baseUrlVariable }) => [
     [keyVariables[0]!, keyOf(id)],
     [baseUrlVariable, upstream.url],
   ])

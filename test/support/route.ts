@@ -1,18 +1,22 @@
 import { createCatalog, readCatalogRows } from '../../src/catalog/catalog.ts'
+import { namePrefixes, vendors } from '../../src/providers/index.ts'
 import type { CatalogModel, Model, Warning } from '../../src/core/model.ts'
 import { readPrices } from '../../src/core/money/price.ts'
 import { selectRoutes, type Provider, type Route } from '../../src/core/route.ts'
 
 const rows = readCatalogRows()
 
-/** A catalog without models, of providers that accept any model name. */
+/** A catalog with the models of providers that accept any model name. */
 const others = createCatalog({
-  rows: [],
-  undescribed: ['moonshot', 'openrouter', 'own', 'together'].map((provider) => {
-    return { provider, models: '*' as const }
-  }),
+  rows,
+  undescribed: [
+    { provider: 'own', models: '*' },
+    ...vendors
+      .filter(({ anyModel }) => anyModel)
+      .map(({ id, modelsOf }) => ({ provider: id, models: '*' as const, modelsOf })),
+  ],
   aliases: {},
-  prefixes: {},
+  prefixes: namePrefixes,
   defaultImageModel: '',
   clock: () => 0,
 })

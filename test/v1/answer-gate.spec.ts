@@ -36,7 +36,7 @@ const openAiShaped = (model: string): Wire => ({
 })
 const wires: Wire[] = [
   ...vendors
-    .filter(({ id }) => id !== 'google' && id !== 'anthropic')
+    .filter(({ dialect }) => dialect !== undefined)
     .map(({ id }) => openAiShaped(id === 'openai' ? 'gpt-4.1' : modelOf(id))),
   openAiShaped('own/plain'),
   {

@@ -10,7 +10,7 @@ import { responseEvents, responseObject } from '../support/responses-upstream.ts
 import { Refused } from '../support/spoken.ts'
 import { startUpstream, type ScriptedAnswer, type Upstream } from '../support/upstream.ts'
 
-/** A model of each vendor, with the names of the variables for the vendor's key and URL. */
+/** A model of each vendor, with the prefix of the variables for the vendor's key and URL. */
 const models: Readonly<Record<string, [model: string, variable: string, key: string]>> = {
   openai: ['gpt-5.6-terra', 'OPENAI', 'sk-proj-0123456789abcdef'],
   mistral: ['mistral/mistral-medium-latest', 'MISTRAL', '0123456789abcdef0123456789abcdef'],
@@ -24,6 +24,13 @@ const models: Readonly<Record<string, [model: string, variable: string, key: str
   moonshot: ['moonshot/kimi-k3', 'MOONSHOT', 'sk-0123456789abcdec'],
   openrouter: ['openrouter/any', 'OPENROUTER', 'sk-or-0123456789abcdef'],
   cerebras: ['cerebras/gpt-oss-120b', 'CEREBRAS', 'csk-0123456789abcdef'],
+  azure: ['azure/gpt-5.6-terra', 'AZURE_OPENAI', '0123456789abcdefef'],
+  perplexity: ['perplexity/any', 'PERPLEXITY', 'pplx-0123456789abcdef'],
+  fireworks: ['fireworks/any', 'FIREWORKS', 'fw_0123456789abcdef'],
+  deepinfra: ['deepinfra/any', 'DEEPINFRA', '0123456789abcdefab'],
+  nvidia: ['nvidia/any', 'NVIDIA', 'nvapi-0123456789abcdef'],
+  bedrock: ['bedrock/any', 'BEDROCK', '0123456789abcdefba'],
+  cloudflare: ['cloudflare/any', 'CLOUDFLARE', '0123456789abcdefcd'],
 }
 /** Prefix of the error messages of the upstream. */
 const late = 'Refused upstream'

@@ -67,6 +67,20 @@ const rows: Reported[] = [
     nanoUsd: 1,
     status: 'reported',
   },
+  {
+    name: 'has the searches of Perplexity',
+    model: 'perplexity/sonar-pro',
+    usage: { cost: { input_tokens_cost: 0.0001, request_cost: 0.006, total_cost: 0.0061 } },
+    nanoUsd: 6_100_000,
+    status: 'reported',
+  },
+  {
+    name: 'is the estimate of DeepInfra',
+    model: 'deepinfra/zai-org/GLM-5.3',
+    usage: { estimated_cost: 0.000_026_8 },
+    nanoUsd: 26_800,
+    status: 'reported',
+  },
   ...[-1, 1e300, '37756000', null, [], {}, true].map((ticks) => ({
     name: `of ${JSON.stringify(ticks)} ticks is ignored, and the list price applies`,
     model: grok,
@@ -88,7 +102,7 @@ describe('the cost that a vendor reports', () => {
   let gateway: TestGateway
   before(async () => {
     upstream = await startUpstream()
-    const variables = ['OPENROUTER', 'XAI', 'OPENAI'].flatMap((name) => [
+    const variables = ['OPENROUTER', 'XAI', 'OPENAI', 'PERPLEXITY', 'DEEPINFRA'].flatMap((name) => [
       [`${name}_API_KEY`, 'sk-x'],
       [`${name}_BASE_URL`, upstream.url],
     ])

@@ -1,4 +1,5 @@
 import { expect } from 'chai'
+import { vendors } from '../../src/providers/index.ts'
 import { chunk, completion, doneEvent, finishChunk, textChunk } from '../support/chat-answers.ts'
 import { startEveryVendor, type EveryVendor } from '../support/every-vendor.ts'
 import type { ReceivedRequest, ScriptedAnswer } from '../support/upstream.ts'
@@ -15,11 +16,13 @@ const models: Readonly<Record<string, string>> = {
   deepseek: 'deepseek/deepseek-flash',
   groq: 'groq/llama-3.3-70b-versatile',
   xai: 'xai/grok-4.3',
-  together: 'together/some',
-  openrouter: 'openrouter/some/model',
-  moonshot: 'moonshot/kimi-k2.6',
   cerebras: 'cerebras/gpt-oss-120b',
   own: 'own/house-1',
+  ...Object.fromEntries(
+    vendors.flatMap(({ id, anyModel, tokenScope }) =>
+      anyModel && !tokenScope ? [[id, `${id}/some`]] : [],
+    ),
+  ),
 }
 /** Image models by vendor. */
 const painters: Readonly<Record<string, string>> = {

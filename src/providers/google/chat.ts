@@ -32,7 +32,7 @@ import { bodyFailure, readFailure } from './failure.ts'
 import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
-export function chatAdapter(endpoint: Endpoint): ChatAdapter {
+export function chatAdapter(endpoint: Endpoint, modelsPath: string): ChatAdapter {
   const { dispatch, texts, limits, coalescing, readSources } = endpoint
   const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.jsonBytesMax
@@ -42,7 +42,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
       const tokensMax = tokensMaxOf(target, request.n ?? 1)
       const fetches = needsInlining(request)
       const send = async (method: string, turn: ChatTurn) => {
-        const path = `/v1beta/models/${encodeURIComponent(target.upstreamModel)}:${method}`
+        const path = `${modelsPath}/${encodeURIComponent(target.upstreamModel)}:${method}`
         if (!fetches) return requestTo(path, body)
         const inlined = await inlineImages(request, readSources, turn)
         return requestTo(path, writeChat(inlined, target).body)

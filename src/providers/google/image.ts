@@ -44,14 +44,14 @@ type WireRequest = {
 }
 
 /** Images through `generateContent`, one per call (docs/vendors.md#gemini-images). */
-export function imageAdapter(endpoint: Endpoint): ImageAdapter {
+export function imageAdapter(endpoint: Endpoint, modelsPath: string): ImageAdapter {
   const { dispatch, texts, limits } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: () => 1,
     generate: (call) => {
-      const path = `/v1beta/models/${encodeURIComponent(call.target.upstreamModel)}:generateContent`
+      const path = `${modelsPath}/${encodeURIComponent(call.target.upstreamModel)}:generateContent`
       const request = requestTo(path, wireRequest(call))
       const { signal, hold, traceHeaders } = call
       return receive({ dispatch, request, signal, hold, traceHeaders, bytesMax }, (head) => {

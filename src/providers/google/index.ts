@@ -23,9 +23,36 @@ export const google: Vendor = {
   writeChat,
   build: (endpoint) => ({
     id: endpoint.id,
-    chat: chatAdapter(endpoint),
-    image: imageAdapter(endpoint),
+    chat: chatAdapter(endpoint, '/v1beta/models'),
+    image: imageAdapter(endpoint, '/v1beta/models'),
     embedding: embeddingAdapter(endpoint),
+  }),
+}
+
+const publisherPath = '/publishers/google/models'
+
+/** Gemini in Google Cloud, with the tokens of a service account (docs/vendors.md#vertex). */
+export const vertex: Vendor = {
+  id: 'vertex',
+  name: 'Google Vertex AI',
+  traceName: 'gcp.vertex_ai',
+  keyVariables: ['VERTEX_SERVICE_ACCOUNT'],
+  tokenScope: 'https://www.googleapis.com/auth/cloud-platform',
+  anyModel: true,
+  modelsOf: 'google',
+  baseUrlVariable: 'VERTEX_BASE_URL',
+  baseUrl: 'https://aiplatform.googleapis.com/v1/projects/{VERTEX_PROJECT}/locations/global',
+  modelsPath: `/v1beta1${publisherPath}?pageSize=100`,
+  modelsAtOrigin: true,
+  // The list has what Google publishes, also where the project may not use it.
+  modelNames: () => [],
+  imageConfig: 'ImageConfigGoogle',
+  thoughtsShown: 'asked',
+  writeChat,
+  build: (endpoint) => ({
+    id: endpoint.id,
+    chat: chatAdapter(endpoint, publisherPath),
+    image: imageAdapter(endpoint, publisherPath),
   }),
 }
 

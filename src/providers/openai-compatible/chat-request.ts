@@ -55,9 +55,15 @@ export function writeChat(
 type WholeRequest = { request: ChatRequest } & Notes
 
 /** The abilities in the catalog, or else by the name of the model. */
-export function abilitiesOf({ model, upstreamModel }: Target, dialect: ChatDialect) {
-  if (!model.undescribed && model.row.chat !== undefined) return model.row.chat
-  return dialect.families?.find(([names]) => names.test(upstreamModel))?.[1]
+export function abilitiesOf({ model, provider, upstreamModel }: Target, dialect: ChatDialect) {
+  const { row, undescribed } = model
+  if (!undescribed && row.chat !== undefined) return row.chat
+  // At another provider than its own, the name of a model may say nothing, such as that of a deployment.
+  const isElsewhere = !undescribed && row.provider !== provider.id
+  const names = [...(isElsewhere ? [row.upstream_model] : []), upstreamModel]
+  return names
+    .map((name) => dialect.families?.find(([pattern]) => pattern.test(name))?.[1])
+    .find((abilities) => abilities !== undefined)
 }
 
 /** Applies the limits of the model. */

@@ -24,8 +24,9 @@ export function drop(field: string, reason: string, draft: Draft): void {
   if (value === undefined) return
   delete body[field]
   if (hasDefaultValue(field, value)) return
-  // Fewer answers than requested are an error: the caller relies on their number.
-  const message = `${target.provider.id} returns one answer per call.`
-  if (field === 'n') problems.push({ param: 'n', message })
+  const { id } = target.provider
+  // The caller relies on the number of answers and on its tools, so their loss is an error.
+  if (field === 'n') problems.push({ param: 'n', message: `${id} returns one answer per call.` })
+  else if (field === 'tools') problems.push({ param: 'tools', message: `${id} takes no tools.` })
   else warnings.push(dropped(field, value, reason))
 }

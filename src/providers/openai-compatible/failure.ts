@@ -71,6 +71,7 @@ const kinds: Readonly<Record<string, FailureKind>> = {
   content_policy_violation: 'content_policy',
   moderation_blocked: 'content_policy',
   content_filter: 'content_policy',
+  contentFilter: 'content_policy',
   data_inspection_failed: 'content_policy',
   // The operator's key is invalid: not the caller's fault, even with a status like 400.
   invalid_api_key: 'credentials',

@@ -82,6 +82,9 @@ const answerContent: ReadonlySet<string> = new Set([
   'usage',
   'obfuscation',
   'p',
+  // The sources of an answer with searches.
+  'citations',
+  'search_results',
 ])
 
 /** Cleans the members next to the choices; returns the same object if nothing changes. */

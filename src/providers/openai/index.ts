@@ -1,6 +1,6 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import type { Target } from '../../core/model.ts'
-import { abilitiesOf } from '../openai-compatible/chat-request.ts'
+import { abilitiesOf, writeChat } from '../openai-compatible/chat-request.ts'
 import type { ChatDialect } from '../openai-compatible/dialect.ts'
 import { moderationAdapter } from '../openai-compatible/moderation.ts'
 import { isThinking } from '../openai-compatible/thinking.ts'
@@ -53,6 +53,8 @@ const dialect: ChatDialect = {
     'verbosity',
     'web_search_options',
   ]),
+  // For models outside the catalog; OpenAI refuses both names together.
+  limit: 'max_completion_tokens',
   customTools: true,
   callIds: { pattern: /^.{1,40}$/s, length: 40 },
   families,
@@ -60,11 +62,7 @@ const dialect: ChatDialect = {
   takesBack: ['refusal', 'audio'],
 }
 
-const overChat = protocolVendor({
-  id: 'openai',
-  name: 'OpenAI',
-  keyPrefixes: ['sk-'],
-  baseUrl: 'https://api.openai.com/v1',
+const common = {
   thoughtsShown: 'never',
   dialect,
   embeddingDialect: {
@@ -72,41 +70,86 @@ const overChat = protocolVendor({
     base64: true,
     inputsPerCall: 2048,
   },
-  imageDialect: {
-    idempotencyHeader: 'idempotency-key',
-    more: () => ({}),
-    edits: {
-      path: '/images/edits',
-      inputs: (sources) => ({ images: sources.map((one) => ({ image_url: pictureUrl(one) })) }),
-    },
-  },
-})
+} as const
 
-/** OpenAI itself (docs/vendors.md#openai); some calls with tools use its Responses API. */
-export const openai: Vendor = {
-  ...overChat,
-  nativeApi: 'responses',
-  writeChat: (request, target) =>
-    (needsResponses(request, target) ? writeResponses : overChat.writeChat)(request, target),
-  build: (endpoint) => {
-    const provider = overChat.build(endpoint)
-    const responses = responsesAdapter(endpoint)
-    const { chat = responses } = provider
-    return {
-      ...provider,
-      moderation: moderationAdapter(endpoint),
-      chat: {
-        prepare: (request, target, native) => {
-          const adapter = needsResponses(request, target) ? responses : chat
-          const translated = adapter.prepare(request, target)
-          const isNative = native?.api === 'responses' && translated.problems.length === 0
-          if (!isNative || !isForResponses(target)) return translated
-          const asItCame = responses.asItCame(native, request, target)
-          return nativeFirst(asItCame, translated, native.isTranslatable)
-        },
+const overOwnApis = withResponses(
+  protocolVendor({
+    ...common,
+    id: 'openai',
+    name: 'OpenAI',
+    keyPrefixes: ['sk-'],
+    baseUrl: 'https://api.openai.com/v1',
+    imageDialect: {
+      idempotencyHeader: 'idempotency-key',
+      more: () => ({}),
+      edits: {
+        path: '/images/edits',
+        inputs: (sources) => ({ images: sources.map((one) => ({ image_url: pictureUrl(one) })) }),
       },
-    }
-  },
+    },
+  }),
+)
+
+/** OpenAI itself (docs/vendors.md#openai). */
+export const openai: Vendor = {
+  ...overOwnApis,
+  build: (endpoint) => ({
+    ...overOwnApis.build(endpoint),
+    moderation: moderationAdapter(endpoint),
+  }),
+}
+
+/** OpenAI's models at Microsoft, where the name of a model is that of its deployment (docs/vendors.md#azure). */
+export const azure = withResponses(
+  protocolVendor({
+    ...common,
+    id: 'azure',
+    modelsOf: 'openai',
+    name: 'Azure OpenAI',
+    traceName: 'azure.ai.openai',
+    keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
+    keyHeader: 'api-key',
+    anyModel: true,
+    baseUrlVariable: 'AZURE_OPENAI_BASE_URL',
+    baseUrl: 'https://{AZURE_RESOURCE_NAME}.openai.azure.com/openai/v1',
+    // The list has the models that could be deployed, not the deployments.
+    modelNames: () => [],
+    namePrefixes: ['azure_ai'],
+    imageDialect: { more: () => ({}) },
+  }),
+)
+
+/** Uses the Responses API for the calls with tools that need it, and for callers of this API. */
+function withResponses(overChat: Vendor): Vendor {
+  return {
+    ...overChat,
+    nativeApi: 'responses',
+    writeChat: writeOwn,
+    build: (endpoint) => {
+      const provider = overChat.build(endpoint)
+      const responses = responsesAdapter(endpoint)
+      const { chat = responses } = provider
+      return {
+        ...provider,
+        chat: {
+          prepare: (request, target, native) => {
+            const adapter = needsResponses(request, target) ? responses : chat
+            const translated = adapter.prepare(request, target)
+            const isNative = native?.api === 'responses' && translated.problems.length === 0
+            if (!isNative || !isForResponses(target)) return translated
+            const asItCame = responses.asItCame(native, request, target)
+            return nativeFirst(asItCame, translated, native.isTranslatable)
+          },
+        },
+      }
+    },
+  }
+}
+
+function writeOwn(request: ChatRequest, target: Target) {
+  return needsResponses(request, target)
+    ? writeResponses(request, target)
+    : writeChat(request, target, dialect)
 }
 
 /** Whether OpenAI made the model for the Responses API: the chat API cannot do all that the model does. */

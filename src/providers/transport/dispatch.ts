@@ -9,6 +9,8 @@ export type UpstreamRequest = {
   method: 'GET' | 'POST'
   /** The path below the base URL. */
   path: string
+  /** The path is below the origin of the base URL instead. */
+  atOrigin?: boolean
   headers: Record<string, string>
   body?: UpstreamBody
   /** Time limit for the answer's headers. */
@@ -80,7 +82,8 @@ export function createDispatch(
     )
   }
   return {
-    dispatch: (request, receiver) => send(prefix + request.path, request, receiver),
+    dispatch: (request, receiver) =>
+      send(request.atOrigin ? request.path : prefix + request.path, request, receiver),
     dispatchToOrigin: (request, receiver) => send(request.path, request, receiver),
     close: () => pool.destroy(),
   }

@@ -45,6 +45,28 @@ export function redactionOf(keys: readonly string[]): KeyRedaction {
   }
 }
 
+/**
+ * The redaction of keys, and of tokens that change: `tokens` returns another list after each new token.
+ * `onChange` is called when the result of earlier redactions is out of date.
+ */
+export function changingRedaction(
+  keys: readonly string[],
+  tokens: (() => readonly string[]) | undefined,
+  onChange: () => void,
+): () => KeyRedaction {
+  let known = tokens?.()
+  let redaction = redactionOf([...keys, ...(known ?? [])])
+  return () => {
+    const now = tokens?.()
+    if (now !== known) {
+      known = now
+      redaction = redactionOf([...keys, ...(now ?? [])])
+      onChange()
+    }
+    return redaction
+  }
+}
+
 /** The fast check: substring searches, since on a short text the patterns take twenty times as long. */
 function quickLook(keys: readonly string[]): (text: string) => boolean {
   const parts = keys

@@ -1,7 +1,8 @@
+import type { Credential } from './credential.ts'
 import type { Dispatch, Receiver } from './dispatch.ts'
 import { retryAfterSeconds } from './http-failure.ts'
 
-/** The API keys of one provider; no other code reads them. */
+/** The credentials of one provider; no other code uses them. */
 export type KeyRing = {
   /** Sends a request with the next usable key, or without a key if there are none. */
   dispatch: Dispatch
@@ -11,9 +12,7 @@ export type KeyRing = {
 
 type Options = {
   dispatch: Dispatch
-  keys: readonly string[]
-  /** The header that carries the key; a bearer token when absent. */
-  keyHeader?: string | undefined
+  credentials: readonly Credential[]
   /** Text in the body of a 400 that means that the key is invalid. */
   badKeyMark?: string | undefined
   /** Minimum time for which a rejected key is not used. */
@@ -21,7 +20,7 @@ type Options = {
   restMaxMs: number
   monotonic: () => number
 }
-type Key = { headers: Record<string, string>; restsUntil: number }
+type Key = { credential: Credential; restsUntil: number }
 
 const refusals = new Set([401, 402, 403, 429])
 
@@ -30,16 +29,12 @@ const refusals = new Set([401, 402, 403, 429])
  * key whose time ends first is used.
  */
 export function createKeyRing(options: Options): KeyRing {
-  const { dispatch, keys, keyHeader, restMs, restMaxMs, monotonic } = options
-  const ring: readonly Key[] = keys.map((key) => ({
-    headers: keyHeader === undefined ? { authorization: `Bearer ${key}` } : { [keyHeader]: key },
-    restsUntil: 0,
-  }))
+  const { credentials, restMs, restMaxMs, monotonic } = options
+  const ring: readonly Key[] = credentials.map((credential) => ({ credential, restsUntil: 0 }))
   const [only] = ring
   if (ring.length < 2) {
-    const signed: Dispatch = (request, receiver) =>
-      dispatch({ ...request, headers: { ...request.headers, ...only?.headers } }, receiver)
-    return { dispatch: signed, hasSpareKey: () => false }
+    if (only === undefined) return { dispatch: options.dispatch, hasSpareKey: () => false }
+    return { dispatch: signed(only.credential, options.dispatch), hasSpareKey: () => false }
   }
 
   let turn = 0
@@ -73,7 +68,39 @@ export function createKeyRing(options: Options): KeyRing {
           receiver.data(piece)
         },
       }
-      dispatch({ ...request, headers: { ...request.headers, ...key.headers } }, watched)
+      signed(key.credential, options.dispatch)(request, watched)
+    },
+  }
+}
+
+/** Signs requests; one that waits for a token can be aborted. */
+function signed(credential: Credential, dispatch: Dispatch): Dispatch {
+  return (request, receiver) => {
+    const send = (own: Readonly<Record<string, string>>, to: Receiver) =>
+      dispatch({ ...request, headers: { ...request.headers, ...own } }, to)
+    const headers = credential.headers()
+    if (!(headers instanceof Promise)) return send(headers, watching(credential, receiver))
+    let isOver = false
+    const fail = (error: Error) => {
+      if (isOver) return
+      isOver = true
+      receiver.error(error)
+    }
+    receiver.start({ pause: () => undefined, resume: () => undefined, abort: fail })
+    headers.then((own) => {
+      if (!isOver) send(own, watching(credential, receiver))
+    }, fail)
+  }
+}
+
+/** A receiver that tells the credential when it was rejected. */
+function watching(credential: Credential, receiver: Receiver): Receiver {
+  if (credential.rejected === undefined) return receiver
+  return {
+    ...receiver,
+    head: (status, headers) => {
+      if (status === 401) credential.rejected?.()
+      receiver.head(status, headers)
     },
   }
 }

@@ -1,6 +1,8 @@
 import { restMaxMs, restMs } from '../../core/resilience/failover.ts'
 import { createDispatch, type Connector, type Dispatch, type UpstreamPool } from './dispatch.ts'
+import { keyCredential, tokenCredential } from './credential.ts'
 import { createKeyRing, type KeyRing } from './key-ring.ts'
+import { accountTokens } from './account-tokens.ts'
 
 /** The connections and keys of one provider. */
 type Line = Pick<KeyRing, 'dispatch' | 'hasSpareKey'> & {
@@ -16,6 +18,8 @@ type Asked = {
   baseUrl: string
   keys: readonly string[]
   keyHeader: string | undefined
+  /** The scope of the tokens of a service account, whose JSON is the key; absent for API keys. */
+  tokenScope: string | undefined
   badKeyMark: string | undefined
   limits: { upstreamConnectionsMax: number }
   /** Whether connections use the guarded connector. */
@@ -29,26 +33,39 @@ export const connectTimeoutMs = 5000
 export type Lines = {
   /** Opens connections, or shares existing connections and the state of their keys. */
   open(asked: Asked): Line
+  /** The latest tokens of service accounts; another list after each new token. */
+  tokens(): readonly string[]
 }
 
 type Ring = { ring: KeyRing; keys: readonly string[] }
 type Connected = { pool: UpstreamPool; lines: number; last?: Ring }
 
-type Options = { monotonic: () => number; guardedConnector: Connector }
+type Options = { monotonic: () => number; clock: () => number; guardedConnector: Connector }
 
-export function createLines({ monotonic, guardedConnector }: Options): Lines {
+/** Tokens that texts are cleaned of: more than are valid at once. */
+const tokensMax = 16
+
+export function createLines({ monotonic, clock, guardedConnector }: Options): Lines {
+  let tokens: readonly string[] = []
   const connected = new Map<string, Connected>()
 
-  const ringFor = (to: Connected, { keys, keyHeader, badKeyMark }: Asked): KeyRing => {
+  const onToken = (token: string) => {
+    tokens = [token, ...tokens].slice(0, tokensMax)
+  }
+  const ringFor = (to: Connected, asked: Asked): KeyRing => {
+    const { keys, badKeyMark } = asked
     const { last } = to
     if (last !== undefined && sameTexts(last.keys, keys)) return last.ring
     const { dispatch } = to.pool
-    const own = { dispatch, keys, keyHeader, badKeyMark, restMs, restMaxMs, monotonic }
+    const parts = { ...asked, monotonic, clock, connector: guardedConnector, onToken }
+    const credentials = credentialsOf(parts)
+    const own = { dispatch, credentials, badKeyMark, restMs, restMaxMs, monotonic }
     const ring = createKeyRing(own)
     to.last = { ring, keys }
     return ring
   }
   return {
+    tokens: () => tokens,
     open: (asked) => {
       const { providerId, baseUrl, limits, isGuarded } = asked
       const options = { connectTimeoutMs, connectionsMax: limits.upstreamConnectionsMax }
@@ -72,6 +89,23 @@ export function createLines({ monotonic, guardedConnector }: Options): Lines {
       }
     },
   }
+}
+
+type Keys = Pick<Asked, 'keys' | 'keyHeader' | 'tokenScope'> & {
+  clock: () => number
+  monotonic: () => number
+  /** For connections to token endpoints. */
+  connector: Connector
+  onToken: (token: string) => void
+}
+
+/** What signs with each key. */
+export function credentialsOf({ keys, keyHeader, tokenScope, clock, ...parts }: Keys) {
+  return keys.map((key) =>
+    tokenScope === undefined
+      ? keyCredential(key, keyHeader)
+      : tokenCredential({ ...parts, request: accountTokens(key, tokenScope, clock) }),
+  )
 }
 
 function sameTexts(one: readonly string[], other: readonly string[]): boolean {

@@ -1,5 +1,5 @@
 import { ProviderFailure } from '../../core/failure.ts'
-import { redactionOf } from './key-redaction.ts'
+import { changingRedaction } from './key-redaction.ts'
 import { isPlain, plainWords, withoutPlaces } from './plain-words.ts'
 
 type Members = Record<string, unknown>
@@ -38,16 +38,21 @@ const textCharactersMax = 8192
 const objectCharactersMax = 262_144
 const seenCharactersMax = 256
 
-/** Creates the filter of a gateway with these keys. */
-export function createVendorTexts(keys: readonly string[]): VendorTexts {
-  const { redact, mayHold } = redactionOf(keys)
+/** The tokens of the moment; another list after each change. */
+type Tokens = () => readonly string[]
+
+/** Creates the filter of a gateway with these keys, and with the tokens of the moment. */
+export function createVendorTexts(keys: readonly string[], tokens?: Tokens): VendorTexts {
   const seen = new Map<string, string>()
+  const redaction = changingRedaction(keys, tokens, () => seen.clear())
   const cleaned = (text: string): string => {
+    const { redact, mayHold } = redaction()
     const read = text.slice(0, textCharactersMax)
     return isPlain(read) && !mayHold(read) ? read : withoutPlaces(redact(read))
   }
   let left = objectCharactersMax
   const clean = (text: string): string => {
+    redaction()
     const cached = text.length > seenCharactersMax ? undefined : seen.get(text)
     if (cached !== undefined) return cached
     left -= Math.min(text.length, textCharactersMax)
@@ -89,7 +94,7 @@ export function createVendorTexts(keys: readonly string[]): VendorTexts {
     words: (value) => {
       if (typeof value !== 'string') return ''
       // Removes keys before truncation, which could leave a part of a key that is not recognised.
-      const redacted = redact(value.slice(0, wordsCharactersRead))
+      const redacted = redaction().redact(value.slice(0, wordsCharactersRead))
       return plainWords(redacted).slice(0, wordsCharactersMax)
     },
     name: (value, charactersMax = nameCharactersMax) => {

@@ -9,7 +9,18 @@ import { Refused } from '../../support/spoken.ts'
 import { lostFields, prepareChat, type PreparedChat } from '../../support/prepared-chat.ts'
 
 /** Models that the catalog does not describe; cases with media do not apply to them. */
-const others = ['moonshot/kimi-k3-turbo', 'openrouter/any', 'together/any']
+const others = [
+  'moonshot/kimi-k3-turbo',
+  'openrouter/any',
+  'together/any',
+  'azure/gpt-5.6-terra',
+  'perplexity/any',
+  'fireworks/any',
+  'deepinfra/any',
+  'nvidia/any',
+  'cloudflare/any',
+  'bedrock/any',
+]
 const media = new Set(['audio', 'file'])
 const models = readCatalogRows()
   .filter(({ provider, status, capabilities }) => {

@@ -8,6 +8,7 @@ import {
   xai,
   zai,
 } from './ignoring.ts'
+import { bedrock, cloudflare, deepinfra, fireworks, nvidia, perplexity } from './hosts.ts'
 import { cerebras, groq, mistral, openai } from './refusing.ts'
 import { checkResponses } from '../responses-schema.ts'
 import { checkClosed, type Body, type ClosedChat } from './schema.ts'
@@ -15,6 +16,7 @@ import { checkClosed, type Body, type ClosedChat } from './schema.ts'
 /** Request schemas of vendors that speak OpenAI's protocol, by vendor id. */
 export const closedChats: Readonly<Record<string, ClosedChat>> = {
   openai,
+  azure: openai,
   mistral,
   deepseek,
   groq,
@@ -26,10 +28,17 @@ export const closedChats: Readonly<Record<string, ClosedChat>> = {
   moonshot,
   cerebras,
   openrouter,
+  perplexity,
+  fireworks,
+  deepinfra,
+  nvidia,
+  cloudflare,
+  bedrock,
 }
 
-/** Throws unless the vendor accepts the body, which for OpenAI may be one of its Responses API. */
+/** Throws unless the vendor accepts the body, which for OpenAI's models may be one of the Responses API. */
 export function checkSent(provider: string, body: Body): void {
-  if (provider === 'openai' && 'input' in body) checkResponses(body)
-  else checkClosed(closedChats[provider]!, body)
+  const closed = closedChats[provider]!
+  if (closed === openai && 'input' in body) checkResponses(body)
+  else checkClosed(closed, body)
 }
