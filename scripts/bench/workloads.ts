@@ -246,6 +246,18 @@ export const workloads: Workload[] = [
       target: { of: 'gateway', most: { ratio: 1.3 } },
     })),
   ),
+  // The vendor has the API of the caller, so that its events are forwarded.
+  ...[
+    { name: 'messageNative200', model: 'stream-200', connections: 64 },
+    { name: 'messageNativeBurst200', model: 'burst-200', connections: 16 },
+  ].map((row): Workload => ({
+    ...row,
+    kind: 'message-stream',
+    wire: 'anthropic',
+    candidates: ['http', 'gateway'],
+    against: 'http',
+    target: { of: 'gateway', most: { ratio: 1.1 } },
+  })),
   {
     name: 'toolChat',
     kind: 'tool-chat',

@@ -27,10 +27,14 @@ function outputOf({ text, reasoning, calls = [] }: Spoken, body: Body): Body[] {
         (tool) => tool['type'] === 'custom' && tool['name'] === called.name,
       )
       return isCustom
-        ? { type: 'custom_tool_call', id: `ctc_${place}`, ...called, input: JSON.stringify(args) }
+        ? { type: 'custom_tool_call', id: `ctc_${place}`, ...called, input: inputOf(args) }
         : { type: 'function_call', id: `fc_${place}`, ...called, arguments: JSON.stringify(args) }
     }),
   ]
+}
+
+function inputOf(args: object): string {
+  return 'input' in args ? String(args.input) : JSON.stringify(args)
 }
 
 /** The name of a tool as the model calls it: `namespace__name` apart, if the request has the namespace. */

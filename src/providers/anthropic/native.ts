@@ -67,9 +67,17 @@ export function nativeAnswer(message: Message, seal: Seal, model: string): Nativ
   return { ...message, content }
 }
 
-/** Events with data that must be signed. */
-const marks = ['"signature_delta"', '"redacted_thinking"'].map((text) => Buffer.from(text))
-const forwarded = ['event: content_block_', 'event: ping'].map((text) => Buffer.from(text))
+/**
+ * Texts in events at the begin and the end of a message, in errors, and in data to sign. The text of an answer
+ * cannot match, since its quotation marks are escaped.
+ */
+const marks = [
+  '"usage":',
+  '"message_stop"',
+  '"error"',
+  '"signature_delta"',
+  '"redacted_thinking"',
+].map((text) => Buffer.from(text))
 
 /** Reads the events of an answer for a caller of this API (docs/messages.md#native-requests). */
 export function nativeReader(options: StreamOptions & { seal: Seal }): NativeReader {
@@ -79,9 +87,7 @@ export function nativeReader(options: StreamOptions & { seal: Seal }): NativeRea
   let isOver = false
   const counted = () => readUsage(usage, tokensMax, texts)
   return {
-    isForwarded: (event) =>
-      forwarded.some((name) => event.indexOf(name) === 0) &&
-      !marks.some((mark) => event.includes(mark)),
+    marks,
     read: (data) => {
       const event = parseEvent<RawMessageStreamEvent | { type: 'error' }>(data)
       switch (event.type) {

@@ -42,8 +42,8 @@ function withoutKey(turn: ChatTurn): ChatTurn {
 
 /** Reads the events of a vendor whose API is the caller's. */
 export type NativeReader = Omit<Translator, 'read' | 'isOver'> & {
-  /** Whether an event is forwarded without being read. */
-  isForwarded(event: Buffer): boolean
+  /** Texts of the events that are read; all others are forwarded. */
+  marks: readonly Buffer[]
   /** The event to forward instead of one with this data, which may be the data; undefined for none. */
   read(data: string): string | undefined
   isOver(): boolean
@@ -70,12 +70,15 @@ export async function openNative(asked: Asked): Promise<ChatStream> {
 
 /** Forwards events. A failure is kept until the events of the same piece are delivered. */
 function nativeReader(
-  { isForwarded, read, finish, usageSoFar, isOver }: NativeReader,
+  { marks, read, finish, usageSoFar, isOver }: NativeReader,
   { jsonBytesMax }: StreamLimits,
 ): StreamReader {
   let failure: ProviderFailure | undefined
   const isStopped = () => failure !== undefined || isOver()
+  const isMarked = (events: Buffer) => marks.some((mark) => events.includes(mark))
   const forwarded = (events: Buffer): Buffer | undefined => {
+    // Shortcut: most pieces are parts of the answer only.
+    if (!isMarked(events)) return isStopped() ? undefined : events
     const out: Buffer[] = []
     let unchanged = 0
     let at = 0
@@ -83,7 +86,7 @@ function nativeReader(
       const start = at
       at = endOfEvent(events, start)
       const event = events.subarray(start, at)
-      if (isForwarded(event)) continue
+      if (!isMarked(event)) continue
       const changed = tryRead(event)
       if (changed === event) continue
       if (start > unchanged) out.push(events.subarray(unchanged, start))

@@ -40,16 +40,11 @@ function opened(item: Members, seal: Seal, model: string): Members[] {
   return thoughts.map((thought) => ({ ...item, ...thought }))
 }
 
-const [begin, itemEvent] = ['event: response.', 'event: response.output_item.'].map((text) =>
-  Buffer.from(text),
-) as [Buffer, Buffer]
-
-/** Whether an event is a piece of an item, such as `response.output_text.delta`, and not about the response or a whole item. */
-function isPiece(event: Buffer): boolean {
-  if (event.indexOf(begin) !== 0 || event.indexOf(itemEvent) === 0) return false
-  const dot = event.indexOf('.', begin.length)
-  return dot > 0 && dot < event.indexOf('\n')
-}
+/**
+ * Texts in events about the response, about a whole item, and in errors. The text of an answer cannot match, since
+ * its quotation marks are escaped.
+ */
+const marks = ['"response":', '"item":', '"error"'].map((text) => Buffer.from(text))
 
 /** Reads the events of a response for a caller of this API (docs/behaviour.md#native-requests). */
 export function nativeReader(options: Omit<Reading, 'request'> & { seal: Seal }): NativeReader {
@@ -58,7 +53,7 @@ export function nativeReader(options: Omit<Reading, 'request'> & { seal: Seal })
   let response: Members = {}
   let isOver = false
   return {
-    isForwarded: isPiece,
+    marks,
     read: (data) => {
       const event = membersOf(parseEvent(data))
       switch (event['type']) {
@@ -80,10 +75,11 @@ export function nativeReader(options: Omit<Reading, 'request'> & { seal: Seal })
           throw failureIn({ status: 'failed', ...response }, errors)
         case 'error':
           throw eventFailure({ error: event }, errors)
-        case 'keepalive':
-          return data
-        default:
+        case 'response.in_progress':
+        case 'response.queued':
           return undefined
+        default:
+          return data
       }
     },
     finish: () => {
