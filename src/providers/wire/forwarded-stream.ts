@@ -3,8 +3,15 @@ import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/money/price.ts'
 import { countedFailure, tooLarge } from '../transport/answer-failure.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
-import type { OpenAnswer } from '../transport/upstream.ts'
-import { pausingWriter, startEvents, type EventReader } from './event-source.ts'
+import {
+  open,
+  readRest,
+  type OpenAnswer,
+  type Opening,
+  type PieceReader,
+  type UpstreamHead,
+} from '../transport/upstream.ts'
+import { assertEvents, pausingWriter, startEvents, type EventReader } from './event-source.ts'
 
 /** Converts the bytes of a vendor's stream to canonical events. */
 export type StreamReader = EventReader & {
@@ -17,6 +24,26 @@ export type StreamReader = EventReader & {
    */
   finish(): StreamEnd
   usageSoFar(): Usage | undefined
+}
+
+export type StreamOpening = Opening & {
+  limits: StreamLimits
+  /** Reads an error answer; throws a ProviderFailure. */
+  readFailure: (head: UpstreamHead) => PieceReader<never>
+}
+
+/** Sends a request and forwards its events; resolves at the first one. Rejects with a ProviderFailure. */
+export async function openForwarded(
+  asked: StreamOpening,
+  reader: () => StreamReader,
+): Promise<ChatStream> {
+  const { limits, readFailure } = asked
+  const answer = await open(asked)
+  if (answer.head.status !== 200) {
+    return readRest(answer, readFailure(answer.head), limits.endTimeoutMs)
+  }
+  assertEvents(answer)
+  return forwardedStream(answer, limits, reader())
 }
 
 /**

@@ -2,15 +2,13 @@ import { joinPieces } from '../../bytes/pieces.ts'
 import type { ChatStream, ChatTurn, PreparedChat } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
+import { endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
 import {
-  open,
-  readRest,
-  type Opening,
-  type PieceReader,
-  type UpstreamHead,
-} from '../transport/upstream.ts'
-import { assertEvents, endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
-import { forwardedStream, toFailure, type StreamReader } from './forwarded-stream.ts'
+  openForwarded,
+  toFailure,
+  type StreamOpening,
+  type StreamReader,
+} from './forwarded-stream.ts'
 import type { Translator } from './translated-stream.ts'
 
 type Asking = Pick<PreparedChat, 'complete' | 'stream'>
@@ -49,22 +47,11 @@ export type NativeReader = Omit<Translator, 'read' | 'isOver'> & {
   isOver(): boolean
 }
 
-type Asked = Opening & {
-  limits: StreamLimits
-  /** Reads an error answer; throws a ProviderFailure. */
-  readFailure: (head: UpstreamHead) => PieceReader<never>
-  reader: () => NativeReader
-}
-
 /** Opens a stream whose events are forwarded as the bytes that arrive. Rejects with a ProviderFailure. */
-export async function openNative(asked: Asked): Promise<ChatStream> {
-  const { limits, readFailure, reader } = asked
-  const answer = await open(asked)
-  if (answer.head.status !== 200) {
-    return readRest(answer, readFailure(answer.head), limits.endTimeoutMs)
-  }
-  assertEvents(answer)
-  const stream = await forwardedStream(answer, limits, nativeReader(reader(), limits))
+export async function openNative(
+  asked: StreamOpening & { reader: () => NativeReader },
+): Promise<ChatStream> {
+  const stream = await openForwarded(asked, () => nativeReader(asked.reader(), asked.limits))
   return { ...stream, isNative: true }
 }
 

@@ -3,16 +3,15 @@ import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/money/price.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import { checkJsonBounds } from '../transport/json-bounds.ts'
-import {
-  open,
-  readRest,
-  type OpenAnswer,
-  type Opening,
-  type PieceReader,
-  type UpstreamHead,
-} from '../transport/upstream.ts'
+import type { OpenAnswer } from '../transport/upstream.ts'
 import { assertEvents, endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
-import { forwardedStream, toFailure, type StreamReader } from './forwarded-stream.ts'
+import {
+  forwardedStream,
+  openForwarded,
+  toFailure,
+  type StreamOpening,
+  type StreamReader,
+} from './forwarded-stream.ts'
 
 /** Translates a vendor's events to the canonical form. */
 export type Translator = {
@@ -25,22 +24,15 @@ export type Translator = {
   isOver?(): boolean
 }
 
-type Asked = Opening & {
-  limits: StreamLimits
-  /** Reads an error answer; throws a ProviderFailure. */
-  readFailure: (head: UpstreamHead) => PieceReader<never>
-  translator: () => Translator
-}
-
 /**
  * Opens a stream at a vendor whose events differ from OpenAI's; resolves at the first chunk.
  * Rejects with a ProviderFailure.
  */
-export async function openTranslated(asked: Asked): Promise<ChatStream> {
-  const { limits, readFailure, translator } = asked
-  const answer = await open(asked)
-  if (answer.head.status === 200) return translateStream(answer, limits, translator())
-  return readRest(answer, readFailure(answer.head), limits.endTimeoutMs)
+export function openTranslated(
+  asked: StreamOpening & { translator: () => Translator },
+): Promise<ChatStream> {
+  const { limits, translator } = asked
+  return openForwarded(asked, () => translatingReader(translator(), limits.jsonBytesMax))
 }
 
 /** The translated stream; resolves at its first chunk. */
