@@ -60,6 +60,14 @@ const vendorPictures = (wire: Wire): Workload[] =>
     target: { of: 'gateway', most: { ratio: 1.6 } },
   }))
 
+/** The vendor has the API of the caller, so that its events are forwarded. */
+const nativeStream = (name: string, model: string, connections: number): Workload => ({
+  ...{ name, model, connections, kind: 'message-stream', wire: 'anthropic' },
+  candidates: ['http', 'gateway'],
+  against: 'http',
+  target: { of: 'gateway', most: { ratio: 1.1 } },
+})
+
 const vendorStreams = (wire: Wire): Workload[] =>
   [
     { name: `${wire}200`, model: 'stream-200', connections: 64 },
@@ -144,30 +152,17 @@ export const workloads: Workload[] = [
     against: 'bare',
     target: { of: 'booked', most: {} },
   },
-  {
-    name: 'stream20',
-    kind: 'stream',
-    model: 'stream-20',
-    connections: 64,
+  ...(
+    [
+      ['stream20', 'stream-20', 64, 1.2],
+      ['stream200', 'stream-200', 64, 1.2],
+      ['burst200', 'burst-200', 16, 2],
+    ] as const
+  ).map(([name, model, connections, ratio]): Workload => ({
+    ...{ name, kind: 'stream', model, connections },
     candidates: ['floor', 'gateway'],
-    target: { of: 'gateway', most: { ratio: 1.2 } },
-  },
-  {
-    name: 'stream200',
-    kind: 'stream',
-    model: 'stream-200',
-    connections: 64,
-    candidates: ['floor', 'gateway'],
-    target: { of: 'gateway', most: { ratio: 1.2 } },
-  },
-  {
-    name: 'burst200',
-    kind: 'stream',
-    model: 'burst-200',
-    connections: 16,
-    candidates: ['floor', 'gateway'],
-    target: { of: 'gateway', most: { ratio: 2 } },
-  },
+    target: { of: 'gateway', most: { ratio } },
+  })),
   {
     name: 'image64k',
     kind: 'image',
@@ -246,18 +241,8 @@ export const workloads: Workload[] = [
       target: { of: 'gateway', most: { ratio: 1.3 } },
     })),
   ),
-  // The vendor has the API of the caller, so that its events are forwarded.
-  ...[
-    { name: 'messageNative200', model: 'stream-200', connections: 64 },
-    { name: 'messageNativeBurst200', model: 'burst-200', connections: 16 },
-  ].map((row): Workload => ({
-    ...row,
-    kind: 'message-stream',
-    wire: 'anthropic',
-    candidates: ['http', 'gateway'],
-    against: 'http',
-    target: { of: 'gateway', most: { ratio: 1.1 } },
-  })),
+  nativeStream('messageNative200', 'stream-200', 64),
+  nativeStream('messageNativeBurst200', 'burst-200', 16),
   {
     name: 'toolChat',
     kind: 'tool-chat',
