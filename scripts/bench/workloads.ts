@@ -61,8 +61,10 @@ const vendorPictures = (wire: Wire): Workload[] =>
   }))
 
 /** The vendor has the API of the caller, so that its events are forwarded. */
-const nativeStream = (name: string, model: string, connections: number): Workload => ({
-  ...{ name, model, connections, kind: 'message-stream', wire: 'anthropic' },
+const nativeStream = (row: Pick<Workload, 'name' | 'model' | 'connections'>): Workload => ({
+  ...row,
+  kind: 'message-stream',
+  wire: 'anthropic',
   candidates: ['http', 'gateway'],
   against: 'http',
   target: { of: 'gateway', most: { ratio: 1.1 } },
@@ -159,7 +161,10 @@ export const workloads: Workload[] = [
       ['burst200', 'burst-200', 16, 2],
     ] as const
   ).map(([name, model, connections, ratio]): Workload => ({
-    ...{ name, kind: 'stream', model, connections },
+    name,
+    model,
+    connections,
+    kind: 'stream',
     candidates: ['floor', 'gateway'],
     target: { of: 'gateway', most: { ratio } },
   })),
@@ -241,8 +246,8 @@ export const workloads: Workload[] = [
       target: { of: 'gateway', most: { ratio: 1.3 } },
     })),
   ),
-  nativeStream('messageNative200', 'stream-200', 64),
-  nativeStream('messageNativeBurst200', 'burst-200', 16),
+  nativeStream({ name: 'messageNative200', model: 'stream-200', connections: 64 }),
+  nativeStream({ name: 'messageNativeBurst200', model: 'burst-200', connections: 16 }),
   {
     name: 'toolChat',
     kind: 'tool-chat',
