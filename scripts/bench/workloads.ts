@@ -60,13 +60,14 @@ const vendorPictures = (wire: Wire): Workload[] =>
     target: { of: 'gateway', most: { ratio: 1.6 } },
   }))
 
+const overHttp = { candidates: ['http', 'gateway'], against: 'http' } satisfies Partial<Workload>
+
 /** The vendor has the API of the caller, so that its events are forwarded. */
 const nativeStream = (row: Pick<Workload, 'name' | 'model' | 'connections'>): Workload => ({
   ...row,
   kind: 'message-stream',
   wire: 'anthropic',
-  candidates: ['http', 'gateway'],
-  against: 'http',
+  ...overHttp,
   target: { of: 'gateway', most: { ratio: 1.1 } },
 })
 
@@ -241,8 +242,7 @@ export const workloads: Workload[] = [
       },
     ].map((row) => ({
       ...row,
-      candidates: ['http', 'gateway'],
-      against: 'http',
+      ...overHttp,
       target: { of: 'gateway', most: { ratio: 1.3 } },
     })),
   ),
@@ -253,8 +253,7 @@ export const workloads: Workload[] = [
     kind: 'tool-chat',
     model: 'plain',
     connections: 32,
-    candidates: ['http', 'gateway'],
-    against: 'http',
+    ...overHttp,
     target: { of: 'gateway', most: { ratio: 1.4 } },
   },
   ...(['tool-list', 'tool-chat'] as const).map((kind): Workload => ({
@@ -271,8 +270,7 @@ export const workloads: Workload[] = [
     kind: 'tool-image',
     model: 'image-1536k',
     connections: 8,
-    candidates: ['http', 'gateway'],
-    against: 'http',
+    ...overHttp,
     target: { of: 'gateway', most: { ratio: 1.6 } },
   },
   {
