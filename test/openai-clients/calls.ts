@@ -9,7 +9,7 @@ export type Asked = {
   api: 'chat' | 'responses'
   /** A PNG as base64. */
   picture: string
-  prompts: Record<'text' | 'weather' | 'place' | 'picture', string>
+  prompts: Record<'text' | 'weather' | 'place' | 'picture' | 'refused' | 'endless', string>
 }
 
 /** A program with a function for each call, by name. */
@@ -30,6 +30,8 @@ export const prompts: Asked['prompts'] = {
   weather: 'How is the weather in Ulm?',
   place: 'Tell the weather in Ulm as JSON.',
   picture: 'What do you see?',
+  refused: 'Refuse this.',
+  endless: 'Speak without end.',
 }
 
 /** Expected result of each call. */
@@ -41,5 +43,9 @@ export const expected = {
   'streamed tools': said.weather,
   object: said.place,
   picture: said.picture,
+  /** The status of the error. */
+  error: 400,
+  /** What arrived before the call was cancelled. */
+  cancel: 'Hello ',
 }
 export type CallName = keyof typeof expected

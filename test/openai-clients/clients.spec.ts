@@ -8,10 +8,11 @@ import { expect } from 'chai'
 import { makeFolder, projectFolder } from '../support/folder.ts'
 import { startGateway } from '../support/gateway.ts'
 import { installPackages } from '../support/install-packages.ts'
-import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+import { startOwnEndpoint } from '../support/own-endpoint.ts'
 import { pixel } from '../support/pixel.ts'
 import { expected, prompts, type CallName, type ImageProgram, type Program } from './calls.ts'
 import { leanVendor, said } from './lean-vendor.ts'
+import { testVendors, type TestHouse } from './vendors.ts'
 
 const installTimeoutMs = 600_000
 const recipeTimeoutMs = 60_000
@@ -36,31 +37,36 @@ describe('client libraries', () => {
   })
 
   const rows = ['vercel-ai', 'langchain', 'openai-agents'].flatMap((name) =>
-    (['chat', 'responses'] as const).map((api) => ({ name, api })),
+    (['chat', 'responses'] as const).flatMap((api) =>
+      testVendors.map((vendor) => ({ name, api, vendor })),
+    ),
   )
-  for (const { name, api } of rows) {
-    describe(`${name} over the API ${api}, with a vendor that sends minimal answers`, () => {
-      let own: OwnEndpoint
+  for (const { name, api, vendor } of rows) {
+    describe(`${name} over the API ${api}, with ${vendor.model}`, () => {
+      let house: TestHouse
       let calls: ReturnType<Program['calls']>
       before(async () => {
-        own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
-        own.upstream.answer(leanVendor)
+        house = await vendor.start()
         const { calls: prepare } = await importProgram(name, modules)
         calls = prepare({
-          baseURL: `${own.gateway.url}/v1`,
-          apiKey: own.gateway.liveKey,
-          model: 'own/lean',
+          baseURL: `${house.gateway.url}/v1`,
+          apiKey: house.gateway.liveKey,
+          model: vendor.model,
           api,
           picture: pixel.slice(pixel.indexOf(',') + 1),
           prompts,
         })
       })
-      after(() => own?.stop())
+      after(() => house?.stop())
 
       // The cast is safe, because the keys of `expected` are exactly the call names.
       for (const call of Object.keys(expected) as CallName[]) {
         it(`gets the result of ${call}`, async () => {
           expect(await calls[call]()).to.deep.equal(expected[call])
+          if (call !== 'cancel') return
+          const asked = house.upstream.requests.at(-1)!
+          await asked.closed
+          expect(asked.aborted).to.equal(true)
         })
       }
     })

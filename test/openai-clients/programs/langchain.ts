@@ -59,5 +59,19 @@ export function calls({ baseURL, apiKey, model: name, api, picture, prompts }: A
       ]
       return (await model.invoke([new HumanMessage({ content })])).text
     },
+    error: () => model.invoke(prompts.refused).catch(({ status }: { status?: number }) => status),
+    cancel: async () => {
+      const leaving = new AbortController()
+      let text = ''
+      try {
+        for await (const piece of await model.stream(prompts.endless, { signal: leaving.signal })) {
+          text += piece.text
+          if (text !== '') leaving.abort()
+        }
+      } catch (error) {
+        if (!leaving.signal.aborted) throw error
+      }
+      return text
+    },
   }
 }

@@ -42,6 +42,23 @@ export function calls({ baseURL, apiKey, model, api, picture, prompts }: Asked) 
       ]
       return (await runner.run(plain, [{ role: 'user', content }])).finalOutput
     },
+    error: () =>
+      runner.run(plain, prompts.refused).catch(({ status }: { status?: number }) => status),
+    cancel: async () => {
+      const leaving = new AbortController()
+      const { signal } = leaving
+      const result = await runner.run(plain, prompts.endless, { stream: true, signal })
+      let text = ''
+      try {
+        for await (const piece of result.toTextStream()) {
+          text += piece
+          leaving.abort()
+        }
+      } catch (error) {
+        if (!signal.aborted) throw error
+      }
+      return text
+    },
   }
 }
 

@@ -1,6 +1,6 @@
 import { createOpenAI } from '@ai-sdk/openai'
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
-import { generateText, isStepCount, Output, streamText, tool } from 'ai'
+import { APICallError, generateText, isStepCount, Output, streamText, tool } from 'ai'
 import { z } from 'zod'
 import { imagePrompts, type Asked, type ImageProgram } from '../calls.ts'
 
@@ -49,6 +49,20 @@ export function calls({ baseURL, apiKey, model: name, api, picture, prompts }: A
         { type: 'file' as const, data: Buffer.from(picture, 'base64'), mediaType: 'image/png' },
       ]
       return (await generateText({ model, messages: [{ role: 'user', content }] })).text
+    },
+    error: () =>
+      generateText({ model, prompt: prompts.refused }).catch((error: unknown) =>
+        APICallError.isInstance(error) ? error.statusCode : error,
+      ),
+    cancel: async () => {
+      const leaving = new AbortController()
+      const asked = { model, prompt: prompts.endless, abortSignal: leaving.signal }
+      let text = ''
+      for await (const piece of streamText(asked).textStream) {
+        text += piece
+        leaving.abort()
+      }
+      return text
     },
   }
 }
