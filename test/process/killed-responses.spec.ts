@@ -1,0 +1,93 @@
+import { join } from 'node:path'
+import { expect } from 'chai'
+import { chanceFrom } from '../support/chance.ts'
+import { makeFolder, type TemporaryFolder } from '../support/folder.ts'
+import { printedKey, startServer, type ServerProcess } from '../support/server-process.ts'
+
+const seed = 20_261_127
+const rounds = 4
+const callers = 16
+const completedMax = 60
+const idleMs = 20_000
+
+/** Identifiers of responses that began, and of those whose last event arrived. */
+type Seen = { begun: Set<string>; completed: Set<string> }
+
+describe(`a server that is killed ${rounds} times while it stores responses`, () => {
+  const chance = chanceFrom(seed)
+  const seen: Seen = { begun: new Set(), completed: new Set() }
+  let folder: TemporaryFolder
+  let server: ServerProcess
+  let key: string
+  const start = () =>
+    startServer({
+      folder: folder.path,
+      variables: { DATA_DIR: join(folder.path, 'data'), LOG_LEVEL: 'silent' },
+    })
+
+  before(async function () {
+    folder = makeFolder()
+    for (let round = 0; round < rounds; round++) {
+      server = await start()
+      key ??= printedKey(server)!
+      let hasEnded = false
+      const ended = server.ended.then(() => (hasEnded = true))
+      const most = seen.completed.size + 1 + chance.below(completedMax)
+      const ask = async (caller: number) => {
+        for (let turn = 0; ; turn++) {
+          await readStream(`${round} ${caller} ${turn}`).catch(() => undefined)
+          if (hasEnded) return
+          if (seen.completed.size >= most) server.kill('SIGKILL')
+        }
+      }
+      await Promise.all([ended, ...Array.from({ length: callers }, (_, at) => ask(at))])
+    }
+    server = await start()
+  })
+  after(async () => {
+    server.kill('SIGTERM')
+    await server.ended
+    folder.remove()
+  })
+
+  async function readStream(name: string): Promise<void> {
+    const response = await fetch(`${server.url}/v1/responses`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
+      body: JSON.stringify({ model: 'gpt-5-mini', input: `Call ${name}`, stream: true }),
+      signal: AbortSignal.timeout(idleMs),
+    })
+    let text = ''
+    for await (const piece of response.body!) {
+      text += Buffer.from(piece).toString()
+      const [, id] = /"response":\{"id":"(resp_\w+)"/.exec(text) ?? []
+      if (id === undefined) continue
+      seen.begun.add(id)
+      if (/^event: response\.completed\n.*\n\n/m.test(text)) seen.completed.add(id)
+    }
+  }
+
+  it('has every response whose last event arrived, and no incomplete one', async () => {
+    expect(seen.completed.size).to.be.greaterThan(rounds)
+    const statuses = { stored: 0, absent: 0 }
+    for (const id of seen.begun) {
+      const response = await fetch(`${server.url}/v1/responses/${id}`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
+      const body = (await response.json()) as { status?: string }
+      if (seen.completed.has(id)) expect(response.status, id).to.equal(200)
+      if (response.status === 200) {
+        statuses.stored++
+        expect(body.status).to.equal('completed')
+      } else {
+        statuses.absent++
+        expect(response.status).to.equal(404)
+      }
+    }
+    process.stdout.write(
+      `      ${seen.begun.size} begun, ${seen.completed.size} completed, ` +
+        `${statuses.stored} stored, ${statuses.absent} absent (seed ${seed})\n`,
+    )
+    expect(statuses.absent).to.be.greaterThan(0)
+  })
+})
