@@ -16,10 +16,9 @@ describe('the models of a key', () => {
     gateway = await startGateway({ file: { limits: { requests_per_minute: 1_000_000 } } })
     const { data } = (await (await gateway.fetch('/v1/models')).json()) as { data: Listed[] }
     painters = data.filter(({ output_modalities: gives }) => gives?.includes('image'))
-    const makers = new Set(
-      data.filter(({ output_modalities: gives }) => gives?.includes('embedding')),
-    )
-    chats = data.filter((model) => !painters.includes(model) && !makers.has(model))
+    chats = data
+      .filter(({ capabilities }) => capabilities?.['chat'] === true)
+      .filter((model) => !painters.includes(model))
   })
   after(() => gateway.stop())
 
