@@ -83,9 +83,12 @@ function answerOwn(request: ReceivedRequest, model: string): ScriptedAnswer {
     const data = Array.from({ length: n ?? 1 }, () => ({ b64_json: pixelBase64 }))
     return { body: { created: 1, data } }
   }
+  if (path.endsWith('/moderations')) return { body: { results: [harmless] } }
   if (path.endsWith('/embeddings')) return { body: vectorsOf(body as { input: unknown[] }) }
   return stream === true ? streamed(['Hello ', 'there.']) : completion('Hello there.')
 }
+
+const harmless = { flagged: false, categories: {}, category_scores: {} }
 
 function vectorsOf({ input }: { input: unknown[] }): object {
   const data = input.map((_, index) => ({ index, embedding: [1, 0] }))

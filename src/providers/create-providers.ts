@@ -7,6 +7,7 @@ import type { Peer } from '../core/trace.ts'
 import { vendorOf } from './index.ts'
 import { writeChat } from './openai-compatible/chat-request.ts'
 import { plainDialect, plainEmbeddings } from './openai-compatible/dialect.ts'
+import { moderationAdapter } from './openai-compatible/moderation.ts'
 import { openAiCompatible } from './openai-compatible/vendor.ts'
 import { createSandbox, type PlayChat, type Sandbox } from './sandbox/index.ts'
 import { modelLister } from './list-models.ts'
@@ -170,11 +171,12 @@ function buildProvider({ id, fetchesImages = true }: EndpointConfig, endpoint: E
   const isVendor = vendor !== undefined && (fetchesImages || vendor.dialect === undefined)
   if (isVendor) return vendor.build(endpoint)
   const dialect = vendor?.dialect ?? plainDialect
-  return openAiCompatible({
+  const provider = openAiCompatible({
     ...endpoint,
     dialect: fetchesImages ? dialect : { ...dialect, inlineImages: true },
     embeddingDialect: plainEmbeddings,
   })
+  return vendor === undefined ? { ...provider, moderation: moderationAdapter(endpoint) } : provider
 }
 
 /** Translates a sandbox request as the simulated vendor's adapter would. */

@@ -62,6 +62,9 @@ describe('counting the tokens of a request', () => {
   it('of a response is refused like the call itself', async () => {
     const narrow = await own.gateway.createKey('live', { models: ['gpt-5'] })
     await expectError(await post({}, narrow), { status: 403, code: 'model_not_allowed' })
+    const restricted = await own.gateway.createKey('live', { models: [model] })
+    const fallback = await post({ models: ['own/house-2'] }, restricted)
+    await expectError(fallback, { status: 403, code: 'model_not_allowed' })
     const refused = { status: 400, code: 'unsupported_parameter', param: 'conversation' }
     await expectError(await post({ conversation: 'conv_1' }), refused)
     const unknown = { status: 404, code: 'model_not_found', param: 'model' }

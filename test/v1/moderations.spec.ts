@@ -3,6 +3,7 @@ import type OpenAI from 'openai'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { openAiClient } from '../support/openai-client.ts'
+import { startOwnEndpoint } from '../support/own-endpoint.ts'
 import { pixel } from '../support/pixel.ts'
 import { allowOnly, Refused, vendorDouble } from '../support/spoken.ts'
 import { startUpstream, type Upstream } from '../support/upstream.ts'
@@ -176,5 +177,16 @@ describe('POST /v1/moderations', () => {
     const { message } = await expectError(refused, { status: 503, code: 'no_provider_configured' })
     expect(message).to.include('OPENAI_API_KEY')
     await bare.stop()
+  })
+
+  it('are made by own endpoints too, without a price', async () => {
+    await using own = await startOwnEndpoint()
+    own.upstream.answer({ body: { results: [result('It will hurt.')] } })
+    const asked = { model: 'own/guard', input: 'It will hurt.' }
+    const response = await own.gateway.post(path, asked, { key: own.gateway.liveKey })
+    const { results } = (await response.json()) as { results: { flagged: boolean }[] }
+    expect(results.map(({ flagged }) => flagged)).to.deep.equal([true])
+    expect(own.upstream.requests.at(-1)!.body).to.deep.equal({ ...asked, model: 'guard' })
+    expect((await own.gateway.usage()).at(-1)).to.include({ cost_status: 'unknown' })
   })
 })

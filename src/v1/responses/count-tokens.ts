@@ -16,7 +16,7 @@ export function countResponseTokens(options: Options): Operation<'countResponseT
     const { body, caller } = call
     await options.gateway.countRequest(caller)
     // Refuses models that the key may not call.
-    await options.routes.routes([body.model], caller)
+    await options.routes.routes([body.model, ...(body.models ?? [])], caller)
     const { request } = await readCall(call, options)
     const json: components['schemas']['ResponseTokensCount'] = {
       object: 'response.input_tokens',
