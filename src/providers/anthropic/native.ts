@@ -68,7 +68,7 @@ export function nativeAnswer(message: Message, seal: Seal, model: string): Nativ
 }
 
 /**
- * Texts in events at the begin and the end of a message, in errors, and in data to sign. The text of an answer
+ * Texts in events at the beginning and the end of a message, in errors, and in data to sign. The text of an answer
  * cannot match, since its quotation marks are escaped.
  */
 const marks = [

@@ -93,7 +93,7 @@ function signed(credential: Credential, dispatch: Dispatch): Dispatch {
   }
 }
 
-/** A receiver that tells the credential when it was rejected. */
+/** Reports a 401 to the credential, so that the next request gets a new token. */
 function watching(credential: Credential, receiver: Receiver): Receiver {
   if (credential.rejected === undefined) return receiver
   return {

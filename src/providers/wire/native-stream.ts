@@ -13,7 +13,7 @@ import type { Translator } from './translated-stream.ts'
 
 type Asking = Pick<PreparedChat, 'complete' | 'stream'>
 
-/** Asks as the request came, and in translation if the vendor refuses it so and it is `isTranslatable`. */
+/** Sends a request as it came. If the vendor refuses it and `isTranslatable` is set, sends the translation. */
 export function nativeFirst(
   native: Asking,
   translated: PreparedChat,

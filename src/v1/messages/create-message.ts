@@ -89,7 +89,7 @@ function answered({ native, completion }: ChatResult, writer: MessageWriter): Me
   return { content: blocksOf([...begun, ...events]), ...stop }
 }
 
-/** Feature flags of Anthropic that a client may choose: those of the price of a call stay off. */
+/** Feature flags that change the price of a call are not sent to Anthropic. */
 const unpricedBeta = /^(?:context-1m|fast-mode)/
 const betasLengthMax = 2000
 

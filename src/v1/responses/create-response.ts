@@ -186,7 +186,7 @@ function streamed(
 
 const numbers = /"sequence_number":\d+/g
 
-/** Forwards events with numbers of the gateway; quotes in the text of an answer are escaped, so that it does not match. */
+/** Forwards events with the gateway's numbers. The text of an answer cannot match, since its quotes are escaped. */
 function numberingSink({ onDrain, write }: EventSink, next: () => number): EventSink {
   return {
     onDrain,

@@ -46,7 +46,7 @@ type Options = {
   warnings: Warning[]
 }
 
-/** Collects tools. Throws a GatewayError for tools that cannot be told apart. */
+/** Collects tools. Throws a GatewayError if a tool has the name `image_generation` beside the hosted one. */
 export function toolTable({ takesCustom, editsImages, warnings }: Options): Tools {
   const list: Tools['list'] = []
   const params: string[] = []

@@ -3,8 +3,6 @@ import type {
   ChatCompletion,
   ChatRequest,
   ChunkIdentity,
-  NativeAnswer,
-  NativeRequest,
 } from '../../../core/chat/chat.ts'
 import { estimateAnswer } from '../../../core/chat/estimate.ts'
 import { ProviderFailure, type FailureKind } from '../../../core/failure.ts'
@@ -12,11 +10,10 @@ import type { Usage } from '../../../core/money/price.ts'
 import { bodyFailure, type ErrorReading } from '../../openai-compatible/failure.ts'
 import { completeIdentity } from '../../openai-compatible/members.ts'
 import { countedFailure } from '../../transport/answer-failure.ts'
-import { parseJson } from '../../transport/upstream.ts'
 import { itemsOf, membersOf, type Members } from '../../wire/any-json.ts'
 import { callIdOf } from '../../wire/call-id.ts'
 import { openAiTier, servedTier, usageOf, type TokensMax } from '../../wire/token-count.ts'
-import { extraOf, thoughtIn, withThoughts, type Thought } from './thoughts.ts'
+import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 
 /** What reading an answer needs besides its bytes. */
 export type Reading = {
@@ -27,19 +24,12 @@ export type Reading = {
   errors: ErrorReading
 }
 
-/** Reads a whole answer. Throws a ProviderFailure, with the usage that the answer reports. */
-export function readResponse(
-  bytes: Buffer,
-  reading: Reading,
-  seal?: NativeRequest['seal'],
-): ChatAnswer {
-  const response = membersOf(parseJson(bytes))
+/** Reads a whole response. Throws a ProviderFailure, with the usage that the response reports. */
+export function readResponse(response: Members, reading: Reading): Omit<ChatAnswer, 'bytes'> {
   try {
     const failure = failureIn(response, reading.errors)
     if (failure !== undefined) throw failure
-    const answer = { ...answerIn(response, reading), bytes: bytes.length }
-    if (seal === undefined) return answer
-    return { ...answer, native: nativeAnswer(response, seal, reading.upstreamModel) }
+    return answerIn(response, reading)
   } catch (error) {
     throw countedFailure(error, readUsage(response, reading))
   }
@@ -194,24 +184,4 @@ export function callIn(item: Members, texts: Parameters<typeof callIdOf>[1]) {
 
 function stringIn(value: unknown): string {
   return typeof value === 'string' ? value : ''
-}
-
-/** An output item as the caller gets it: the account can send its reasoning back. */
-export function sealed(item: unknown, seal: NativeRequest['seal'], model: string): unknown {
-  const members = membersOf(item)
-  const thought = thoughtIn(members)
-  if (thought === undefined) return item
-  return { ...members, encrypted_content: seal.close(extraOf([thought], model)) }
-}
-
-/** A response of the vendor as the caller gets it. */
-export function nativeAnswer(
-  response: Members,
-  seal: NativeRequest['seal'],
-  model: string,
-): NativeAnswer {
-  return {
-    service_tier: openAiTier(response['service_tier']),
-    output: itemsOf(response['output']).map((item) => sealed(item, seal, model)),
-  }
 }

@@ -1,5 +1,6 @@
 import type {
   ChatAdapter,
+  ChatAnswer,
   ChatRequest,
   ChatTurn,
   NativeRequest,
@@ -14,12 +15,13 @@ import {
   type UpstreamRequest,
 } from '../../transport/dispatch.ts'
 import type { Endpoint } from '../../transport/endpoint.ts'
-import { printedCopies, receive, wholeReader } from '../../transport/upstream.ts'
+import { parseJson, printedCopies, receive, wholeReader } from '../../transport/upstream.ts'
+import { membersOf } from '../../wire/any-json.ts'
 import { tokensMaxOf } from '../../wire/token-count.ts'
 import { openNative } from '../../wire/native-stream.ts'
 import { openTranslated } from '../../wire/translated-stream.ts'
 import { kindOfCode, readResponse, type Reading } from './answer.ts'
-import { nativeReader, writeNative } from './native.ts'
+import { nativeAnswer, nativeReader, writeNative } from './native.ts'
 import { writeResponses, type WireRequest } from './request.ts'
 import { translator } from './stream.ts'
 
@@ -74,7 +76,7 @@ export function responsesAdapter(endpoint: Endpoint): ResponsesAdapter {
           return receive({ dispatch, request: sent, ...answered }, (head) => {
             if (head.status !== 200) return readFailure(head, reading.errors)
             const whole = wholeReader()
-            return { push: whole.push, finish: () => readResponse(whole.finish(), reading, seal) }
+            return { push: whole.push, finish: () => readWhole(whole.finish(), reading, seal) }
           })
         }),
       stream: (turn) =>
@@ -100,6 +102,14 @@ export function responsesAdapter(endpoint: Endpoint): ResponsesAdapter {
     asItCame: (native, request, target) =>
       asking({ body: writeNative(native, target), seal: native.seal }, request, target),
   }
+}
+
+/** Reads a whole answer; with `seal` also in the form of the caller's API. Throws a ProviderFailure. */
+function readWhole(bytes: Buffer, reading: Reading, seal: Sending['seal']): ChatAnswer {
+  const response = membersOf(parseJson(bytes))
+  const answer = { ...readResponse(response, reading), bytes: bytes.length }
+  if (seal === undefined) return answer
+  return { ...answer, native: nativeAnswer(response, seal, reading.upstreamModel) }
 }
 
 /** The request without reasoning; undefined if it has none. */

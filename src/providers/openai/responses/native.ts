@@ -1,20 +1,13 @@
-import type { NativeRequest } from '../../../core/chat/chat.ts'
+import type { NativeAnswer, NativeRequest } from '../../../core/chat/chat.ts'
 import type { Target } from '../../../core/model.ts'
 import { eventFailure } from '../../openai-compatible/failure.ts'
 import { itemsOf, membersOf, textIn, type Members } from '../../wire/any-json.ts'
 import type { NativeReader } from '../../wire/native-stream.ts'
+import { openAiTier } from '../../wire/token-count.ts'
 import { brokenOff, parseEvent } from '../../wire/translated-stream.ts'
-import {
-  failureIn,
-  finishReasonOf,
-  identityOf,
-  nativeAnswer,
-  readUsage,
-  sealed,
-  type Reading,
-} from './answer.ts'
+import { failureIn, finishReasonOf, identityOf, readUsage, type Reading } from './answer.ts'
 import type { WireRequest } from './request.ts'
-import { thoughtsOfCall } from './thoughts.ts'
+import { extraOf, thoughtIn, thoughtsOfCall } from './thoughts.ts'
 
 type Seal = NativeRequest['seal']
 
@@ -38,6 +31,22 @@ function opened(item: Members, seal: Seal, model: string): Members[] {
   if (extra === undefined) return []
   const { thoughts } = thoughtsOfCall({ extra_content: extra }, model)
   return thoughts.map((thought) => ({ ...item, ...thought }))
+}
+
+/** An output item as the caller gets it: the account can send its reasoning back. */
+function sealed(item: unknown, seal: Seal, model: string): unknown {
+  const members = membersOf(item)
+  const thought = thoughtIn(members)
+  if (thought === undefined) return item
+  return { ...members, encrypted_content: seal.close(extraOf([thought], model)) }
+}
+
+/** A response of the vendor as the caller gets it. */
+export function nativeAnswer(response: Members, seal: Seal, model: string): NativeAnswer {
+  return {
+    service_tier: openAiTier(response['service_tier']),
+    output: itemsOf(response['output']).map((item) => sealed(item, seal, model)),
+  }
 }
 
 /**
