@@ -136,6 +136,9 @@ export interface paths {
          *     `store: false`. `previous_response_id` continues its conversation, and an `item_reference` stands for
          *     an item of it. Keys of the account find it, if they have its mode (live or test). A response that
          *     could not be stored is returned with `store: false` and a warning.
+         *
+         *     With `background: true` the response is returned at once, with the status `in_progress`, and the
+         *     call goes on after a disconnect. Retrieve the response until its status is another one, or cancel it.
          */
         post: operations["createResponse"];
         delete?: never;
@@ -174,16 +177,39 @@ export interface paths {
         };
         /**
          * Retrieve a response
-         * @description Retrieves a stored response of the account, for keys of the same mode.
+         * @description Retrieves a stored response of the account, for keys of the same mode. The status of a response that
+         *     is still made in the background is `in_progress`.
          */
         get: operations["retrieveResponse"];
         put?: never;
         post?: never;
         /**
          * Delete a response
-         * @description Deletes a stored response. Later responses of its conversation keep their copy of the items.
+         * @description Deletes a stored response, and cancels it if it is still made in the background. Later responses of
+         *     its conversation keep their copy of the items.
          */
         delete: operations["deleteResponse"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{response_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a response
+         * @description Cancels a response that was made with `background: true`. What the provider charges until then is
+         *     charged. A response that has ended, also by an earlier cancellation, is returned as it is.
+         */
+        post: operations["cancelResponse"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4383,10 +4409,10 @@ export interface components {
              */
             previous_response_id?: string | null;
             /**
-             * @description Send `stream: true` for a response that takes long.
-             * @enum {boolean}
+             * @description Whether the response is made after the answer, which has the status `in_progress`. It must be
+             *     stored, and cannot be streamed.
              */
-            background?: false;
+            background?: boolean | null;
             /**
              * @description No part of a conversation is left out.
              * @enum {string}
@@ -4836,7 +4862,7 @@ export interface components {
         /** @enum {string} */
         ResponseObject: "response";
         /** @enum {string} */
-        ResponseStatus: "in_progress" | "completed" | "incomplete" | "failed";
+        ResponseStatus: "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
         ResponseFailure: {
             code: string;
             message: string;
@@ -4850,8 +4876,7 @@ export interface components {
             /** @description Unix time in seconds. */
             completed_at: number | null;
             status: components["schemas"]["ResponseStatus"];
-            /** @enum {boolean} */
-            background: false;
+            background: boolean;
             error: components["schemas"]["ResponseFailure"] | null;
             incomplete_details: {
                 /** @enum {string} */
@@ -8126,6 +8151,122 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["DeletedResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the response.
+                 * @example resp_a16276206040487f48e367201a2b3c4d
+                 */
+                response_id: components["parameters"]["ResponsePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "<<": {
+                     *         "id": "resp_a16276206040487f48e367201a2b3c4d",
+                     *         "object": "response",
+                     *         "created_at": 1795348800,
+                     *         "completed_at": 1795348801,
+                     *         "status": "completed",
+                     *         "background": false,
+                     *         "error": null,
+                     *         "incomplete_details": null,
+                     *         "instructions": null,
+                     *         "max_output_tokens": null,
+                     *         "max_tool_calls": null,
+                     *         "metadata": {},
+                     *         "model": "gpt-5.4-mini",
+                     *         "output": [
+                     *           {
+                     *             "id": "msg_0_a16276206040487f48e367201a2b3c4d",
+                     *             "type": "message",
+                     *             "status": "completed",
+                     *             "role": "assistant",
+                     *             "content": [
+                     *               {
+                     *                 "type": "output_text",
+                     *                 "text": "The capital of France is Paris.",
+                     *                 "annotations": [],
+                     *                 "logprobs": []
+                     *               }
+                     *             ]
+                     *           }
+                     *         ],
+                     *         "parallel_tool_calls": true,
+                     *         "previous_response_id": null,
+                     *         "prompt_cache_key": null,
+                     *         "reasoning": {
+                     *           "effort": null,
+                     *           "summary": null
+                     *         },
+                     *         "safety_identifier": null,
+                     *         "service_tier": "default",
+                     *         "store": true,
+                     *         "temperature": null,
+                     *         "text": {
+                     *           "format": {
+                     *             "type": "text"
+                     *           }
+                     *         },
+                     *         "tool_choice": "auto",
+                     *         "tools": [],
+                     *         "top_p": null,
+                     *         "truncation": "disabled",
+                     *         "usage": {
+                     *           "input_tokens": 7,
+                     *           "input_tokens_details": {
+                     *             "cached_tokens": 0,
+                     *             "cache_write_tokens": 0
+                     *           },
+                     *           "output_tokens": 8,
+                     *           "output_tokens_details": {
+                     *             "reasoning_tokens": 0
+                     *           },
+                     *           "total_tokens": 15,
+                     *           "cost": 0.00004125,
+                     *           "cost_status": "exact",
+                     *           "cost_details": {
+                     *             "mode": "live",
+                     *             "usd_per_million_input_tokens": 0.75,
+                     *             "usd_per_million_output_tokens": 4.5
+                     *           }
+                     *         },
+                     *         "user": null
+                     *       },
+                     *       "completed_at": null,
+                     *       "status": "cancelled",
+                     *       "background": true,
+                     *       "output": [],
+                     *       "usage": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -123,6 +123,7 @@ export function createExchange(
       const ending = state.ending.signal
       const sent = send(res, state.answer, { requestId, pingIntervalMs, hold, ending })
       if (sent !== undefined) await sent
+      if (state.answer.after !== undefined) await state.answer.after
       record.end()
     } catch (thrown) {
       context.respond = false

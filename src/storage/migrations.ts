@@ -25,7 +25,7 @@ import {
   sortUsage,
 } from './migrations/usage.ts'
 import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
-import { createStoredResponses } from './migrations/stored-responses.ts'
+import { addRunningResponses, createStoredResponses } from './migrations/stored-responses.ts'
 import { bytesType, type SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
 
@@ -82,6 +82,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
         .execute(),
   },
   '0026_stored_responses': { up: (db) => createStoredResponses(db, dialect) },
+  '0027_running_responses': { up: addRunningResponses },
 })
 
 /** Secrets shared by the processes of one store. */
