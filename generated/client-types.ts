@@ -8072,82 +8072,42 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "<<": {
-                     *         "id": "resp_a16276206040487f48e367201a2b3c4d",
-                     *         "object": "response",
-                     *         "created_at": 1795348800,
-                     *         "completed_at": 1795348801,
-                     *         "status": "completed",
-                     *         "background": false,
-                     *         "error": null,
-                     *         "incomplete_details": null,
-                     *         "instructions": null,
-                     *         "max_output_tokens": null,
-                     *         "max_tool_calls": null,
-                     *         "metadata": {},
-                     *         "model": "gpt-5.4-mini",
-                     *         "output": [
-                     *           {
-                     *             "id": "msg_0_a16276206040487f48e367201a2b3c4d",
-                     *             "type": "message",
-                     *             "status": "completed",
-                     *             "role": "assistant",
-                     *             "content": [
-                     *               {
-                     *                 "type": "output_text",
-                     *                 "text": "The capital of France is Paris.",
-                     *                 "annotations": [],
-                     *                 "logprobs": []
-                     *               }
-                     *             ]
-                     *           }
-                     *         ],
-                     *         "parallel_tool_calls": true,
-                     *         "previous_response_id": null,
-                     *         "prompt_cache_key": null,
-                     *         "reasoning": {
-                     *           "effort": null,
-                     *           "summary": null
-                     *         },
-                     *         "safety_identifier": null,
-                     *         "service_tier": "default",
-                     *         "store": true,
-                     *         "temperature": null,
-                     *         "text": {
-                     *           "format": {
-                     *             "type": "text"
-                     *           }
-                     *         },
-                     *         "tool_choice": "auto",
-                     *         "tools": [],
-                     *         "top_p": null,
-                     *         "truncation": "disabled",
-                     *         "usage": {
-                     *           "input_tokens": 7,
-                     *           "input_tokens_details": {
-                     *             "cached_tokens": 0,
-                     *             "cache_write_tokens": 0
-                     *           },
-                     *           "output_tokens": 8,
-                     *           "output_tokens_details": {
-                     *             "reasoning_tokens": 0
-                     *           },
-                     *           "total_tokens": 15,
-                     *           "cost": 0.00004125,
-                     *           "cost_status": "exact",
-                     *           "cost_details": {
-                     *             "mode": "live",
-                     *             "usd_per_million_input_tokens": 0.75,
-                     *             "usd_per_million_output_tokens": 4.5
-                     *           }
-                     *         },
-                     *         "user": null
-                     *       },
+                     *       "id": "resp_a16276206040487f48e367201a2b3c4d",
+                     *       "object": "response",
+                     *       "created_at": 1795348800,
                      *       "completed_at": null,
                      *       "status": "cancelled",
                      *       "background": true,
+                     *       "error": null,
+                     *       "incomplete_details": null,
+                     *       "instructions": null,
+                     *       "max_output_tokens": null,
+                     *       "max_tool_calls": null,
+                     *       "metadata": {},
+                     *       "model": "gpt-5.4-mini",
                      *       "output": [],
-                     *       "usage": null
+                     *       "parallel_tool_calls": true,
+                     *       "previous_response_id": null,
+                     *       "prompt_cache_key": null,
+                     *       "reasoning": {
+                     *         "effort": null,
+                     *         "summary": null
+                     *       },
+                     *       "safety_identifier": null,
+                     *       "service_tier": null,
+                     *       "store": true,
+                     *       "temperature": null,
+                     *       "text": {
+                     *         "format": {
+                     *           "type": "text"
+                     *         }
+                     *       },
+                     *       "tool_choice": "auto",
+                     *       "tools": [],
+                     *       "top_p": null,
+                     *       "truncation": "disabled",
+                     *       "usage": null,
+                     *       "user": null
                      *     }
                      */
                     "application/json": components["schemas"]["ModelResponse"];

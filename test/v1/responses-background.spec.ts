@@ -254,7 +254,7 @@ describe('responses of vendors in the background', () => {
     const { id } = await startBackground(gateway, asked)
     const window = () =>
       gateway.db.selectFrom('budget_windows').selectAll().executeTakeFirstOrThrow()
-    expect(Number((await window()).reserved_nano_usd)).to.be.greaterThan(8_000_000)
+    expect((await window()).reserved_nano_usd).to.be.greaterThan(8_000_000)
     const second = { input: 'Two.', background: true, ...asked }
     const { liveKey: key } = gateway
     expect((await gateway.post('/v1/responses', second, { key })).status).to.equal(402)

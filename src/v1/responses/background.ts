@@ -1,6 +1,7 @@
 import { Ending } from '../../core/resilience/ending.ts'
 import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import { GatewayError, toGatewayError } from '../../core/error.ts'
+import { wasCancelled } from '../../core/failure.ts'
 import type { Answer } from '../../http/answer.ts'
 import type { OperationCall } from '../../http/operation.ts'
 import type { History } from './history.ts'
@@ -40,7 +41,7 @@ export async function inBackground(
   follow(call.ending, ending, () => fail !== undefined)
   const whole = respond({ ...call, ending }, async (response, { begin, keep }, endsAt) => {
     await begin(response, endsAt + endingMs)
-    fail = (error) => keep({ ...response, status: 'failed', error: failureForm(error) })
+    fail = (error) => keep({ ...response, status: 'failed', error: failureOf(error, ending) })
     place.runs(response.id, ending)
     begun.resolve(response)
   })
@@ -56,6 +57,12 @@ export async function inBackground(
     .finally(place.leave)
   const first = await Promise.race([begun.promise, whole])
   return 'id' in first ? { status: 200, json: first, after } : first
+}
+
+function failureOf(error: GatewayError, { signal }: Ending): ReturnType<typeof failureForm> {
+  const form = failureForm(error)
+  // The error would say that the provider did not answer in time.
+  return wasCancelled(error) ? { ...form, message: (signal.reason as Error).message } : form
 }
 
 /** Ends the call with its request; after its answer only when the key ends. */
