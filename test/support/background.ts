@@ -43,3 +43,10 @@ export function held({ upstream }: OwnEndpoint, answer = completion('Hello.')): 
   upstream.answer({ ...answer, after: gate.promise })
   return () => gate.resolve()
 }
+
+/** A response without what differs between two calls. */
+export function comparable(response: Stored): object {
+  const { output_text: _text, ...printed } = response
+  const fixed = JSON.stringify({ ...printed, created_at: 0, completed_at: 0 })
+  return JSON.parse(fixed.replaceAll(/_[0-9a-f]{32}/g, '_')) as object
+}

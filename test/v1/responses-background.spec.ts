@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type OpenAI from 'openai'
 import {
   cancel,
+  comparable,
   ended,
   held,
   houseModel as model,
@@ -19,6 +20,7 @@ import { openAiClient } from '../support/openai-client.ts'
 import { startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
 import type { Spoken } from '../support/spoken.ts'
 import type { Stored } from '../support/stored-responses.ts'
+import { until } from '../support/until.ts'
 
 const running = { status: 'in_progress', background: true, error: null, usage: null }
 const weather = {
@@ -144,6 +146,22 @@ forEachStore('responses in the background', (kind) => {
     expect(usage!.total_tokens).to.equal(13)
   })
 
+  it('are stored though the store fails for a moment', async () => {
+    const answer = held(own)
+    const { id } = await startBackground(own.gateway)
+    const { db } = own.gateway
+    await db.schema.alterTable('stored_response_items').renameTo('hidden_items').execute()
+    answer()
+    await until('storing fails', () => own.gateway.logText().includes('_response_items'))
+    await db.schema.alterTable('hidden_items').renameTo('stored_response_items').execute()
+    const running = db
+      .selectFrom('stored_responses')
+      .select('id')
+      .where('runs_until', 'is not', null)
+    await until('it is stored', async () => (await running.execute()).length === 0)
+    expect(await ended(own.gateway, id)).to.include({ status: 'completed' })
+  })
+
   it('need stored responses', async () => {
     await using off = await startOwnEndpoint({ limits: { ...limits, stored_responses_days: 0 } })
     const refused = { status: 400, code: 'unsupported_value', param: 'background' }
@@ -250,11 +268,12 @@ describe('responses of vendors in the background', () => {
     const full = double(() => ({ text: ['Hi.'] }))
     upstreams.openai.answer((request) => ({ ...full(request), after: gate.promise }))
     const asked = { model: vendorModel, max_output_tokens: 1000 }
-    await setBudgetOfKey(gateway, gateway.liveKey, { nanoUsd: 10_000_000, period: 'total' })
+    await setBudgetOfKey(gateway, gateway.liveKey, { nanoUsd: 12_000_000, period: 'total' })
     const { id } = await startBackground(gateway, asked)
     const window = () =>
       gateway.db.selectFrom('budget_windows').selectAll().executeTakeFirstOrThrow()
-    expect((await window()).reserved_nano_usd).to.be.greaterThan(8_000_000)
+    const { reserved_nano_usd: heldNanoUsd } = await window()
+    expect(heldNanoUsd).to.be.greaterThan(8_000_000)
     const second = { input: 'Two.', background: true, ...asked }
     const { liveKey: key } = gateway
     expect((await gateway.post('/v1/responses', second, { key })).status).to.equal(402)
@@ -264,13 +283,15 @@ describe('responses of vendors in the background', () => {
     expect(row).to.include({ outcome: 'ok', face: 'responses' })
     expect(row!.cost_nano_usd).to.equal(Math.round((usage as { cost?: number }).cost! * 1e9))
     expect(await window()).to.include({ reserved_nano_usd: 0, spent_nano_usd: row!.cost_nano_usd })
+    upstreams.openai.answer({ hang: true })
+    const { id: cancelled } = await startBackground(gateway, asked)
+    await until('the provider is asked', () => upstreams.openai.requests.length === 1)
+    await cancel(gateway, cancelled)
+    await until('it is recorded', async () => (await gateway.usage()).length === 2)
+    const last = (await gateway.usage()).at(-1)!
+    expect(last).to.include({ outcome: 'cancelled', cost_status: 'unknown' })
+    const spent = row!.cost_nano_usd! + heldNanoUsd
+    expect(await window()).to.include({ reserved_nano_usd: 0, spent_nano_usd: spent })
     await house.stop()
   })
 })
-
-/** A response without what differs between two calls. */
-function comparable(response: Stored): object {
-  const { output_text: _text, ...printed } = response
-  const fixed = JSON.stringify({ ...printed, created_at: 0, completed_at: 0 })
-  return JSON.parse(fixed.replaceAll(/_[0-9a-f]{32}/g, '_')) as object
-}

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped } from '../../core/model.ts'
@@ -56,6 +57,16 @@ export async function readHistory(
     const own = restoreBase64(given, texts, hold).map((item, index) => withId(item, idAt(index)))
     return { id: response.id, createdAtMs: clock(), input: [...before, ...own], response }
   }
+  /** Nobody waits for a response in the background, so a store that fails for a moment does not lose it. */
+  const end = async (response: ModelResponse) => {
+    const stored = contentOf(response)
+    for (const pauseMs of endPausesMs) {
+      const outcome = await responses.end(caller, stored, hold)
+      if (outcome !== 'failed') return outcome
+      await sleep(pauseMs)
+    }
+    return responses.end(caller, stored, hold)
+  }
   let isBegun = false
   return {
     body: { ...body, input: [...before, ...given] },
@@ -75,13 +86,12 @@ export async function readHistory(
     keep: async (response) => {
       if (!stores) return response
       try {
-        const outcome = await responses[isBegun ? 'end' : 'put'](caller, contentOf(response), hold)
-        if (isBegun && outcome === 'too_large') {
-          await responses.end(caller, contentOf(notStorable(response)), hold)
+        if (isBegun) {
+          if ((await end(response)) === 'too_large') await end(notStorable(response))
+          return response
         }
-        return outcome === 'stored' || outcome === 'ended'
-          ? response
-          : notKept(response, reasons[outcome])
+        const outcome = await responses.put(caller, contentOf(response), hold)
+        return outcome === 'stored' ? response : notKept(response, reasons[outcome])
       } catch (error) {
         // No memory for the pictures of the request as texts.
         if (!(error instanceof GatewayError)) throw error
@@ -90,6 +100,9 @@ export async function readHistory(
     },
   }
 }
+
+/** Pauses before the next try; together shorter than the time in which an end is awaited (`background.ts`). */
+const endPausesMs = [500, 2000, 8000]
 
 const reasons = {
   too_large: 'The response is too large to be stored with its conversation.',
