@@ -41,12 +41,14 @@ export async function endResponse(
   row: SealedRow,
   items: readonly string[],
 ): Promise<boolean> {
-  const { id, account_id: _account, mode: _mode, ...content } = row
+  const { id, account_id: accountId, mode, ...content } = row
   return db.transaction().execute(async (transaction) => {
     const { numUpdatedRows: ended } = await transaction
       .updateTable('stored_responses')
       .set({ ...content, runs_until: null })
       .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .where('mode', '=', mode)
       .where('runs_until', 'is not', null)
       .executeTakeFirst()
     if (ended === 0n) return false

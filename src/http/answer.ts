@@ -81,7 +81,7 @@ export function send(
   } else {
     sendPieces(response, status, headers, answer.pieces ?? [])
   }
-  // What `after` holds stays counted.
+  // What `after` needs stays counted; the exchange calls it at its end.
   if (answer.shared !== true && answer.after === undefined) holdUnread(response, hold)
   return undefined
 }

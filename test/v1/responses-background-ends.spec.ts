@@ -199,6 +199,17 @@ forEachStore('the end of a response in the background', () => {
     }
   })
 
+  it('frees the place of its request', async () => {
+    await using one = await startOwnEndpoint({ limits: { ...limits, concurrent_requests_max: 1 } })
+    const answer = held(one)
+    const { id } = await startBackground(one.gateway)
+    const retrieve = () => one.gateway.fetch(`/v1/responses/${id}`, { key: one.gateway.liveKey })
+    await expectError(await retrieve(), { status: 503, code: 'overloaded' })
+    answer()
+    await until('there is a place', async () => (await retrieve()).status === 200)
+    expect(await statusOf(one.gateway, id)).to.equal('completed')
+  })
+
   it('does not depend on the connection', async () => {
     const answer = held(own)
     const leaving = new AbortController()
