@@ -35,11 +35,11 @@ export type SealedRow = Omit<
   'created_at' | 'expires_at' | 'key_id' | 'runs_until'
 >
 
-/** Replaces a response in progress, and adds its new items; false if it has ended or was removed. */
+/** Replaces a response in progress, and adds its new items; false if it has ended, is late or was removed. */
 export async function endResponse(
   { db }: Pick<Store, 'db'>,
   row: SealedRow,
-  items: readonly string[],
+  { items, lateAt }: { items: readonly string[]; lateAt: number },
 ): Promise<boolean> {
   const { id, account_id: accountId, mode, ...content } = row
   return db.transaction().execute(async (transaction) => {
@@ -49,7 +49,7 @@ export async function endResponse(
       .where('id', '=', id)
       .where('account_id', '=', accountId)
       .where('mode', '=', mode)
-      .where('runs_until', 'is not', null)
+      .where('runs_until', '>=', lateAt)
       .executeTakeFirst()
     if (ended === 0n) return false
     await indexing(db, row, items).execute(transaction)

@@ -171,11 +171,13 @@ async function put(options: Options, putting: Putting): Promise<SealedRow | 'too
 
 /** Replaces a response in progress by its end. */
 async function end(options: Options, putting: Putting): Promise<SealedRow | 'too_large' | 'ended'> {
-  const { store } = options
+  const { store, clock } = options
   // The items of the input are in the index since the response began.
   const items = indexedItems({ ...putting.stored, input: [] })
   return sealed(options, putting, async (content) =>
-    (await store.decide(() => endResponse(store, content, items))) ? content : 'ended',
+    (await store.decide(() => endResponse(store, content, { items, lateAt: lateAt(clock) })))
+      ? content
+      : 'ended',
   )
 }
 
@@ -195,9 +197,11 @@ async function sealed<Written>(
   const content = encryption.encrypt(await deflated(text), contextOf({ id, account_id, mode }))
   const size_bytes = content.ciphertext.length + rowBytes + items.length * itemBytes
   const row = { id, account_id, mode, text_bytes: text.length, size_bytes, ...content }
-  const written = await write(row, items)
-  hold.give(copies * text.length)
-  return written
+  try {
+    return await write(row, items)
+  } finally {
+    hold.give(copies * text.length)
+  }
 }
 
 /** The row of a response, for every access to it; undefined if no response has such an id. */
@@ -235,9 +239,13 @@ async function read(
   const content = JSON.parse(text.toString()) as Pick<StoredResponse, 'input' | 'response'>
   const { created_at: createdAtMs, runs_until: runsUntil } = row
   if (runsUntil === null) return { id, createdAtMs, ...content }
-  const isLate = clock() > runsUntil + clocksDifferMaxMs
-  const response = isLate ? interrupted(content.response) : content.response
+  const response = runsUntil < lateAt(clock) ? interrupted(content.response) : content.response
   return { id, createdAtMs, input: content.input, response, runsUntil }
+}
+
+/** A response in progress has failed if `runs_until` is before this time. */
+function lateAt(clock: () => number): number {
+  return clock() - clocksDifferMaxMs
 }
 
 /** The response of a process that ended without writing its end. */

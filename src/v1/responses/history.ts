@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped } from '../../core/model.ts'
-import type { StoredItem, StoredResponses } from '../../core/stored-responses.ts'
+import type { StoredItem, StoredResponse, StoredResponses } from '../../core/stored-responses.ts'
 import { shortened } from '../../core/words/shorten.ts'
 import type { OperationCall } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
@@ -39,34 +39,14 @@ export async function readHistory(
   responses: StoredResponses,
   clock: () => number,
 ): Promise<History> {
-  const { body, caller, hold, texts } = call
+  const { body } = call
   const isOn = responses.isOn()
   if (!isOn) refuseStored(body)
   const { previous_response_id: previousId } = body
   const before = previousId == null ? [] : await previousItems(call, previousId, responses)
   const given = await resolved(call, responses)
   const stores = isOn && body.store !== false
-  /** The ids of items that have none, the same at the begin of a response and at its end. */
-  const ids = new Map<number, string>()
-  const idAt = (index: number) => {
-    const id = ids.get(index) ?? randomUUID().replaceAll('-', '')
-    ids.set(index, id)
-    return id
-  }
-  const contentOf = (response: ModelResponse) => {
-    const own = restoreBase64(given, texts, hold).map((item, index) => withId(item, idAt(index)))
-    return { id: response.id, createdAtMs: clock(), input: [...before, ...own], response }
-  }
-  /** Nobody waits for a response in the background, so a store that fails for a moment does not lose it. */
-  const end = async (response: ModelResponse) => {
-    const stored = contentOf(response)
-    for (const pauseMs of endPausesMs) {
-      const outcome = await responses.end(caller, stored, hold)
-      if (outcome !== 'failed') return outcome
-      await sleep(pauseMs)
-    }
-    return responses.end(caller, stored, hold)
-  }
+  const { put, end } = writer(call, { before, given, responses, clock })
   let isBegun = false
   return {
     body: { ...body, input: [...before, ...given] },
@@ -79,24 +59,68 @@ export async function readHistory(
       return typeof body.input === 'string' ? 'input' : `input[${place}]${rest}`
     },
     begin: async (response, runsUntil) => {
-      const outcome = await responses.put(caller, { ...contentOf(response), runsUntil }, hold)
+      const outcome = await put(response, runsUntil)
       if (outcome !== 'stored') throw notBegun(outcome)
       isBegun = true
     },
     keep: async (response) => {
       if (!stores) return response
-      try {
-        if (isBegun) {
-          if ((await end(response)) === 'too_large') await end(notStorable(response))
-          return response
-        }
-        const outcome = await responses.put(caller, contentOf(response), hold)
-        return outcome === 'stored' ? response : notKept(response, reasons[outcome])
-      } catch (error) {
-        // No memory for the pictures of the request as texts.
-        if (!(error instanceof GatewayError)) throw error
-        return notKept(response, reasons.failed)
+      if (isBegun) {
+        if ((await end(response)) === 'too_large') await end(notStorable(response))
+        return response
       }
+      const outcome = await put(response)
+      return outcome === 'stored' ? response : notKept(response, reasons[outcome])
+    },
+  }
+}
+
+type Written = {
+  /** The items of previous responses, and those of the request. */
+  before: readonly StoredItem[]
+  given: readonly InputItem[]
+  responses: StoredResponses
+  clock: () => number
+}
+
+/** Writes a response with its conversation, when it begins or ends. */
+function writer({ caller, hold, texts }: Call, { before, given, responses, clock }: Written) {
+  /** The ids of items that have none, the same at the begin of a response and at its end. */
+  const ids = new Map<number, string>()
+  const idAt = (index: number) => {
+    const id = ids.get(index) ?? randomUUID().replaceAll('-', '')
+    ids.set(index, id)
+    return id
+  }
+  const write = async <Outcome>(
+    response: ModelResponse,
+    how: (stored: StoredResponse) => Promise<Outcome>,
+  ) => {
+    try {
+      const own = restoreBase64(given, texts, hold).map((item, index) => withId(item, idAt(index)))
+      const input = [...before, ...own]
+      return await how({ id: response.id, createdAtMs: clock(), input, response })
+    } catch (error) {
+      // No memory for the pictures of the request as texts.
+      if (error instanceof GatewayError) return 'failed' as const
+      throw error
+    }
+  }
+  const endOnce = (response: ModelResponse) =>
+    write(response, (stored) => responses.end(caller, stored, hold))
+  return {
+    put: (response: ModelResponse, runsUntil?: number) => {
+      const more = runsUntil === undefined ? {} : { runsUntil }
+      return write(response, (stored) => responses.put(caller, { ...stored, ...more }, hold))
+    },
+    /** Nobody waits for the end, so a store that fails for a moment must not lose it. */
+    end: async (response: ModelResponse) => {
+      for (const pauseMs of endPausesMs) {
+        const outcome = await endOnce(response)
+        if (outcome !== 'failed') return outcome
+        await sleep(pauseMs)
+      }
+      return endOnce(response)
     },
   }
 }
