@@ -38,9 +38,13 @@ export function geminiDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {
   return vendorDouble({
-    check,
+    check: (request) => check(countedCall(request)),
     refusal: ({ status, type, message }) => ({ error: { code: status, message, status: type } }),
     answer: (request) => {
+      if (request.path.endsWith(countVerb)) {
+        const { generateContentRequest } = request.body as { generateContentRequest: Body }
+        return { body: { totalTokens: (say(generateContentRequest).counts ?? usualCounts).input } }
+      }
       const spoken = say(request.body as Body)
       const [, model = '', method] = /models\/([^:]+):(\w+)/.exec(request.path)!
       if (method === 'streamGenerateContent') return { pieces: geminiEvents(spoken, model) }
@@ -54,6 +58,20 @@ export function geminiDouble(
       return { body: answer(parts, model, spoken, true) }
     },
   })
+}
+
+const countVerb = ':countTokens'
+
+/** The call whose input is counted; the request itself if it is a call. */
+function countedCall(request: ReceivedRequest): ReceivedRequest {
+  const { path, body } = request
+  if (!path.endsWith(countVerb)) return request
+  allowOnly(body, ['generateContentRequest'], 'Invalid JSON payload received.', invalid)
+  const { model, ...counted } = body['generateContentRequest'] as Body
+  const called = path.slice(0, -countVerb.length)
+  if (!called.endsWith(`/${String(model)}`))
+    throw new Refused(400, invalid, 'model must match the path')
+  return { ...request, path: `${called}:generateContent`, body: counted }
 }
 
 function check({ path, method, headers, body }: ReceivedRequest): void {

@@ -30,7 +30,7 @@ type GenerationConfig = Pick<
   | 'responseLogprobs'
   | 'logprobs'
 > & { thinkingConfig?: ThinkingConfig }
-type WireRequest = {
+export type WireRequest = {
   contents: WireContent[]
   systemInstruction?: { parts: { text: string }[] }
   generationConfig?: GenerationConfig

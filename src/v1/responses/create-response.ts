@@ -1,6 +1,6 @@
 import type { Answered } from '../../core/call.ts'
 import type { CallContext } from '../../core/caller.ts'
-import type { ChatResult, EventSink, NativeRequest } from '../../core/chat/chat.ts'
+import type { ChatResult, EventSink } from '../../core/chat/chat.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
 import type { StreamedChat } from '../../core/chat/stream.ts'
 import { GatewayError } from '../../core/error.ts'
@@ -17,7 +17,7 @@ import type { History } from './history.ts'
 import { hostedImages, type Followed, type Following } from './hosted-images.ts'
 import { collectOutput, nativeOutput, type Emit, type Output } from './output.ts'
 import { readCall, type ReadOptions } from './read-call.ts'
-import { nativeBody, type ReadRequest } from './request.ts'
+import type { ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
 
 type Options = ReadOptions & { gateway: Gateway; backgroundCalls: BackgroundCalls }
@@ -68,16 +68,7 @@ async function answer(call: Call, options: Options, onBegun?: OnBegun): Promise<
       begin: onBegun && (({ modelId, endsAt }) => onBegun(begin(modelId), history, endsAt)),
     }
     following = images.begin({ request, context })
-    const native: NativeRequest | undefined = read.isNative
-      ? {
-          api: 'responses',
-          body: restoreBase64(nativeBody(history.body), texts, call.hold),
-          headers: {},
-          seal,
-          lost: [],
-          isTranslatable: !context.strict,
-        }
-      : undefined
+    const native = read.native && { ...read.native, isTranslatable: !context.strict }
     const answering = { ...replying, following }
     if (request.stream !== true) {
       return await whole(await gateway.chat(request, context, native), answering)

@@ -10,7 +10,7 @@ import type { StoredResponses } from '../../core/stored-responses.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
 import { checkFallbacks } from '../check-fallbacks.ts'
 import { readHistory, type History } from './history.ts'
-import { readRequest, type ReadRequest } from './request.ts'
+import { nativeBody, readRequest, type ReadRequest } from './request.ts'
 
 export type ReadOptions = {
   routes: Pick<RouteTable, 'peek'>
@@ -34,8 +34,8 @@ type ReadCall = {
   request: ChatRequest
   /** The adjustments so far. */
   warnings: Warning[]
-  /** Whether the vendor of the model has this API, and gets the request as it came. */
-  isNative: boolean
+  /** The request as it came, if the vendor of its model has this API. */
+  native: Omit<NativeRequest, 'isTranslatable'> | undefined
 }
 
 /**
@@ -48,11 +48,12 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
   const model = routes.peek(body.model, caller)
   if (model !== undefined && makesImages(model)) throw forPictures(model.row.id)
   checkFallbacks(body.models ?? [], false, (name) => routes.peek(name, caller))
+  const seal = options.sealOf(caller.accountId)
   const history = await readHistory(call, options.storedResponses, options.clock)
   const asked = readWhole(history, {
     takesCustom: model !== undefined && options.takesCustomTools(model.row.provider),
     editsImages: (name) => routes.peek(name, caller)?.row.capabilities.image_edit === true,
-    open: options.sealOf(caller.accountId).open,
+    open: seal.open,
   })
   try {
     const given = withoutEmpty(asked.request)
@@ -65,7 +66,16 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
       options.nativeApi(provider) === 'responses' &&
       corrected === undefined &&
       asked.tools.images() === undefined
-    return { history, asked, given, request, warnings, isNative }
+    const native = isNative
+      ? ({
+          api: 'responses',
+          body: restoreBase64(nativeBody(history.body), texts, hold),
+          headers: {},
+          seal,
+          lost: [],
+        } as const)
+      : undefined
+    return { history, asked, given, request, warnings, native }
   } catch (thrown) {
     throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
   }

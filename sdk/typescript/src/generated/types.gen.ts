@@ -3304,7 +3304,10 @@ export type CountMessageTokensRequest = {
     messages: MessageList;
     system?: MessageSystem;
     tools?: MessageTools;
+    tool_choice?: MessageToolChoice;
+    thinking?: MessageThinking;
     output_config?: MessageOutputConfig;
+    cache_control?: CacheControl;
 };
 
 export type MessageTokensCount = {
@@ -5591,7 +5594,7 @@ export type CountMessageTokensError = CountMessageTokensErrors[keyof CountMessag
 
 export type CountMessageTokensResponses = {
     /**
-     * The estimate.
+     * The number of tokens.
      */
     200: MessageTokensCount;
 };
@@ -5791,7 +5794,7 @@ export type CountResponseTokensError = CountResponseTokensErrors[keyof CountResp
 
 export type CountResponseTokensResponses = {
     /**
-     * The estimate.
+     * The number of tokens.
      */
     200: ResponseTokensCount;
 };
