@@ -137,6 +137,9 @@ export interface paths {
          *     `store: false`. `previous_response_id` continues its conversation, and an `item_reference` stands for
          *     an item of it. Keys of the account find it, if they have its mode (live or test). A response that
          *     could not be stored is returned with `store: false` and a warning.
+         *
+         *     With `background: true` the response is returned at once, with the status `in_progress`, and the
+         *     call goes on after a disconnect. Retrieve the response until its status is another one, or cancel it.
          */
         post: operations["createResponse"];
         delete?: never;
@@ -176,16 +179,39 @@ export interface paths {
         };
         /**
          * Retrieve a response
-         * @description Retrieves a stored response of the account, for keys of the same mode.
+         * @description Retrieves a stored response of the account, for keys of the same mode. The status of a response that
+         *     is still made in the background is `in_progress`.
          */
         get: operations["retrieveResponse"];
         put?: never;
         post?: never;
         /**
          * Delete a response
-         * @description Deletes a stored response. Later responses of its conversation keep their copy of the items.
+         * @description Deletes a stored response, and cancels it if it is still made in the background. Later responses of
+         *     its conversation keep their copy of the items.
          */
         delete: operations["deleteResponse"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/{response_id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Cancel a response
+         * @description Cancels a response that was made with `background: true`. What the provider charges until then is
+         *     charged. A response that has ended, also by an earlier cancellation, is returned as it is.
+         */
+        post: operations["cancelResponse"];
+        delete?: never;
         options?: never;
         head?: never;
         patch?: never;
@@ -4370,10 +4396,10 @@ export interface components {
              */
             previous_response_id?: string | null;
             /**
-             * @description Send `stream: true` for a response that takes long.
-             * @enum {boolean}
+             * @description Whether the response is made after the answer, which has the status `in_progress`. It must be
+             *     stored, and cannot be streamed.
              */
-            background?: false;
+            background?: boolean | null;
             /**
              * @description No part of a conversation is left out.
              * @enum {string}
@@ -4823,7 +4849,7 @@ export interface components {
         /** @enum {string} */
         ResponseObject: "response";
         /** @enum {string} */
-        ResponseStatus: "in_progress" | "completed" | "incomplete" | "failed";
+        ResponseStatus: "in_progress" | "completed" | "incomplete" | "failed" | "cancelled";
         ResponseFailure: {
             code: string;
             message: string;
@@ -4837,8 +4863,7 @@ export interface components {
             /** @description Unix time in seconds. */
             completed_at: number | null;
             status: components["schemas"]["ResponseStatus"];
-            /** @enum {boolean} */
-            background: false;
+            background: boolean;
             error: components["schemas"]["ResponseFailure"] | null;
             incomplete_details: {
                 /** @enum {string} */
@@ -8022,6 +8047,82 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["DeletedResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    cancelResponse: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The id of the response.
+                 * @example resp_a16276206040487f48e367201a2b3c4d
+                 */
+                response_id: components["parameters"]["ResponsePath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The response. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "resp_a16276206040487f48e367201a2b3c4d",
+                     *       "object": "response",
+                     *       "created_at": 1795348800,
+                     *       "completed_at": null,
+                     *       "status": "cancelled",
+                     *       "background": true,
+                     *       "error": null,
+                     *       "incomplete_details": null,
+                     *       "instructions": null,
+                     *       "max_output_tokens": null,
+                     *       "max_tool_calls": null,
+                     *       "metadata": {},
+                     *       "model": "gpt-5.4-mini",
+                     *       "output": [],
+                     *       "parallel_tool_calls": true,
+                     *       "previous_response_id": null,
+                     *       "prompt_cache_key": null,
+                     *       "reasoning": {
+                     *         "effort": null,
+                     *         "summary": null
+                     *       },
+                     *       "safety_identifier": null,
+                     *       "service_tier": null,
+                     *       "store": true,
+                     *       "temperature": null,
+                     *       "text": {
+                     *         "format": {
+                     *           "type": "text"
+                     *         }
+                     *       },
+                     *       "tool_choice": "auto",
+                     *       "tools": [],
+                     *       "top_p": null,
+                     *       "truncation": "disabled",
+                     *       "usage": null,
+                     *       "user": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ModelResponse"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -189,6 +189,20 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "cancelResponse",
+    "method": "post",
+    "path": "/v1/responses/{response_id}/cancel",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [],
+    "bodyTypes": [],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "listResponseInputItems",
     "method": "get",
     "path": "/v1/responses/{response_id}/input_items",

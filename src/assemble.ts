@@ -233,7 +233,7 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
       toolServer.close()
       onPortClosed()
     },
-    onLate: () => calls.abandonedCalls.endAll(gatewayStopped()),
+    onLate: () => calls.endLeft(gatewayStopped()),
     allowCrossOrigin: createCrossOrigin({
       '/v1/': () => '*',
       '/mcp': toolServer.allowedOrigin,

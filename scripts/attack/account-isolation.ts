@@ -239,15 +239,21 @@ async function storedFaults({ owner, limited, stranger, ask }: Case): Promise<Fa
     ...[chained, referring].map((body) => posted(responsesPath, key, { body })),
   ]
   const failures: Failure[] = []
-  for (const [key, status] of [
-    [owner, 200],
-    [limited, 404],
-    [stranger, 404],
+  for (const [key, status, toCancel] of [
+    // Only responses in the background can be cancelled.
+    [owner, 200, 400],
+    [limited, 404, 404],
+    [stranger, 404, 404],
   ] as const) {
-    for (const request of ways(key)) {
-      const { status: found } = await ask(request)
-      if (found !== status)
-        failures.push({ what: `A stored response: ${found} instead of ${status}.`, request })
+    const cancelling = posted(`${responsesPath}/${id}/cancel`, key, { body: {} })
+    const asked = ways(key).map((request) => ({ request, status }))
+    for (const one of [...asked, { request: cancelling, status: toCancel }]) {
+      const { status: found } = await ask(one.request)
+      if (found !== one.status)
+        failures.push({
+          what: `A stored response: ${found} instead of ${one.status}.`,
+          request: one.request,
+        })
     }
   }
   return failures

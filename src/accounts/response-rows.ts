@@ -1,3 +1,5 @@
+import { promisify } from 'node:util'
+import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
 import { sql, type Kysely } from 'kysely'
 import { listed } from '../storage/sql-dialect.ts'
 import type { StoredResponsesTable } from '../storage/response-tables.ts'
@@ -7,7 +9,7 @@ import type { Tables } from '../storage/tables.ts'
 /** Rows that one transaction removes: few enough not to delay other queries. */
 export const removedRowsMax = 50
 /** Larger content is compressed, and written, outside of the event loop. */
-export const largeBytes = 16 * 1024
+const largeBytes = 16 * 1024
 
 /** Inserts a response and its items in one transaction. */
 export async function insertResponse(
@@ -16,20 +18,68 @@ export async function insertResponse(
   items: readonly string[],
 ): Promise<void> {
   const { db } = store
-  const { id, account_id: accountId, mode } = row
   const statements = [
     db.insertInto('stored_responses').values(row).compile(),
-    sql`insert into stored_response_items (account_id, mode, item_id, response_id, latest_id)
-      select ${accountId}, ${mode}, item.*, ${id}, ${id} from ${listed(db, items)} as item where true
-      on conflict (account_id, mode, item_id) do update set latest_id = excluded.latest_id`.compile(
-      db,
-    ),
+    indexing(db, row, items).compile(db),
   ]
   if (row.ciphertext.length < largeBytes) return void (await store.commit(statements))
   // `commit` may write on the event loop.
   await db.transaction().execute(async (transaction) => {
     for (const statement of statements) await transaction.executeQuery(statement)
   })
+}
+
+/** The content of a response, and the columns that it is bound to. */
+export type SealedRow = Omit<
+  StoredResponsesTable,
+  'created_at' | 'expires_at' | 'key_id' | 'runs_until'
+>
+
+/** Replaces a response in progress, and adds its new items; false if it has ended, is late or was removed. */
+export async function endResponse(
+  { db }: Pick<Store, 'db'>,
+  row: SealedRow,
+  { items, lateAt }: { items: readonly string[]; lateAt: number },
+): Promise<boolean> {
+  const { id, account_id: accountId, mode, ...content } = row
+  return db.transaction().execute(async (transaction) => {
+    const { numUpdatedRows: ended } = await transaction
+      .updateTable('stored_responses')
+      .set({ ...content, runs_until: null })
+      .where('id', '=', id)
+      .where('account_id', '=', accountId)
+      .where('mode', '=', mode)
+      .where('runs_until', '>=', lateAt)
+      .executeTakeFirst()
+    if (ended === 0n) return false
+    await indexing(db, row, items).execute(transaction)
+    return true
+  })
+}
+
+/** Adds items of a response to the index. */
+function indexing(
+  db: Kysely<Tables>,
+  { id, account_id: accountId, mode }: Pick<StoredResponsesTable, 'id' | 'account_id' | 'mode'>,
+  items: readonly string[],
+) {
+  return sql`insert into stored_response_items (account_id, mode, item_id, response_id, latest_id)
+    select ${accountId}, ${mode}, item.*, ${id}, ${id} from ${listed(db, items)} as item where true
+    on conflict (account_id, mode, item_id) do update set latest_id = excluded.latest_id`
+}
+
+/** Those of these responses that are in progress. */
+export async function runningResponses(
+  db: Kysely<Tables>,
+  ids: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const rows = await db
+    .selectFrom('stored_responses')
+    .select('id')
+    .where('id', 'in', listed(db, ids))
+    .where('runs_until', 'is not', null)
+    .execute()
+  return new Set(rows.map(({ id }) => id))
 }
 
 /** Removes responses, in batches that `next` selects. */
@@ -49,11 +99,15 @@ export async function removeResponses(
   }
 }
 
-/** Statements of one transaction; an item whose response is removed stays if another response has a copy. */
+/**
+ * Statements of one transaction; an item whose response is removed stays if another response has a copy. The
+ * first removes the responses, and waits for a transaction that ends one of them.
+ */
 export function removal(db: Kysely<Tables>, ids: readonly string[]) {
   const removed = listed(db, ids)
   const items = db.updateTable('stored_response_items')
   return [
+    db.deleteFrom('stored_responses').where('id', 'in', removed).compile(),
     db
       .deleteFrom('stored_response_items')
       .where('response_id', 'in', removed)
@@ -67,7 +121,6 @@ export function removal(db: Kysely<Tables>, ids: readonly string[]) {
       .set(({ ref }) => ({ response_id: ref('latest_id') }))
       .where('response_id', 'in', removed)
       .compile(),
-    db.deleteFrom('stored_responses').where('id', 'in', removed).compile(),
   ]
 }
 
@@ -82,4 +135,21 @@ export async function excessResponses(
       from stored_responses where account_id = ${accountId}
     ) as sums where total > ${bytesMax} order by created_at, id limit ${removedRowsMax}`.execute(db)
   return rows
+}
+
+/** Compresses texts to a third, several times faster than the standard level. */
+const compression = { level: 1 }
+const deflateLater = promisify<Buffer, object, Buffer>(deflateRaw)
+const inflateLater = promisify<Buffer, object, Buffer>(inflateRaw)
+
+/** Compresses the content of a response. */
+export async function deflated(text: Buffer): Promise<Buffer> {
+  const isLarge = text.length >= largeBytes
+  return isLarge ? deflateLater(text, compression) : deflateRawSync(text, compression)
+}
+
+/** Decompresses the content of a response, of `textBytes`. */
+export async function inflated(bytes: Buffer, textBytes: number): Promise<Buffer> {
+  const limit = { maxOutputLength: textBytes }
+  return textBytes >= largeBytes ? inflateLater(bytes, limit) : inflateRawSync(bytes, limit)
 }

@@ -1,20 +1,23 @@
-import { promisify } from 'node:util'
-import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
 import type { Hold } from '../bytes/budget.ts'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError, memoryError } from '../core/error.ts'
+import { clocksDifferMaxMs } from '../core/time.ts'
 import type { StoredItem, StoredResponse, StoredResponses } from '../core/stored-responses.ts'
 import type { Encryption } from '../storage/encryption.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { StoredResponsesTable } from '../storage/response-tables.ts'
 import type { GuardedStore } from '../storage/store-guard.ts'
 import {
+  deflated,
+  endResponse,
   excessResponses,
+  inflated,
   insertResponse,
-  largeBytes,
   removal,
   removedRowsMax,
   removeResponses,
+  runningResponses,
+  type SealedRow,
 } from './response-rows.ts'
 import { sweepAgain, takeTurn } from './sweep.ts'
 
@@ -42,6 +45,8 @@ type Options = {
 
 /** Stored responses with their maintenance. */
 export type KeptResponses = StoredResponses & {
+  /** Those of these responses that are in progress. Throws if the store fails. */
+  running(ids: readonly string[]): Promise<ReadonlySet<string>>
   /** Removes expired responses now. Never rejects. */
   sweep(): Promise<void>
   close(): void
@@ -64,8 +69,6 @@ const indexedItemsMax = 1000
 const referredResponsesMax = 100
 /** The JSON text, its bytes, and the parsed content. */
 const copies = 3
-/** Compresses texts to a third, several times faster than the standard level. */
-const compression = { level: 1 }
 
 /** Ids that the gateway makes. Ids of clients have no entry in the index, since they may occur twice. */
 const ownItemId = /^[a-z]{2,6}_[0-9a-f_]{32,48}$/
@@ -97,27 +100,33 @@ export function createStoredResponses(options: Options): KeptResponses {
     if (isDue)
       await removeResponses(store, () => excessResponses(db, accountId, bytesMax)).catch(onSwept)
   }
+  /** Writes a row, and then removes others if the account has no space. Never rejects. */
+  const written = async <Other>(
+    write: () => Promise<SealedRow | Other>,
+  ): Promise<'stored' | 'failed' | Other> => {
+    try {
+      const row = await write()
+      if (!isRow(row)) return row
+      await bound(row.account_id, row.size_bytes)
+      return 'stored'
+    } catch (error) {
+      // The store reports its own failures.
+      if (!(error instanceof GatewayError)) events.faulted(error)
+      return 'failed'
+    }
+  }
   return {
     isOn: () => limits().storedResponsesDays > 0 && encryption.canEncrypt(),
-    put: async (caller, stored, hold) => {
-      try {
-        const row = await put(options, { caller, stored, hold })
-        if (row === undefined) return 'too_large'
-        await bound(row.account_id, row.size_bytes)
-        return 'stored'
-      } catch (error) {
-        // The store reports its own failures.
-        if (!(error instanceof GatewayError)) events.faulted(error)
-        return 'failed'
-      }
-    },
+    put: (caller, stored, hold) => written(() => put(options, { caller, stored, hold })),
+    end: (caller, stored, hold) => written(() => end(options, { caller, stored, hold })),
+    running: (ids) => runningResponses(db, ids),
     get: (caller, id, hold) => read(options, caller, id, hold),
     remove: async (caller, id) => {
       const own = ownRow(options, caller, id)
       const found = own && (await store.decide(() => own.select('id').executeTakeFirst()))
       if (found === undefined) return false
       const changes = await store.decide(() => store.commit(removal(db, [id])))
-      return changes.at(-1)! > 0
+      return changes[0]! > 0
     },
     items: (...asked) => findItems(options, ...asked),
     sweep: look,
@@ -139,34 +148,60 @@ function indexedItems(stored: StoredResponse): string[] {
 
 type Putting = { caller: Owner; stored: StoredResponse; hold: Hold }
 
-/** Stores a response; undefined if it is too large. */
-async function put(
-  { store, encryption, limits, clock }: Options,
+function isRow(value: unknown): value is SealedRow {
+  return typeof value === 'object'
+}
+
+/** Stores a response. */
+async function put(options: Options, putting: Putting): Promise<SealedRow | 'too_large'> {
+  const { store, limits, clock } = options
+  const { createdAtMs, runsUntil = null } = putting.stored
+  return sealed(options, putting, async (content, items) => {
+    const row: Row = {
+      ...content,
+      key_id: putting.caller.keyId,
+      created_at: createdAtMs,
+      expires_at: clock() + limits().storedResponsesDays * dayMs,
+      runs_until: runsUntil,
+    }
+    await store.decide(() => insertResponse(store, row, items))
+    return content
+  })
+}
+
+/** Replaces a response in progress by its end. */
+async function end(options: Options, putting: Putting): Promise<SealedRow | 'too_large' | 'ended'> {
+  const { store, clock } = options
+  // The items of the input are in the index since the response began.
+  const items = indexedItems({ ...putting.stored, input: [] })
+  return sealed(options, putting, async (content) =>
+    (await store.decide(() => endResponse(store, content, { items, lateAt: lateAt(clock) })))
+      ? content
+      : 'ended',
+  )
+}
+
+/** Encrypts a response, and writes it with the items of the index. */
+async function sealed<Written>(
+  { encryption, limits }: Options,
   { caller, stored, hold }: Putting,
-): Promise<Row | undefined> {
-  const { id, createdAtMs, input, response } = stored
-  const { storedResponsesDays: days, storedResponseBytesMax: bytesMax = responseBytesMax } =
-    limits()
+  write: (row: SealedRow, items: readonly string[]) => Promise<Written>,
+): Promise<Written | 'too_large'> {
+  const { id, input, response } = stored
+  const { storedResponseBytesMax: bytesMax = responseBytesMax } = limits()
   const text = Buffer.from(JSON.stringify({ input, response }))
-  if (text.length > bytesMax) return undefined
+  if (text.length > bytesMax) return 'too_large'
   take(hold, text.length)
-  const { accountId: account_id, keyId: key_id, mode } = caller
+  const { accountId: account_id, mode } = caller
   const items = indexedItems(stored)
-  const sealed = encryption.encrypt(await deflated(text), contextOf({ id, account_id, mode }))
-  const row: Row = {
-    id,
-    account_id,
-    key_id,
-    mode,
-    created_at: createdAtMs,
-    expires_at: clock() + days * dayMs,
-    text_bytes: text.length,
-    size_bytes: sealed.ciphertext.length + rowBytes + items.length * itemBytes,
-    ...sealed,
+  const content = encryption.encrypt(await deflated(text), contextOf({ id, account_id, mode }))
+  const size_bytes = content.ciphertext.length + rowBytes + items.length * itemBytes
+  const row = { id, account_id, mode, text_bytes: text.length, size_bytes, ...content }
+  try {
+    return await write(row, items)
+  } finally {
+    hold.give(copies * text.length)
   }
-  await store.decide(() => insertResponse(store, row, items))
-  hold.give(copies * text.length)
-  return row
 }
 
 /** The row of a response, for every access to it; undefined if no response has such an id. */
@@ -188,7 +223,7 @@ async function read(
   id: string,
   hold: Hold,
 ): Promise<StoredResponse | undefined> {
-  const { store, encryption } = options
+  const { store, encryption, clock } = options
   const own = ownRow(options, caller, id)
   if (own === undefined) return undefined
   const size = await store.decide(() => own.select('text_bytes').executeTakeFirst())
@@ -197,10 +232,27 @@ async function read(
   const row = await store.decide(() => own.selectAll().executeTakeFirst())
   const bytes = row && encryption.decryptBytes(row, contextOf(row))
   if (row === undefined || bytes === undefined) return undefined
+  // It may have ended since its size was read.
+  if (row.text_bytes > size.text_bytes) take(hold, row.text_bytes - size.text_bytes)
   const text = await inflated(bytes, row.text_bytes)
   // `put` wrote the text, and the encryption has authenticated it.
   const content = JSON.parse(text.toString()) as Pick<StoredResponse, 'input' | 'response'>
-  return { id, createdAtMs: row.created_at, ...content }
+  const { created_at: createdAtMs, runs_until: runsUntil } = row
+  if (runsUntil === null) return { id, createdAtMs, ...content }
+  const response = runsUntil < lateAt(clock) ? interrupted(content.response) : content.response
+  return { id, createdAtMs, input: content.input, response, runsUntil }
+}
+
+/** A response in progress has failed if `runs_until` is before this time. */
+function lateAt(clock: () => number): number {
+  return clock() - clocksDifferMaxMs
+}
+
+/** The response of a process that ended without writing its end. */
+function interrupted(response: StoredResponse['response']): StoredResponse['response'] {
+  const message =
+    'The gateway was stopped before the response was complete. Send the request again.'
+  return { ...response, status: 'failed', error: { code: 'server_error', message } }
 }
 
 async function findItems(
@@ -242,17 +294,4 @@ function take(hold: Hold, bytes: number): void {
 /** Binds a ciphertext to its row. */
 function contextOf({ id, account_id: accountId, mode }: Pick<Row, 'id' | 'account_id' | 'mode'>) {
   return `${accountId} ${mode} ${id}`
-}
-
-const deflateLater = promisify<Buffer, object, Buffer>(deflateRaw)
-const inflateLater = promisify<Buffer, object, Buffer>(inflateRaw)
-
-async function deflated(text: Buffer): Promise<Buffer> {
-  const isLarge = text.length >= largeBytes
-  return isLarge ? deflateLater(text, compression) : deflateRawSync(text, compression)
-}
-
-async function inflated(bytes: Buffer, textBytes: number): Promise<Buffer> {
-  const limit = { maxOutputLength: textBytes }
-  return textBytes >= largeBytes ? inflateLater(bytes, limit) : inflateRawSync(bytes, limit)
 }

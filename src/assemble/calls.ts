@@ -5,6 +5,7 @@ import { sweepReservations } from '../accounts/reservation-sweep.ts'
 import { createStoredResponses, type KeptResponses } from '../accounts/stored-responses.ts'
 import { workerCount, type Config } from '../settings/config.ts'
 import type { CallParts } from '../core/call.ts'
+import { createBackgroundCalls, type BackgroundCalls } from '../core/resilience/background-calls.ts'
 import { createAbandonedCalls, type AbandonedCalls } from '../core/resilience/ending.ts'
 import { createCircuit } from '../core/resilience/circuit.ts'
 import type { PixelQueue } from '../core/image/picture.ts'
@@ -64,9 +65,12 @@ export type Calls = {
   record: CallParts['record']
   idempotency: Idempotency
   storedResponses: KeptResponses
+  backgroundCalls: BackgroundCalls
   abandonedCalls: AbandonedCalls
   uploads: Uploads | undefined
   sealOf: (accountId: string) => ThoughtSeal
+  /** Aborts the calls that no client waits for, with a ProviderFailure. */
+  endLeft: (reason: Error) => void
   /** Closes the resources; must be called after the last call has ended. */
   close: () => Promise<void>
 }
@@ -112,6 +116,8 @@ export async function assembleCalls(
   const onFault = events.faulted
   const idempotency = createIdempotency({ store, limits, clock, onFault, isOneOfSeveral })
   const storedResponses = createStoredResponses({ store, encryption, limits, clock, events })
+  const backgroundCalls = createBackgroundCalls({ ...storedResponses, onFault, limits: first })
+  const abandonedCalls = createAbandonedCalls(events.left)
   const budgets = createBudgets({ store, clock })
   const reservations = sweepReservations({
     store,
@@ -135,7 +141,9 @@ export async function assembleCalls(
     record: createLedger(store, events.recorded),
     idempotency,
     storedResponses,
-    abandonedCalls: createAbandonedCalls(events.left),
+    backgroundCalls,
+    abandonedCalls,
+    endLeft: endingAll(abandonedCalls, backgroundCalls),
     sealOf: createThoughtSeals(secret.keyFor('reasoning sent back', thoughtKeyBytes)),
     uploads:
       uploadDir === undefined ? undefined : createUploads(uploadDir, first, { key, monotonic }),
@@ -146,6 +154,14 @@ export async function assembleCalls(
       await guarded.close()
       await idempotency.close()
     },
+  }
+}
+
+type Ended = Pick<AbandonedCalls | BackgroundCalls, 'endAll'>
+
+function endingAll(...all: readonly Ended[]): (reason: Error) => void {
+  return (reason) => {
+    for (const one of all) one.endAll(reason)
   }
 }
 

@@ -81,7 +81,7 @@ type Options = Settings & {
 export function createGeneration(options: Options): Generation {
   const { config, secrets, environment, calls, moreTools, others } = options
   const { clock } = environment
-  const { uploads, pixelQueue, storedResponses } = calls
+  const { uploads, pixelQueue, storedResponses, backgroundCalls } = calls
   const underWay = createReferenceCount()
   const models = modelsOf({ config, secrets }, calls, environment)
   const gateway = gatewayOf(options, models, underWay)
@@ -103,6 +103,7 @@ export function createGeneration(options: Options): Generation {
         checkPicture,
         sealOf: calls.sealOf,
         storedResponses,
+        backgroundCalls,
         clock,
       }),
       ...others,

@@ -1,5 +1,6 @@
 import type { Hold } from '../bytes/budget.ts'
 import type { CallContext } from './caller.ts'
+import { beginning } from './resilience/background-calls.ts'
 import type { Deadline, StartDeadline } from './resilience/deadline.ts'
 import { toGatewayError, type GatewayError, type Progress } from './error.ts'
 import { failedEnd, withOtherTries, wasJoined, type Delivered } from './money/failed-end.ts'
@@ -119,9 +120,9 @@ export function openCall(parts: CallParts, options: Options): Call {
       healthPending = isStream
       const follow = followed(context, { modality, streams: isStream })
       const report = (made: Attempt) => parts.report(made, context, isStream)
-      const own = { attempts, tries, monotonic, begunAt, report, follow, isStream }
-      const { failover: policy } = parts
-      return failover({ selection, attempt, deadline, policy, ...own, ...more })
+      const own = { attempts, tries, monotonic, begunAt, report, follow, isStream, deadline }
+      const begun = beginning(context, startedAt + options.timeoutMs, attempt)
+      return failover({ selection, attempt: begun, policy: parts.failover, ...own, ...more })
     },
     receiptSoFar: ({ model, provider }, warnings) =>
       receipt({ model, provider: provider.id, cost: unknownCost(mode), cache, warnings }),

@@ -117,4 +117,12 @@ export type CallContext = {
   vendorKey: string | undefined
   /** Absent when the call is not traced. */
   trace?: Trace | undefined
+  /**
+   * Called, and awaited, before the first provider is asked, when nothing refuses the call any more. Such a
+   * call does not wait for the answer of an identical one. Throws a GatewayError.
+   */
+  begin?: ((begun: Begun) => Promise<void>) | undefined
 }
+
+/** The model that is asked first, and the Unix time in milliseconds of the deadline. */
+export type Begun = { modelId: string; endsAt: number }

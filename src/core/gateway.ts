@@ -272,13 +272,14 @@ async function recall(
   const key = keyOf(parts, context, work)
   if (key === undefined) return {}
   const { inFlight } = parts
+  const isShared = work.isShared && context.begin === undefined
   if (!context.cache.recall)
-    return work.isShared ? { key, found: { making: inFlight.begin(key) } } : { key }
-  const running = work.isShared ? inFlight.find(key, signal) : undefined
+    return isShared ? { key, found: { making: inFlight.begin(key) } } : { key }
+  const running = isShared ? inFlight.find(key, signal) : undefined
   if (running !== undefined) return { key, found: await running }
   const known = parts.recall(key)
   if (known !== undefined) return { key, found: { answer: known } }
-  if (work.isShared) return { key, found: { making: inFlight.begin(key) } }
+  if (isShared) return { key, found: { making: inFlight.begin(key) } }
   const answer = await parts.recallShared?.(key)
   return { key, found: answer && { answer } }
 }

@@ -32,6 +32,11 @@ export type Answer = {
   stream?: AsyncIterable<string>
   /** The stream stays open for notifications; it does not count as a running request. */
   held?: true
+  /**
+   * Work that goes on after the answer. Until it resolves, the request counts as running and keeps its memory,
+   * and the work ends with the key. Never rejects.
+   */
+  after?: Promise<void>
 }
 
 const comment = Buffer.from(': ping\n\n')
@@ -76,7 +81,8 @@ export function send(
   } else {
     sendPieces(response, status, headers, answer.pieces ?? [])
   }
-  if (answer.shared !== true) holdUnread(response, hold)
+  // What `after` needs stays counted; the exchange calls it at its end.
+  if (answer.shared !== true && answer.after === undefined) holdUnread(response, hold)
   return undefined
 }
 

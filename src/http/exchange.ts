@@ -10,6 +10,7 @@ import { send, type Answer } from './answer.ts'
 import { lingerTimeoutStandardMs } from './connection-table.ts'
 import type { AllowCrossOrigin } from './cross-origin.ts'
 import type { ErrorAnswer } from './error-answer.ts'
+import { holdUnread } from './event-writer.ts'
 import { ClientLeft } from './receive.ts'
 
 /** A finished exchange: a request and its response. */
@@ -123,6 +124,8 @@ export function createExchange(
       const ending = state.ending.signal
       const sent = send(res, state.answer, { requestId, pingIntervalMs, hold, ending })
       if (sent !== undefined) await sent
+      if (state.answer.after !== undefined)
+        await state.answer.after.then(() => holdUnread(res, hold))
       record.end()
     } catch (thrown) {
       context.respond = false

@@ -26,10 +26,6 @@ const others: readonly [RegExp, string][] = [
     /\/(?:audio\/\w+|files|batches|fine_tuning\/\w+|assistants|threads|realtime|videos)(?:\/|$)/,
     'The gateway serves only chat, images, embeddings and moderations.',
   ],
-  [
-    /\/responses\/[^/]+\/cancel$/,
-    'No response runs in the background. To stop a streamed one, close its connection.',
-  ],
   [/^\/v1$/, 'This is only the base URL. Append a path, for example /v1/chat/completions.'],
   [/^\/(?:sse|mcp\/\w+)$/, 'The tool server is only at /mcp (Streamable HTTP).'],
 ]

@@ -6,6 +6,8 @@ export type Bounds = { readonly [Name in BoundName]?: number }
 
 type BoundName =
   | 'answerTimeoutMs'
+  | 'backgroundCallsPerAccountMax'
+  | 'backgroundRecheckMs'
   | 'batchCallsConcurrentMax'
   | 'circuitFailuresMax'
   | 'connectionLogWaitingMax'

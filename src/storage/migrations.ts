@@ -26,7 +26,7 @@ import {
   sortUsage,
 } from './migrations/usage.ts'
 import { createIdempotentAnswers } from './migrations/idempotent-answers.ts'
-import { createStoredResponses } from './migrations/stored-responses.ts'
+import { addRunningResponses, createStoredResponses } from './migrations/stored-responses.ts'
 import { bytesType, type SqlDialect } from './sql-dialect.ts'
 import { StoreError } from './store-error.ts'
 
@@ -84,6 +84,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
   },
   '0026_stored_responses': { up: (db) => createStoredResponses(db, dialect) },
   '0027_settle_with_budgets': { up: (db) => settleOnlyWithBudgets(db, dialect) },
+  '0028_running_responses': { up: addRunningResponses },
 })
 
 /** Secrets shared by the processes of one store. */

@@ -9,6 +9,8 @@ export type StoredResponsesTable = {
   size_bytes: number
   encryption_key_id: string
   ciphertext: Uint8Array
+  /** Null for a response that has ended. */
+  runs_until: number | null
 }
 
 export type StoredResponseItemsTable = {

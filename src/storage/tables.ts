@@ -290,4 +290,5 @@ export const integerColumns: Readonly<Integers> = {
   last_at: true,
   text_bytes: true,
   size_bytes: true,
+  runs_until: true,
 }

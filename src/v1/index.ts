@@ -3,6 +3,7 @@ import type { Gateway } from '../core/gateway.ts'
 import type { ImageConfigSchema } from '../core/image/chat-to-image.ts'
 import type { CheckPicture } from '../core/image/image.ts'
 import type { Catalog } from '../core/model.ts'
+import type { BackgroundCalls } from '../core/resilience/background-calls.ts'
 import type { RouteTable } from '../core/route.ts'
 import type { StoredResponses } from '../core/stored-responses.ts'
 import type { Operations } from '../http/contract-router.ts'
@@ -20,6 +21,7 @@ import { countMessageTokens } from './messages/count-tokens.ts'
 import { createMessage } from './messages/create-message.ts'
 import { retrieveModel } from './retrieve-model.ts'
 import {
+  cancelResponse,
   deleteResponse,
   listResponseInputItems,
   retrieveResponse,
@@ -38,6 +40,7 @@ type Options = {
   nativeApi: (providerId: string) => NativeRequest['api'] | undefined
   sealOf: (accountId: string) => ThoughtSeal
   storedResponses: StoredResponses
+  backgroundCalls: BackgroundCalls
   clock: () => number
 }
 
@@ -60,6 +63,7 @@ export type V1Operations = Pick<
   | 'retrieveModel'
   | 'retrieveResponse'
   | 'deleteResponse'
+  | 'cancelResponse'
   | 'listResponseInputItems'
 >
 
@@ -80,6 +84,7 @@ export function v1Operations(options: Options): V1Operations {
     retrieveModel: retrieveModel(options),
     retrieveResponse: retrieveResponse(options),
     deleteResponse: deleteResponse(options),
+    cancelResponse: cancelResponse(options),
     listResponseInputItems: listResponseInputItems(options),
   }
 }

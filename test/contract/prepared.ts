@@ -52,6 +52,9 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     retrieveModel: async () => ({ path: { model: 'alibaba/qwen-image-plus' } }),
     retrieveResponse: async (gateway, key) => ({ path: await storedResponse(gateway, key) }),
     deleteResponse: async (gateway, key) => ({ path: await storedResponse(gateway, key) }),
+    cancelResponse: async (gateway, key) => ({
+      path: await storedResponse(gateway, key, { background: true }),
+    }),
     listResponseInputItems: async (gateway, key) => ({ path: await storedResponse(gateway, key) }),
     retrieveRequest: async (gateway, key) => ({ path: { id: await recordedCall(gateway, key) } }),
     postMcp: async () => ({ body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }),
@@ -171,8 +174,12 @@ async function recordedCall(gateway: TestGateway, key: string): Promise<string> 
 }
 
 /** The id of a new stored response; `resp_none` if the gateway refuses calls. */
-async function storedResponse(gateway: TestGateway, key: string): Promise<Record<string, string>> {
-  const body = { model: 'gpt-5-mini', input: 'A lighthouse in a storm' }
+async function storedResponse(
+  gateway: TestGateway,
+  key: string,
+  more: object = {},
+): Promise<Record<string, string>> {
+  const body = { model: 'gpt-5-mini', input: 'A lighthouse in a storm', ...more }
   const answer = await gateway.post('/v1/responses', body, { key }).catch(() => undefined)
   if (answer?.status !== 200) return { response_id: 'resp_none' }
   return { response_id: ((await answer.json()) as { id: string }).id }

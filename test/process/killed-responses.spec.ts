@@ -10,12 +10,12 @@ const callers = 16
 const completedMax = 60
 const idleMs = 20_000
 
-/** Identifiers of responses that began, and of those whose last event arrived. */
-type Seen = { begun: Set<string>; completed: Set<string> }
+/** Identifiers of responses that began, of those whose last event arrived, and of those in the background. */
+type Seen = { begun: Set<string>; completed: Set<string>; background: Set<string> }
 
 describe(`a server that is killed ${rounds} times while it stores responses`, () => {
   const chance = chanceFrom(seed)
-  const seen: Seen = { begun: new Set(), completed: new Set() }
+  const seen: Seen = { begun: new Set(), completed: new Set(), background: new Set() }
   let folder: TemporaryFolder
   let server: ServerProcess
   let key: string
@@ -35,7 +35,9 @@ describe(`a server that is killed ${rounds} times while it stores responses`, ()
       const most = seen.completed.size + 1 + chance.below(completedMax)
       const ask = async (caller: number) => {
         for (let turn = 0; ; turn++) {
-          await readStream(`${round} ${caller} ${turn}`).catch(() => undefined)
+          const name = `${round} ${caller} ${turn}`
+          await begin(name).catch(() => undefined)
+          await readStream(name).catch(() => undefined)
           if (hasEnded) return
           if (seen.completed.size >= most) server.kill('SIGKILL')
         }
@@ -50,13 +52,22 @@ describe(`a server that is killed ${rounds} times while it stores responses`, ()
     folder.remove()
   })
 
-  async function readStream(name: string): Promise<void> {
-    const response = await fetch(`${server.url}/v1/responses`, {
+  const post = (name: string, more: object) =>
+    fetch(`${server.url}/v1/responses`, {
       method: 'POST',
       headers: { 'content-type': 'application/json', authorization: `Bearer ${key}` },
-      body: JSON.stringify({ model: 'gpt-5-mini', input: `Call ${name}`, stream: true }),
+      body: JSON.stringify({ model: 'gpt-5-mini', input: `Call ${name}`, ...more }),
       signal: AbortSignal.timeout(idleMs),
     })
+
+  async function begin(name: string): Promise<void> {
+    const response = await post(name, { background: true })
+    const { id } = (await response.json()) as { id?: string }
+    if (id !== undefined) seen.background.add(id)
+  }
+
+  async function readStream(name: string): Promise<void> {
+    const response = await post(name, { stream: true })
     let text = ''
     for await (const piece of response.body!) {
       text += Buffer.from(piece).toString()
@@ -89,5 +100,21 @@ describe(`a server that is killed ${rounds} times while it stores responses`, ()
         `${statuses.stored} stored, ${statuses.absent} absent (seed ${seed})\n`,
     )
     expect(statuses.absent).to.be.greaterThan(0)
+  })
+
+  it('has every response in the background that was answered, whole or in progress', async () => {
+    const statuses: Record<string, number> = { completed: 0, in_progress: 0 }
+    for (const id of seen.background) {
+      const response = await fetch(`${server.url}/v1/responses/${id}`, {
+        headers: { authorization: `Bearer ${key}` },
+      })
+      expect(response.status, id).to.equal(200)
+      const { status, output } = (await response.json()) as { status: string; output: unknown[] }
+      expect(output).to.have.length(status === 'completed' ? 1 : 0)
+      expect(status).to.be.oneOf(Object.keys(statuses))
+      statuses[status]!++
+    }
+    process.stdout.write(`      ${JSON.stringify(statuses)}\n`)
+    expect(statuses['completed']).to.be.greaterThan(0)
   })
 })

@@ -69,7 +69,8 @@ function countedCall(request: ReceivedRequest): ReceivedRequest {
   allowOnly(body, ['generateContentRequest'], 'Invalid JSON payload received.', invalid)
   const { model, ...counted } = body['generateContentRequest'] as Body
   const called = path.slice(0, -countVerb.length)
-  if (!called.endsWith(`/${String(model)}`)) throw new Refused(400, invalid, 'model must match the path')
+  if (!called.endsWith(`/${String(model)}`))
+    throw new Refused(400, invalid, 'model must match the path')
   return { ...request, path: `${called}:generateContent`, body: counted }
 }
 

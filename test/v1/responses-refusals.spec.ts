@@ -13,7 +13,13 @@ describe('requests to /v1/responses', () => {
     house.gateway.post('/v1/responses', body, { key: house.gateway.liveKey })
 
   const refusals: [string, object, string, RegExp][] = [
-    ['a background response', { background: true }, 'background', /stream: true/],
+    [
+      'a background response that is not stored',
+      { background: true, store: false },
+      'background',
+      /must be stored/,
+    ],
+    ['a stream in the background', { background: true, stream: true }, 'stream', /poll with GET/],
     ['a conversation', { conversation: 'conv_1' }, 'conversation', /whole conversation/],
     ['truncation', { truncation: 'auto' }, 'truncation', /disabled/],
     ['a stored prompt', { prompt: { id: 'p' } }, 'prompt', /input/],

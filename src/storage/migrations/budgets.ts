@@ -108,7 +108,9 @@ export async function settleOnlyWithBudgets(
 ): Promise<void> {
   if (dialect !== 'sqlite') return
   const { usage_settled: settled } = triggers
-  const hasAny = ['budget_windows', 'reservations'].map((table) => `exists (select 1 from ${table})`)
+  const hasAny = ['budget_windows', 'reservations'].map(
+    (table) => `exists (select 1 from ${table})`,
+  )
   const when = `${settled.when} and (${hasAny.join(' or ')})`
   await sql.raw('drop trigger usage_settled').execute(db)
   await sql.raw(triggerOf(['usage_settled', { ...settled, when }])).execute(db)

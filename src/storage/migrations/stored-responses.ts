@@ -1,6 +1,11 @@
 import type { Kysely } from 'kysely'
 import { bytesType, type SqlDialect } from '../sql-dialect.ts'
 
+/** The time at which the process of a response in progress has ended it. */
+export async function addRunningResponses(db: Kysely<unknown>): Promise<void> {
+  await db.schema.alterTable('stored_responses').addColumn('runs_until', 'bigint').execute()
+}
+
 /** Stored responses of the Responses API, encrypted, and the index of their items. */
 export async function createStoredResponses(
   db: Kysely<unknown>,

@@ -1,4 +1,5 @@
 import type { Answered } from '../../core/call.ts'
+import type { CallContext } from '../../core/caller.ts'
 import type { ChatResult, EventSink } from '../../core/chat/chat.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
 import type { StreamedChat } from '../../core/chat/stream.ts'
@@ -6,10 +7,12 @@ import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import { noUsage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
+import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import type { Answer } from '../../http/answer.ts'
-import { contextOf, type Operation } from '../../http/operation.ts'
+import { contextOf, type Operation, type OperationCall } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
+import { inBackground, type OnBegun } from './background.ts'
 import type { History } from './history.ts'
 import { hostedImages, type Followed, type Following } from './hosted-images.ts'
 import { collectOutput, nativeOutput, type Emit, type Output } from './output.ts'
@@ -17,51 +20,63 @@ import { readCall, type ReadOptions } from './read-call.ts'
 import type { ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
 
-type Options = ReadOptions & { gateway: Gateway }
+type Options = ReadOptions & { gateway: Gateway; backgroundCalls: BackgroundCalls }
+type Call = OperationCall<'createResponse'>
 
 /** POST /v1/responses (docs/behaviour.md#responses). */
 export function createResponse(options: Options): Operation<'createResponse'> {
+  const { backgroundCalls } = options
+  const respond = (call: Call, onBegun?: OnBegun) => answer(call, options, onBegun)
+  return (call) =>
+    call.body.background === true ? inBackground(call, { backgroundCalls, respond }) : respond(call)
+}
+
+/** Answers a request; `onBegun` is called for a response in the background. */
+async function answer(call: Call, options: Options, onBegun?: OnBegun): Promise<Answer> {
   const { gateway, sealOf, clock } = options
-  return async (call) => {
-    const { body, caller, texts, requestId } = call
-    const seal = sealOf(caller.accountId)
-    const { history, asked, given, request, ...read } = await readCall(call, options)
-    const suffix = requestId.slice(requestId.indexOf('_') + 1)
-    const replying: Omit<Replying, 'following'> = {
-      asked,
-      gateway,
-      keep: history.keep,
-      clock,
-      begin: (receipt) =>
-        beginResponse(restoreBase64({ ...body, input: [] }, texts, call.hold), {
-          id: `resp_${suffix}`,
-          createdAt: Math.floor(clock() / 1000),
-          model: receipt.model.row.id,
-          isStored: history.stores,
-        }),
-      output: (emit) =>
-        collectOutput({ suffix, tools: asked.tools, seal: seal.close, emit, hold: call.hold }),
+  const { body, caller, texts, requestId } = call
+  const seal = sealOf(caller.accountId)
+  const { history, asked, given, request, ...read } = await readCall(call, options)
+  const suffix = requestId.slice(requestId.indexOf('_') + 1)
+  const createdAt = Math.floor(clock() / 1000)
+  const begin = (model: string) =>
+    beginResponse(restoreBase64({ ...body, input: [] }, texts, call.hold), {
+      id: `resp_${suffix}`,
+      createdAt,
+      model,
+      isStored: history.stores,
+    })
+  const replying: Omit<Replying, 'following'> = {
+    asked,
+    gateway,
+    keep: history.keep,
+    clock,
+    begin: (receipt) => begin(receipt.model.row.id),
+    output: (emit) =>
+      collectOutput({ suffix, tools: asked.tools, seal: seal.close, emit, hold: call.hold }),
+  }
+  let following: Following | undefined
+  try {
+    const images = await hostedImages(
+      asked.tools.images(),
+      { request: given, context: contextOf(call, 'responses') },
+      { gateway, texts, callsMax: body.max_tool_calls, nameOf: asked.nameOf, clock },
+    )
+    const adjusted = [...read.warnings, ...images.warnings]
+    const context: CallContext = {
+      ...contextOf(call, 'responses', adjusted.length > 0 ? adjusted : undefined),
+      begin: onBegun && (({ modelId, endsAt }) => onBegun(begin(modelId), history, endsAt)),
     }
-    let following: Following | undefined
-    try {
-      const images = await hostedImages(
-        asked.tools.images(),
-        { request: given, context: contextOf(call, 'responses') },
-        { gateway, texts, callsMax: body.max_tool_calls, nameOf: asked.nameOf, clock },
-      )
-      const adjusted = [...read.warnings, ...images.warnings]
-      const context = contextOf(call, 'responses', adjusted.length > 0 ? adjusted : undefined)
-      following = images.begin({ request, context })
-      const native = read.native && { ...read.native, isTranslatable: !context.strict }
-      const answering = { ...replying, following }
-      if (request.stream !== true) {
-        return await whole(await gateway.chat(request, context, native), answering)
-      }
-      return streamed(await gateway.chatStream(request, context, native), answering)
-    } catch (thrown) {
-      following?.close()
-      throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
+    following = images.begin({ request, context })
+    const native = read.native && { ...read.native, isTranslatable: !context.strict }
+    const answering = { ...replying, following }
+    if (request.stream !== true) {
+      return await whole(await gateway.chat(request, context, native), answering)
     }
+    return streamed(await gateway.chatStream(request, context, native), answering)
+  } catch (thrown) {
+    following?.close()
+    throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
   }
 }
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped } from '../../core/model.ts'
-import type { StoredItem, StoredResponses } from '../../core/stored-responses.ts'
+import type { StoredItem, StoredResponse, StoredResponses } from '../../core/stored-responses.ts'
 import { shortened } from '../../core/words/shorten.ts'
 import type { OperationCall } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
@@ -20,6 +21,11 @@ export type History = {
   stores: boolean
   /** The caller's name for a parameter of `body`. */
   nameOf: (param: string) => string
+  /**
+   * Stores a response that goes on in the background; its process ends it before `runsUntil`. Throws a
+   * GatewayError.
+   */
+  begin: (response: ModelResponse, runsUntil: number) => Promise<void>
   /** Stores the response; resolves with the response to print when it is durable. Never rejects. */
   keep: (response: ModelResponse) => Promise<ModelResponse>
 }
@@ -33,13 +39,15 @@ export async function readHistory(
   responses: StoredResponses,
   clock: () => number,
 ): Promise<History> {
-  const { body, caller, hold, texts } = call
+  const { body } = call
   const isOn = responses.isOn()
   if (!isOn) refuseStored(body)
   const { previous_response_id: previousId } = body
   const before = previousId == null ? [] : await previousItems(call, previousId, responses)
   const given = await resolved(call, responses)
   const stores = isOn && body.store !== false
+  const { put, end } = writer(call, { before, given, responses, clock })
+  let isBegun = false
   return {
     body: { ...body, input: [...before, ...given] },
     stores,
@@ -50,25 +58,91 @@ export async function readHistory(
       if (place < 0) return 'previous_response_id'
       return typeof body.input === 'string' ? 'input' : `input[${place}]${rest}`
     },
+    begin: async (response, runsUntil) => {
+      const outcome = await put(response, runsUntil)
+      if (outcome !== 'stored') throw notBegun(outcome)
+      isBegun = true
+    },
     keep: async (response) => {
       if (!stores) return response
-      try {
-        const input = [...before, ...restoreBase64(given, texts, hold).map(withId)]
-        const stored = { id: response.id, createdAtMs: clock(), input, response }
-        const outcome = await responses.put(caller, stored, hold)
-        return outcome === 'stored' ? response : notKept(response, reasons[outcome])
-      } catch (error) {
-        // No memory for the pictures of the request as texts.
-        if (!(error instanceof GatewayError)) throw error
-        return notKept(response, reasons.failed)
+      if (isBegun) {
+        if ((await end(response)) === 'too_large') await end(notStorable(response))
+        return response
       }
+      const outcome = await put(response)
+      return outcome === 'stored' ? response : notKept(response, reasons[outcome])
     },
   }
 }
 
+type Written = {
+  /** The items of previous responses, and those of the request. */
+  before: readonly StoredItem[]
+  given: readonly InputItem[]
+  responses: StoredResponses
+  clock: () => number
+}
+
+/** Writes a response with its conversation, when it begins or ends. */
+function writer({ caller, hold, texts }: Call, { before, given, responses, clock }: Written) {
+  /** The ids of items that have none, the same at the begin of a response and at its end. */
+  const ids = new Map<number, string>()
+  const idAt = (index: number) => {
+    const id = ids.get(index) ?? randomUUID().replaceAll('-', '')
+    ids.set(index, id)
+    return id
+  }
+  const write = async <Outcome>(
+    response: ModelResponse,
+    how: (stored: StoredResponse) => Promise<Outcome>,
+  ) => {
+    try {
+      const own = restoreBase64(given, texts, hold).map((item, index) => withId(item, idAt(index)))
+      const input = [...before, ...own]
+      return await how({ id: response.id, createdAtMs: clock(), input, response })
+    } catch (error) {
+      // No memory for the pictures of the request as texts.
+      if (error instanceof GatewayError) return 'failed' as const
+      throw error
+    }
+  }
+  const endOnce = (response: ModelResponse) =>
+    write(response, (stored) => responses.end(caller, stored, hold))
+  return {
+    put: (response: ModelResponse, runsUntil?: number) => {
+      const more = runsUntil === undefined ? {} : { runsUntil }
+      return write(response, (stored) => responses.put(caller, { ...stored, ...more }, hold))
+    },
+    /** Nobody waits for the end, so a store that fails for a moment must not lose it. */
+    end: async (response: ModelResponse) => {
+      for (const pauseMs of endPausesMs) {
+        const outcome = await endOnce(response)
+        if (outcome !== 'failed') return outcome
+        await sleep(pauseMs)
+      }
+      return endOnce(response)
+    },
+  }
+}
+
+/** Pauses before the next try; together shorter than the time in which an end is awaited (`background.ts`). */
+const endPausesMs = [500, 2000, 8000]
+
 const reasons = {
   too_large: 'The response is too large to be stored with its conversation.',
   failed: 'The gateway could not store the response.',
+}
+
+function notBegun(outcome: keyof typeof reasons): GatewayError {
+  const text = `${reasons[outcome]} Leave out \`background\`, or try again.`
+  if (outcome === 'failed') return new GatewayError('overloaded', text)
+  return new GatewayError('request_too_large', text, { param: 'background' })
+}
+
+/** What is left of a response in the background that is larger than what can be stored. */
+function notStorable(response: ModelResponse): ModelResponse {
+  const error = { code: 'server_error', message: `${reasons.too_large} Leave out \`background\`.` }
+  return { ...response, status: 'failed', completed_at: null, output: [], error }
 }
 
 /** The response of a call that is paid, so that it is returned although it is not stored. */
@@ -78,9 +152,19 @@ function notKept(response: ModelResponse, reason: string): ModelResponse {
 }
 
 /** Refuses what needs stored responses, if the gateway stores none. */
-function refuseStored({ store, previous_response_id: previousId, input }: ResponseRequest): void {
+function refuseStored({
+  store,
+  background,
+  previous_response_id: previousId,
+  input,
+}: ResponseRequest): void {
   const text = 'This gateway stores no responses. Send `store: false`'
   if (store === true) throw new GatewayError('unsupported_value', `${text}.`, { param: 'store' })
+  if (background === true) {
+    const remedy =
+      'This gateway stores no responses. Leave out `background`, and send `stream: true`.'
+    throw new GatewayError('unsupported_value', remedy, { param: 'background' })
+  }
   const param = previousId == null ? referenceIn(input) : 'previous_response_id'
   if (param === undefined) return
   const message = `${text} and the whole conversation in \`input\`.`
@@ -117,6 +201,12 @@ async function previousItems(
   if (found === undefined) {
     const text = `Previous response with id '${shortened(id, idLengthMax)}' not found.`
     throw new GatewayError('not_found', text, { param: 'previous_response_id' })
+  }
+  const { status } = found.response
+  if (status !== 'completed' && status !== 'incomplete') {
+    const remedy = status === 'in_progress' ? 'Wait until it has ended.' : 'Send its input again.'
+    const text = `Previous response with id '${found.id}' is ${status} and cannot be continued. ${remedy}`
+    throw new GatewayError('invalid_value', text, { param: 'previous_response_id' })
   }
   // Each item of an output has an id.
   return [...found.input, ...(found.response.output as StoredItem[])]
@@ -156,9 +246,9 @@ const prefixes: Readonly<Record<StoredItem['type'], string>> = {
 }
 
 /** The stored form of an item: with an id, and a message with a list of parts, as clients expect it. */
-function withId(given: InputItem): StoredItem {
+function withId(given: InputItem, newId: string): StoredItem {
   const item = 'type' in given ? given : { type: 'message' as const, ...given }
-  const id = item.id ?? `${prefixes[item.type]}_${randomUUID().replaceAll('-', '')}`
+  const id = item.id ?? `${prefixes[item.type]}_${newId}`
   if (item.type !== 'message' || typeof item.content !== 'string') return { ...item, id }
   const { content: text, role } = item
   const part =

@@ -133,6 +133,7 @@ function nextContext(context: CallContext, clock: () => number, name: string): C
     ...context,
     requestId: orderedId('req', clock()),
     warnings: undefined,
+    begin: undefined,
     vendorKey: vendorKey && `${vendorKey}-${name}`,
   }
 }

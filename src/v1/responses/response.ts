@@ -23,7 +23,7 @@ export function beginResponse(
     created_at: createdAt,
     completed_at: null,
     status: 'in_progress',
-    background: false,
+    background: body.background ?? false,
     error: null,
     incomplete_details: null,
     instructions: body.instructions ?? null,

@@ -1,14 +1,17 @@
 import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../../core/error.ts'
+import type { BackgroundCalls } from '../../core/resilience/background-calls.ts'
 import type { StoredResponses } from '../../core/stored-responses.ts'
 import { shortened } from '../../core/words/shorten.ts'
 import type { Operation } from '../../http/operation.ts'
 
 type Schemas = components['schemas']
-type Options = { storedResponses: StoredResponses }
+type Options = { storedResponses: StoredResponses; backgroundCalls: BackgroundCalls }
 
 /** GET /v1/responses/{response_id} */
-export function retrieveResponse({ storedResponses }: Options): Operation<'retrieveResponse'> {
+export function retrieveResponse({
+  storedResponses,
+}: Pick<Options, 'storedResponses'>): Operation<'retrieveResponse'> {
   return async ({ path: { response_id: id }, query, caller, hold }) => {
     if (query.stream) {
       const text = 'A stored response is not streamed again. Leave out `stream`.'
@@ -21,18 +24,52 @@ export function retrieveResponse({ storedResponses }: Options): Operation<'retri
 }
 
 /** DELETE /v1/responses/{response_id} */
-export function deleteResponse({ storedResponses }: Options): Operation<'deleteResponse'> {
+export function deleteResponse({
+  storedResponses,
+  backgroundCalls,
+}: Options): Operation<'deleteResponse'> {
   return async ({ path: { response_id: id }, caller }) => {
     if (!(await storedResponses.remove(caller, id))) throw notFound(id)
+    backgroundCalls.cancel(id)
     const json: Schemas['DeletedResponse'] = { id, object: 'response', deleted: true }
     return { status: 200, json }
+  }
+}
+
+/** POST /v1/responses/{response_id}/cancel */
+export function cancelResponse({
+  storedResponses,
+  backgroundCalls,
+}: Options): Operation<'cancelResponse'> {
+  return async ({ path: { response_id: id }, caller, hold }) => {
+    const stored = await storedResponses.get(caller, id, hold)
+    if (stored === undefined) throw notFound(id)
+    const { response } = stored
+    if (!response.background) {
+      const text =
+        'Cannot cancel a synchronous response. Only responses with `background: true` can be cancelled; to stop a streamed one, close its connection.'
+      throw new GatewayError('invalid_value', text, { param: 'response_id' })
+    }
+    if (response.status !== 'in_progress') return { status: 200, json: response }
+    const cancelled = { ...response, status: 'cancelled' as const }
+    const outcome = await storedResponses.end(caller, { ...stored, response: cancelled }, hold)
+    if (outcome === 'stored') {
+      backgroundCalls.cancel(id)
+      return { status: 200, json: cancelled }
+    }
+    // It has ended, or was deleted, since it was read.
+    const ended = outcome === 'ended' ? await storedResponses.get(caller, id, hold) : undefined
+    if (ended !== undefined) return { status: 200, json: ended.response }
+    if (outcome === 'ended') throw notFound(id)
+    const text = 'The gateway could not store the cancellation. Try again in a moment.'
+    throw new GatewayError('overloaded', text, { retryAfterSeconds: 1 })
   }
 }
 
 /** GET /v1/responses/{response_id}/input_items */
 export function listResponseInputItems({
   storedResponses,
-}: Options): Operation<'listResponseInputItems'> {
+}: Pick<Options, 'storedResponses'>): Operation<'listResponseInputItems'> {
   return async ({ path: { response_id: id }, query, caller, hold }) => {
     const stored = await storedResponses.get(caller, id, hold)
     if (stored === undefined) throw notFound(id)

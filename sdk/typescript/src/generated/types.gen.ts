@@ -3540,9 +3540,11 @@ export type CreateResponseRequest = {
      */
     previous_response_id?: string | null;
     /**
-     * Send `stream: true` for a response that takes long.
+     * Whether the response is made after the answer, which has the status `in_progress`. It must be
+     * stored, and cannot be streamed.
+     *
      */
-    background?: false;
+    background?: boolean | null;
     /**
      * No part of a conversation is left out.
      */
@@ -4090,7 +4092,7 @@ export type ResponseImageTokens = {
 
 export type ResponseObject = 'response';
 
-export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed';
+export type ResponseStatus = 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled';
 
 export type ResponseFailure = {
     code: string;
@@ -4112,7 +4114,7 @@ export type ModelResponse = {
      */
     completed_at: number | null;
     status: ResponseStatus;
-    background: false;
+    background: boolean;
     error: ResponseFailure | null;
     incomplete_details: {
         reason?: 'max_output_tokens' | 'content_filter';
@@ -5927,6 +5929,68 @@ export type RetrieveResponseResponses = {
 };
 
 export type RetrieveResponseResponse = RetrieveResponseResponses[keyof RetrieveResponseResponses];
+
+export type CancelResponseData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the response.
+         */
+        response_id: string;
+    };
+    query?: never;
+    url: '/v1/responses/{response_id}/cancel';
+};
+
+export type CancelResponseErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+};
+
+export type CancelResponseError = CancelResponseErrors[keyof CancelResponseErrors];
+
+export type CancelResponseResponses = {
+    /**
+     * The response.
+     */
+    200: ModelResponse;
+};
+
+export type CancelResponseResponse = CancelResponseResponses[keyof CancelResponseResponses];
 
 export type ListResponseInputItemsData = {
     body?: never;

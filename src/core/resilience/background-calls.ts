@@ -1,0 +1,108 @@
+import type { CallContext } from '../caller.ts'
+import { GatewayError } from '../error.ts'
+import type { Route } from '../route.ts'
+import type { TraceHeaders } from '../trace.ts'
+import { callerCancelled } from './deadline.ts'
+
+/** The place of a call that goes on after its answer. */
+export type BackgroundPlace = {
+  /** From now on the call ends with its response. */
+  runs(responseId: string, ending: AbortController): void
+  /** Must be called when the call has ended. */
+  leave(): void
+}
+
+/** The calls of this process that go on after their answer, by the id of their response. */
+export type BackgroundCalls = {
+  /** Takes a place of an account. Throws `rate_limit_exceeded`. */
+  take(accountId: string): BackgroundPlace
+  /** Ends the call of a response, if this process runs it. */
+  cancel(responseId: string): void
+  /** Aborts all calls with a ProviderFailure. */
+  endAll(reason: Error): void
+  /** Reports an error that is no failure of a call. */
+  faulted(error: unknown): void
+}
+
+/**
+ * Calls of one account in one process. Each keeps its slot of `concurrent_requests_max` (2000 by default), so
+ * that no account takes more than a twentieth of the slots with requests that cost it no connection.
+ */
+const perAccountMax = 100
+/** Within this time a call ends whose response was cancelled or deleted in another process. */
+const recheckStandardMs = 2000
+
+type Options = {
+  /** Those of these responses that are in progress. */
+  running: (responseIds: readonly string[]) => Promise<ReadonlySet<string>>
+  onFault: (error: unknown) => void
+  limits: { backgroundCallsPerAccountMax?: number; backgroundRecheckMs?: number }
+}
+
+/** While a call runs, the responses of all calls are looked up together, since another process may end them. */
+export function createBackgroundCalls({ running, onFault, limits }: Options): BackgroundCalls {
+  const { backgroundCallsPerAccountMax: most = perAccountMax } = limits
+  const { backgroundRecheckMs: recheckMs = recheckStandardMs } = limits
+  const places = new Map<string, number>()
+  const calls = new Map<string, AbortController>()
+  let timer: NodeJS.Timeout | undefined
+  const cancel = (id: string) => calls.get(id)?.abort(callerCancelled())
+  const look = async (): Promise<void> => {
+    const ids = [...calls.keys()]
+    // When the store fails, calls continue until the next check.
+    const left = await running(ids).catch(() => undefined)
+    for (const id of ids) if (left?.has(id) === false) cancel(id)
+    timer = calls.size === 0 ? undefined : again()
+  }
+  const again = () => setTimeout(() => void look(), recheckMs).unref()
+  return {
+    take: (accountId) => {
+      const taken = places.get(accountId) ?? 0
+      if (taken >= most) throw tooMany(most)
+      places.set(accountId, taken + 1)
+      let ownId: string | undefined
+      return {
+        runs: (responseId, ending) => {
+          ownId = responseId
+          calls.set(responseId, ending)
+          timer ??= again()
+        },
+        leave: () => {
+          if (ownId !== undefined) calls.delete(ownId)
+          const others = places.get(accountId)! - 1
+          if (others === 0) places.delete(accountId)
+          else places.set(accountId, others)
+        },
+      }
+    },
+    cancel,
+    endAll: (reason) => {
+      for (const ending of calls.values()) ending.abort(reason)
+    },
+    faulted: onFault,
+  }
+}
+
+function tooMany(most: number): GatewayError {
+  const text = `${most} responses of this account are being made in the background. Try again when one has ended.`
+  return new GatewayError('rate_limit_exceeded', text, {
+    param: 'background',
+    retryAfterSeconds: 5,
+  })
+}
+
+type AttemptRoute<T> = (route: Route, traceHeaders: TraceHeaders | undefined) => Promise<T>
+
+/** Attempts of a call; `begin` of its context is called before the first. */
+export function beginning<T>(
+  { begin }: CallContext,
+  endsAt: number,
+  attempt: AttemptRoute<T>,
+): AttemptRoute<T> {
+  if (begin === undefined) return attempt
+  let begun: Promise<void> | undefined
+  return async (route, traceHeaders) => {
+    await (begun ??= begin({ modelId: route.model.row.id, endsAt }))
+    return attempt(route, traceHeaders)
+  }
+}
