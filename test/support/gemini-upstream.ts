@@ -79,9 +79,17 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   allowOnly(generationConfig, configFields, 'generation_config', invalid)
   if (!Array.isArray(contents) || contents.length === 0) refuse('contents is not specified')
   checkContents(contents as { role: string; parts: Part[] }[], model, refuse)
-  for (const tool of tools as { functionDeclarations: Body[] }[]) {
-    allowOnly(tool, ['functionDeclarations'], 'tools', invalid)
-    for (const declaration of tool.functionDeclarations) {
+  for (const tool of tools as { functionDeclarations?: Body[]; googleSearch?: Body }[]) {
+    allowOnly(tool, ['functionDeclarations', 'googleSearch'], 'tools', invalid)
+    if (tool.googleSearch !== undefined) {
+      allowOnly(tool.googleSearch, [], 'tools.google_search', invalid)
+      if ((tools as Body[]).length > 1) {
+        refuse(
+          'Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.',
+        )
+      }
+    }
+    for (const declaration of tool.functionDeclarations ?? []) {
       allowOnly(declaration, ['name', 'description', 'parametersJsonSchema'], 'tools', invalid)
       if (!/^[a-zA-Z_][\w.:-]{0,127}$/.test(String(declaration['name']))) {
         refuse('Invalid function name. Must start with a letter or an underscore.')
@@ -222,13 +230,35 @@ function callParts({ calls = [] }: Spoken): Part[] {
   }))
 }
 
-function answer(parts: Part[], model: string, { end = 'stop', counts }: Spoken, last: boolean) {
+/** What was searched; the places of a segment are those of UTF-8. */
+function groundingOf({ text = [], searches = [], citations = [] }: Spoken) {
+  const pages = searches.flatMap((search) => search.pages)
+  const whole = text.join('')
+  const bytes = (at: number) => Buffer.byteLength(whole.slice(0, at))
+  return {
+    webSearchQueries: searches.map(({ query }) => query),
+    searchEntryPoint: { renderedContent: '<b>…</b>' },
+    groundingChunks: pages.map(({ url, title }) => ({ web: { uri: url, title } })),
+    groundingSupports: citations.map(({ from, to, url }) => ({
+      segment: {
+        ...(from === 0 ? {} : { startIndex: bytes(from) }),
+        endIndex: bytes(to),
+        text: whole.slice(from, to),
+      },
+      groundingChunkIndices: [pages.findIndex((page) => page.url === url)],
+    })),
+  }
+}
+
+function answer(parts: Part[], model: string, spoken: Spoken, last: boolean) {
+  const { end = 'stop', counts } = spoken
   const { input, output, cached, reasoning = 0 } = counts ?? usualCounts
   return {
     candidates: [
       {
         content: { parts, role: 'model' },
         ...(last ? { finishReason: finishReasons[end] } : {}),
+        ...(last && spoken.searches ? { groundingMetadata: groundingOf(spoken) } : {}),
         index: 0,
       },
     ],

@@ -7,6 +7,7 @@ import type {
 } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import type { Target } from '../../core/model.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
@@ -29,6 +30,7 @@ import {
 import { writeChat } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
+import { searchesIn, withGrounding } from './search.ts'
 import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
@@ -67,7 +69,7 @@ export function chatAdapter(endpoint: Endpoint, modelsPath: string): ChatAdapter
               if (head.status !== 200) return readFailure(head, texts)
               const whole = wholeReader()
               const { upstreamModel } = target
-              const asked = { request, createdSeconds, upstreamModel, tokensMax, texts }
+              const asked = { request, createdSeconds, upstreamModel, tokensMax, texts, target }
               const finish = () => readAnswer(whole.finish(), asked)
               return { push: whole.push, finish }
             },
@@ -86,7 +88,8 @@ export function chatAdapter(endpoint: Endpoint, modelsPath: string): ChatAdapter
             coalescing,
             limits,
             readFailure: (head) => readFailure(head, texts),
-            translator: () => translator({ createdSeconds, upstreamModel, texts, tokensMax }),
+            translator: () =>
+              translator({ createdSeconds, upstreamModel, texts, tokensMax, target, request }),
           })
         },
       }
@@ -100,6 +103,7 @@ type Asked = {
   upstreamModel: string
   tokensMax: TokensMax
   texts: VendorTexts
+  target: Target
 }
 
 function readAnswer(bytes: Buffer, asked: Asked): ChatAnswer {
@@ -135,8 +139,9 @@ function answerIn(
     ),
   }
   const said = completion.choices.map(({ message }) => message)
-  const usage = readUsage(usageMetadata, asked.tokensMax) ?? estimateAnswer(asked.request, said)
-  return { completion, usage, bytes }
+  const counted = readUsage(usageMetadata, asked.tokensMax) ?? estimateAnswer(asked.request, said)
+  const grounding = candidates.map(({ groundingMetadata }) => groundingMetadata)
+  return { completion, usage: withGrounding(counted, grounding, asked.target), bytes }
 }
 
 function choiceOf(
@@ -161,6 +166,7 @@ function choiceOf(
       content: silent ? null : content,
       refusal,
       ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+      ...searchesIn(candidate.groundingMetadata, { text: content, answer }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     },
     logprobs: logprobsOf(candidate.logprobsResult),

@@ -4,6 +4,7 @@ import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { functionsOnly, type FunctionsOnly } from '../wire/function-tools.ts'
 import type { Abilities, ChatDialect } from './dialect.ts'
 import { drop, type Body, type Draft } from './draft.ts'
+import { needsSearch, refuseSearch } from '../wire/web-search.ts'
 import { writeHistory, withoutCacheControl } from './history.ts'
 import { adjustThinking } from './thinking.ts'
 import type { components } from '../../../generated/types.ts'
@@ -32,6 +33,10 @@ export function writeChat(
   const { request, problems, warnings } = whole
   const { models: _models, image_config: imageConfig, ...body } = request
   body.model = target.upstreamModel
+  if (needsSearch(request, target)) {
+    refuseSearch(request, target, { problems, warnings })
+    delete body.web_search_options
+  }
   const abilities = abilitiesOf(target, dialect)
   const draft: Draft = { request, target, dialect, abilities, body, problems, warnings }
   body.messages = writeHistory(request.messages, draft)

@@ -12,7 +12,8 @@ import { restoreBase64 } from '../../http/read-body.ts'
 import { receiptHeaders } from '../../http/receipt-headers.ts'
 import type { History } from './history.ts'
 import { hostedImages, type Followed, type Following } from './hosted-images.ts'
-import { collectOutput, nativeOutput, type Emit, type Output } from './output.ts'
+import type { Emit } from './item.ts'
+import { collectOutput, nativeOutput, type Output } from './output.ts'
 import { readCall, type ReadOptions } from './read-call.ts'
 import { nativeBody, type ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
@@ -40,7 +41,14 @@ export function createResponse(options: Options): Operation<'createResponse'> {
           isStored: history.stores,
         }),
       output: (emit) =>
-        collectOutput({ suffix, tools: asked.tools, seal: seal.close, emit, hold: call.hold }),
+        collectOutput({
+          suffix,
+          tools: asked.tools,
+          showsSources: body.include?.includes('web_search_call.action.sources') === true,
+          seal: seal.close,
+          emit,
+          hold: call.hold,
+        }),
     }
     let following: Following | undefined
     try {
@@ -55,10 +63,10 @@ export function createResponse(options: Options): Operation<'createResponse'> {
       const native: NativeRequest | undefined = read.isNative
         ? {
             api: 'responses',
-            body: restoreBase64(nativeBody(history.body), texts, call.hold),
+            body: restoreBase64(nativeBody(history.body, request), texts, call.hold),
             headers: {},
             seal,
-            lost: [],
+            lost: asked.lost,
             isTranslatable: !context.strict,
           }
         : undefined
