@@ -79,3 +79,35 @@ export async function startSearchHouse(file: object = {}): Promise<SearchHouse> 
     },
   }
 }
+
+export const tool = { type: 'web_search' }
+export const weather = { type: 'function', name: 'weather', parameters: { type: 'object' } }
+export const messageTool = { type: 'web_search_20250305', name: 'web_search' }
+const messages = [{ role: 'user', content: 'How many boats are there?' }]
+
+type Answer = Body & { error?: { message: string; param: string; code: string } }
+
+/** The parameters that the warnings of an answer name. */
+export const paramsOf = ({ warnings = [] }: Body) =>
+  (warnings as { param: string }[]).map((one) => one.param)
+
+/** Asks each API for an answer with a search. */
+export function askers(house: () => SearchHouse) {
+  const post = async (path: string, body: object, key = house().gateway.liveKey) => {
+    const response = await house().gateway.post(path, body, { key })
+    return { status: response.status, body: (await response.json()) as Answer }
+  }
+  return {
+    post,
+    respond: (model: string, more: object = {}, key?: string) => {
+      const asked = { model, input: 'How many boats are there?', tools: [tool], ...more }
+      return post('/v1/responses', asked, key)
+    },
+    send: (model: string, more: object = {}, key?: string) => {
+      const asked = { model, max_tokens: 1000, messages, tools: [messageTool], ...more }
+      return post('/v1/messages', asked, key)
+    },
+    chat: (model: string, options: object) =>
+      post('/v1/chat/completions', { model, messages, web_search_options: options }),
+  }
+}

@@ -65,7 +65,8 @@ function withoutForeign(blocks: readonly Members[], seal: Seal): Members[] {
     const { type, content, citations, tool_use_id: id } = block
     if (type === 'web_search_tool_result' && Array.isArray(content)) {
       const results = content.map((item) => unsealed(membersOf(item), seal))
-      if (results.includes(undefined)) foreign.add(id)
+      // A list without results has nothing that shows who wrote it.
+      if (results.length === 0 || results.includes(undefined)) foreign.add(id)
       return { ...block, content: results }
     }
     if (type !== 'text' || !Array.isArray(citations)) return block

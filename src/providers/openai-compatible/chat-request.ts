@@ -97,7 +97,10 @@ function samples(abilities: Abilities | undefined, { reasoning_effort: effort }:
 /** Sends the token limit under the one name that the model expects; vendors reject both names together. */
 function adjustLimit({ request, target, dialect, body, warnings }: Draft): void {
   const { row, undescribed } = target.model
-  const field = (undescribed ? undefined : row.max_tokens_field) ?? dialect.limit
+  const own = undescribed ? undefined : row.max_tokens_field
+  // The name in the catalog is that of the chat API.
+  const isTaken = own !== undefined && dialect.only?.has(own) !== false
+  const field = isTaken ? own : dialect.limit
   if (field === undefined) return
   const { max_tokens: old, max_completion_tokens: limit } = request
   const applied = limit ?? old

@@ -186,7 +186,7 @@ function addAssistantTurn(
       case 'redacted_thinking':
         break
       case 'server_tool_use':
-        lost.push(dropped(`${place}.content[${at}]`, block.type, onlyAnthropic))
+        lost.push(dropped(`${unsent}${place}.content[${at}]`, block.type, onlyAnthropic))
         break
       case 'web_search_tool_result':
         break
@@ -210,6 +210,8 @@ function addAssistantTurn(
   add(message, place)
 }
 
+/** Begins the parameters of the request that have no place in the canonical request. */
+export const unsent = 'unsent:'
 const onlyAnthropic =
   'Only models of Anthropic read the searches of an earlier message. Others read its text.'
 

@@ -6,7 +6,7 @@ import { withoutEmpty } from '../../core/chat/default-values.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
-import { readConversation, type Conversation } from './conversation.ts'
+import { readConversation, unsent, type Conversation } from './conversation.ts'
 import { limitedTools, readSearch, type ReadSearch } from './search.ts'
 
 type Schemas = components['schemas']
@@ -186,6 +186,7 @@ function naming(
   { index: search, others }: ReadSearch,
 ): (param: string) => string {
   return (param) => {
+    if (param.startsWith(unsent)) return param.slice(unsent.length)
     if (param.startsWith(searchParam)) return searchNameOf(param.slice(searchParam.length), search)
     const message = /^messages\[(\d+)\]/.exec(param)
     if (message !== null) return places[Number(message[1])] ?? 'messages'

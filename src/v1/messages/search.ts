@@ -4,6 +4,8 @@ import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { searchesMax } from '../../core/money/upper-cost.ts'
 
+import { unsent } from './conversation.ts'
+
 type Schemas = components['schemas']
 type Asked = Pick<Schemas['CreateMessageRequest'], 'tools' | 'tool_choice'>
 type Tool = Schemas['MessageTool']
@@ -44,7 +46,12 @@ export function readSearch({ tools = [], tool_choice: choice }: Asked): ReadSear
   const most = Math.min(asked ?? searchesMax, searchesMax)
   if (asked != null && asked > most) {
     const reason = `The gateway allows ${most} searches for a message.`
-    warnings.push({ param: `tools[${index}].max_uses`, requested: asked, applied: most, reason })
+    warnings.push({
+      param: `${unsent}tools[${index}].max_uses`,
+      requested: asked,
+      applied: most,
+      reason,
+    })
   }
   const options = {
     max_searches: most,
