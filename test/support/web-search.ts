@@ -83,7 +83,7 @@ export async function startSearchHouse(file: object = {}): Promise<SearchHouse> 
 export const tool = { type: 'web_search' }
 export const weather = { type: 'function', name: 'weather', parameters: { type: 'object' } }
 export const messageTool = { type: 'web_search_20250305', name: 'web_search' }
-const messages = [{ role: 'user', content: 'How many boats are there?' }]
+export const messages = [{ role: 'user', content: 'How many boats are there?' }]
 
 type Answer = Body & { error?: { message: string; param: string; code: string } }
 

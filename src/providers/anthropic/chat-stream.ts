@@ -22,7 +22,7 @@ import {
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { bodyFailure } from './failure.ts'
 import { finishReasonOf, refusalOf } from './finish-reason.ts'
-import { streamedSearches } from './search.ts'
+import { streamedSearches, withCounted } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 
@@ -105,7 +105,7 @@ export function translator(options: StreamOptions): Translator {
       if (!finished) throw brokenOff()
       return { usage: readUsage(usage, tokensMax, texts), identity }
     },
-    usageSoFar: () => readUsage(usage, tokensMax, texts),
+    usageSoFar: () => withCounted(readUsage(usage, tokensMax, texts), searches?.counted() ?? 0),
     isOver: () => over,
   }
 }

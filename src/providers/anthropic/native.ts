@@ -7,6 +7,7 @@ import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
 import { beginningOf, present, type StreamOptions } from './chat-stream.ts'
 import { bodyFailure } from './failure.ts'
 import { finishReasonOf } from './finish-reason.ts'
+import { isCharged, withCounted } from './search.ts'
 import { thoughtsOfCall } from './thoughts.ts'
 import { readUsage } from './usage.ts'
 
@@ -154,6 +155,7 @@ export function nativeReader(options: StreamOptions & { seal: Seal }): NativeRea
   let { identity, usage } = beginningOf({}, options)
   let end: Members | undefined
   let isOver = false
+  let searches = 0
   const counted = () => readUsage(usage, tokensMax, texts)
   return {
     marks,
@@ -166,6 +168,7 @@ export function nativeReader(options: StreamOptions & { seal: Seal }): NativeRea
         case 'content_block_start': {
           const { content_block: block } = event
           if (block.type === 'web_search_tool_result') {
+            if (isCharged(membersOf(block))) searches++
             const content_block = withSealedFound(membersOf(block), seal)
             return JSON.stringify({ ...event, content_block })
           }
@@ -203,7 +206,7 @@ export function nativeReader(options: StreamOptions & { seal: Seal }): NativeRea
       const finishReason = finishReasonOf(textIn(end['stop_reason']))
       return { usage: counted(), identity, native: { answer: end, finishReason } }
     },
-    usageSoFar: counted,
+    usageSoFar: () => withCounted(counted(), searches),
     isOver: () => isOver,
   }
 }

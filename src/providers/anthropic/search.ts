@@ -1,3 +1,4 @@
+import type { Usage } from '../../core/money/price.ts'
 import { itemsOf, membersOf, textIn, type Members } from '../wire/any-json.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import {
@@ -6,6 +7,7 @@ import {
   queryIn,
   searchesShownMax,
   sourcesIn,
+  withSearches,
   type WebCitation,
   type WebSearch,
 } from '../wire/web-search.ts'
@@ -65,6 +67,16 @@ export function isSearch(block: Members): boolean {
   return block['type'] === 'server_tool_use' && block['name'] === 'web_search'
 }
 
+/** Whether the block is the result of a search that did not fail. */
+export function isCharged({ type, content }: Members): boolean {
+  return type === 'web_search_tool_result' && Array.isArray(content)
+}
+
+/** A usage of a stream that breaks off before the vendor has counted the searches. */
+export function withCounted(usage: Usage | undefined, counted: number): Usage | undefined {
+  return usage === undefined || usage.webSearches ? usage : withSearches(usage, counted)
+}
+
 /** The searches of a whole answer and the citations of its text, which is that of all blocks. */
 export function searchesIn(blocks: readonly unknown[], texts: VendorTexts) {
   const reader = searchReader(texts)
@@ -92,7 +104,7 @@ const inputLengthMax = 16_384
 /** Reads the searches of a stream; gives JSON deltas for its events. */
 export function streamedSearches(texts: VendorTexts) {
   const reader = searchReader(texts)
-  let [at, start] = [0, 0]
+  let [at, start, charged] = [0, 0, 0]
   let cited: unknown[] = []
   let open: { id: unknown; json: string } | undefined
   const pending = (): string[] => {
@@ -110,6 +122,7 @@ export function streamedSearches(texts: VendorTexts) {
       return pending()
     }
     const search = reader.found(block)
+    if (isCharged(block)) charged++
     return search === undefined ? [] : [JSON.stringify({ web_searches: [search] })]
   }
   const add = (delta: Members): void => {
@@ -141,6 +154,8 @@ export function streamedSearches(texts: VendorTexts) {
       }
     },
     pending,
+    /** The searches so far that the vendor charges. */
+    counted: () => charged,
   }
 }
 
