@@ -81,6 +81,24 @@ describe('requests for a search of the web', () => {
     expect(sent.at(-1)).to.have.nested.property('web_search_options.search_context_size', 'low')
   })
 
+  it('tell the vendor where the user is, in its form', async () => {
+    const sent = house.says(searched)
+    const place = { city: 'Kiel', region: null, country: 'DE', timezone: 'Europe/Berlin' }
+    const { region: _region, ...told } = place
+    const located = { type: 'approximate', ...told }
+    const tools = [{ ...tool, user_location: { type: 'approximate', ...place } }]
+    await respond(claude, { tools })
+    expect(sent.at(-1)).to.have.deep.nested.property('tools[0].user_location', located)
+    await respond('gpt-4.1', { tools })
+    expect(sent.at(-1)).to.have.deep.nested.property('tools[0].user_location', located)
+    await send(gpt, { tools: [{ ...messageTool, user_location: located }] })
+    expect(sent.at(-1)).to.have.deep.nested.property('tools[0].user_location', located)
+    const flat = await chat(claude, { user_location: located })
+    expect(paramsOf(flat.body)).to.deep.equal(['web_search_options.user_location'])
+    const google = await respond(gemini, { tools })
+    expect(paramsOf(google.body)).to.deep.equal(['tools[0].user_location'])
+  })
+
   it('let Codex ask for a search of what OpenAI has stored, as it does by default', async () => {
     const sent = house.says(searched)
     const stored = { ...tool, external_web_access: false }

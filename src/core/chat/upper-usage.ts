@@ -1,6 +1,7 @@
 import type { Model } from '../model.ts'
-import { searchesMax, type UpperUsage } from '../money/upper-cost.ts'
+import type { UpperUsage } from '../money/upper-cost.ts'
 import type { ChatRequest } from './chat.ts'
+import { searchesAsked } from './web-search.ts'
 
 /** Upper bound of the tokens of a picture at any vendor; only gpt-4o-mini comes close. */
 const pictureTokens = 16_384
@@ -43,13 +44,6 @@ export function upperChatUsage(request: ChatRequest): (model: Model) => UpperUsa
       ...(serviceTier === undefined ? {} : { serviceTier }),
     }
   }
-}
-
-/** The most searches of the web that a request allows. */
-export function searchesAsked({
-  web_search_options: asked,
-}: Pick<ChatRequest, 'web_search_options'>): number {
-  return Math.min(asked?.max_searches ?? searchesMax, searchesMax)
 }
 
 type Said = {

@@ -1,7 +1,7 @@
 import type { Tool, ToolUnion } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { hasDefaultValue } from '../../core/chat/default-values.ts'
-import { searchesAsked } from '../../core/chat/upper-usage.ts'
+import { searchesAsked } from '../../core/chat/web-search.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import {
   jsonInWords,
@@ -13,7 +13,7 @@ import {
   type WrittenChat,
 } from '../wire/fields.ts'
 import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
-import { refuseSearch, searchOf } from '../wire/web-search.ts'
+import { locationOf, refuseSearch, searchOf } from '../wire/web-search.ts'
 import { writeMessages } from './messages.ts'
 import { cachedUpTo } from './prompt-cache.ts'
 import { narrowSchema, type NarrowSchema } from './schema.ts'
@@ -144,7 +144,7 @@ function writeSearch(request: FunctionRequest, target: Target, notes: Notes): To
     refuseSearch(request, target, notes)
     return []
   }
-  const { allowed_domains: allowed, blocked_domains: blocked, user_location: user } = asked
+  const { allowed_domains: allowed, blocked_domains: blocked } = asked
   const param = 'web_search_options'
   if (request.tools?.some((tool) => tool.function.name === searchName)) {
     const message = `A function cannot have the name of the search, '${searchName}'. Rename it.`
@@ -166,9 +166,7 @@ function writeSearch(request: FunctionRequest, target: Target, notes: Notes): To
       max_uses: searchesAsked(request),
       ...(allowed === undefined ? {} : { allowed_domains: allowed }),
       ...(blocked === undefined ? {} : { blocked_domains: blocked }),
-      ...(user?.approximate === undefined
-        ? {}
-        : { user_location: { type: 'approximate' as const, ...user.approximate } }),
+      ...locationOf(asked, notes),
     },
   ]
 }

@@ -1,13 +1,11 @@
 import type { components } from '../../../generated/types.ts'
-import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { SearchRequest } from '../../core/chat/web-search.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import type { Usage } from '../../core/money/price.ts'
 import type { Notes } from './fields.ts'
 import { countIn } from './token-count.ts'
 
 type Schemas = components['schemas']
-/** A request that may ask for a search. */
-type Asked = Pick<ChatRequest, 'web_search_options'>
 export type SearchOptions = Schemas['WebSearchOptions']
 export type WebSearch = Schemas['WebSearch']
 export type WebCitation = Schemas['WebCitation']
@@ -24,13 +22,20 @@ const ownMembers = [
  * Whether a search must be made by the vendor as the gateway writes it: the options of OpenAI's chat are not
  * enough, or the price of the model includes it.
  */
-export function needsSearch({ web_search_options: asked }: Asked, { model }: Target): boolean {
+export function needsSearch(
+  { web_search_options: asked }: SearchRequest,
+  { model }: Target,
+): boolean {
   if (asked == null) return false
   return model.prices.webSearch !== undefined || ownMembers.some((name) => name in asked)
 }
 
 /** The options of a search that the vendor makes; undefined without one. Refuses it if the model has no price. */
-export function searchOf(request: Asked, target: Target, notes: Notes): SearchOptions | undefined {
+export function searchOf(
+  request: SearchRequest,
+  target: Target,
+  notes: Notes,
+): SearchOptions | undefined {
   const { web_search_options: asked } = request
   if (asked == null) return undefined
   if (target.model.prices.webSearch !== undefined) return asked
@@ -39,7 +44,11 @@ export function searchOf(request: Asked, target: Target, notes: Notes): SearchOp
 }
 
 /** Refuses a search that the route cannot make, or warns if the caller can do without it. */
-export function refuseSearch(request: Asked, target: Target, { problems, warnings }: Notes): void {
+export function refuseSearch(
+  request: SearchRequest,
+  target: Target,
+  { problems, warnings }: Notes,
+): void {
   const { web_search_options: asked } = request
   const { model, provider } = target
   if (asked?.external_web_access === false) {
@@ -52,6 +61,20 @@ export function refuseSearch(request: Asked, target: Target, { problems, warning
     const reason = `${model.row.id} does not search the web.`
     warnings.push(dropped('web_search_options', asked, reason))
   }
+}
+
+/** The place of the user as OpenAI and Anthropic take it; warns of another form. */
+export function locationOf(
+  { user_location: user }: SearchOptions,
+  { warnings }: Notes,
+): { user_location?: { type: 'approximate' } & Schemas['WebSearchPlace'] } {
+  if (user == null) return {}
+  if (user.approximate === undefined) {
+    const reason = 'The place is in `approximate`: city, region, country and timezone.'
+    warnings.push(dropped('web_search_options.user_location', user, reason))
+    return {}
+  }
+  return { user_location: { type: 'approximate', ...user.approximate } }
 }
 
 /** Bounds on what a vendor says about its searches; what is beyond them is left out. */

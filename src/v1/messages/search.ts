@@ -1,9 +1,9 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
+import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { searchesMax } from '../../core/money/upper-cost.ts'
-
 import { unsent } from './conversation.ts'
 
 type Schemas = components['schemas']
@@ -37,7 +37,10 @@ export function readSearch({ tools = [], tool_choice: choice }: Asked): ReadSear
   if (own === undefined) return { ...read, options: {}, index: -1 }
   const { tool, index } = own
   if (second !== undefined)
-    throw refused('A request can have one search.', `tools[${second.index}].type`)
+    throw refused(
+      'A request can have one search. Leave out this one.',
+      `tools[${second.index}].type`,
+    )
   if (tool.name !== searchName) {
     throw refused(`The name of this tool is '${searchName}'.`, `tools[${index}].name`)
   }
@@ -57,9 +60,7 @@ export function readSearch({ tools = [], tool_choice: choice }: Asked): ReadSear
     max_searches: most,
     ...(allowed == null ? {} : { allowed_domains: allowed }),
     ...(blocked == null ? {} : { blocked_domains: blocked }),
-    ...(place == null
-      ? {}
-      : { user_location: { type: 'approximate' as const, approximate: placeOf(place) } }),
+    ...userLocation(place),
   }
   return {
     ...read,
@@ -88,11 +89,6 @@ function choiceOf(choice: Asked['tool_choice'], isAlone: boolean, lost: Warning[
   if (isAlone) return { type: 'any' as const }
   lost.push(dropped('tool_choice', choice.name, 'The model decides itself whether it searches.'))
   return undefined
-}
-
-function placeOf({ city, country, region, timezone }: Schemas['WebSearchPlace']) {
-  const members = Object.entries({ city, country, region, timezone })
-  return Object.fromEntries(members.filter(([, value]) => value != null))
 }
 
 function refused(text: string, param: string): GatewayError {

@@ -1,6 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import { bodyMembers } from '../../../generated/operations.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
+import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { readItems, type InputItem } from './conversation.ts'
@@ -83,19 +84,12 @@ function searchOptions(
     web_search_options: {
       max_searches: Math.min(callsMax ?? searchesMax, searchesMax),
       ...(size == null ? {} : { search_context_size: size }),
-      ...(place == null
-        ? {}
-        : { user_location: { type: 'approximate', approximate: placeOf(place) } }),
+      ...userLocation(place),
       ...(allowed == null ? {} : { allowed_domains: allowed }),
       ...(blocked == null ? {} : { blocked_domains: blocked }),
       ...(access === undefined ? {} : { external_web_access: access }),
     },
   }
-}
-
-function placeOf({ city, country, region, timezone }: Schemas['WebSearchPlace']) {
-  const members = Object.entries({ city, country, region, timezone })
-  return Object.fromEntries(members.filter(([, value]) => value != null))
 }
 
 /** Members that the gateway answers itself. */

@@ -1,6 +1,6 @@
 import type { WebSearchTool } from 'openai/resources/responses/responses'
 import type { ChatRequest } from '../../../core/chat/chat.ts'
-import { searchesAsked } from '../../../core/chat/upper-usage.ts'
+import { searchesAsked } from '../../../core/chat/web-search.ts'
 import type { Target } from '../../../core/model.ts'
 import type { Usage } from '../../../core/money/price.ts'
 import { itemsOf, membersOf, textIn, type Members } from '../../wire/any-json.ts'
@@ -9,6 +9,7 @@ import type { VendorTexts } from '../../transport/vendor-texts.ts'
 import {
   citationOf,
   citationsShownMax,
+  locationOf,
   queryIn,
   refuseSearch,
   searchesShownMax,
@@ -44,7 +45,7 @@ export function writeSearch(
     refuseSearch(request, target, notes)
     return undefined
   }
-  const { search_context_size: size, user_location: user, external_web_access: access } = asked
+  const { search_context_size: size, external_web_access: access } = asked
   const { allowed_domains: allowed } = asked
   if (asked.blocked_domains !== undefined) {
     const message = 'OpenAI takes the domains to search, not those to leave out.'
@@ -53,9 +54,7 @@ export function writeSearch(
   const tool: WebSearchTool = {
     type: 'web_search',
     ...(size == null ? {} : { search_context_size: size }),
-    ...(user?.approximate === undefined
-      ? {}
-      : { user_location: { type: 'approximate', ...user.approximate } }),
+    ...locationOf(asked, notes),
     ...(allowed === undefined ? {} : { filters: { allowed_domains: allowed } }),
     ...(access === undefined ? {} : { external_web_access: access }),
   }
