@@ -102,9 +102,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Estimate the tokens of a message
-         * @description Estimates the input tokens of a request, rather too high than too low. No provider is
-         *     called, and nothing is charged. It counts as a request.
+         * Count the tokens of a message
+         * @description The input tokens of a request, as the provider of the model counts them. Without
+         *     `x-gateway-provider` they are an estimate, which is usually too high. Nothing is charged. It
+         *     counts as a request.
          */
         post: operations["countMessageTokens"];
         delete?: never;
@@ -154,9 +155,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Estimate the tokens of a response
-         * @description Estimates the input tokens of a request, rather too high than too low, with the items of a
-         *     previous response. No provider is called, and nothing is charged. It counts as a request.
+         * Count the tokens of a response
+         * @description The input tokens of a request and of the items of its previous response, as the provider of
+         *     the model counts them. Without `x-gateway-provider` they are an estimate, which is usually too
+         *     high. Nothing is charged. It counts as a request.
          */
         post: operations["countResponseTokens"];
         delete?: never;
@@ -4292,7 +4294,10 @@ export interface components {
             messages: components["schemas"]["MessageList"];
             system?: components["schemas"]["MessageSystem"];
             tools?: components["schemas"]["MessageTools"];
+            tool_choice?: components["schemas"]["MessageToolChoice"];
+            thinking?: components["schemas"]["MessageThinking"];
             output_config?: components["schemas"]["MessageOutputConfig"];
+            cache_control?: components["schemas"]["CacheControl"];
         };
         MessageTokensCount: {
             input_tokens: number;
@@ -7043,6 +7048,11 @@ export interface components {
          */
         Provider: string;
         /**
+         * @description The provider that counted; absent if the gateway estimated.
+         * @example anthropic
+         */
+        CountingProvider: string;
+        /**
          * @description The model that was tried last, or the requested model if none was tried. Absent if the model
          *     is not recognized.
          * @example alibaba/qwen-image-plus
@@ -7782,11 +7792,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The estimate. */
+            /** @description The number of tokens. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "request-id": components["headers"]["RequestId"];
+                    "x-gateway-provider": components["headers"]["CountingProvider"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8013,10 +8024,11 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The estimate. */
+            /** @description The number of tokens. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-provider": components["headers"]["CountingProvider"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -1715,7 +1715,10 @@ export const bodyMembers = {
     "messages",
     "system",
     "tools",
-    "output_config"
+    "tool_choice",
+    "thinking",
+    "output_config",
+    "cache_control"
   ],
   "createResponse": [
     "model",

@@ -102,9 +102,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Estimate the tokens of a message
-         * @description Estimates the input tokens of a request, rather too high than too low. No provider is
-         *     called, and nothing is charged. It counts as a request.
+         * Count the tokens of a message
+         * @description The input tokens of a request, as the provider of the model counts them. Without
+         *     `x-gateway-provider` they are an estimate, which is usually too high. Nothing is charged. It
+         *     counts as a request.
          */
         post: operations["countMessageTokens"];
         delete?: never;
@@ -154,9 +155,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Estimate the tokens of a response
-         * @description Estimates the input tokens of a request, rather too high than too low, with the items of a
-         *     previous response. No provider is called, and nothing is charged. It counts as a request.
+         * Count the tokens of a response
+         * @description The input tokens of a request and of the items of its previous response, as the provider of
+         *     the model counts them. Without `x-gateway-provider` they are an estimate, which is usually too
+         *     high. Nothing is charged. It counts as a request.
          */
         post: operations["countResponseTokens"];
         delete?: never;
@@ -4310,7 +4312,10 @@ export interface components {
             messages: components["schemas"]["MessageList"];
             system?: components["schemas"]["MessageSystem"];
             tools?: components["schemas"]["MessageTools"];
+            tool_choice?: components["schemas"]["MessageToolChoice"];
+            thinking?: components["schemas"]["MessageThinking"];
             output_config?: components["schemas"]["MessageOutputConfig"];
+            cache_control?: components["schemas"]["CacheControl"];
         };
         MessageTokensCount: {
             input_tokens: number;
@@ -7159,6 +7164,11 @@ export interface components {
          */
         Provider: string;
         /**
+         * @description The provider that counted; absent if the gateway estimated.
+         * @example anthropic
+         */
+        CountingProvider: string;
+        /**
          * @description The model that was tried last, or the requested model if none was tried. Absent if the model
          *     is not recognized.
          * @example alibaba/qwen-image-plus
@@ -7898,11 +7908,12 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The estimate. */
+            /** @description The number of tokens. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "request-id": components["headers"]["RequestId"];
+                    "x-gateway-provider": components["headers"]["CountingProvider"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -8129,10 +8140,11 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The estimate. */
+            /** @description The number of tokens. */
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "x-gateway-provider": components["headers"]["CountingProvider"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -1,4 +1,4 @@
-import type { Caller } from '../core/caller.ts'
+import type { Caller, Mode } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
 import { AmbiguousModel, ModelNotFound } from '../core/words/model-not-found.ts'
 import type { Catalog, Model, Warning } from '../core/model.ts'
@@ -26,18 +26,12 @@ type Found = { model: Model; warnings: Warning[] }
 
 /** Routes from the operator's settings or else the catalog, through configured providers only. */
 export function createRouteTable(options: Options): RouteTable & Ways {
-  const { catalog, vendorModels, providers, sandbox } = options
+  const { catalog, vendorModels, providers } = options
   const idOf = (name: string) => foundOrUndefined(() => catalog.find(name).model.row.id) ?? name
   const targets = createTargets(options, idOf)
   const keyModels = createKeyModels(idOf)
 
-  const routesOf = (model: Model, caller: Caller): Route[] =>
-    targets(model).flatMap(({ provider: id, upstreamModel }, index) => {
-      const provider = caller.mode === 'test' ? sandbox.routes[index] : providers.get(id)
-      return provider === undefined ? [] : { model, provider, upstreamModel }
-    })
-  const withStandby = (routes: Route[]): Route[] =>
-    routes.length === 1 ? [...routes, { ...routes[0]!, provider: sandbox.standby }] : routes
+  const routesOf = createRoutesOf(options, targets)
   const usable = (model: Model, caller: Caller) =>
     keyModels.mayUse(model, caller) && routesOf(model, caller).length > 0
 
@@ -55,10 +49,7 @@ export function createRouteTable(options: Options): RouteTable & Ways {
   const findRoutes = (names: readonly string[], caller: Caller): FoundRoutes => {
     const found = names.map((name, place) => placed(place, () => find(name, caller)))
     found.forEach(({ model }, place) => placed(place, () => keyModels.check(model, caller)))
-    const routes = found.flatMap(({ model }) => {
-      const own = routesOf(model, caller)
-      return caller.mode === 'test' ? withStandby(own) : own
-    })
+    const routes = found.flatMap(({ model }) => routesOf(model, caller))
     const [{ model, warnings }] = found as [Found, ...Found[]]
     if (routes.length === 0) throw notConfigured(model, targets(model), options.settingFor)
     return { routes, warnings }
@@ -148,6 +139,27 @@ function createTargets(
     let found = done.get(model)
     if (found === undefined) done.set(model, (found = read(model)))
     return found
+  }
+}
+
+/** The routes of a model through configured providers; a model without other routes has a standby for test keys. */
+function createRoutesOf(
+  { providers, sandbox }: Options,
+  targets: (model: Model) => readonly Target[],
+): (model: Model, caller: Caller) => readonly Route[] {
+  const read = (model: Model, mode: Mode): Route[] => {
+    const routes = targets(model).flatMap(({ provider: id, upstreamModel }, index) => {
+      const provider = mode === 'test' ? sandbox.routes[index] : providers.get(id)
+      return provider === undefined ? [] : { model, provider, upstreamModel }
+    })
+    if (mode === 'live' || routes.length !== 1) return routes
+    return [...routes, { ...routes[0]!, provider: sandbox.standby }]
+  }
+  const known = { live: new WeakMap<Model, Route[]>(), test: new WeakMap<Model, Route[]>() }
+  return (model, { mode }) => {
+    let routes = known[mode].get(model)
+    if (routes === undefined) known[mode].set(model, (routes = read(model, mode)))
+    return routes
   }
 }
 

@@ -1,7 +1,8 @@
 import { openCall, type Answered, type Call, type CallParts, type Work } from './call.ts'
-import type { CallContext, Caller } from './caller.ts'
+import type { CallContext } from './caller.ts'
 import type { ChatRequest, ChatResult, NativeRequest } from './chat/chat.ts'
 import { checkConversation } from './chat/check.ts'
+import { countInput, type InputCount } from './chat/count-input.ts'
 import type { StreamedChat } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
 import type { Deadline } from './resilience/deadline.ts'
@@ -14,7 +15,7 @@ import { yieldIfLarge } from '../bytes/budget.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
-import { countRequest, type Admit } from './limits.ts'
+import type { Admit } from './limits.ts'
 import { shortenedWarnings, type Model } from './model.ts'
 import type { ModerationRequest, ModerationResult } from './moderation/moderation.ts'
 import { moderationWork } from './moderation/work.ts'
@@ -86,8 +87,11 @@ export type Gateway = {
   embed(request: EmbeddingRequest, context: CallContext): Promise<Answered<EmbeddingResult>>
   /** Classifies texts and pictures as harmful or not. Throws a GatewayError. */
   moderate(request: ModerationRequest, context: CallContext): Promise<Answered<ModerationResult>>
-  /** Counts a request that calls no model against the limits of its caller. */
-  countRequest(caller: Caller): Promise<void>
+  /** Counts the input tokens of a conversation, free of charge (core/chat/count-input.ts). */
+  countInput(
+    asked: { request: ChatRequest; native?: NativeRequest | undefined },
+    context: Pick<CallContext, 'caller' | 'ending' | 'hold'>,
+  ): Promise<InputCount>
   /** The cost of a conversation, without a call. Throws the GatewayError that would refuse the call. */
   quoteChat(request: ChatRequest, context: CallContext): Promise<Quotes>
   /** The cost of pictures, without a call; input pictures are not fetched. */
@@ -114,7 +118,7 @@ export function createGateway(parts: GatewayParts): Gateway {
     image: (request, context, inputs) => pass(parts, context, imageWorkOf(request, inputs)),
     embed: (request, context) => pass(parts, context, embeddingWork(request, chatTimeoutMs)),
     moderate: (request, context) => pass(parts, context, moderationWork(request, chatTimeoutMs)),
-    countRequest: (caller) => countRequest(parts.admit, caller),
+    countInput: (asked, context) => countInput(parts, asked, context),
     quoteChat: async (request, context) => {
       checkConversation(request)
       return quote(parts, context, chatWork(request, chatTimeoutMs))

@@ -12,6 +12,13 @@ export function orderedId(prefix: string, nowMs: number): string {
   return `${prefix}_${hex(nowMs)}${hex(place)}${randomUUID().slice(0, 8)}`
 }
 
+const half = 2 ** 24
+
+/** Twelve digits. Two halves, because V8 prints integers above 2 ** 31 three times as slowly. */
 function hex(value: number): string {
-  return value.toString(16).padStart(12, '0')
+  return halfHex(Math.floor(value / half)) + halfHex(value % half)
+}
+
+function halfHex(value: number): string {
+  return value.toString(16).padStart(6, '0')
 }

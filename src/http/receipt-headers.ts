@@ -1,3 +1,4 @@
+import type { InputCount } from '../core/chat/count-input.ts'
 import type { Progress } from '../core/error.ts'
 import type { LimitState, WindowKind } from '../core/limits.ts'
 import { usdText } from '../core/money/price.ts'
@@ -16,6 +17,11 @@ export function receiptHeaders(receipt: Receipt): Record<string, string> {
   if (attempts.length > 0) headers['x-gateway-attempts'] = attemptsText(attempts)
   if (warnings.length > 0) headers['x-gateway-warnings'] = String(warnings.length)
   return headers
+}
+
+/** The header of a token count: the provider, unless the gateway estimated the count. */
+export function countHeaders({ provider }: InputCount): Record<string, string> {
+  return provider === undefined ? {} : { 'x-gateway-provider': provider }
 }
 
 /** The headers of a failed call, as far as the call progressed. */

@@ -182,6 +182,7 @@ export function isForm(request: IncomingMessage): boolean {
  * encoding. Operations that accept JSON also accept a body without Content-Type.
  */
 export function checkMediaType(request: IncomingMessage, types: readonly string[]): void {
+  if (isUsual(request, types)) return
   joinSame(request)
   const { 'content-type': contentType = '', 'content-encoding': encoding } = request.headers
   const type = typeOf(request)
@@ -201,6 +202,10 @@ export function checkMediaType(request: IncomingMessage, types: readonly string[
       `The charset '${charset.slice(0, 100)}' is not supported. Send UTF-8.`,
     )
   }
+}
+
+function isUsual({ headers }: IncomingMessage, types: readonly string[]): boolean {
+  return headers['content-encoding'] === undefined && types.includes(headers['content-type'] ?? '')
 }
 
 /**

@@ -13,6 +13,7 @@ import {
   createBudgets,
   addReservationCalls,
   addReservationProcesses,
+  settleOnlyWithBudgets,
 } from './migrations/budgets.ts'
 import { createKeyClients, createRefusals } from './migrations/connections.ts'
 import { createUsageHours } from './migrations/usage-hours.ts'
@@ -82,6 +83,7 @@ const migrationsFor = (dialect: SqlDialect): Record<string, Migration> => ({
         .execute(),
   },
   '0026_stored_responses': { up: (db) => createStoredResponses(db, dialect) },
+  '0027_settle_with_budgets': { up: (db) => settleOnlyWithBudgets(db, dialect) },
 })
 
 /** Secrets shared by the processes of one store. */

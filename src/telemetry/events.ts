@@ -20,10 +20,9 @@ export function createEvents(log: Log, metrics: Metrics) {
   const refusals = createRefusals(() => log)
   const rows = new Map<string, UsageRow>()
   const exchanged = (exchange: Exchange): void => {
-    const endedAt = Date.now()
     const row = rows.get(exchange.requestId)
     if (row !== undefined) rows.delete(exchange.requestId)
-    log.defer(() => logRequest({ log, metrics, refusals }, { ...exchange, row }, endedAt))
+    log.defer(() => logRequest({ log, metrics, refusals }, { ...exchange, row }))
     if (exchange.error !== undefined) log.settle()
   }
   /** The log for a line that is written at once: deferred lines are written first, to keep the order. */

@@ -5,8 +5,8 @@ import { textLine } from './log-text.ts'
 
 export type Log = Logger & {
   /**
-   * Runs the task soon, in a batch, since most of the time of a single line is CPU cache misses. The task
-   * must set the `time` of its line.
+   * Runs the task soon, in a batch, since most of the time of a single line is CPU cache misses. Its lines
+   * have the time of this call.
    */
   defer(task: () => void): void
   /** Runs the deferred tasks now. */
@@ -17,7 +17,7 @@ const deferMs = 200
 const deferredMax = 300
 /** Time for which lines are collected, since each write wakes a thread. */
 const flushMs = 50
-const bufferBytes = 16_384
+const bufferBytes = 65_536
 /** Limit of unwritten bytes while standard error is not read; further lines are dropped. */
 const unwrittenBytesMax = 16 * 1024 * 1024
 
@@ -36,12 +36,11 @@ export function createLog(
   fields: object | null = null,
   destination?: DestinationStream,
 ): Log {
-  const { defer, settle } = createBatch()
+  const { defer, settle, now } = createBatch()
   const logger = pino(
     {
       level: logLevel,
-      timestamp: false,
-      mixin: () => ({ time: new Date().toISOString() }),
+      timestamp: () => `,"time":"${new Date(now()).toISOString()}"`,
       formatters: { level: (label) => ({ level: label }) },
       base: fields,
     },
@@ -54,23 +53,34 @@ function isText(format: LogOptions['logFormat']): boolean {
   return format === 'auto' ? process.stderr.isTTY : format === 'text'
 }
 
-function createBatch(): Pick<Log, 'defer' | 'settle'> {
-  let deferred: (() => void)[] = []
+function createBatch(): Pick<Log, 'defer' | 'settle'> & { now: () => number } {
+  let deferred: { task: () => void; atMs: number }[] = []
   let timer: NodeJS.Timeout | undefined
+  /** The time of the deferred task that runs. */
+  let ranAtMs: number | undefined
   const settle = () => {
+    if (deferred.length === 0) return
     clearTimeout(timer)
     timer = undefined
     const due = deferred
     deferred = []
-    for (const task of due) task()
+    try {
+      for (const { task, atMs } of due) {
+        ranAtMs = atMs
+        task()
+      }
+    } finally {
+      ranAtMs = undefined
+    }
   }
   return {
     defer: (task) => {
-      deferred.push(task)
+      deferred.push({ task, atMs: Date.now() })
       if (deferred.length >= deferredMax) settle()
       else timer ??= setTimeout(settle, deferMs).unref()
     },
     settle,
+    now: () => ranAtMs ?? Date.now(),
   }
 }
 

@@ -31,7 +31,6 @@ type Printing = { log: Log; metrics: Metrics; refusals: LoggedRefusals }
 export function logRequest(
   { log, metrics, refusals }: Printing,
   exchange: Exchange & { row: UsageRow | undefined },
-  endedAt: number,
 ): void {
   const { requestId, method, path, status, durationMs, caller, error, left, row } = exchange
   metrics.requests.observe(
@@ -39,7 +38,6 @@ export function logRequest(
     durationMs / 1000,
   )
   const fields = {
-    time: new Date(endedAt).toISOString(),
     requestId,
     method,
     path: shortened(path, textLengthMax),

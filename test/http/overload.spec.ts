@@ -56,12 +56,7 @@ describe('a gateway that is asked to stop', () => {
     const stream = await own.chat({ stream: true })
     let drained = false
     const draining = own.gateway.drain().then(() => (drained = true))
-    await until('the port is closed', () =>
-      own.gateway.fetch('/health').then(
-        () => false,
-        () => true,
-      ),
-    )
+    await portIsClosed(own)
     expect(drained).to.equal(false)
     gate.resolve()
     expect(readText(await stream.text())).to.equal('one two')
@@ -78,6 +73,7 @@ describe('a gateway that is asked to stop', () => {
     // The answer to a later request shows that the server has read the incomplete request.
     expect((await own.gateway.fetch('/health')).status).to.equal(200)
     const draining = own.gateway.drain()
+    await portIsClosed(own)
     socket.write('\r\n')
     await once(socket, 'close')
     await draining
@@ -91,12 +87,7 @@ describe('a gateway that is asked to stop', () => {
     const held = await holdAnswer(own, 'GET /health HTTP/1.1\r\nhost: x\r\n\r\n'.repeat(2))
     expect((await own.gateway.fetch('/health')).status).to.equal(200)
     const draining = own.gateway.drain()
-    await until('the port is closed', () =>
-      own.gateway.fetch('/health').then(
-        () => false,
-        () => true,
-      ),
-    )
+    await portIsClosed(own)
     held.answer()
     await once(held.socket, 'close')
     await draining
@@ -118,3 +109,12 @@ describe('a gateway that is asked to stop', () => {
     expect((await own.gateway.usage()).map(({ outcome }) => outcome)).to.deep.equal(['cancelled'])
   })
 })
+
+function portIsClosed({ gateway }: OwnEndpoint): Promise<void> {
+  return until('the port is closed', () =>
+    gateway.fetch('/health').then(
+      () => false,
+      () => true,
+    ),
+  )
+}

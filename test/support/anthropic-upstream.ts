@@ -9,7 +9,7 @@ import {
   shownTo,
   type Refuse,
 } from './anthropic-thinking.ts'
-import { allowOnly, Refused, vendorDouble, type Spoken } from './spoken.ts'
+import { allowOnly, Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
 
 type Body = Record<string, unknown>
 type Message = { role: string; content: unknown }
@@ -60,7 +60,7 @@ export function anthropicDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {
   return vendorDouble({
-    check,
+    check: (request) => check(countedCall(request)),
     refusal: ({ type, message }) => ({
       type: 'error',
       error: { type, message },
@@ -68,11 +68,33 @@ export function anthropicDouble(
     }),
     answer: (request) => {
       const body = request.body as Body
+      if (request.path === countPath)
+        return { body: { input_tokens: (say(body).counts ?? usualCounts).input } }
       const spoken = shownTo(body, say(body))
       if (body['stream'] === true) return { pieces: anthropicEvents(spoken, String(body['model'])) }
       return { body: message(spoken, String(body['model'])) }
     },
   })
+}
+
+const countPath = '/v1/messages/count_tokens'
+const countedFields = [
+  'model',
+  'messages',
+  'system',
+  'thinking',
+  'output_config',
+  'tools',
+  'tool_choice',
+  'cache_control',
+]
+
+/** The call whose input is counted; the request itself if it is a call. */
+function countedCall(request: ReceivedRequest): ReceivedRequest {
+  const { path, body } = request
+  if (path !== countPath) return request
+  allowOnly(body, countedFields, 'body', invalid)
+  return { ...request, path: '/v1/messages', body: { ...body, max_tokens: 32_000 } }
 }
 
 function check({ path, method, headers, body }: ReceivedRequest): void {

@@ -1,3 +1,4 @@
+import { groundingOf } from './gemini-searches.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 import { allowOnly, Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
 
@@ -38,9 +39,13 @@ export function geminiDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {
   return vendorDouble({
-    check,
+    check: (request) => check(countedCall(request)),
     refusal: ({ status, type, message }) => ({ error: { code: status, message, status: type } }),
     answer: (request) => {
+      if (request.path.endsWith(countVerb)) {
+        const { generateContentRequest } = request.body as { generateContentRequest: Body }
+        return { body: { totalTokens: (say(generateContentRequest).counts ?? usualCounts).input } }
+      }
       const spoken = say(request.body as Body)
       const [, model = '', method] = /models\/([^:]+):(\w+)/.exec(request.path)!
       if (method === 'streamGenerateContent') return { pieces: geminiEvents(spoken, model) }
@@ -54,6 +59,20 @@ export function geminiDouble(
       return { body: answer(parts, model, spoken, true) }
     },
   })
+}
+
+const countVerb = ':countTokens'
+
+/** The call whose input is counted; the request itself if it is a call. */
+function countedCall(request: ReceivedRequest): ReceivedRequest {
+  const { path, body } = request
+  if (!path.endsWith(countVerb)) return request
+  allowOnly(body, ['generateContentRequest'], 'Invalid JSON payload received.', invalid)
+  const { model, ...counted } = body['generateContentRequest'] as Body
+  const called = path.slice(0, -countVerb.length)
+  if (!called.endsWith(`/${String(model)}`))
+    throw new Refused(400, invalid, 'model must match the path')
+  return { ...request, path: `${called}:generateContent`, body: counted }
 }
 
 function check({ path, method, headers, body }: ReceivedRequest): void {
@@ -228,26 +247,6 @@ function callParts({ calls = [] }: Spoken): Part[] {
     functionCall: { id, name, args },
     ...(index === 0 ? { thoughtSignature: `signed-${id}` } : {}),
   }))
-}
-
-/** What was searched; the places of a segment are those of UTF-8. */
-function groundingOf({ text = [], searches = [], citations = [] }: Spoken) {
-  const pages = searches.flatMap((search) => search.pages)
-  const whole = text.join('')
-  const bytes = (at: number) => Buffer.byteLength(whole.slice(0, at))
-  return {
-    webSearchQueries: searches.map(({ query }) => query),
-    searchEntryPoint: { renderedContent: '<b>…</b>' },
-    groundingChunks: pages.map(({ url, title }) => ({ web: { uri: url, title } })),
-    groundingSupports: citations.map(({ from, to, url }) => ({
-      segment: {
-        ...(from === 0 ? {} : { startIndex: bytes(from) }),
-        endIndex: bytes(to),
-        text: whole.slice(from, to),
-      },
-      groundingChunkIndices: [pages.findIndex((page) => page.url === url)],
-    })),
-  }
 }
 
 function answer(parts: Part[], model: string, spoken: Spoken, last: boolean) {

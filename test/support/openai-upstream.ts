@@ -2,7 +2,7 @@ import type { Body } from './closed-chat/schema.ts'
 import { checkSent } from './closed-chat/vendors.ts'
 import { responseEvents, responseObject } from './responses-upstream.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
-import { Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
+import { allowOnly, Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
 
 export const openAiKey = 'sk-proj-0123456789abcdef'
 
@@ -13,13 +13,17 @@ export function openAiDouble(
   say: (body: Body) => Spoken,
 ): (request: ReceivedRequest) => ScriptedAnswer {
   return vendorDouble({
-    check,
+    check: (request) => check(countedCall(request)),
     refusal: ({ type, message }) => ({
       error: { message, type: invalid, param: null, code: type },
     }),
     answer: (request) => {
       const body = request.body as Body
       const spoken = say(body)
+      if (request.path === countPath) {
+        const { input } = spoken.counts ?? usualCounts
+        return { body: { object: 'response.input_tokens', input_tokens: input } }
+      }
       if (request.path === '/responses') {
         if (body['stream'] === true) return { pieces: responseEvents(spoken, body) }
         return { body: responseObject(spoken, body) }
@@ -28,6 +32,29 @@ export function openAiDouble(
       return { body: completion(spoken, body) }
     },
   })
+}
+
+const countPath = '/responses/input_tokens'
+const countedFields = [
+  'input',
+  'instructions',
+  'model',
+  'parallel_tool_calls',
+  'reasoning',
+  'text',
+  'tool_choice',
+  'tools',
+  'truncation',
+]
+
+/** What each call of the gateway has besides. */
+const asCall = { store: false, include: ['reasoning.encrypted_content'] }
+
+/** The call whose input is counted; the request itself if it is a call. */
+function countedCall(request: ReceivedRequest): ReceivedRequest {
+  if (request.path !== countPath) return request
+  allowOnly(request.body, countedFields, 'Unknown parameter', invalid)
+  return { ...request, path: '/responses', body: { ...request.body, ...asCall } }
 }
 
 function check({ path, method, headers, body }: ReceivedRequest): void {

@@ -82,6 +82,9 @@ export type ChatTurn = {
   traceHeaders: TraceHeaders | undefined
 }
 
+/** A request for the token count of an input. */
+export type CountTurn = Pick<ChatTurn, 'signal' | 'hold' | 'traceHeaders'>
+
 /** A request translated for one route. */
 export type PreparedChat = {
   /** Reasons why the route cannot serve the request. */
@@ -94,6 +97,8 @@ export type PreparedChat = {
   complete(turn: ChatTurn): Promise<ChatAnswer>
   /** Starts a stream; resolves when the first event has arrived. Throws a ProviderFailure. */
   stream(turn: ChatTurn): Promise<ChatStream>
+  /** Requests the vendor's count of the input tokens, which is free. Throws a ProviderFailure. */
+  countInput?(turn: CountTurn): Promise<number>
 }
 
 export type ChatAdapter = {

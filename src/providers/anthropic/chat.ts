@@ -5,8 +5,8 @@ import type {
   ChatCompletion,
   ChatRequest,
   ChatTurn,
+  CountTurn,
   NativeRequest,
-  PreparedChat,
 } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
@@ -18,6 +18,7 @@ import { parseJson, printedCopies, receive, wholeReader } from '../transport/ups
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
 import { callIdOf } from '../wire/call-id.ts'
+import { countInput } from '../wire/count-input.ts'
 import { nativeFirst, openNative } from '../wire/native-stream.ts'
 import { openTranslated } from '../wire/translated-stream.ts'
 import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
@@ -26,19 +27,21 @@ import { translator } from './chat-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 import { finishReasonOf, refusalOf } from './finish-reason.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
-import { nativeAnswer, nativeReader, writeNative } from './native.ts'
+import { countedOf, nativeAnswer, nativeBody, nativeReader, writeNative } from './native.ts'
 import { searchesIn } from './search.ts'
 import { readUsage } from './usage.ts'
 
 /** Newer versions refuse the sampling fields (docs/vendors.md#anthropic-versions). */
 export const versionHeaders = { 'anthropic-version': '2023-06-01' }
 const path = '/v1/messages'
+const countPath = `${path}/count_tokens`
 
 /** Chat over the Messages API. A request of a caller of this API is sent as it came, if possible. */
 export function chatAdapter(endpoint: Endpoint): ChatAdapter {
   const { dispatch, texts, limits, coalescing } = endpoint
   const requestTo = jsonRequests(endpoint, { headers: versionHeaders })
   const bytesMax = limits.jsonBytesMax
+  const failing = { readFailure: (head: UpstreamHead) => readFailure(head, texts) }
   const whole = ({ request, seal }: Sending, turn: ChatTurn, asked: Asked) => {
     const { signal, hold, traceHeaders } = turn
     const how = { signal, hold, traceHeaders, bytesMax, copies: printedCopies }
@@ -52,7 +55,6 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
     const { signal, hold, traceHeaders } = turn
     const opening = { dispatch, request, signal, hold, traceHeaders, coalescing, limits }
     const reading = { ...asked, answerBytesMax: bytesMax }
-    const failing = { readFailure: (head: UpstreamHead) => readFailure(head, texts) }
     return seal === undefined
       ? openTranslated({ ...opening, ...failing, translator: () => translator(reading) })
       : openNative({ ...opening, ...failing, reader: () => nativeReader({ ...reading, seal }) })
@@ -65,14 +67,19 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
       const askedIn = ({ createdSeconds }: ChatTurn): Asked => {
         return { request, createdSeconds, upstreamModel, tokensMax, texts }
       }
-      const asking = (sending: () => Sending): Pick<PreparedChat, 'complete' | 'stream'> => ({
-        complete: (turn) => whole(sending(), turn, askedIn(turn)),
-        stream: (turn) => stream(sending(), turn, askedIn(turn)),
+      const asking = (sending: () => Sending) => ({
+        complete: (turn: ChatTurn) => whole(sending(), turn, askedIn(turn)),
+        stream: (turn: ChatTurn) => stream(sending(), turn, askedIn(turn)),
+        countInput: (turn: CountTurn) => {
+          const request = sending().counted()
+          return countInput({ endpoint, request, member: 'input_tokens', ...failing }, turn)
+        },
       })
+      const counted = () => requestTo(countPath, countedOf(body))
       const translated = {
         problems,
         warnings,
-        ...asking(() => ({ request: requestTo(path, body), seal: undefined })),
+        ...asking(() => ({ request: requestTo(path, body), counted, seal: undefined })),
       }
       if (native === undefined || problems.length > 0) return translated
       const asItCame = sendingNative(native, { request, target, endpoint })
@@ -87,7 +94,12 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
 }
 
 /** A request to send; `seal` is for an answer in the form of the caller's API. */
-type Sending = { request: UpstreamRequest; seal: NativeRequest['seal'] | undefined }
+type Sending = {
+  request: UpstreamRequest
+  /** The request that counts its tokens. */
+  counted: () => UpstreamRequest
+  seal: NativeRequest['seal'] | undefined
+}
 
 function sendingNative(
   native: NativeRequest,
@@ -97,7 +109,9 @@ function sendingNative(
   if (text === undefined) return undefined
   const headers = { ...versionHeaders, ...native.headers }
   const requestTo = jsonRequests(endpoint, { headers, print: () => text })
-  return { request: requestTo(path, undefined), seal: native.seal }
+  const counted = () =>
+    jsonRequests(endpoint, { headers })(countPath, countedOf(nativeBody(native, target)))
+  return { request: requestTo(path, undefined), counted, seal: native.seal }
 }
 
 type Asked = {

@@ -1,4 +1,8 @@
-import type { Message, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
+import type {
+  Message,
+  MessageCountTokensParams,
+  RawMessageStreamEvent,
+} from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest, NativeAnswer, NativeRequest } from '../../core/chat/chat.ts'
 import type { Target } from '../../core/model.ts'
 import { itemsOf, membersOf, textIn, type Members } from '../wire/any-json.ts'
@@ -16,15 +20,11 @@ type Seal = NativeRequest['seal']
 /** A lifetime of cached prompts for which the catalog has no price. */
 const unpriced = '"ttl":"1h"'
 
-/**
- * The body of a request in this API as JSON, with the signatures of the vendor. Undefined if the request has
- * an option without a price.
- */
-export function writeNative(
+/** The body of a request in this API, with the signatures of the vendor. */
+export function nativeBody(
   { body, seal }: NativeRequest,
-  { max_tokens: most }: ChatRequest,
   { upstreamModel: model }: Target,
-): string | undefined {
+): Members {
   const messages = itemsOf(body['messages']).flatMap((message) => {
     const { role, content } = membersOf(message)
     if (role !== 'assistant' || !Array.isArray(content)) return [message]
@@ -33,8 +33,31 @@ export function writeNative(
     )
     return blocks.length === 0 ? [] : [{ ...membersOf(message), content: blocks }]
   })
-  const text = JSON.stringify({ ...body, model, max_tokens: most, messages })
+  return { ...body, model, messages }
+}
+
+/** The body of a request as JSON; undefined if the request has an option without a price. */
+export function writeNative(
+  native: NativeRequest,
+  { max_tokens }: ChatRequest,
+  target: Target,
+): string | undefined {
+  const text = JSON.stringify({ ...nativeBody(native, target), max_tokens })
   return text.includes(unpriced) ? undefined : text
+}
+
+/** The members of a request that its token count takes (MessageCountTokensParams of Anthropic's SDK). */
+export function countedOf({
+  messages,
+  model,
+  cache_control,
+  output_config,
+  system,
+  thinking,
+  tool_choice,
+  tools,
+}: Partial<Record<keyof MessageCountTokensParams, unknown>>): object {
+  return { model, messages, system, tools, tool_choice, thinking, output_config, cache_control }
 }
 
 /** The member of a block of reasoning that only the vendor can read. */

@@ -31,7 +31,7 @@ type GenerationConfig = Pick<
   | 'responseLogprobs'
   | 'logprobs'
 > & { thinkingConfig?: ThinkingConfig }
-type WireRequest = {
+export type WireRequest = {
   contents: WireContent[]
   systemInstruction?: { parts: { text: string }[] }
   generationConfig?: GenerationConfig

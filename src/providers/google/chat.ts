@@ -3,17 +3,18 @@ import type {
   ChatAnswer,
   ChatCompletion,
   ChatRequest,
-  ChatTurn,
+  CountTurn,
 } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Target } from '../../core/model.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
-import { jsonRequests } from '../transport/dispatch.ts'
+import { jsonRequests, type UpstreamHead } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
 import { parseJson, printedCopies, receive, wholeReader } from '../transport/upstream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { answerId } from '../wire/answer-id.ts'
+import { countInput } from '../wire/count-input.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
 import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
 import { openTranslated } from '../wire/translated-stream.ts'
@@ -27,27 +28,33 @@ import {
   type WireAnswer,
   type WireCandidate,
 } from './answer.ts'
-import { writeChat } from './chat-request.ts'
+import { writeChat, type WireRequest } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
 import { searchesIn, withGrounding } from './search.ts'
 import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
-export function chatAdapter(endpoint: Endpoint, modelsPath: string): ChatAdapter {
+export function chatAdapter(
+  endpoint: Endpoint,
+  modelsPath: string,
+  countedOf: CountedOf,
+): ChatAdapter {
   const { dispatch, texts, limits, coalescing, readSources } = endpoint
   const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.jsonBytesMax
+  const failing = { readFailure: (head: UpstreamHead) => readFailure(head, texts) }
   return {
     prepare: (request, target) => {
       const { body, problems, warnings } = writeChat(request, target)
       const tokensMax = tokensMaxOf(target, request.n ?? 1)
       const fetches = needsInlining(request)
-      const send = async (method: string, turn: ChatTurn) => {
-        const path = `${modelsPath}/${encodeURIComponent(target.upstreamModel)}:${method}`
-        if (!fetches) return requestTo(path, body)
+      const send = async (method: string, turn: CountTurn, write: CountedOf = same) => {
+        const { upstreamModel } = target
+        const path = `${modelsPath}/${encodeURIComponent(upstreamModel)}:${method}`
+        if (!fetches) return requestTo(path, write(body, upstreamModel))
         const inlined = await inlineImages(request, readSources, turn)
-        return requestTo(path, writeChat(inlined, target).body)
+        return requestTo(path, write(writeChat(inlined, target).body, upstreamModel))
       }
       return {
         problems,
@@ -55,47 +62,40 @@ export function chatAdapter(endpoint: Endpoint, modelsPath: string): ChatAdapter
         complete: async (turn) => {
           const { signal, hold, traceHeaders, createdSeconds } = turn
           const sent = await send('generateContent', turn)
-          return receive(
-            {
-              dispatch,
-              request: sent,
-              signal,
-              hold,
-              traceHeaders,
-              bytesMax,
-              copies: printedCopies,
-            },
-            (head) => {
-              if (head.status !== 200) return readFailure(head, texts)
-              const whole = wholeReader()
-              const { upstreamModel } = target
-              const asked = { request, createdSeconds, upstreamModel, tokensMax, texts, target }
-              const finish = () => readAnswer(whole.finish(), asked)
-              return { push: whole.push, finish }
-            },
-          )
+          const answered = { signal, hold, traceHeaders, bytesMax, copies: printedCopies }
+          return receive({ dispatch, request: sent, ...answered }, (head) => {
+            if (head.status !== 200) return readFailure(head, texts)
+            const whole = wholeReader()
+            const { upstreamModel } = target
+            const asked = { request, createdSeconds, upstreamModel, tokensMax, texts, target }
+            return { push: whole.push, finish: () => readAnswer(whole.finish(), asked) }
+          })
         },
         stream: async (turn) => {
           const { signal, hold, traceHeaders, createdSeconds } = turn
           const sent = await send('streamGenerateContent?alt=sse', turn)
           const { upstreamModel } = target
+          const how = { dispatch, request: sent, signal, hold, traceHeaders, coalescing, limits }
           return openTranslated({
-            dispatch,
-            request: sent,
-            signal,
-            hold,
-            traceHeaders,
-            coalescing,
-            limits,
-            readFailure: (head) => readFailure(head, texts),
+            ...how,
+            ...failing,
             translator: () =>
               translator({ createdSeconds, upstreamModel, texts, tokensMax, target, request }),
           })
+        },
+        countInput: async (turn) => {
+          const counted = await send('countTokens', turn, countedOf)
+          return countInput({ endpoint, request: counted, member: 'totalTokens', ...failing }, turn)
         },
       }
     },
   }
 }
+
+/** Writes the request of a token count from the request of a call. */
+export type CountedOf = (body: WireRequest, model: string) => object
+
+const same: CountedOf = (body) => body
 
 type Asked = {
   request: ChatRequest

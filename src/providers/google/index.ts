@@ -23,7 +23,9 @@ export const google: Vendor = {
   writeChat,
   build: (endpoint) => ({
     id: endpoint.id,
-    chat: chatAdapter(endpoint, '/v1beta/models'),
+    chat: chatAdapter(endpoint, '/v1beta/models', (body, model) => ({
+      generateContentRequest: { model: `models/${model}`, ...body },
+    })),
     image: imageAdapter(endpoint, '/v1beta/models'),
     embedding: embeddingAdapter(endpoint),
   }),
@@ -51,7 +53,7 @@ export const vertex: Vendor = {
   writeChat,
   build: (endpoint) => ({
     id: endpoint.id,
-    chat: chatAdapter(endpoint, publisherPath),
+    chat: chatAdapter(endpoint, publisherPath, ({ toolConfig: _choice, ...body }) => body),
     image: imageAdapter(endpoint, publisherPath),
   }),
 }

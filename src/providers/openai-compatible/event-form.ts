@@ -51,11 +51,16 @@ export function arrivedEvents(bytes: Buffer): ArrivedEvents {
   return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) }
 }
 
-/** The end of the event at `start` if it has this form; otherwise -1. */
-export function endOfForm(events: ArrivedEvents, start: number, { from }: EventForm): number {
+/** The end of the event at `start` if it has this form, otherwise -1; `ends` gets the end of each text. */
+export function endOfForm(
+  events: ArrivedEvents,
+  start: number,
+  { from }: EventForm,
+  ends: number[],
+): number {
   let at = start
   for (let place = 0; place < from.length; place++) {
-    if (place > 0) at = endOfText(events.bytes, at)
+    if (place > 0) ends[place] = at = endOfText(events.bytes, at)
     const part = from[place]!
     if (at < 0 || !isAt(events, at, part)) return -1
     at += part.length
@@ -63,14 +68,46 @@ export function endOfForm(events: ArrivedEvents, start: number, { from }: EventF
   return at
 }
 
-/** The forwarded version of the event of this form at `start`. */
-export function rewritten(bytes: Buffer, start: number, { from, to = [] }: EventForm): Buffer[] {
+/** Writes the forwarded version of the event at `start`, which has this form and these ends of its texts. */
+export function rewrite(
+  bytes: Buffer,
+  start: number,
+  { from, to = [] }: EventForm,
+  { ends, out }: { ends: readonly number[]; out: Output },
+): void {
   let at = start
-  return from.flatMap((part, place) => {
-    const text = place === 0 ? [] : [bytes.subarray(at, endOfText(bytes, at))]
-    at += (text[0]?.length ?? 0) + part.length
-    return [...text, to[place]!]
-  })
+  for (let place = 0; place < from.length; place++) {
+    if (place > 0) out.write(bytes, at, (at = ends[place]!))
+    out.write(to[place]!)
+    at += from[place]!.length
+  }
+}
+
+/** Collects bytes in one buffer, since a buffer for each part costs more than copying its bytes. */
+export class Output {
+  #bytes: Buffer
+  length = 0
+
+  constructor(bytes: number) {
+    this.#bytes = Buffer.allocUnsafe(bytes)
+  }
+
+  /** Writes the bytes from `start` to `end`. */
+  write(source: Buffer, start = 0, end = source.length): void {
+    const needed = this.length + end - start
+    if (needed > this.#bytes.length) {
+      const longer = Buffer.allocUnsafe(2 * needed)
+      this.#bytes.copy(longer, 0, 0, this.length)
+      this.#bytes = longer
+    }
+    source.copy(this.#bytes, this.length, start, end)
+    this.length = needed
+  }
+
+  /** What was written. */
+  written(): Buffer {
+    return this.#bytes.subarray(0, this.length)
+  }
 }
 
 function isAt({ bytes, view }: ArrivedEvents, at: number, { length, words, rest }: Part): boolean {

@@ -7,7 +7,7 @@ import { toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
 import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
 import { membersOf } from '../wire/any-json.ts'
 import type { ChatDialect } from './dialect.ts'
-import { arrivedEvents, endOfForm, formOf, rewritten, type EventForm } from './event-form.ts'
+import { arrivedEvents, endOfForm, formOf, Output, rewrite, type EventForm } from './event-form.ts'
 import { bodyFailure, eventFailure, type ErrorReading } from './failure.ts'
 import { readMembers } from './members.ts'
 import type { ChunkRepair } from './repair-chunk.ts'
@@ -80,32 +80,38 @@ function passOn(
   readEvent: ReadEvent,
   isStopped: () => boolean,
 ): Buffer | undefined {
-  const out: Buffer[] = []
+  let out: Output | undefined
   let unchanged = 0
   const arrived = arrivedEvents(events)
+  const ends: number[] = []
   let at = 0
+  /** The output, with the unchanged events before `start`. */
+  const outTo = (start: number): Output => {
+    out ??= new Output(events.length + events.length / 4)
+    out.write(events, unchanged, start)
+    unchanged = at
+    return out
+  }
   while (at < events.length && !isStopped()) {
     const start = at
     const form = forms.find((candidate) => {
-      at = endOfForm(arrived, start, candidate)
+      at = endOfForm(arrived, start, candidate, ends)
       return at >= 0
     })
-    if (form !== undefined && form.to === undefined) continue
-    let passedOn: readonly Buffer[] = []
-    if (form === undefined) {
-      at = endOfEvent(events, start)
-      const event = events.subarray(start, at)
-      const read = readEvent(event)
-      if (read === event) continue
-      if (read !== undefined) passedOn = [read]
-    } else passedOn = rewritten(events, start, form)
-    if (start > unchanged) out.push(events.subarray(unchanged, start))
-    out.push(...passedOn)
-    unchanged = at
+    if (form !== undefined) {
+      if (form.to !== undefined) rewrite(events, start, form, { ends, out: outTo(start) })
+      continue
+    }
+    at = endOfEvent(events, start)
+    const event = events.subarray(start, at)
+    const read = readEvent(event)
+    if (read === event) continue
+    const written = outTo(start)
+    if (read !== undefined) written.write(read)
   }
-  if (unchanged === 0) return events
-  if (at > unchanged) out.push(events.subarray(unchanged, at))
-  return joined(out)
+  if (out === undefined) return events
+  const { length } = outTo(at)
+  return length === 0 ? undefined : out.written()
 }
 
 function eventReader(

@@ -1,4 +1,4 @@
-import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { ChatRequest, CountTurn } from '../../core/chat/chat.ts'
 import type { Target } from '../../core/model.ts'
 import { abilitiesOf, writeChat } from '../openai-compatible/chat-request.ts'
 import type { ChatDialect } from '../openai-compatible/dialect.ts'
@@ -135,7 +135,10 @@ function withResponses(overChat: Vendor): Vendor {
         chat: {
           prepare: (request, target, native) => {
             const adapter = needsResponses(request, target) ? responses : chat
-            const translated = adapter.prepare(request, target)
+            const translated = {
+              ...adapter.prepare(request, target),
+              countInput: (turn: CountTurn) => responses.prepare(request, target).countInput(turn),
+            }
             const isNative = native?.api === 'responses' && translated.problems.length === 0
             if (!isNative || !isForResponses(target)) return translated
             const asItCame = responses.asItCame(native, request, target)

@@ -11,12 +11,12 @@ import {
 } from './forwarded-stream.ts'
 import type { Translator } from './translated-stream.ts'
 
-type Asking = Pick<PreparedChat, 'complete' | 'stream'>
+type Asking = Required<Pick<PreparedChat, 'complete' | 'stream' | 'countInput'>>
 
 /** Sends a request as it came. If the vendor refuses it and `isTranslatable` is set, sends the translation. */
 export function nativeFirst(
   native: Asking,
-  translated: PreparedChat,
+  translated: PreparedChat & Asking,
   isTranslatable: boolean,
 ): PreparedChat {
   const orElse = <Answer>(asked: Promise<Answer>, translate: () => Promise<Answer>) =>
@@ -30,6 +30,7 @@ export function nativeFirst(
     isNative: true,
     complete: (turn) => orElse(native.complete(turn), () => translated.complete(withoutKey(turn))),
     stream: (turn) => orElse(native.stream(turn), () => translated.stream(withoutKey(turn))),
+    countInput: (turn) => orElse(native.countInput(turn), () => translated.countInput(turn)),
   }
 }
 

@@ -1,34 +1,23 @@
 import type { components } from '../../../generated/types.ts'
-import { estimateInput } from '../../core/chat/estimate.ts'
-import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
-import type { Gateway } from '../../core/gateway.ts'
-import type { RouteTable } from '../../core/route.ts'
+import { GatewayError } from '../../core/error.ts'
 import type { Operation } from '../../http/operation.ts'
-import { restoreBase64 } from '../../http/read-body.ts'
-import { readRequest } from './request.ts'
-
-type Options = {
-  gateway: Pick<Gateway, 'countRequest'>
-  routes: Pick<RouteTable, 'routes'>
-  sealOf: (accountId: string) => ThoughtSeal
-}
+import { countHeaders } from '../../http/receipt-headers.ts'
+import { readCall, type MessageOptions } from './create-message.ts'
 
 /** POST /v1/messages/count_tokens */
-export function countMessageTokens({
-  gateway,
-  routes,
-  sealOf,
-}: Options): Operation<'countMessageTokens'> {
+export function countMessageTokens(options: MessageOptions): Operation<'countMessageTokens'> {
   return async (call) => {
-    const { body, texts, hold, caller, requestId } = call
-    await gateway.countRequest(caller)
-    const asked = restoreBase64(body, texts, hold)
-    const { routes: able } = await routes.routes([asked.model], caller)
-    const { model } = able[0]!
-    const { request } = readRequest({ ...asked, max_tokens: 1 }, model, sealOf(caller.accountId))
-    const json: components['schemas']['MessageTokensCount'] = {
-      input_tokens: estimateInput(request),
+    // A count needs no maximum, but a message does.
+    const body = { ...call.body, max_tokens: 1 }
+    const { request, explain, ...read } = readCall({ ...call, body }, options)
+    const native = read.native && { ...read.native, isTranslatable: true }
+    try {
+      const count = await options.gateway.countInput({ request, native }, call)
+      const json: components['schemas']['MessageTokensCount'] = { input_tokens: count.tokens }
+      const headers = { 'request-id': call.requestId, ...countHeaders(count) }
+      return { status: 200, headers, json }
+    } catch (thrown) {
+      throw thrown instanceof GatewayError ? explain(thrown) : thrown
     }
-    return { status: 200, headers: { 'request-id': requestId }, json }
   }
 }

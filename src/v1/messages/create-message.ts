@@ -30,7 +30,7 @@ import { nativeBody, readRequest, type ReadRequest } from './request.ts'
 import { messageUsage, tokenCounts } from './usage.ts'
 
 type Schemas = components['schemas']
-type Options = {
+export type MessageOptions = {
   gateway: Gateway
   routes: Pick<RouteTable, 'peek'>
   checkPicture: CheckPicture
@@ -40,14 +40,13 @@ type Options = {
 }
 
 /** POST /v1/messages */
-export function createMessage(options: Options): Operation<'createMessage'> {
+export function createMessage(options: MessageOptions): Operation<'createMessage'> {
   const { gateway } = options
   return async (call) => {
     const { asked, request, warnings, nameOf, explain, ...read } = readCall(call, options)
     const context = contextOf(call, 'messages', warnings)
     const native: NativeRequest | undefined = read.native && {
       ...read.native,
-      headers: betasOf(call.request.headers['anthropic-beta']),
       isTranslatable: !context.strict,
     }
     const { requestId } = call
@@ -102,19 +101,22 @@ function betasOf(header: string | string[] | undefined): Record<string, string> 
   return kept.length === 0 ? {} : { 'anthropic-beta': kept.join(',') }
 }
 
-type AskedCall = Pick<OperationCall<'createMessage'>, 'body' | 'caller' | 'hold' | 'texts'>
+type AskedCall = Pick<
+  OperationCall<'createMessage'>,
+  'body' | 'caller' | 'hold' | 'texts' | 'request'
+>
 type ReadCall = Pick<ReadRequest, 'request' | 'nameOf'> & {
   asked: Schemas['CreateMessageRequest']
   /** The adjustments so far; undefined if there are none. */
   warnings: Warning[] | undefined
   /** The request as it came, if the vendor of its model has this API. */
-  native: Omit<NativeRequest, 'headers' | 'isTranslatable'> | undefined
+  native: Omit<NativeRequest, 'isTranslatable'> | undefined
   /** An error with the names and words of Anthropic's API. */
   explain: (error: GatewayError) => GatewayError
 }
 
-/** Reads a request, for the call itself and its price. Throws a GatewayError. */
-export function readCall(call: AskedCall, options: Omit<Options, 'gateway'>): ReadCall {
+/** Reads a request, for the call itself, its price and its tokens. Throws a GatewayError. */
+export function readCall(call: AskedCall, options: Omit<MessageOptions, 'gateway'>): ReadCall {
   const asked = restoreBase64(call.body, call.texts, call.hold)
   // A request for an unknown model goes to the gateway, which refuses and counts it.
   const model = options.routes.peek(asked.model, call.caller)
@@ -125,11 +127,14 @@ export function readCall(call: AskedCall, options: Omit<Options, 'gateway'>): Re
   const { request, isUnchanged, ...checked } = pictureChecked(read, options.checkPicture)
   const isNative = isUnchanged && model && options.nativeApi(model.row.provider) === 'messages'
   const warnings = isNative ? checked.warnings : [...checked.warnings, ...lost]
+  const headers = betasOf(call.request.headers['anthropic-beta'])
   return {
     asked,
     request,
     warnings: warnings.length === 0 ? undefined : warnings,
-    native: isNative ? { api: 'messages', body: nativeBody(asked), seal, lost } : undefined,
+    native: isNative
+      ? { api: 'messages', body: nativeBody(asked), headers, seal, lost }
+      : undefined,
     nameOf,
     explain: (error) => asTooLong(error.named(nameOf), request, model),
   }

@@ -1,27 +1,26 @@
 import type { components } from '../../../generated/types.ts'
-import { estimateInput } from '../../core/chat/estimate.ts'
+import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
-import type { RouteTable } from '../../core/route.ts'
 import type { Operation } from '../../http/operation.ts'
-import { readCall } from './read-call.ts'
+import { countHeaders } from '../../http/receipt-headers.ts'
+import { readCall, type ReadOptions } from './read-call.ts'
 
-type Options = Parameters<typeof readCall>[1] & {
-  gateway: Pick<Gateway, 'countRequest'>
-  routes: Pick<RouteTable, 'routes'>
-}
+type Options = ReadOptions & { gateway: Pick<Gateway, 'countInput'> }
 
 /** POST /v1/responses/input_tokens */
 export function countResponseTokens(options: Options): Operation<'countResponseTokens'> {
   return async (call) => {
-    const { body, caller } = call
-    await options.gateway.countRequest(caller)
-    // Refuses models that the key may not call.
-    await options.routes.routes([body.model, ...(body.models ?? [])], caller)
-    const { request } = await readCall(call, options)
-    const json: components['schemas']['ResponseTokensCount'] = {
-      object: 'response.input_tokens',
-      input_tokens: estimateInput(request),
+    const { request, asked, ...read } = await readCall(call, options)
+    const native = read.native && { ...read.native, isTranslatable: true }
+    try {
+      const count = await options.gateway.countInput({ request, native }, call)
+      const json: components['schemas']['ResponseTokensCount'] = {
+        object: 'response.input_tokens',
+        input_tokens: count.tokens,
+      }
+      return { status: 200, headers: countHeaders(count), json }
+    } catch (thrown) {
+      throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
     }
-    return { status: 200, json }
   }
 }

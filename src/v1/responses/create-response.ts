@@ -1,5 +1,5 @@
 import type { Answered } from '../../core/call.ts'
-import type { ChatResult, EventSink, NativeRequest } from '../../core/chat/chat.ts'
+import type { ChatResult, EventSink } from '../../core/chat/chat.ts'
 import { chunkOf, translatingSink } from '../../core/chat/chunks.ts'
 import type { StreamedChat } from '../../core/chat/stream.ts'
 import { GatewayError } from '../../core/error.ts'
@@ -15,7 +15,7 @@ import { hostedImages, type Followed, type Following } from './hosted-images.ts'
 import type { Emit } from './item.ts'
 import { collectOutput, nativeOutput, type Output } from './output.ts'
 import { readCall, type ReadOptions } from './read-call.ts'
-import { nativeBody, type ReadRequest } from './request.ts'
+import type { ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
 
 type Options = ReadOptions & { gateway: Gateway }
@@ -60,16 +60,7 @@ export function createResponse(options: Options): Operation<'createResponse'> {
       const adjusted = [...read.warnings, ...images.warnings]
       const context = contextOf(call, 'responses', adjusted.length > 0 ? adjusted : undefined)
       following = images.begin({ request, context })
-      const native: NativeRequest | undefined = read.isNative
-        ? {
-            api: 'responses',
-            body: restoreBase64(nativeBody(history.body, request), texts, call.hold),
-            headers: {},
-            seal,
-            lost: asked.lost,
-            isTranslatable: !context.strict,
-          }
-        : undefined
+      const native = read.native && { ...read.native, isTranslatable: !context.strict }
       const answering = { ...replying, following }
       if (request.stream !== true) {
         return await whole(await gateway.chat(request, context, native), answering)

@@ -10,7 +10,7 @@ import type { StoredResponses } from '../../core/stored-responses.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
 import { checkFallbacks } from '../check-fallbacks.ts'
 import { readHistory, type History } from './history.ts'
-import { readRequest, type ReadRequest } from './request.ts'
+import { nativeBody, readRequest, type ReadRequest } from './request.ts'
 
 export type ReadOptions = {
   routes: Pick<RouteTable, 'peek'>
@@ -34,8 +34,8 @@ type ReadCall = {
   request: ChatRequest
   /** The adjustments so far. */
   warnings: Warning[]
-  /** Whether the vendor of the model has this API, and gets the request as it came. */
-  isNative: boolean
+  /** The request as it came, if the vendor of its model has this API. */
+  native: Omit<NativeRequest, 'isTranslatable'> | undefined
 }
 
 /**
@@ -48,6 +48,7 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
   const model = routes.peek(body.model, caller)
   if (model !== undefined && makesImages(model)) throw forPictures(model.row.id)
   checkFallbacks(body.models ?? [], false, (name) => routes.peek(name, caller))
+  const seal = options.sealOf(caller.accountId)
   const history = await readHistory(call, options.storedResponses, options.clock)
   const asked = readWhole(history, {
     takesCustom: model !== undefined && options.takesCustomTools(model.row.provider),
@@ -55,7 +56,7 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
       model?.prices.webSearch !== undefined &&
       options.nativeApi(model.row.provider) === 'responses',
     editsImages: (name) => routes.peek(name, caller)?.row.capabilities.image_edit === true,
-    open: options.sealOf(caller.accountId).open,
+    open: seal.open,
   })
   try {
     const given = withoutEmpty(asked.request)
@@ -67,9 +68,18 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
       options.nativeApi(provider) === 'responses' &&
       corrected === undefined &&
       asked.tools.images() === undefined
-    const lost = isNative ? [] : asked.lost
-    const warnings = [...asked.warnings, ...lost, ...(corrected?.warnings ?? [])]
-    return { history, asked, given, request, warnings, isNative }
+    const { lost } = asked
+    const native = isNative
+      ? ({
+          api: 'responses',
+          body: restoreBase64(nativeBody(history.body, request), texts, hold),
+          headers: {},
+          seal,
+          lost,
+        } as const)
+      : undefined
+    const warnings = [...asked.warnings, ...(isNative ? [] : lost), ...(corrected?.warnings ?? [])]
+    return { history, asked, given, request, warnings, native }
   } catch (thrown) {
     throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown
   }

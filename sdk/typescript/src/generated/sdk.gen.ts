@@ -95,10 +95,11 @@ export const createMessage = <ThrowOnError extends boolean = false>(options: Opt
 });
 
 /**
- * Estimate the tokens of a message
+ * Count the tokens of a message
  *
- * Estimates the input tokens of a request, rather too high than too low. No provider is
- * called, and nothing is charged. It counts as a request.
+ * The input tokens of a request, as the provider of the model counts them. Without
+ * `x-gateway-provider` they are an estimate, which is usually too high. Nothing is charged. It
+ * counts as a request.
  *
  */
 export const countMessageTokens = <ThrowOnError extends boolean = false>(options: Options<CountMessageTokensData, ThrowOnError>): RequestResult<CountMessageTokensResponses, CountMessageTokensErrors, ThrowOnError> => (options.client ?? client).post<CountMessageTokensResponses, CountMessageTokensErrors, ThrowOnError>({
@@ -139,10 +140,11 @@ export const createResponse = <ThrowOnError extends boolean = false>(options: Op
 });
 
 /**
- * Estimate the tokens of a response
+ * Count the tokens of a response
  *
- * Estimates the input tokens of a request, rather too high than too low, with the items of a
- * previous response. No provider is called, and nothing is charged. It counts as a request.
+ * The input tokens of a request and of the items of its previous response, as the provider of
+ * the model counts them. Without `x-gateway-provider` they are an estimate, which is usually too
+ * high. Nothing is charged. It counts as a request.
  *
  */
 export const countResponseTokens = <ThrowOnError extends boolean = false>(options: Options<CountResponseTokensData, ThrowOnError>): RequestResult<CountResponseTokensResponses, CountResponseTokensErrors, ThrowOnError> => (options.client ?? client).post<CountResponseTokensResponses, CountResponseTokensErrors, ThrowOnError>({

@@ -3467,7 +3467,10 @@ export type CountMessageTokensRequest = {
     messages: MessageList;
     system?: MessageSystem;
     tools?: MessageTools;
+    tool_choice?: MessageToolChoice;
+    thinking?: MessageThinking;
     output_config?: MessageOutputConfig;
+    cache_control?: CacheControl;
 };
 
 export type MessageTokensCount = {
@@ -5830,7 +5833,7 @@ export type CountMessageTokensError = CountMessageTokensErrors[keyof CountMessag
 
 export type CountMessageTokensResponses = {
     /**
-     * The estimate.
+     * The number of tokens.
      */
     200: MessageTokensCount;
 };
@@ -6030,7 +6033,7 @@ export type CountResponseTokensError = CountResponseTokensErrors[keyof CountResp
 
 export type CountResponseTokensResponses = {
     /**
-     * The estimate.
+     * The number of tokens.
      */
     200: ResponseTokensCount;
 };

@@ -1,5 +1,4 @@
 import type {
-  ChatAdapter,
   ChatAnswer,
   ChatRequest,
   ChatTurn,
@@ -20,6 +19,7 @@ import { membersOf } from '../../wire/any-json.ts'
 import { tokensMaxOf } from '../../wire/token-count.ts'
 import { openNative } from '../../wire/native-stream.ts'
 import { openTranslated } from '../../wire/translated-stream.ts'
+import { inputCounter } from './count-input.ts'
 import { kindOfCode, readResponse, type Reading } from './answer.ts'
 import { nativeAnswer, nativeReader, writeNative } from './native.ts'
 import { writeResponses, type WireRequest } from './request.ts'
@@ -27,11 +27,12 @@ import { translator } from './stream.ts'
 
 const path = '/responses'
 
-export type ResponsesAdapter = ChatAdapter & {
+export type ResponsesAdapter = {
+  prepare(request: ChatRequest, target: Target): PreparedChat & Asking
   /** Asks as the request of a caller of this API came. */
   asItCame(native: NativeRequest, request: ChatRequest, target: Target): Asking
 }
-type Asking = Pick<PreparedChat, 'complete' | 'stream'>
+type Asking = Required<Pick<PreparedChat, 'complete' | 'stream' | 'countInput'>>
 /** A request to send; `seal` is for an answer in the form of the caller's API. */
 type Sending = { body: WireRequest; seal: NativeRequest['seal'] | undefined }
 
@@ -40,6 +41,7 @@ export function responsesAdapter(endpoint: Endpoint): ResponsesAdapter {
   const { dispatch, texts, limits, coalescing } = endpoint
   const requestTo = jsonRequests(endpoint)
   const bytesMax = limits.jsonBytesMax
+  const count = inputCounter(endpoint)
 
   const asking = ({ body, seal }: Sending, request: ChatRequest, target: Target): Asking => {
     const { upstreamModel } = target
@@ -69,6 +71,7 @@ export function responsesAdapter(endpoint: Endpoint): ResponsesAdapter {
       }
     }
     return {
+      countInput: (turn) => count(body, turn),
       complete: (turn) =>
         send(turn, (sent, reading) => {
           const { signal, hold, traceHeaders } = turn
