@@ -1701,6 +1701,7 @@ export const bodyMembers = {
     "stream",
     "stream_options",
     "cache_control",
+    "web_search_options",
     "user"
   ],
   "createMessage": [

@@ -80,6 +80,7 @@ export const requestParameters: {
     "stream": {},
     "stream_options": {},
     "cache_control": {},
+    "web_search_options": {},
     "user": {}
   },
   "image": {

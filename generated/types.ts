@@ -1823,6 +1823,9 @@ export interface components {
             usd_per_million_output_tokens?: components["schemas"]["Usd"];
             usd_per_million_image_tokens?: components["schemas"]["Usd"];
             usd_per_million_audio_output_tokens?: components["schemas"]["Usd"];
+            /** @description Number of web searches that were charged. */
+            web_searches?: number;
+            usd_per_web_search?: components["schemas"]["Usd"];
             /** @description The vendor's service tier, if the tier has its own price. */
             service_tier?: string;
             /** @description Whether the vendor's off-peak price applied. */
@@ -2692,12 +2695,13 @@ export interface components {
         /**
          * @description What a line charges. Each token is counted in one line only: `input_tokens` and
          *     `output_tokens` hold tokens that no other line counts. `reference_images`: input images that
-         *     are charged singly. `vendor_charge`: the charge that the vendor returned, instead of all
+         *     are charged singly. `web_searches`: searches of the web as the vendor charges them.
+         *     `vendor_charge`: the charge that the vendor returned, instead of all
          *     other lines. `other_attempts`: attempts whose responses were not delivered. `held`: the
          *     reserved amount of a call whose process ended first.
          * @enum {string}
          */
-        CostLineKind: "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "image_input_tokens" | "audio_input_tokens" | "output_tokens" | "image_output_tokens" | "audio_output_tokens" | "images" | "reference_images" | "vendor_charge" | "other_attempts" | "held";
+        CostLineKind: "input_tokens" | "cached_input_tokens" | "cache_write_tokens" | "image_input_tokens" | "audio_input_tokens" | "output_tokens" | "image_output_tokens" | "audio_output_tokens" | "images" | "reference_images" | "web_searches" | "vendor_charge" | "other_attempts" | "held";
         CostLine: {
             what: components["schemas"]["CostLineKind"];
             units: number;
@@ -3824,7 +3828,69 @@ export interface components {
             stream?: boolean | null;
             stream_options?: components["schemas"]["StreamOptions"] | null;
             cache_control?: components["schemas"]["CacheControl"];
+            web_search_options?: components["schemas"]["WebSearchOptions"] | null;
             user?: components["schemas"]["EndUser"];
+        };
+        /**
+         * @description Lets the vendor of the model search the web. Models whose `pricing` has `web_search` do, at this price;
+         *     other vendors of OpenAI's protocol get the options as they are, or they are dropped with a warning.
+         */
+        WebSearchOptions: {
+            /** @description How much of what is found the model reads; the default is `medium`. */
+            search_context_size?: ("low" | "medium" | "high") | null;
+            /** @description Where the user is, roughly. */
+            user_location?: components["schemas"]["WebSearchLocation"] | null;
+            /** @description The only domains to search. A model that cannot limit its search is not called. */
+            allowed_domains?: components["schemas"]["WebSearchDomains"];
+            /** @description Domains not to search. A model that cannot limit its search is not called. */
+            blocked_domains?: components["schemas"]["WebSearchDomains"];
+            /**
+             * @description The most searches for the response; at most 10 are made. With it a model that does not search is
+             *     not called.
+             */
+            max_searches?: number;
+            /**
+             * @description `false` searches only what OpenAI has stored; models of other vendors answer without a search, with
+             *     a warning.
+             */
+            external_web_access?: boolean;
+        };
+        WebSearchDomains: string[];
+        WebSearchLocation: {
+            /** @enum {string} */
+            type?: "approximate";
+            approximate?: components["schemas"]["WebSearchPlace"];
+        };
+        WebSearchPlace: {
+            city?: string | null;
+            /** @description Two letters (ISO 3166-1). */
+            country?: string | null;
+            region?: string | null;
+            /** @description A name of the IANA database, such as `Europe/Berlin`. */
+            timezone?: string | null;
+        };
+        /** @description A source of a part of the text, from `start_index` to before `end_index`. */
+        WebCitation: {
+            /** @enum {string} */
+            type: "url_citation";
+            url_citation: {
+                start_index: number;
+                end_index: number;
+                url: string;
+                title: string;
+            };
+        };
+        /** @description A search of the web that the vendor made for the response. */
+        WebSearch: {
+            id: string;
+            query: string;
+            /** @description What was found, as far as the vendor says it. */
+            sources: {
+                url: string;
+                title: string;
+            }[];
+            /** @description Why the search failed, in the words of the vendor. Such a search is not charged. */
+            error?: string;
         };
         ChatImage: {
             /** @enum {string} */
@@ -3842,6 +3908,10 @@ export interface components {
             reasoning_content?: string | null;
             /** @description The images of an image model. */
             images?: components["schemas"]["ChatImage"][];
+            /** @description The sources of the text, if the vendor searched the web. */
+            annotations?: components["schemas"]["WebCitation"][];
+            /** @description The searches of the web for the response. */
+            web_searches?: components["schemas"]["WebSearch"][];
             tool_calls?: components["schemas"]["ToolCall"][];
         };
         ChatChoice: {
@@ -3907,6 +3977,8 @@ export interface components {
             reasoning_content?: string | null;
             refusal?: string | null;
             images?: components["schemas"]["ChatImage"][];
+            annotations?: components["schemas"]["WebCitation"][];
+            web_searches?: components["schemas"]["WebSearch"][];
             tool_calls?: {
                 index: number;
                 id?: string;
@@ -3955,6 +4027,10 @@ export interface components {
              */
             type: "text";
             text: string;
+            /** @description The sources of the text, with data that only the gateway reads. */
+            citations?: {
+                [key: string]: unknown;
+            }[] | null;
             cache_control?: components["schemas"]["CacheControl"];
         };
         MessageBase64Source: {
@@ -4067,6 +4143,39 @@ export interface components {
             };
             cache_control?: components["schemas"]["CacheControl"];
         };
+        /** @description A search of the web by the vendor. Send the block back unchanged, with its result. */
+        MessageServerToolUseBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "server_tool_use";
+            id: string;
+            /** @enum {string} */
+            name: "web_search";
+            input: {
+                [key: string]: unknown;
+            };
+            cache_control?: components["schemas"]["CacheControl"];
+        };
+        /**
+         * @description What a search of the web has found, as a list, or its error. `encrypted_content` is data of the vendor that
+         *     only the gateway reads.
+         */
+        MessageSearchedBlock: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "web_search_tool_result";
+            tool_use_id: string;
+            content: {
+                [key: string]: unknown;
+            }[] | {
+                [key: string]: unknown;
+            };
+            cache_control?: components["schemas"]["CacheControl"];
+        };
         MessageResultPart: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageImageBlock"] | components["schemas"]["MessageDocumentBlock"] | components["schemas"]["MessageSearchResultBlock"] | components["schemas"]["MessageToolReferenceBlock"];
         MessageToolResultBlock: {
             /**
@@ -4085,7 +4194,7 @@ export interface components {
          *       "text": "Hello."
          *     }
          */
-        MessageBlock: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageImageBlock"] | components["schemas"]["MessageDocumentBlock"] | components["schemas"]["MessageSearchResultBlock"] | components["schemas"]["MessageThinkingBlock"] | components["schemas"]["MessageRedactedThinkingBlock"] | components["schemas"]["MessageToolUseBlock"] | components["schemas"]["MessageToolResultBlock"];
+        MessageBlock: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageImageBlock"] | components["schemas"]["MessageDocumentBlock"] | components["schemas"]["MessageSearchResultBlock"] | components["schemas"]["MessageThinkingBlock"] | components["schemas"]["MessageRedactedThinkingBlock"] | components["schemas"]["MessageToolUseBlock"] | components["schemas"]["MessageToolResultBlock"] | components["schemas"]["MessageServerToolUseBlock"] | components["schemas"]["MessageSearchedBlock"];
         /**
          * @example {
          *       "role": "user",
@@ -4107,13 +4216,15 @@ export interface components {
          */
         MessageList: components["schemas"]["MessageParam"][];
         MessageSystem: string | components["schemas"]["MessageTextBlock"][];
-        /** @description A tool that the client runs. */
+        /** @description A tool that the client runs, or the search of the web by the vendor of the model. */
         MessageTool: {
             /**
-             * @description Tools of Anthropic's API are refused. Send a tool of your own, with `input_schema`.
+             * @description Of the tools of Anthropic's API only `web_search_20250305` is supported, with the name `web_search`, and
+             *     for models with the price `web_search`. Instead of another tool send one of your own, with
+             *     `input_schema`.
              * @enum {string}
              */
-            type?: "custom";
+            type?: "custom" | "web_search_20250305";
             /** @description 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces. */
             name: string;
             description?: string;
@@ -4122,6 +4233,14 @@ export interface components {
                 [key: string]: unknown;
             };
             strict?: boolean;
+            /** @description The most searches; at most 10 are made. */
+            max_uses?: number | null;
+            /** @description The only domains to search. */
+            allowed_domains?: components["schemas"]["WebSearchDomains"] | null;
+            /** @description Domains not to search. */
+            blocked_domains?: components["schemas"]["WebSearchDomains"] | null;
+            /** @description Where the user is, roughly. */
+            user_location?: components["schemas"]["WebSearchPlace"] | null;
             cache_control?: components["schemas"]["CacheControl"];
         };
         MessageTools: components["schemas"]["MessageTool"][];
@@ -4227,7 +4346,7 @@ export interface components {
         MessageTokensCount: {
             input_tokens: number;
         };
-        MessageAnswerBlock: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageThinkingBlock"] | components["schemas"]["MessageRedactedThinkingBlock"] | components["schemas"]["MessageToolUseBlock"];
+        MessageAnswerBlock: components["schemas"]["MessageTextBlock"] | components["schemas"]["MessageThinkingBlock"] | components["schemas"]["MessageRedactedThinkingBlock"] | components["schemas"]["MessageToolUseBlock"] | components["schemas"]["MessageServerToolUseBlock"] | components["schemas"]["MessageSearchedBlock"];
         /** @description What a model of Anthropic removed from the conversation. */
         MessageContextManagement: {
             [key: string]: unknown;
@@ -4258,6 +4377,10 @@ export interface components {
             cache_read_input_tokens: number;
             output_tokens: number;
             output_tokens_details?: components["schemas"]["MessageOutputDetails"];
+            /** @description Searches of the web as the vendor charges them; absent without one. */
+            server_tool_use?: {
+                web_search_requests: number;
+            };
             /** @description US dollars; null if the price is not known. */
             cost?: components["schemas"]["Usd"] | null;
             cost_status?: components["schemas"]["CostStatus"];
@@ -4394,8 +4517,8 @@ export interface components {
             reasoning?: components["schemas"]["ResponseReasoningOptions"] | null;
             text?: components["schemas"]["ResponseTextOptions"] | null;
             /**
-             * @description `reasoning.encrypted_content` returns reasoning in a form that can be sent back. Other values
-             *     have no effect.
+             * @description `reasoning.encrypted_content` returns reasoning in a form that can be sent back,
+             *     `web_search_call.action.sources` the sources of a search. Other values have no effect.
              */
             include?: string[] | null;
             metadata?: {
@@ -4433,8 +4556,8 @@ export interface components {
             } | null;
         };
         /**
-         * @description Maximum number of images that the tool `image_generation` makes for the response. Calls of other
-         *     tools are not counted.
+         * @description Maximum number of images that the tool `image_generation` makes for the response, and of searches of the
+         *     tool `web_search`; at most 8 and 10. Calls of other tools are not counted.
          */
         ResponseToolCallsMax: number | null;
         ResponseTokensCount: {
@@ -4445,7 +4568,7 @@ export interface components {
         ResponseTokensCountObject: "response.input_tokens";
         /** @description A message, or another item that names its `type`. */
         ResponseInputItem: components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseInputMessage"];
-        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseItemReference"];
+        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseItemReference"];
         /** @description Any text; the gateway does not read it. */
         ResponseItemId: string | null;
         /** @enum {string} */
@@ -4513,7 +4636,7 @@ export interface components {
              */
             type: "output_text";
             text: string;
-            /** @description Always empty in responses. */
+            /** @description The sources of the text: `url_citation` with `start_index`, `end_index`, `url` and `title`. */
             annotations?: {
                 [key: string]: unknown;
             }[];
@@ -4649,6 +4772,27 @@ export interface components {
             output_format?: components["schemas"]["ResponseImageCallSetting"];
             error?: components["schemas"]["ResponseImageFailure"] | null;
         };
+        /**
+         * @description A search of the web that the vendor made. In `input` it is for models of OpenAI; other models read what
+         *     the answer says about it.
+         */
+        ResponseSearchCall: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "web_search_call";
+            id?: components["schemas"]["ResponseItemId"];
+            /** @enum {string} */
+            status?: "in_progress" | "searching" | "completed" | "failed" | "incomplete";
+            /**
+             * @description `search` with `query` and `queries`, and with `sources` if `include` names them. Models of OpenAI
+             *     also open pages.
+             */
+            action?: {
+                [key: string]: unknown;
+            };
+        };
         /** @description An item of a stored response. */
         ResponseItemReference: {
             /**
@@ -4701,18 +4845,29 @@ export interface components {
             description?: string | null;
             tools: components["schemas"]["ResponseNamedTool"][];
         };
-        /** @description Dropped with a warning. The gateway does not search the web in this API. */
+        /**
+         * @description Lets the vendor of the model search the web, at the price `web_search` of the model. A model without
+         *     this price refuses the tool, unless `external_web_access` is `false`.
+         */
         ResponseWebSearchTool: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
-            type: "web_search";
+            type: "web_search" | "web_search_preview";
             /**
-             * @description The gateway does not search the web in this API. Leave the tool out, in Codex by `web_search = "disabled"`.
-             * @enum {boolean}
+             * @description `false` searches only what OpenAI has stored. For models of other vendors the tool is then dropped
+             *     with a warning.
              */
-            external_web_access: false;
+            external_web_access?: boolean;
+            /** @description How much of what is found the model reads; only for models of OpenAI. */
+            search_context_size?: ("low" | "medium" | "high") | null;
+            /** @description Where the user is, roughly. */
+            user_location?: components["schemas"]["WebSearchPlace"] | null;
+            filters?: {
+                allowed_domains?: components["schemas"]["WebSearchDomains"] | null;
+                blocked_domains?: components["schemas"]["WebSearchDomains"] | null;
+            } | null;
         };
         /**
          * @description Lets the language model have images made by an image model of the gateway. Each image is charged as
@@ -4745,7 +4900,10 @@ export interface components {
             /** @description The gateway sends no partial images; another number than 0 is reported in `warnings`. */
             partial_images?: number;
         };
-        /** @description Of the tools that OpenAI itself would run, the gateway runs `image_generation`; others are not supported. */
+        /**
+         * @description Of the tools that OpenAI itself would run, the gateway runs `image_generation`, and the vendor of the
+         *     model `web_search`; others are not supported.
+         */
         ResponseTool: components["schemas"]["ResponseFunctionTool"] | components["schemas"]["ResponseCustomTool"] | components["schemas"]["ResponseNamespaceTool"] | components["schemas"]["ResponseWebSearchTool"] | components["schemas"]["ResponseImageTool"];
         ResponseFunctionChoice: {
             /**
@@ -4770,7 +4928,14 @@ export interface components {
              */
             type: "image_generation";
         };
-        ResponseNamedChoice: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"];
+        ResponseSearchChoice: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "web_search" | "web_search_preview";
+        };
+        ResponseNamedChoice: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"] | components["schemas"]["ResponseSearchChoice"];
         ResponseAllowedChoice: {
             /**
              * @description discriminator enum property added by openapi-typescript
@@ -4781,7 +4946,7 @@ export interface components {
             mode: "auto" | "required";
             tools: components["schemas"]["ResponseNamedChoice"][];
         };
-        ResponseToolChoiceObject: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"] | components["schemas"]["ResponseAllowedChoice"];
+        ResponseToolChoiceObject: components["schemas"]["ResponseFunctionChoice"] | components["schemas"]["ResponseCustomChoice"] | components["schemas"]["ResponseImageChoice"] | components["schemas"]["ResponseSearchChoice"] | components["schemas"]["ResponseAllowedChoice"];
         ResponseToolChoice: ("none" | "auto" | "required") | components["schemas"]["ResponseToolChoiceObject"] | null;
         ResponseStreamOptions: {
             include_obfuscation?: boolean;
@@ -4827,7 +4992,7 @@ export interface components {
             content: components["schemas"]["ResponseOutputPart"][];
         };
         ResponseOutputPart: components["schemas"]["ResponseOutputText"] | components["schemas"]["ResponseRefusal"];
-        ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseImageCall"];
+        ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"];
         ResponseUsage: {
             input_tokens: number;
             input_tokens_details: {
@@ -4844,12 +5009,12 @@ export interface components {
             cost_status?: components["schemas"]["CostStatus"];
             cost_details?: components["schemas"]["CostDetails"];
         };
-        /** @description The use of tools that the gateway runs; absent without such a tool. The cost is in `usage`. */
+        /** @description The use of tools that the gateway or the vendor runs; absent without such a use. The cost is in `usage`. */
         ResponseToolUsage: {
             image_gen: components["schemas"]["ResponseImageUsage"];
             web_search: {
-                /** @enum {integer} */
-                num_requests: 0;
+                /** @description Searches as the vendor charges them. */
+                num_requests: number;
             };
         };
         /** @description Tokens of all images, as far as the vendors report them. */
@@ -4936,7 +5101,7 @@ export interface components {
             has_more: boolean;
         };
         /** @enum {string} */
-        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.image_generation_call.in_progress" | "response.image_generation_call.generating" | "response.image_generation_call.completed" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
+        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.output_text.annotation.added" | "response.web_search_call.in_progress" | "response.web_search_call.searching" | "response.web_search_call.completed" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.image_generation_call.in_progress" | "response.image_generation_call.generating" | "response.image_generation_call.completed" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
         /** @description One event of a streamed response, in OpenAI's form. `keepalive` has no other members. */
         ResponseEvent: {
             type: components["schemas"]["ResponseEventType"];
@@ -4975,6 +5140,20 @@ export interface components {
              */
             service_tiers?: components["schemas"]["ServiceTierPrice"][];
             off_peak?: components["schemas"]["OffPeakPrice"];
+            web_search?: components["schemas"]["WebSearchPrice"];
+        };
+        /**
+         * @description The price of searching the web at the vendor, besides the tokens of what is found. A model without
+         *     it does not search. Service tiers do not change it.
+         */
+        WebSearchPrice: {
+            usd: components["schemas"]["Decimal"];
+            /**
+             * @description What is charged: `search` each search, whose number the vendor limits as the request says;
+             *     `query` each search, whose number the vendor chooses; `answer` an answer with searches.
+             * @enum {string}
+             */
+            unit: "search" | "query" | "answer";
         };
         /** @description A decimal number as a string, so that parsers do not round it. */
         Decimal: string;

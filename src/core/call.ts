@@ -237,6 +237,8 @@ export type Work<Made, Answer> = {
   canonical(): unknown
   /** Whether identical calls in flight share one upstream call. */
   isShared: boolean
+  /** Whether the answer is neither cached nor shared. */
+  isNeverCached?: boolean
   /** Tries the routes. Throws a ProviderFailure or GatewayError when all fail. */
   make(call: Call, selection: Selection): Promise<Made>
   /** Converts the result to the answer and records the call before the answer ends. */

@@ -245,11 +245,14 @@ function withoutSkipped(routes: Route[], work: Pick<Work<unknown, unknown>, 'pro
   return routes.filter(({ provider }) => provider.skipsPrompt?.(prompt) !== true)
 }
 
+type Cached = Pick<Work<unknown, unknown>, 'modality' | 'canonical' | 'isNeverCached'>
+
 function keyOf(
   { settingsDigest }: GatewayParts,
   context: CallContext,
-  { modality, canonical }: Pick<Work<unknown, unknown>, 'modality' | 'canonical'>,
+  { modality, canonical, isNeverCached }: Cached,
 ): string | undefined {
+  if (isNeverCached) return undefined
   const { caller, strict, fallback, cache } = context
   if (!cache.recall && !cache.remember) return undefined
   const { warnings } = context
@@ -265,7 +268,7 @@ function keyOf(
 async function recall(
   parts: GatewayParts,
   context: CallContext,
-  work: Pick<Work<unknown, unknown>, 'modality' | 'canonical' | 'isShared'>,
+  work: Cached & Pick<Work<unknown, unknown>, 'isShared'>,
   { deadline: { signal } }: Pick<Call, 'deadline'>,
 ): Promise<{ key?: string; found?: Joined<CachedAnswer> | undefined }> {
   await yieldIfLarge(context.hold)

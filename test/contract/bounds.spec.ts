@@ -47,8 +47,16 @@ const subjects: Subject[] = [
   },
   { id: 'createEmbedding', base: { input: 'a fox' }, models: ['text-embedding-3-small'] },
   { id: 'createModeration', base: { input: 'a fox' }, models: ['omni-moderation-latest'] },
-  { id: 'createChatCompletion', base: { messages }, models: ['gpt-5-mini', 'openrouter/any'] },
-  { id: 'createResponse', base: { input: 'Hello.' }, models: ['gpt-5-mini', 'openrouter/any'] },
+  {
+    id: 'createChatCompletion',
+    base: { messages },
+    models: ['gpt-5-mini', 'openrouter/any', 'claude-sonnet-4-6'],
+  },
+  {
+    id: 'createResponse',
+    base: { input: 'Hello.' },
+    models: ['gpt-5-mini', 'openrouter/any', 'claude-sonnet-4-6'],
+  },
   {
     id: 'createMessage',
     base: { messages, max_tokens: 100 },

@@ -40,6 +40,7 @@ function inChatContext(body: Record<string, unknown>): object {
 const flatPaints = [
   ...paints.map(({ type }) => ({ type, name: 'paint' })),
   { type: 'image_generation' },
+  { type: 'web_search' },
 ]
 const counterparts: Record<string, object> = {
   function_call: { type: 'function_call_output', output: 'done' },
@@ -95,8 +96,9 @@ const asksToPaint = { role: 'user', content: 'Paint a fox' }
  */
 function inMessageContext(body: Record<string, unknown>): object {
   const { messages: list, tool_choice: choice } = body
+  const named = withSearchName(body['tools'])
   const tools = choice === undefined ? {} : { tools: [look] }
-  if (!Array.isArray(list) || list.length === 0) return { ...tools, ...body }
+  if (!Array.isArray(list) || list.length === 0) return { ...tools, ...body, ...named }
   const [message] = list as [{ role?: unknown; content?: unknown } | null]
   const content: unknown = message?.content
   const blocks: (Block | null)[] = Array.isArray(content) ? (content as (Block | null)[]) : []
@@ -111,7 +113,25 @@ function inMessageContext(body: Record<string, unknown>): object {
   const results = calls.map((block) => ({ type: 'tool_result', tool_use_id: block?.id ?? 'x' }))
   const following = results.length > 0 ? [{ role: 'user', content: results }] : []
   const messages = [...before, first, ...list.slice(1), ...following, asksToPaint]
-  return { ...tools, ...body, messages }
+  return { ...tools, ...body, ...named, messages }
 }
 
-const answerTypes: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking', 'tool_use'])
+const answerTypes: ReadonlySet<unknown> = new Set([
+  'thinking',
+  'redacted_thinking',
+  'tool_use',
+  'server_tool_use',
+  'web_search_tool_result',
+])
+
+/** The search of the web has one name. */
+function withSearchName(tools: unknown): object {
+  if (!Array.isArray(tools)) return {}
+  return {
+    tools: tools.map((tool: { type?: unknown; name?: unknown } | null) =>
+      tool?.type === 'web_search_20250305' && tool.name === 'paint'
+        ? { ...tool, name: 'web_search' }
+        : tool,
+    ),
+  }
+}

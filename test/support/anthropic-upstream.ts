@@ -1,6 +1,7 @@
 import { checkSchema } from './anthropic-schema.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 import { anthropicEvents, message, signature } from './anthropic-answers.ts'
+import { checkSearches, checkSearchTool } from './anthropic-searches.ts'
 import {
   checkEffort,
   checkThinking,
@@ -41,13 +42,15 @@ const betaFields = {
   defer_loading: 'advanced-tool-use-',
 }
 const blockFields: Record<string, string[]> = {
-  text: ['type', 'text', 'cache_control'],
+  text: ['type', 'text', 'citations', 'cache_control'],
   image: ['type', 'source', 'cache_control'],
   document: ['type', 'source', 'title', 'cache_control'],
   tool_use: ['type', 'id', 'name', 'input', 'cache_control'],
   thinking: ['type', 'thinking', 'signature'],
   redacted_thinking: ['type', 'data'],
   tool_result: ['type', 'tool_use_id', 'content', 'is_error', 'cache_control'],
+  server_tool_use: ['type', 'id', 'name', 'input', 'cache_control'],
+  web_search_tool_result: ['type', 'tool_use_id', 'content', 'cache_control'],
 }
 const withoutSampling = /claude-(?:opus-4-[78]|opus-5|sonnet-5|haiku-5|fable)/
 const choosesItself = /claude-(?:(?:opus|sonnet)-5-5|fable-5-[12])/
@@ -200,6 +203,7 @@ function checkMessages(messages: Message[], refuse: Refuse): void {
       if (!open.delete(id)) refuse(`${where}: unexpected tool_use_id found in tool_result blocks`)
     }
     if (open.size > 0) refuse('tool_use ids were found without tool_result blocks')
+    checkSearches(blocks, where, refuse)
     open = new Set(blocks.flatMap(({ type, id }) => (type === 'tool_use' ? [id] : [])))
   })
   if (open.size > 0) refuse('tool_use ids were found without tool_result blocks')
@@ -254,6 +258,10 @@ function checkTools(
   refuse: Refuse,
 ): void {
   for (const tool of (tools ?? []) as Body[]) {
+    if (tool['type'] === 'web_search_20250305') {
+      checkSearchTool(tool, refuse)
+      continue
+    }
     allowOnly(tool, [...toolFields, ...flagged], 'tools.0', invalid)
     checkMark(tool, 'tools.0')
     if (!/^[a-zA-Z0-9_-]{1,128}$/.test(String(tool['name']))) {
@@ -265,6 +273,10 @@ function checkTools(
   }
   if (choice === undefined) return
   allowOnly(choice, ['type', 'name', 'disable_parallel_tool_use'], 'tool_choice', invalid)
+  const names = ((tools ?? []) as Body[]).map(({ name }) => name)
+  if (choice['type'] === 'tool' && !names.includes(choice['name'])) {
+    refuse(`Tool '${String(choice['name'])}' not found in provided tools`)
+  }
   const forced = choice['type'] === 'any' || choice['type'] === 'tool'
   if (forced && choosesItself.test(String(model))) refuse('tool_choice: not supported')
 }

@@ -3,7 +3,8 @@ import { pixel } from './pixel.ts'
 
 type Members = Record<string, unknown>
 /** A capability that a case needs. A model without the capability refuses with an error that names it. */
-export type Need = 'vision' | 'audio' | 'file' | 'tools' | 'custom tools' | 'choices' | 'logprobs'
+export type Need =
+  'vision' | 'audio' | 'file' | 'tools' | 'custom tools' | 'choices' | 'logprobs' | 'search'
 
 /** A chat request that OpenAI clients send; `request` lacks `model`. */
 export type ChatCase = {
@@ -250,7 +251,7 @@ const options: readonly ChatCase[] = [
   asks('service_tier', { service_tier: 'flex' }),
   asks('prediction', { prediction: { type: 'content', content: 'Hi' } }),
   asks('verbosity', { verbosity: 'low' }),
-  asks('web_search_options', { web_search_options: { search_context_size: 'low' } }),
+  asks('web_search_options', { web_search_options: { search_context_size: 'low' } }, ['search']),
   asks('modalities', { modalities: ['text'] }),
   asks(
     'audio output',

@@ -1,3 +1,4 @@
+import { groundingOf } from './gemini-searches.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 import { allowOnly, Refused, usualCounts, vendorDouble, type Spoken } from './spoken.ts'
 
@@ -97,9 +98,17 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   allowOnly(generationConfig, configFields, 'generation_config', invalid)
   if (!Array.isArray(contents) || contents.length === 0) refuse('contents is not specified')
   checkContents(contents as { role: string; parts: Part[] }[], model, refuse)
-  for (const tool of tools as { functionDeclarations: Body[] }[]) {
-    allowOnly(tool, ['functionDeclarations'], 'tools', invalid)
-    for (const declaration of tool.functionDeclarations) {
+  for (const tool of tools as { functionDeclarations?: Body[]; googleSearch?: Body }[]) {
+    allowOnly(tool, ['functionDeclarations', 'googleSearch'], 'tools', invalid)
+    if (tool.googleSearch !== undefined) {
+      allowOnly(tool.googleSearch, [], 'tools.google_search', invalid)
+      if ((tools as Body[]).length > 1) {
+        refuse(
+          'Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function calling.',
+        )
+      }
+    }
+    for (const declaration of tool.functionDeclarations ?? []) {
       allowOnly(declaration, ['name', 'description', 'parametersJsonSchema'], 'tools', invalid)
       if (!/^[a-zA-Z_][\w.:-]{0,127}$/.test(String(declaration['name']))) {
         refuse('Invalid function name. Must start with a letter or an underscore.')
@@ -240,13 +249,15 @@ function callParts({ calls = [] }: Spoken): Part[] {
   }))
 }
 
-function answer(parts: Part[], model: string, { end = 'stop', counts }: Spoken, last: boolean) {
+function answer(parts: Part[], model: string, spoken: Spoken, last: boolean) {
+  const { end = 'stop', counts } = spoken
   const { input, output, cached, reasoning = 0 } = counts ?? usualCounts
   return {
     candidates: [
       {
         content: { parts, role: 'model' },
         ...(last ? { finishReason: finishReasons[end] } : {}),
+        ...(last && spoken.searches ? { groundingMetadata: groundingOf(spoken) } : {}),
         index: 0,
       },
     ],

@@ -15,9 +15,11 @@ export function readMessageEvents(text: string): Event[] {
 }
 
 const deltasOf: Readonly<Record<string, readonly string[]>> = {
-  text: ['text_delta'],
+  text: ['text_delta', 'citations_delta'],
   thinking: ['thinking_delta', 'signature_delta'],
   tool_use: ['input_json_delta'],
+  server_tool_use: ['input_json_delta'],
+  web_search_tool_result: [],
 }
 
 /** Violations of the order and the form that Anthropic's SDK documents; empty for a valid stream. */

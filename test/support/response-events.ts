@@ -13,6 +13,10 @@ const pieces: Readonly<Record<string, string>> = {
   'response.function_call_arguments': 'arguments',
   'response.custom_tool_call_input': 'input',
 }
+/** The events of a search, between those of its item. */
+const searchEvents = ['in_progress', 'searching', 'completed'].map(
+  (name) => `response.web_search_call.${name}`,
+)
 /** The events of a picture, between those of its item; a failed one is not completed. */
 const pictureEvents = ['in_progress', 'generating', 'completed'].map(
   (name) => `response.image_generation_call.${name}`,
@@ -59,6 +63,7 @@ function checkItems(events: readonly Event[], output: Item[] | undefined): void 
   let open: Item | undefined
   let said = ''
   let drawn: string[] = []
+  let cited: unknown[] = []
   for (const event of events) {
     const { type, item, output_index: index } = event
     demand(index === done.length, `the output_index of ${type}`)
@@ -67,17 +72,20 @@ function checkItems(events: readonly Event[], output: Item[] | undefined): void 
       open = item
       said = ''
       drawn = []
+      cited = []
       continue
     }
     if (type === 'response.output_item.done') {
       demand(item.id === open?.id && item.type === open.type, 'the id of an item')
       checkDrawn(item, drawn)
+      checkCited(item, cited)
       done.push(item)
       open = undefined
       continue
     }
     demand(event['item_id'] === open?.id, `the item_id of ${type}`)
-    if (pictureEvents.includes(type)) drawn.push(type)
+    if (pictureEvents.includes(type) || searchEvents.includes(type)) drawn.push(type)
+    if (type === 'response.output_text.annotation.added') cited.push(event['annotation'])
     const [, name = '', end] = /^(.*)\.(delta|done)$/.exec(type) ?? []
     const member = pieces[name]
     if (member === undefined) continue
@@ -90,7 +98,17 @@ function checkItems(events: readonly Event[], output: Item[] | undefined): void 
 }
 
 function checkDrawn({ type, status }: Item, drawn: readonly string[]): void {
-  const isPicture = type === 'image_generation_call'
-  const wanted = status === 'completed' ? pictureEvents : pictureEvents.slice(0, 2)
-  demand(drawn.join() === (isPicture ? wanted.join() : ''), 'the events of a picture')
+  const events: Record<string, readonly string[]> = {
+    image_generation_call: pictureEvents,
+    web_search_call: searchEvents,
+  }
+  const all = events[type] ?? []
+  const wanted = status === 'completed' ? all : all.slice(0, 2)
+  demand(drawn.join() === wanted.join(), 'the events of a picture or a search')
+}
+
+function checkCited({ type, content }: Item, cited: readonly unknown[]): void {
+  if (type !== 'message') return
+  const told = (content as Members[]).flatMap(({ annotations = [] }) => annotations)
+  demand(JSON.stringify(told) === JSON.stringify(cited), 'the sources of a message')
 }

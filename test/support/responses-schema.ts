@@ -19,6 +19,7 @@ const itemFields: Readonly<Record<string, string[]>> = {
   custom_tool_call: ['type', 'id', 'status', 'call_id', 'name', 'namespace', 'input'],
   custom_tool_call_output: ['type', 'id', 'status', 'call_id', 'output'],
   additional_tools: ['type', 'id', 'role', 'tools'],
+  web_search_call: ['type', 'id', 'status', 'action'],
 }
 const partFields: Readonly<Record<string, string[]>> = {
   input_text: ['type', 'text', 'prompt_cache_breakpoint'],
@@ -27,10 +28,13 @@ const partFields: Readonly<Record<string, string[]>> = {
   refusal: ['type', 'refusal'],
   input_file: ['type', 'file_data', 'file_id', 'filename', 'prompt_cache_breakpoint'],
 }
+const searchFields = ['search_context_size', 'user_location']
 const toolFields: Readonly<Record<string, string[]>> = {
   function: ['type', 'name', 'description', 'parameters', 'strict'],
   custom: ['type', 'name', 'description', 'format'],
   namespace: ['type', 'name', 'description', 'tools'],
+  web_search: ['type', ...searchFields, 'filters', 'external_web_access'],
+  web_search_preview: ['type', ...searchFields, 'search_content_types'],
 }
 const formatFields: Readonly<Record<string, string[]>> = {
   text: ['type'],
@@ -70,6 +74,7 @@ export function checkResponses(body: Body): void {
   if (format['type'] === 'json_schema' && typeof format['schema'] !== 'object') {
     refuse("Missing required parameter: 'text.format.schema'.")
   }
+  if (Number(body['max_tool_calls'] ?? 1) < 1) refuse("Invalid 'max_tool_calls'")
   checkState(body)
   checkTools(body)
   checkInput(body['input'] as Body[])
@@ -100,6 +105,10 @@ function checkTools(body: Body): void {
   const names = toolsIn(body).map((tool, index) => {
     const where = `tools[${index}]`
     allowOnly(tool, toolFields[String(tool['type'])] ?? [], where, invalid)
+    if (String(tool['type']).startsWith('web_search')) {
+      checkSearchTool(tool, where)
+      return tool['type']
+    }
     if (!/^[\w-]{1,128}$/.test(String(tool['name']))) refuse(`Invalid '${where}.name'`)
     if (tool['type'] === 'function') {
       if (!['boolean', 'undefined'].includes(typeof tool['strict'])) refuse(`${where}.strict`)
@@ -124,9 +133,16 @@ function checkTools(body: Body): void {
   checkNamed({ type, name, ...(choice as Body) }, names)
 }
 
+function checkSearchTool({ filters, user_location: place }: Body, where: string): void {
+  allowOnly(filters ?? {}, ['allowed_domains'], `${where}.filters`, invalid)
+  const placeFields = ['type', 'city', 'country', 'region', 'timezone']
+  allowOnly(place ?? {}, placeFields, `${where}.user_location`, invalid)
+}
+
 function checkNamed(tool: Body, names: unknown[]): void {
   allowOnly(tool, ['type', 'name'], 'tool_choice', invalid)
-  if (!names.includes(tool['name'])) refuse(`Tool choice '${String(tool['name'])}' not found`)
+  if (!names.includes(tool['name'] ?? tool['type']))
+    refuse(`Tool choice '${String(tool['name'])}' not found`)
 }
 
 function checkInput(input: Body[]): void {

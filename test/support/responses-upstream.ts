@@ -4,12 +4,17 @@ import { usualCounts, type Spoken } from './spoken.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
 
 /** The output items of an answer, in the vendor's format. */
-function outputOf({ text, reasoning, calls = [] }: Spoken, body: Body): Body[] {
+function outputOf(spoken: Spoken, body: Body): Body[] {
+  const { text, reasoning, calls = [], citations = [] } = spoken
+  const annotations = citations.map(({ from, to, url, title }) => {
+    return { type: 'url_citation', start_index: from, end_index: to, url, title }
+  })
   const id = 'rs_1'
   return [
     ...(reasoning === undefined
       ? []
       : [{ type: 'reasoning', id, summary: [], encrypted_content: encryptedFor(id) }]),
+    ...searchItems(spoken, body),
     ...(text === undefined
       ? []
       : [
@@ -18,7 +23,7 @@ function outputOf({ text, reasoning, calls = [] }: Spoken, body: Body): Body[] {
             id: 'msg_1',
             status: 'completed',
             role: 'assistant',
-            content: [{ type: 'output_text', text: text.join(''), annotations: [], logprobs: [] }],
+            content: [{ type: 'output_text', text: text.join(''), annotations, logprobs: [] }],
           },
         ]),
     ...calls.map(({ id: call_id, name, args }, place) => {
@@ -31,6 +36,17 @@ function outputOf({ text, reasoning, calls = [] }: Spoken, body: Body): Body[] {
         : { type: 'function_call', id: `fc_${place}`, ...called, arguments: JSON.stringify(args) }
     }),
   ]
+}
+
+/** The searches, with their sources if the request includes them. */
+function searchItems({ searches = [] }: Spoken, { include = [] }: Body): Body[] {
+  const isShown = (include as string[]).includes('web_search_call.action.sources')
+  return searches.map(({ query, pages, error }, place) => {
+    const sources = pages.map(({ url }) => ({ type: 'url', url }))
+    const action = { type: 'search', query, queries: [query], ...(isShown ? { sources } : {}) }
+    const status = error === undefined ? 'completed' : 'failed'
+    return { id: `ws_${place}`, type: 'web_search_call', status, action }
+  })
 }
 
 function inputOf(args: object): string {
@@ -93,21 +109,33 @@ export function responseEvents(spoken: Spoken, body: Body): string[] {
       message: { content: [] },
       function_call: { arguments: '' },
       custom_tool_call: { input: '' },
+      web_search_call: { action: undefined },
     }
     const added = { ...item, ...empty[item['type'] as 'message'], status: 'in_progress' }
     if (item['type'] === 'reasoning') delete (added as Body)['encrypted_content']
     events.push({ type: 'response.output_item.added', output_index, item: added })
     if (item['type'] === 'message') {
       const part = { type: 'output_text', text: '', annotations: [], logprobs: [] }
+      const [whole] = item['content'] as { annotations: Body[] }[]
       const inPart = { ...at, content_index: 0 }
       events.push(
         { type: 'response.content_part.added', ...inPart, part },
         ...spoken.text!.map((delta) => {
           return { type: 'response.output_text.delta', ...inPart, delta, logprobs: [] }
         }),
+        ...whole!.annotations.map((annotation, annotation_index) => {
+          const type = 'response.output_text.annotation.added'
+          return { type, ...inPart, annotation_index, annotation }
+        }),
         { type: 'response.output_text.done', ...inPart, text: spoken.text!.join(''), logprobs: [] },
         { type: 'response.content_part.done', ...inPart, part: (item['content'] as Body[])[0] },
       )
+    }
+    if (item['type'] === 'web_search_call') {
+      const states = ['in_progress', 'searching', 'completed']
+      for (const state of item['status'] === 'completed' ? states : states.slice(0, 2)) {
+        events.push({ type: `response.web_search_call.${state}`, ...at })
+      }
     }
     if (item['type'] === 'function_call') {
       const { arguments: text } = item as { arguments: string }

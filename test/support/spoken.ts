@@ -6,9 +6,18 @@ export type Spoken = {
   text?: string[]
   reasoning?: string[]
   calls?: { id: string; name: string; args: object }[]
+  /** Searches of the web by the vendor, before the text. */
+  searches?: Searched[]
+  /** Sources of parts of the text, which do not overlap; places are those of JavaScript. */
+  citations?: Cited[]
   end?: 'stop' | 'length' | 'tool_calls' | 'content_filter'
   counts?: Counts
 }
+export type Page = { url: string; title: string }
+/** A search; `error` is why it failed. */
+export type Searched = { query: string; pages: Page[]; error?: string }
+export type Cited = Page & { from: number; to: number }
+
 /** Token counts: `input` includes cached tokens and cache writes, `output` includes reasoning. */
 export type Counts = {
   input: number

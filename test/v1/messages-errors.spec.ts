@@ -109,7 +109,6 @@ describe('the errors of the Messages API', () => {
       [
         { ...usual, tools: [tool, { type: 'web_search_20260318', name: 'web_search' }] },
         'tools[1].type',
-        'unsupported_parameter',
       ],
       [
         { ...usual, tools: [tool], tool_choice: { type: 'tool', name: 'none' } },

@@ -26,9 +26,9 @@ describe('requests to /v1/responses', () => {
     ['a hosted tool', { tools: [{ type: 'file_search' }] }, 'tools[0].type', /run yourself/],
     [
       'web search',
-      { tools: [{ type: 'web_search' }] },
-      'tools[0].external_web_access',
-      /is required/,
+      { model: 'gpt-4.1-mini', tools: [{ type: 'web_search' }] },
+      'tools[0].type',
+      /does not search the web.*has the price/,
     ],
     ['an unknown item', { input: [{ type: 'odd' }] }, 'input[0].type', /must be one of: message/],
     [

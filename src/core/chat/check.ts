@@ -76,7 +76,7 @@ function checkToolChoice(request: ChatRequest): void {
     const names = functions.map(({ name }) => name)
     checkName(called.name, names, { param: 'function_call.name', list: 'functions' })
   }
-  if (choice === 'required' && tools.length === 0) {
+  if (choice === 'required' && tools.length === 0 && request.web_search_options == null) {
     const message =
       "`tool_choice` is 'required', but `tools` is empty. Send `tools`, or leave out `tool_choice`."
     throw new GatewayError('invalid_value', message, { param: 'tool_choice' })

@@ -4,6 +4,8 @@ import type { ChatChunk } from './chunks.ts'
 
 type Delta = NonNullable<NonNullable<NonNullable<ChatChunk['choices']>[number]>['delta']>
 type CallDelta = NonNullable<Delta['tool_calls']>[number]
+type Search = NonNullable<Delta['web_searches']>[number]
+type Citation = NonNullable<Delta['annotations']>[number]
 
 /** A tool call of an answer as it begins. */
 export type BegunCall = Pick<CallDelta, 'index' | 'id' | 'extra_content'> & {
@@ -14,6 +16,10 @@ export type BegunCall = Pick<CallDelta, 'index' | 'id' | 'extra_content'> & {
 export type Piece =
   | { kind: 'reasoning' | 'text' | 'refusal' | 'input'; text: string }
   | { kind: 'call'; call: BegunCall }
+  /** A search of the vendor. */
+  | { kind: 'search'; search: Search }
+  /** Sources of the text, whose places are those in the whole text of the answer. */
+  | { kind: 'citations'; citations: readonly Citation[] }
 
 /** Reads the chunks of an answer with one choice. */
 export type PieceReader = {
@@ -23,7 +29,8 @@ export type PieceReader = {
 }
 
 type KnownCall = BegunCall & { text: string }
-type Waiting = { kind: 'reasoning' | 'text' | 'refusal'; text: string } | KnownCall
+type Said = Exclude<Piece, { kind: 'call' | 'input' }>
+type Waiting = Said | KnownCall
 
 /** More than any model writes. */
 const textLengthMax = 16 * 1024 * 1024
@@ -56,15 +63,14 @@ export function orderedPieces(
     write({ kind: 'call', call })
     writeInput(call.text)
   }
-  const say = (kind: 'reasoning' | 'text' | 'refusal', text: string | null | undefined) => {
-    if (!text) return
-    count(text.length)
+  const say = (piece: Said, length: number) => {
+    count(length)
     if (mustWait()) {
-      waiting.push({ kind, text })
+      waiting.push(piece)
       return
     }
     open = undefined
-    write({ kind, text })
+    write(piece)
   }
   const readCall = (delta: CallDelta) => {
     const { index, id, function: called, custom, extra_content } = delta
@@ -88,9 +94,9 @@ export function orderedPieces(
     read: ({ choices }) => {
       const { delta, finish_reason: reason } = choices?.[0] ?? {}
       finishReason = reason ?? finishReason
-      say('reasoning', delta?.reasoning_content)
-      say('text', delta?.content)
-      say('refusal', delta?.refusal)
+      for (const piece of saidIn(delta ?? {})) {
+        say(piece, 'text' in piece ? piece.text.length : JSON.stringify(piece).length)
+      }
       for (const call of delta?.tool_calls ?? []) readCall(call)
     },
     end: () => {
@@ -101,6 +107,18 @@ export function orderedPieces(
       return finishReason
     },
   }
+}
+
+/** The pieces of a delta but its calls; in a whole answer the searches come before the text. */
+function saidIn({ reasoning_content: thought, content, refusal, ...found }: Delta): Said[] {
+  const { web_searches: searches = [], annotations: citations = [] } = found
+  return [
+    ...(thought ? [{ kind: 'reasoning' as const, text: thought }] : []),
+    ...searches.map((search) => ({ kind: 'search' as const, search })),
+    ...(content ? [{ kind: 'text' as const, text: content }] : []),
+    ...(citations.length > 0 ? [{ kind: 'citations' as const, citations }] : []),
+    ...(refusal ? [{ kind: 'refusal' as const, text: refusal }] : []),
+  ]
 }
 
 /** Counts the length of an answer in `hold`. Throws a ProviderFailure for an answer without end. */

@@ -1,6 +1,7 @@
 import type { Model } from '../model.ts'
 import type { UpperUsage } from '../money/upper-cost.ts'
 import type { ChatRequest } from './chat.ts'
+import { searchesAsked } from './web-search.ts'
 
 /** Upper bound of the tokens of a picture at any vendor; only gpt-4o-mini comes close. */
 const pictureTokens = 16_384
@@ -10,6 +11,11 @@ const soundBytesPerToken = 16
 const overheadTokens = 256
 const messageTokens = 16
 const toolTokens = 1024
+/**
+ * Tokens that the model reads of one search. No vendor states a limit; where OpenAI charges a fixed number, it
+ * is 8,000.
+ */
+const searchTokens = 8192
 /** Assumed output limit of a model without a documented limit. */
 const outputTokensAssumed = 131_072
 
@@ -20,16 +26,21 @@ const outputTokensAssumed = 131_072
 export function upperChatUsage(request: ChatRequest): (model: Model) => UpperUsage {
   const { serviceTier, ...said } = readRequest(request)
   const asked = request.max_completion_tokens ?? request.max_tokens ?? undefined
-  return ({ row: { context_window: window, max_output_tokens: outputMax } }) => {
+  return ({ row: { context_window: window, max_output_tokens: outputMax }, prices }) => {
     const output = asked ?? outputMax ?? window ?? outputTokensAssumed
+    const searches = request.web_search_options && prices.webSearch ? searchesAsked(request) : 0
+    // The model reads the conversation and what it has found again after each search.
+    const found = (searchTokens * searches * (searches + 1)) / 2
+    // The token count of a document is unknown; only the context window limits it.
+    const tokens = said.readsFiles ? Infinity : said.tokens * (searches + 1) + found
     return {
-      // The token count of a document is unknown; only the context window limits it.
-      inputTokens: Math.min(said.readsFiles ? Infinity : said.tokens, window ?? said.tokens),
+      inputTokens: Math.min(tokens, (window ?? said.tokens + found) * (searches + 1)),
       outputTokens: (request.n ?? 1) * (output + said.predictedTokens),
       hasAudioInput: said.hasAudioInput,
       hasImageInput: said.hasImageInput,
       hasAudioOutput: request.modalities?.includes('audio') ?? false,
       images: 0,
+      ...(searches === 0 ? {} : { webSearches: searches }),
       ...(serviceTier === undefined ? {} : { serviceTier }),
     }
   }

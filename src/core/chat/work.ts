@@ -116,6 +116,8 @@ function conversation(request: ChatRequest, timeoutMs: number, native: NativeReq
     warnings: [],
     prompt: () => lastUserText(request),
     demand: { images: 0, tokens: () => tokensAsked(request) },
+    // What is found changes.
+    isNeverCached: request.web_search_options != null,
     check: (route: Route) => ({ problems: modelProblems(request, route.model), warnings: [] }),
     upperUsage: ({ model }: Route) => (upperUsage ??= upperChatUsage(request))(model),
     canonical: () =>

@@ -57,9 +57,7 @@ export function addCost(cost: Cost, { nanoUsd, status }: Cost): Cost {
     return { ...cost, nanoUsd: null, status: 'unknown', pricing: { ...unpriced } }
   }
   // Attempts may have different multipliers, so prices are multiplied before they are combined.
-  const all: Pricing['prices'] & {} = {}
-  // `prices` has no other keys.
-  for (const what of Object.keys(prices) as Paid[]) all[what] = multiplied(prices[what]!, pricing)
+  const all = multipliedPrices(pricing)
   all.other_attempts = (all.other_attempts ?? 0n) + femtoUsd(nanoUsd)
   return {
     nanoUsd: cost.nanoUsd + nanoUsd,
@@ -67,6 +65,16 @@ export function addCost(cost: Cost, { nanoUsd, status }: Cost): Cost {
     pricing: { ...pricing, prices: all, multiplier: multiplierOne },
     details: { ...details, usd_other_attempts: Number(all.other_attempts / femtoPerNano) / 1e9 },
   }
+}
+
+/** The prices times the multiplier. */
+function multipliedPrices(pricing: Pricing): Pricing['prices'] & {} {
+  const all: Pricing['prices'] & {} = {}
+  // `prices` has no other keys.
+  for (const what of Object.keys(pricing.prices ?? {}) as Paid[]) {
+    all[what] = multiplied(pricing.prices![what]!, pricing)
+  }
+  return all
 }
 
 /** The cost of several calls of one request, with the details of the first; null if one of them is null. */
@@ -99,7 +107,20 @@ function pricingOf(prices: Prices, usage: Usage, { atMs, picture }: Circumstance
   const status = listed.status === 'exact' && !isSure ? 'estimated' : listed.status
   const pricing: Pricing = { prices: listed.prices, multiplier }
   if (offPeak !== undefined) pricing.offPeak = offPeak
-  return { pricing, status }
+  return usage.webSearches
+    ? withSearches({ pricing, status }, usage.webSearches, valid)
+    : { pricing, status }
+}
+
+/** Adds the price of web searches, which has no multiplier. Searches without a price make an estimate. */
+function withSearches(
+  { pricing, status }: Priced,
+  webSearches: number,
+  { webSearch }: Prices,
+): Priced {
+  if (webSearch === undefined) return { pricing, status: 'estimated' }
+  const prices = { ...multipliedPrices(pricing), web_searches: femtoUsd(webSearch.nanoUsd) }
+  return { pricing: { ...pricing, prices, multiplier: multiplierOne, webSearches }, status }
 }
 
 function reported(usage: Usage, nanoUsd: number): Priced {
@@ -238,6 +259,10 @@ function detailsOf({ images, serviceTier }: Usage, pricing: Pricing): CostDetail
   if (input !== undefined) details.usd_per_million_input_tokens = perMillion(input)
   if (cached !== undefined) details.usd_per_million_cached_input_tokens = perMillion(cached)
   if (heard !== undefined) details.usd_per_million_audio_tokens = perMillion(heard)
+  if (prices.web_searches !== undefined) {
+    details.web_searches = pricing.webSearches ?? 0
+    details.usd_per_web_search = Number(prices.web_searches / femtoPerNano) / 1e9
+  }
   if (output !== undefined) details.usd_per_million_output_tokens = perMillion(output)
   if (drawn !== undefined) details.usd_per_million_image_tokens = perMillion(drawn)
   if (spoken !== undefined) details.usd_per_million_audio_output_tokens = perMillion(spoken)

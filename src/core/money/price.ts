@@ -16,6 +16,8 @@ export type Usage = {
   audioOutputTokens?: number
   reasoningTokens?: number
   images: number
+  /** Searches of the web, as the vendor charges them. */
+  webSearches?: number
   /** Whether the counts are estimates, since the vendor reported none. */
   estimated: boolean
   /** The service tier by the vendor's name; absent when the vendor reports none. */
@@ -55,6 +57,9 @@ type Multiplier = bigint
 /** A range of minutes of the UTC day, the end excluded; `weekdays` are numbers as of `Date.getUTCDay`. */
 type PeakHours = { fromMinute: number; toMinute: number; weekdays: readonly number[] }
 
+/** What a price of web searches is for (openapi.yaml, WebSearchPrice). */
+type SearchPrice = { nanoUsd: number; unit: Schemas['WebSearchPrice']['unit'] }
+
 /** A model's prices as integers; `tokens` is null when no token price is known. */
 export type Prices = {
   perImage: readonly ImagePriceRow[]
@@ -68,6 +73,8 @@ export type Prices = {
   /** Service tiers other than the default, by the vendor's name. */
   serviceTiers: ReadonlyMap<string, { multiplier: Multiplier; inputTokensMax: number }>
   offPeak: { multiplier: Multiplier; peak: readonly PeakHours[]; isPeakSure: boolean } | undefined
+  /** Undefined if the model does not search the web. */
+  webSearch: SearchPrice | undefined
   /** Whether the sources disagree about the prices. */
   isDoubtful: boolean
   /** Later prices, each valid from `fromMs`, Unix time in milliseconds; in ascending order. */
@@ -132,6 +139,10 @@ export function readPrices({ pricing, price_changes: changes = [], doubtful }: P
       ),
     ),
     offPeak: readOffPeak(pricing.off_peak),
+    webSearch: pricing.web_search && {
+      nanoUsd: Number(nanoUsd(pricing.web_search.usd)),
+      unit: pricing.web_search.unit,
+    },
     isDoubtful,
     changes: changes.map(({ from, pricing: changed }) => ({
       fromMs: Date.parse(from),
@@ -226,6 +237,7 @@ function addCounts(a: Usage, b: Usage): Required<Omit<Usage, ReportedByVendor>> 
     audioOutputTokens: sum(a.audioOutputTokens, b.audioOutputTokens),
     reasoningTokens: sum(a.reasoningTokens, b.reasoningTokens),
     images: a.images + b.images,
+    webSearches: sum(a.webSearches, b.webSearches),
     estimated: a.estimated || b.estimated,
   }
 }

@@ -31,6 +31,8 @@ export type Pricing = {
   /** Whether off-peak prices applied; absent when the vendor has none. */
   offPeak?: boolean
   picture?: PictureTraits
+  /** The units of `web_searches`: the ledger has no column for them. */
+  webSearches?: number
   /** The part of the charge that an upstream vendor bills directly to the operator's own key. */
   upstreamNanoUsd?: number
 }
@@ -47,7 +49,7 @@ export const unpriced: Pricing = { prices: null, multiplier: multiplierOne }
 export type CostLine = { what: Paid; units: number; price: bigint }
 
 /** Billable units of each kind. */
-const unitsOf: Readonly<Record<Paid, (usage: Usage, picture: PictureTraits) => number>> = {
+const unitsOf: Readonly<Record<Paid, (usage: Usage, pricing: Pricing) => number>> = {
   input_tokens: (usage) => uncached(usage) - imageInput(usage) - audioInput(usage),
   cached_input_tokens: ({ cachedInputTokens = 0 }) => cachedInputTokens,
   cache_write_tokens: ({ cacheWriteTokens = 0 }) => cacheWriteTokens,
@@ -58,7 +60,8 @@ const unitsOf: Readonly<Record<Paid, (usage: Usage, picture: PictureTraits) => n
   image_output_tokens: ({ imageOutputTokens = 0 }) => imageOutputTokens,
   audio_output_tokens: ({ audioOutputTokens = 0 }) => audioOutputTokens,
   images: ({ images }) => images,
-  reference_images: (_usage, { referenceImages = 0 }) => referenceImages,
+  reference_images: (_usage, { picture }) => picture?.referenceImages ?? 0,
+  web_searches: (_usage, { webSearches = 0 }) => webSearches,
   vendor_charge: () => 1,
   other_attempts: () => 1,
   held: () => 1,
@@ -78,12 +81,13 @@ function audioInput(usage: Usage): number {
 }
 
 /** The lines of a cost; none when nothing is paid for, or no price is known. */
-export function linesOf(usage: Usage, { prices, picture = {} }: Pricing): CostLine[] {
+export function linesOf(usage: Usage, pricing: Pricing): CostLine[] {
+  const { prices } = pricing
   const lines: CostLine[] = []
   for (const name in prices) {
     // `prices` has no other keys.
     const what = name as Paid
-    const units = unitsOf[what](usage, picture)
+    const units = unitsOf[what](usage, pricing)
     if (units > 0) lines.push({ what, units, price: prices[what]! })
   }
   return lines

@@ -7,7 +7,14 @@ import {
   type TokenPrices,
   type Usage,
 } from './price.ts'
-import { femtoPerNano, femtoUsd, sumOf, type CostLine, type PictureTraits } from './pricing.ts'
+import {
+  femtoPerNano,
+  femtoUsd,
+  multiplierOne,
+  sumOf,
+  type CostLine,
+  type PictureTraits,
+} from './pricing.ts'
 
 /** Upper bound of the usage of a call at one model (docs/behaviour.md#budgets). */
 export type UpperUsage = {
@@ -21,12 +28,20 @@ export type UpperUsage = {
   images: number
   /** Traits of the pictures that are known in advance. */
   picture?: PictureTraits
+  /** The most searches of the web that the request allows; absent without searches. */
+  webSearches?: number
   /** The requested service tier. */
   serviceTier?: string
 }
 
 /** The exact usage of a call, which does not depend on its answer. */
 export type ExactUsage = { usage: Usage; picture: PictureTraits }
+
+/**
+ * Most searches of the web for one answer, which is Anthropic's own limit before it pauses a turn. More are a
+ * mistake of the model, which would be paid without end.
+ */
+export const searchesMax = 10
 
 /** Pixels per token of a picture without a price by size; no documented vendor uses more tokens. */
 const pixelsPerToken = 64
@@ -49,8 +64,33 @@ export function upperCost(prices: Prices, usage: UpperUsage, atMs: number): Uppe
   const known = possible.filter((lines) => lines !== undefined)
   if (known.length === 0) return undefined
   const lines = known.reduce((a, b) => (sumOf(a) > sumOf(b) ? a : b))
+  const searches = searchLine(valid, usage)
+  if (searches !== undefined) return withSearches(lines, searches, multiplier)
   const nanoUsd = Number(divided(sumOf(lines) * multiplier, femtoPerNano * multiplierUnit))
   return { nanoUsd, lines, multiplier: multiplier * multiplierUnit }
+}
+
+/** The multiplier is not for searches, so it becomes a part of the other prices. */
+function withSearches(
+  lines: readonly CostLine[],
+  searches: CostLine,
+  multiplier: bigint,
+): UpperCost {
+  const multiplied = lines.map((line) => {
+    return { ...line, price: divided(line.price * multiplier, multiplierUnit) }
+  })
+  const all = [...multiplied, searches]
+  return {
+    nanoUsd: Number(divided(sumOf(all), femtoPerNano)),
+    lines: all,
+    multiplier: multiplierOne,
+  }
+}
+
+function searchLine({ webSearch }: Prices, usage: UpperUsage): CostLine | undefined {
+  if (webSearch === undefined || usage.webSearches === undefined) return undefined
+  const units = { search: usage.webSearches, query: searchesMax, answer: 1 }[webSearch.unit]
+  return { what: 'web_searches', units, price: femtoUsd(webSearch.nanoUsd) }
 }
 
 /**

@@ -1,6 +1,7 @@
-import type { Tool } from '@anthropic-ai/sdk/resources/messages'
+import type { Tool, ToolUnion } from '@anthropic-ai/sdk/resources/messages'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { hasDefaultValue } from '../../core/chat/default-values.ts'
+import { searchesAsked } from '../../core/chat/web-search.ts'
 import { dropped, type Target } from '../../core/model.ts'
 import {
   jsonInWords,
@@ -12,6 +13,7 @@ import {
   type WrittenChat,
 } from '../wire/fields.ts'
 import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
+import { locationOf, refuseSearch, searchOf } from '../wire/web-search.ts'
 import { writeMessages } from './messages.ts'
 import { cachedUpTo } from './prompt-cache.ts'
 import { narrowSchema, type NarrowSchema } from './schema.ts'
@@ -42,6 +44,7 @@ const sentFields: ReadonlySet<string> = new Set<Field | 'safety_identifier'>([
   'user',
   'safety_identifier',
   'cache_control',
+  'web_search_options',
 ])
 const toolName = /^[\w-]+$/
 const maxTokensUsual = 4096
@@ -102,13 +105,17 @@ function metadataOf(request: ChatRequest, { warnings }: Notes): Pick<WireRequest
 
 function writeTools(
   request: FunctionRequest,
-  { model: { row } }: Target,
+  target: Target,
   choiceParam: string,
   notes: Notes,
 ): Pick<WireRequest, 'tools' | 'tool_choice'> {
+  const { row } = target.model
   const { tools = [], tool_choice: choice, parallel_tool_calls: parallel } = request
-  if (tools.length === 0) return {}
-  const written = tools.map((tool, index) => writeTool(tool, `tools[${index}]`, notes))
+  const written: ToolUnion[] = [
+    ...tools.map((tool, index) => writeTool(tool, `tools[${index}]`, notes)),
+    ...writeSearch(request, target, notes),
+  ]
+  if (written.length === 0) return {}
   if (choice === 'none') return { tools: written, tool_choice: { type: 'none' } }
   const single = parallel === false ? { disable_parallel_tool_use: true } : {}
   const forced = choice === 'required' || typeof choice === 'object'
@@ -128,6 +135,43 @@ function writeTools(
   if (choice === undefined && parallel !== false) return { tools: written }
   return { tools: written, tool_choice: { type: 'auto', ...single } }
 }
+
+/** The tool that searches the web at Anthropic (docs/vendors.md#anthropic-search). */
+function writeSearch(request: FunctionRequest, target: Target, notes: Notes): ToolUnion[] {
+  const asked = searchOf(request, target, notes)
+  if (asked === undefined) return []
+  if (asked.external_web_access === false) {
+    refuseSearch(request, target, notes)
+    return []
+  }
+  const { allowed_domains: allowed, blocked_domains: blocked } = asked
+  const param = 'web_search_options'
+  if (request.tools?.some((tool) => tool.function.name === searchName)) {
+    const message = `A function cannot have the name of the search, '${searchName}'. Rename it.`
+    notes.problems.push({ param, message, code: 'invalid_value' })
+  }
+  if (allowed !== undefined && blocked !== undefined) {
+    const message = 'Anthropic takes allowed or blocked domains, not both.'
+    notes.problems.push({ param: `${param}.blocked_domains`, message })
+  }
+  if (asked.search_context_size != null && asked.search_context_size !== 'medium') {
+    const reason = 'Anthropic decides how much of what is found the model reads.'
+    const size = asked.search_context_size
+    notes.warnings.push(dropped(`${param}.search_context_size`, size, reason))
+  }
+  return [
+    {
+      type: 'web_search_20250305',
+      name: searchName,
+      max_uses: searchesAsked(request),
+      ...(allowed === undefined ? {} : { allowed_domains: allowed }),
+      ...(blocked === undefined ? {} : { blocked_domains: blocked }),
+      ...locationOf(asked, notes),
+    },
+  ]
+}
+
+const searchName = 'web_search'
 
 function writeTool(tool: AskedTool, path: string, notes: Notes): Tool {
   const { name, description, parameters, strict } = tool.function

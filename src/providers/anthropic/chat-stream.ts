@@ -3,7 +3,7 @@ import type {
   RawMessageDeltaEvent,
   RawMessageStreamEvent,
 } from '@anthropic-ai/sdk/resources/messages'
-import type { ChunkIdentity } from '../../core/chat/chat.ts'
+import type { ChatRequest, ChunkIdentity } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { membersOf } from '../wire/any-json.ts'
 import type { TokensMax } from '../wire/token-count.ts'
@@ -22,6 +22,7 @@ import {
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { bodyFailure } from './failure.ts'
 import { finishReasonOf, refusalOf } from './finish-reason.ts'
+import { streamedSearches, withCounted } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 
@@ -36,6 +37,7 @@ const textDelta =
   /^\{"type":"content_block_delta","index":\d+,"delta":\{"type":"text_delta","text":("[^"\\]*(?:\\.[^"\\]*)*")\}\s*\}\s*$/
 
 export type StreamOptions = {
+  request: Pick<ChatRequest, 'web_search_options'>
   createdSeconds: number
   /** The model name to report if the vendor sends none. */
   upstreamModel: string
@@ -53,15 +55,19 @@ export function translator(options: StreamOptions): Translator {
   let finished = false
   let over = false
   const readBlock = blockReader({ bytesMax: answerBytesMax, upstreamModel, texts })
+  const searches = options.request.web_search_options == null ? undefined : streamedSearches(texts)
 
   const begin = () => {
     if (begun) return ''
     begun = true
     return writer.delta(0, roleDelta)
   }
+  const delta = (json: string | undefined) =>
+    json === undefined ? '' : begin() + writer.delta(0, json)
   return {
     read: (data) => {
-      const text = textDelta.exec(data)
+      // Citations name places in the text, so its length must be known.
+      const text = searches ? null : textDelta.exec(data)
       if (text !== null) return begin() + writer.delta(0, `{"content":${text[1]}}`)
       const event = parseEvent<WireEvent>(data)
       switch (event.type) {
@@ -74,14 +80,18 @@ export function translator(options: StreamOptions): Translator {
         case 'content_block_start':
         case 'content_block_delta':
         case 'content_block_stop': {
-          const delta = readBlock(event)
-          return delta === undefined ? '' : begin() + writer.delta(0, delta)
+          const before = searches?.read(membersOf(event)) ?? []
+          return [...before, readBlock(event)].map(delta).join('')
         }
         case 'message_delta':
           usage = { ...usage, ...present(event.usage) }
           if (event.delta.stop_reason === null) return ''
           finished = true
-          return begin() + writeEnd(writer, event.delta, texts)
+          return (
+            begin() +
+            (searches?.pending() ?? []).map(delta).join('') +
+            writeEnd(writer, event.delta, texts)
+          )
         case 'message_stop':
           over = true
           return ''
@@ -95,7 +105,7 @@ export function translator(options: StreamOptions): Translator {
       if (!finished) throw brokenOff()
       return { usage: readUsage(usage, tokensMax, texts), identity }
     },
-    usageSoFar: () => readUsage(usage, tokensMax, texts),
+    usageSoFar: () => withCounted(readUsage(usage, tokensMax, texts), searches?.counted() ?? 0),
     isOver: () => over,
   }
 }

@@ -28,6 +28,7 @@ import { bodyFailure, readFailure } from './failure.ts'
 import { finishReasonOf, refusalOf } from './finish-reason.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { countedOf, nativeAnswer, nativeBody, nativeReader, writeNative } from './native.ts'
+import { searchesIn } from './search.ts'
 import { readUsage } from './usage.ts'
 
 /** Newer versions refuse the sampling fields (docs/vendors.md#anthropic-versions). */
@@ -185,6 +186,7 @@ function answerOf(
     content: text === '' && calls.length > 0 ? null : text,
     refusal: null,
     ...(thinking === '' ? {} : { reasoning_content: thinking }),
+    ...searchesIn(blocks, texts),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   }
 }

@@ -11,6 +11,7 @@ import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
 import { beginningOf, present, type StreamOptions } from './chat-stream.ts'
 import { bodyFailure } from './failure.ts'
 import { finishReasonOf } from './finish-reason.ts'
+import { isCharged, withCounted } from './search.ts'
 import { thoughtsOfCall } from './thoughts.ts'
 import { readUsage } from './usage.ts'
 
@@ -27,7 +28,9 @@ export function nativeBody(
   const messages = itemsOf(body['messages']).flatMap((message) => {
     const { role, content } = membersOf(message)
     if (role !== 'assistant' || !Array.isArray(content)) return [message]
-    const blocks = content.flatMap((block) => opened(membersOf(block), seal, model))
+    const blocks = withoutForeign(content.map(membersOf), seal).flatMap((block) =>
+      opened(block, seal, model),
+    )
     return blocks.length === 0 ? [] : [{ ...membersOf(message), content: blocks }]
   })
   return { ...body, model, messages }
@@ -63,6 +66,71 @@ const proofs: Readonly<Record<string, string>> = {
   redacted_thinking: 'data',
 }
 
+/** The member of a result and of a citation that only the vendor can read. */
+const found: Readonly<Record<string, string>> = {
+  web_search_result: 'encrypted_content',
+  web_search_result_location: 'encrypted_index',
+}
+
+/** The vendor's data of a search; undefined unless the gateway has sealed it for the account. */
+function foundIn(item: Members, seal: Seal): string | undefined {
+  const sealedText = textIn(item[found[String(item['type'])] ?? ''])
+  const extra = sealedText === undefined ? undefined : seal.open(sealedText)
+  return textIn(membersOf(extra?.['anthropic'])['found'])
+}
+
+/**
+ * The blocks of an answer with what the vendor has found for the account. A search of another account, gateway or
+ * vendor is left out with its result and its citations: the vendor refuses a result that it did not write.
+ */
+function withoutForeign(blocks: readonly Members[], seal: Seal): Members[] {
+  const foreign = new Set<unknown>()
+  const known = blocks.map((block) => {
+    const { type, content, citations, tool_use_id: id } = block
+    if (type === 'web_search_tool_result' && Array.isArray(content)) {
+      const results = content.map((item) => unsealed(membersOf(item), seal))
+      // A list without results has nothing that shows who wrote it.
+      if (results.length === 0 || results.includes(undefined)) foreign.add(id)
+      return { ...block, content: results }
+    }
+    if (type !== 'text' || !Array.isArray(citations)) return block
+    const { citations: _citations, ...text } = block
+    const cited = citations.flatMap((item) => unsealed(membersOf(item), seal) ?? [])
+    return cited.length === 0 ? text : { ...text, citations: cited }
+  })
+  const results = new Set(known.map(({ tool_use_id: id }) => id))
+  return known.filter(({ type, id, tool_use_id: of }) => {
+    if (type === 'server_tool_use') return results.has(id) && !foreign.has(id)
+    return type !== 'web_search_tool_result' || !foreign.has(of)
+  })
+}
+
+/** A result or a citation for the vendor; undefined if it is foreign. Other items stay. */
+function unsealed(item: Members, seal: Seal): Members | undefined {
+  const member = found[String(item['type'])]
+  if (member === undefined) return item
+  const proof = foundIn(item, seal)
+  return proof === undefined ? undefined : { ...item, [member]: proof }
+}
+
+/** A result or a citation as the caller gets it. */
+function sealedFound(value: unknown, seal: Seal): Members {
+  const item = membersOf(value)
+  const member = found[String(item['type'])]
+  if (member === undefined) return item
+  return { ...item, [member]: seal.close({ anthropic: { found: item[member] } }) }
+}
+
+/** A block with the data of its searches sealed. */
+function withSealedFound(block: Members, seal: Seal): Members {
+  const { type, content, citations } = block
+  if (type === 'web_search_tool_result' && Array.isArray(content)) {
+    return { ...block, content: content.map((item) => sealedFound(item, seal)) }
+  }
+  if (type !== 'text' || !Array.isArray(citations)) return block
+  return { ...block, citations: citations.map((item) => sealedFound(item, seal)) }
+}
+
 /** A block of an earlier answer. Reasoning is left out unless the model made it for the account. */
 function opened(block: Members, seal: Seal, model: string): object[] {
   const member = proofs[String(block['type'])]
@@ -84,7 +152,7 @@ function sealed(proof: unknown, seal: Seal, model: string): string {
 export function nativeAnswer(message: Message, seal: Seal, model: string): NativeAnswer {
   const content = message.content.map((block) => {
     const member = proofs[block.type]
-    if (member === undefined) return block
+    if (member === undefined) return withSealedFound(membersOf(block), seal)
     return { ...block, [member]: sealed(membersOf(block)[member], seal, model) }
   })
   return { ...message, content }
@@ -100,6 +168,8 @@ const marks = [
   '"error"',
   '"signature_delta"',
   '"redacted_thinking"',
+  '"web_search_tool_result"',
+  '"citations_delta"',
 ].map((text) => Buffer.from(text))
 
 /** Reads the events of an answer for a caller of this API (docs/messages.md#native-requests). */
@@ -108,6 +178,7 @@ export function nativeReader(options: StreamOptions & { seal: Seal }): NativeRea
   let { identity, usage } = beginningOf({}, options)
   let end: Members | undefined
   let isOver = false
+  let searches = 0
   const counted = () => readUsage(usage, tokensMax, texts)
   return {
     marks,
@@ -119,12 +190,21 @@ export function nativeReader(options: StreamOptions & { seal: Seal }): NativeRea
           return undefined
         case 'content_block_start': {
           const { content_block: block } = event
+          if (block.type === 'web_search_tool_result') {
+            if (isCharged(membersOf(block))) searches++
+            const content_block = withSealedFound(membersOf(block), seal)
+            return JSON.stringify({ ...event, content_block })
+          }
           if (block.type !== 'redacted_thinking') return data
           const content_block = { ...block, data: sealed(block.data, seal, upstreamModel) }
           return JSON.stringify({ ...event, content_block })
         }
         case 'content_block_delta': {
           const { delta } = event
+          if (delta.type === 'citations_delta') {
+            const citation = sealedFound(delta.citation, seal)
+            return JSON.stringify({ ...event, delta: { ...delta, citation } })
+          }
           if (delta.type !== 'signature_delta') return data
           const signature = sealed(delta.signature, seal, upstreamModel)
           return JSON.stringify({ ...event, delta: { ...delta, signature } })
@@ -149,7 +229,7 @@ export function nativeReader(options: StreamOptions & { seal: Seal }): NativeRea
       const finishReason = finishReasonOf(textIn(end['stop_reason']))
       return { usage: counted(), identity, native: { answer: end, finishReason } }
     },
-    usageSoFar: counted,
+    usageSoFar: () => withCounted(counted(), searches),
     isOver: () => isOver,
   }
 }

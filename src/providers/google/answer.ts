@@ -19,6 +19,7 @@ export type WireCandidate = {
   finishReason?: string
   finishMessage?: string
   logprobsResult?: WireLogprobs
+  groundingMetadata?: unknown
 }
 export type WireAnswer = {
   candidates?: WireCandidate[]

@@ -13,6 +13,7 @@ import {
 } from '../wire/fields.ts'
 import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
 import { newer, writeContents, type WireContent } from './contents.ts'
+import { writeSearch } from './search.ts'
 import { writeThinking, type ThinkingConfig } from './thinking.ts'
 
 type GenerationConfig = Pick<
@@ -34,7 +35,7 @@ export type WireRequest = {
   contents: WireContent[]
   systemInstruction?: { parts: { text: string }[] }
   generationConfig?: GenerationConfig
-  tools?: { functionDeclarations: FunctionDeclaration[] }[]
+  tools?: ({ functionDeclarations: FunctionDeclaration[] } | { googleSearch: object })[]
   toolConfig?: { functionCallingConfig: { mode: string; allowedFunctionNames?: string[] } }
 }
 type Field = keyof ChatRequest
@@ -62,6 +63,7 @@ const sentFields: ReadonlySet<string> = new Set<Field>([
   'stream',
   'stream_options',
   'cache_control',
+  'web_search_options',
 ])
 const choicesMax = 8
 
@@ -90,6 +92,7 @@ export function writeChat(given: ChatRequest, target: Target): WrittenChat<WireR
       : {}),
     ...(Object.keys(generationConfig).length > 0 ? { generationConfig } : {}),
     ...writeTools(request, notes),
+    ...writeSearch(request, target, notes),
   }
   return { body, ...notes }
 }

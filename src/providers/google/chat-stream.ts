@@ -1,3 +1,5 @@
+import type { ChatRequest, ChunkIdentity } from '../../core/chat/chat.ts'
+import type { Target } from '../../core/model.ts'
 import type { Usage } from '../../core/money/price.ts'
 import type { TokensMax } from '../wire/token-count.ts'
 import { tooLarge } from '../transport/answer-failure.ts'
@@ -25,6 +27,7 @@ import {
   type WirePart,
 } from './answer.ts'
 import { bodyFailure } from './failure.ts'
+import { searchesIn, withGrounding } from './search.ts'
 import { readUsage } from './usage.ts'
 
 /** Matches most events of a stream: their JSON string is copied without being parsed. */
@@ -32,29 +35,39 @@ const textEvent =
   /^\{"candidates":\s?\[\{"content":\s?\{"parts":\s?\[\{"text":\s?("[^"\\]+(?:\\.[^"\\]*)*")\}\],\s?"role":\s?"model"\},\s?"index":\s?0\}\],\s?"usageMetadata":/
 
 /** State of one choice: whether it has begun, whether it has text or calls, and how many calls. */
-type Choice = { begun: boolean; anything: boolean; calls: number }
+type Choice = {
+  begun: boolean
+  anything: boolean
+  calls: number
+  /** The text and what was searched, for a request that may search. */
+  text: string
+  grounding: unknown
+}
 type Options = {
   createdSeconds: number
   /** The model name to report if the vendor sends none. */
   upstreamModel: string
   texts: VendorTexts
   tokensMax: TokensMax
+  target: Target
+  request: Pick<ChatRequest, 'web_search_options'>
 }
 
 /** Translates Gemini's partial answers to chunks (docs/vendors.md#gemini-stream). */
 export function translator(options: Options): Translator {
-  const { createdSeconds, upstreamModel, texts, tokensMax } = options
-  let identity: { id: string; created: number; model: string } | undefined
+  const { texts, tokensMax } = options
+  let identity: ChunkIdentity | undefined
   let writer: ChunkWriter
   const counts = countKeeper(tokensMax)
   let finished = false
   const choices = new Map<number, Choice>()
-
+  const searches = options.request.web_search_options != null
+  const counted = () => withSearches(counts.read(), choices, options.target)
   const readCandidate = (candidate: WireCandidate): string => {
     const { content, finishReason, logprobsResult } = candidate
     const index = choiceIndex(candidate, 0)
     if (writer.hasEnded(index)) return ''
-    const choice = choices.get(index) ?? { begun: false, anything: false, calls: 0 }
+    const choice = choices.get(index) ?? newChoice()
     choices.set(index, choice)
     let chunks = ''
     const begin = () => {
@@ -69,20 +82,25 @@ export function translator(options: Options): Translator {
     }
     const logprobs = logprobsOf(logprobsResult)
     if (logprobs !== null) chunks += writer.logprobs(index, JSON.stringify(logprobs))
+    // Later metadata includes the earlier.
+    choice.grounding = candidate.groundingMetadata ?? choice.grounding
     if (finishReason === undefined) return chunks
     const reason = finishReasonOf(candidate, choice)
     begin()
     finished = true
+    const about = { text: choice.text, answer: identity!.id }
     const refusal = refusalOf(candidate, texts)
-    if (refusal !== undefined) {
-      chunks += writer.delta(index, `{"refusal":${JSON.stringify(refusal)}}`)
+    const last = { ...searchesIn(choice.grounding, about), ...(refusal && { refusal }) }
+    for (const [name, value] of Object.entries(last)) {
+      chunks += writer.delta(index, JSON.stringify({ [name]: value }))
     }
     return chunks + writer.finish(index, reason)
   }
 
   return {
     read: (data) => {
-      const text = identity === undefined ? null : textEvent.exec(data)
+      // Citations name places in the text, so its text must be known.
+      const text = identity === undefined || searches ? null : textEvent.exec(data)
       const first = text === null ? undefined : choices.get(0)
       if (text !== null && first?.begun === true) {
         counts.later(data)
@@ -94,21 +112,41 @@ export function translator(options: Options): Translator {
       if (answer.error !== undefined) throw bodyFailure(answer, texts)
       refuseBlocked(answer, texts)
       if (identity === undefined) {
-        const { responseId, modelVersion } = answer
-        const model = texts.name(modelVersion) ?? upstreamModel
-        identity = { id: answerId(responseId, texts), created: createdSeconds, model }
+        identity = identityOf(answer, options)
         writer = chunkWriter(identity)
       }
-      let chunks = ''
-      for (const candidate of answer.candidates ?? []) chunks += readCandidate(candidate)
-      return chunks
+      return (answer.candidates ?? []).map(readCandidate).join('')
     },
     finish: () => {
       if (!finished || identity === undefined) throw brokenOff()
-      return { usage: counts.read(), identity }
+      return { usage: counted(), identity }
     },
-    usageSoFar: counts.read,
+    usageSoFar: counted,
   }
+}
+
+function identityOf(
+  { responseId, modelVersion }: WireAnswer,
+  { createdSeconds: created, upstreamModel, texts }: Options,
+): ChunkIdentity {
+  return {
+    id: answerId(responseId, texts),
+    created,
+    model: texts.name(modelVersion) ?? upstreamModel,
+  }
+}
+
+function withSearches(
+  usage: Usage | undefined,
+  choices: ReadonlyMap<number, Choice>,
+  target: Target,
+): Usage | undefined {
+  const grounding = [...choices.values()].map((choice) => choice.grounding)
+  return usage && withGrounding(usage, grounding, target)
+}
+
+function newChoice(): Choice {
+  return { begun: false, anything: false, calls: 0, text: '', grounding: undefined }
 }
 
 /** The delta of a part as JSON; undefined for an empty part. */
@@ -127,6 +165,7 @@ function deltaOf(
   if (part.text === undefined || part.text === '') return undefined
   if (part.thought === true) return `{"reasoning_content":${JSON.stringify(part.text)}}`
   said.anything = true
+  said.text += part.text
   return `{"content":${JSON.stringify(part.text)}}`
 }
 

@@ -7,6 +7,7 @@ import type {
 } from '../../core/chat/chat.ts'
 import { estimateAnswer } from '../../core/chat/estimate.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import type { Target } from '../../core/model.ts'
 import { countedFailure } from '../transport/answer-failure.ts'
 import { jsonRequests, type UpstreamHead } from '../transport/dispatch.ts'
 import type { Endpoint } from '../transport/endpoint.ts'
@@ -30,6 +31,7 @@ import {
 import { writeChat, type WireRequest } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
+import { searchesIn, withGrounding } from './search.ts'
 import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
@@ -65,7 +67,7 @@ export function chatAdapter(
             if (head.status !== 200) return readFailure(head, texts)
             const whole = wholeReader()
             const { upstreamModel } = target
-            const asked = { request, createdSeconds, upstreamModel, tokensMax, texts }
+            const asked = { request, createdSeconds, upstreamModel, tokensMax, texts, target }
             return { push: whole.push, finish: () => readAnswer(whole.finish(), asked) }
           })
         },
@@ -77,7 +79,8 @@ export function chatAdapter(
           return openTranslated({
             ...how,
             ...failing,
-            translator: () => translator({ createdSeconds, upstreamModel, texts, tokensMax }),
+            translator: () =>
+              translator({ createdSeconds, upstreamModel, texts, tokensMax, target, request }),
           })
         },
         countInput: async (turn) => {
@@ -100,6 +103,7 @@ type Asked = {
   upstreamModel: string
   tokensMax: TokensMax
   texts: VendorTexts
+  target: Target
 }
 
 function readAnswer(bytes: Buffer, asked: Asked): ChatAnswer {
@@ -135,8 +139,9 @@ function answerIn(
     ),
   }
   const said = completion.choices.map(({ message }) => message)
-  const usage = readUsage(usageMetadata, asked.tokensMax) ?? estimateAnswer(asked.request, said)
-  return { completion, usage, bytes }
+  const counted = readUsage(usageMetadata, asked.tokensMax) ?? estimateAnswer(asked.request, said)
+  const grounding = candidates.map(({ groundingMetadata }) => groundingMetadata)
+  return { completion, usage: withGrounding(counted, grounding, asked.target), bytes }
 }
 
 function choiceOf(
@@ -161,6 +166,7 @@ function choiceOf(
       content: silent ? null : content,
       refusal,
       ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
+      ...searchesIn(candidate.groundingMetadata, { text: content, answer }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     },
     logprobs: logprobsOf(candidate.logprobsResult),

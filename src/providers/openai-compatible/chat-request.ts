@@ -4,6 +4,7 @@ import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { functionsOnly, type FunctionsOnly } from '../wire/function-tools.ts'
 import type { Abilities, ChatDialect } from './dialect.ts'
 import { drop, type Body, type Draft } from './draft.ts'
+import { needsSearch, refuseSearch } from '../wire/web-search.ts'
 import { writeHistory, withoutCacheControl } from './history.ts'
 import { adjustThinking } from './thinking.ts'
 import type { components } from '../../../generated/types.ts'
@@ -32,6 +33,10 @@ export function writeChat(
   const { request, problems, warnings } = whole
   const { models: _models, image_config: imageConfig, ...body } = request
   body.model = target.upstreamModel
+  if (needsSearch(request, target)) {
+    refuseSearch(request, target, { problems, warnings })
+    delete body.web_search_options
+  }
   const abilities = abilitiesOf(target, dialect)
   const draft: Draft = { request, target, dialect, abilities, body, problems, warnings }
   body.messages = writeHistory(request.messages, draft)
@@ -92,7 +97,10 @@ function samples(abilities: Abilities | undefined, { reasoning_effort: effort }:
 /** Sends the token limit under the one name that the model expects; vendors reject both names together. */
 function adjustLimit({ request, target, dialect, body, warnings }: Draft): void {
   const { row, undescribed } = target.model
-  const field = (undescribed ? undefined : row.max_tokens_field) ?? dialect.limit
+  const own = undescribed ? undefined : row.max_tokens_field
+  // The name in the catalog is that of the chat API.
+  const isTaken = own !== undefined && dialect.only?.has(own) !== false
+  const field = isTaken ? own : dialect.limit
   if (field === undefined) return
   const { max_tokens: old, max_completion_tokens: limit } = request
   const applied = limit ?? old

@@ -11,6 +11,7 @@ import { nativeFirst } from '../wire/native-stream.ts'
 import { families } from './families.ts'
 import { responsesAdapter } from './responses/chat.ts'
 import { writeResponses } from './responses/request.ts'
+import { searchesFor } from './responses/search.ts'
 
 const dialect: ChatDialect = {
   idempotencyHeader: 'idempotency-key',
@@ -161,10 +162,10 @@ function isForResponses(target: Target): boolean {
   return abilities?.responses_only === true || abilities?.tools_while_thinking !== undefined
 }
 
-/** Whether the chat API lacks the model, or would refuse the tools of the request since the model thinks. */
+/** Whether the chat API lacks the model or the search, or would refuse the tools since the model thinks. */
 function needsResponses(request: ChatRequest, target: Target): boolean {
   const abilities = abilitiesOf(target, dialect)
-  if (abilities?.responses_only) return true
+  if (abilities?.responses_only || searchesFor(request, target)) return true
   if (abilities?.tools_while_thinking !== 'none' || !request.tools?.length) return false
   // A request for several answers can only be served without thinking.
   if ((request.n ?? 1) > 1) return abilities.thinks === 'always'

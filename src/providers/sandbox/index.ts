@@ -2,7 +2,7 @@ import type { ChatAdapter, ChatRequest, PreparedChat } from '../../core/chat/cha
 import type { EmbeddingAdapter } from '../../core/embedding/embedding.ts'
 import type { PixelQueue } from '../../core/image/picture.ts'
 import type { ImagePlan } from '../../core/image/image.ts'
-import type { Target } from '../../core/model.ts'
+import { dropped, type Target, type Warning } from '../../core/model.ts'
 import type { Prices } from '../../core/money/price.ts'
 import { femtoUsd } from '../../core/money/pricing.ts'
 import type { Provider } from '../../core/route.ts'
@@ -85,7 +85,9 @@ function simulate(
   const prepare: ChatAdapter['prepare'] = (request, target) => {
     const { problems, warnings, thoughtsShown } = playChat(request, target)
     const asked = playedRequest(request, target, { warnings, thoughtsShown })
-    return { ...chat!.prepare(asked, undescribed(target)), problems, warnings }
+    const unsearched = request.web_search_options == null ? [] : [noSearch(request)]
+    const prepared = chat!.prepare(asked, undescribed(target))
+    return { ...prepared, problems, warnings: [...warnings, ...unsearched] }
   }
   const embed: EmbeddingAdapter['embed'] = (call) => {
     const usual = call.target.model.row.embedding?.dimensions ?? dimensionsStandard
@@ -103,6 +105,11 @@ function simulate(
 
 /** The length of vectors of models that the catalog does not describe. */
 const dimensionsStandard = 1024
+
+function noSearch({ web_search_options: asked }: ChatRequest): Warning {
+  const reason = 'The sandbox does not search the web. Use a live key.'
+  return dropped('web_search_options', asked, reason)
+}
 
 /** A target without the catalog's adjustments, since `playChat` has applied the vendor's adjustments. */
 function undescribed(target: Target): Target {

@@ -1,6 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
+import { dropped, type Warning } from '../../core/model.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 
 type Schemas = components['schemas']
@@ -13,7 +14,12 @@ type Call = Schemas['FunctionToolCall']
 type ExtraContent = Schemas['ToolCallExtraContent']
 
 /** Canonical messages, each with its path in the request of the caller. */
-export type Conversation = { messages: Message[]; places: string[] }
+export type Conversation = {
+  messages: Message[]
+  places: string[]
+  /** What only a vendor of this API reads. */
+  lost: Warning[]
+}
 type Asked = Pick<Schemas['CreateMessageRequest'], 'messages' | 'system'>
 
 /** Translates the conversation of a Messages request (docs/messages.md#conversation). */
@@ -21,7 +27,7 @@ export function readConversation(
   { messages, system = [] }: Asked,
   seal: ThoughtSeal,
 ): Conversation {
-  const read: Conversation = { messages: [], places: [] }
+  const read: Conversation = { messages: [], places: [], lost: [] }
   const add = (message: Message, place: string) => {
     read.messages.push(message)
     read.places.push(place)
@@ -35,7 +41,7 @@ export function readConversation(
       typeof content === 'string' ? [{ type: 'text', text: content }] : content
     if (role === 'system') addInstructions(blocks, { place, hasBegun }, add)
     else if (role === 'user') addUserTurn(blocks, place, add)
-    else addAssistantTurn(blocks, place, { add, seal })
+    else addAssistantTurn(blocks, place, { add, seal, lost: read.lost })
     hasBegun ||= role !== 'system'
   }
   return read
@@ -158,7 +164,7 @@ function documentParts(block: Schemas['MessageDocumentBlock']): Part[] {
 function addAssistantTurn(
   blocks: readonly Block[],
   place: string,
-  { add, seal }: { add: Add; seal: ThoughtSeal },
+  { add, seal, lost }: { add: Add; seal: ThoughtSeal; lost: Warning[] },
 ): void {
   const said: Schemas['TextPart'][] = []
   const thoughts: string[] = []
@@ -179,6 +185,11 @@ function addAssistantTurn(
       }
       case 'redacted_thinking':
         break
+      case 'server_tool_use':
+        lost.push(dropped(`${unsent}${place}.content[${at}]`, block.type, onlyAnthropic))
+        break
+      case 'web_search_tool_result':
+        break
       case 'tool_use':
         calls.push(callOf(block, data))
         data = undefined
@@ -198,6 +209,11 @@ function addAssistantTurn(
   if (calls.length > 0) message.tool_calls = calls
   add(message, place)
 }
+
+/** Begins the parameters of the request that have no place in the canonical request. */
+export const unsent = 'unsent:'
+const onlyAnthropic =
+  'Only models of Anthropic read the searches of an earlier message. Others read its text.'
 
 function callOf(block: Schemas['MessageToolUseBlock'], data: ExtraContent | undefined): Call {
   const call: Call = {

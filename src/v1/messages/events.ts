@@ -4,6 +4,7 @@ import type { NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces } from '../../core/chat/ordered-pieces.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
+import { citationsOf, searchBlocks } from './search-blocks.ts'
 
 type Schemas = components['schemas']
 export type MessageEvent = Schemas['MessageStreamEvent']
@@ -51,6 +52,12 @@ export function messageWriter({ showsThinking, seal, hold, callId }: Options): M
       }
       case 'input':
         blocks.input(piece.text)
+        break
+      case 'search':
+        blocks.search(piece.search)
+        break
+      case 'citations':
+        blocks.cite(piece.citations)
     }
   })
   return {
@@ -107,6 +114,8 @@ export function nativeEnd(answer: NativeAnswer): MessageStop & Managed {
 function blockWriter(seal: Options['seal']) {
   let events: MessageEvent[] = []
   let index = -1
+  /** The text of the open block, and where it begins in the text of the answer. */
+  let text = { said: '', start: 0 }
   let open: 'text' | 'thinking' | 'call' | undefined
   const start = (block: Schemas['MessageAnswerBlock']) => {
     index++
@@ -128,14 +137,30 @@ function blockWriter(seal: Options['seal']) {
         : { type: 'thinking', thinking: '', signature: '' },
     )
     open = kind
+    if (kind === 'text') text = { said: '', start: text.start + text.said.length }
   }
   return {
     close,
-    write: (kind: 'text' | 'thinking', text: string) => {
+    write: (kind: 'text' | 'thinking', piece: string) => {
       if (open !== kind) begin(kind)
-      add(
-        kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text },
-      )
+      if (kind === 'thinking') return add({ type: 'thinking_delta', thinking: piece })
+      text.said += piece
+      add({ type: 'text_delta', text: piece })
+    },
+    search: (search: Schemas['WebSearch']) => {
+      close()
+      const { use, input, result } = searchBlocks(search, seal)
+      start(use)
+      add({ type: 'input_json_delta', partial_json: JSON.stringify(input) })
+      events.push({ type: 'content_block_stop', index })
+      start(result)
+      events.push({ type: 'content_block_stop', index })
+    },
+    cite: (citations: readonly Schemas['WebCitation'][]) => {
+      if (open !== 'text') return
+      for (const citation of citationsOf(citations, text, seal)) {
+        add({ type: 'citations_delta', citation })
+      }
     },
     /** The data of the vendor becomes the signature of a thinking block before the call. */
     call: (call: { id: string; name: string }, data: ExtraContent | undefined) => {
@@ -164,12 +189,16 @@ export function blocksOf(events: readonly MessageEvent[]): Schemas['MessageAnswe
       input = ''
     } else if (event.type === 'content_block_delta') {
       const { delta } = event
-      if (block?.type === 'text') block.text += delta.text ?? ''
-      else if (block?.type === 'thinking') {
+      if (block?.type === 'text') {
+        block.text += delta.text ?? ''
+        if (delta.citation !== undefined) (block.citations ??= []).push(delta.citation)
+      } else if (block?.type === 'thinking') {
         block.thinking += delta.thinking ?? ''
         block.signature = delta.signature ?? block.signature ?? ''
       } else input += delta.partial_json ?? ''
-    } else if (block?.type === 'tool_use') block.input = inputOf(input)
+    } else if (block?.type === 'tool_use' || block?.type === 'server_tool_use') {
+      block.input = inputOf(input)
+    }
   }
   return blocks
 }

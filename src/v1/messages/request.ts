@@ -6,7 +6,8 @@ import { withoutEmpty } from '../../core/chat/default-values.ts'
 import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Model, type Warning } from '../../core/model.ts'
-import { readConversation, type Conversation } from './conversation.ts'
+import { readConversation, unsent, type Conversation } from './conversation.ts'
+import { limitedTools, readSearch, type ReadSearch } from './search.ts'
 
 type Schemas = components['schemas']
 type Asked = Schemas['CreateMessageRequest']
@@ -29,7 +30,11 @@ export function readRequest(
   refuseVendorFields(asked)
   const conversation = readConversation(asked, seal)
   const { warnings, lost } = ignoredFields(asked)
-  const { thinking, output_config: output = {}, tool_choice: choice } = asked
+  const { thinking, output_config: output = {} } = asked
+  const search = readSearch(asked)
+  const { choice, others } = search
+  warnings.push(...search.warnings)
+  lost.push(...conversation.lost, ...search.lost)
   const effort = effortOf(thinking, output.effort)
   const request: ChatRequest = {
     model: asked.model,
@@ -41,12 +46,13 @@ export function readRequest(
     ...(asked.stop_sequences === undefined ? {} : { stop: asked.stop_sequences }),
     ...userOf(asked.metadata?.user_id),
     ...(asked.cache_control === undefined ? {} : { cache_control: asked.cache_control }),
-    ...(asked.tools === undefined ? {} : { tools: asked.tools.map(toolOf) }),
+    ...(asked.tools === undefined ? {} : { tools: others.map(({ tool }) => toolOf(tool)) }),
+    ...search.options,
     ...(choice === undefined ? {} : choiceOf(choice)),
     ...(effort === undefined ? {} : { reasoning_effort: effort }),
     ...(output.format === undefined ? {} : { response_format: formatOf(output.format) }),
   }
-  return { request: withoutEmpty(request), warnings, lost, nameOf: naming(conversation) }
+  return { request: withoutEmpty(request), warnings, lost, nameOf: naming(conversation, search) }
 }
 
 /** Fields that change what the model can do, so that a call without them would be a different call. */
@@ -90,9 +96,12 @@ function ignoredFields(asked: Asked): Pick<ReadRequest, 'warnings' | 'lost'> {
 
 /** The members for a vendor of this API: those of the contract, without options that have no price. */
 export function nativeBody(asked: Asked): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(asked).filter(([name]) => known.has(name) && name !== 'speed'),
-  )
+  const members = Object.entries(asked).filter(([name]) => known.has(name) && name !== 'speed')
+  const { tools } = asked
+  return {
+    ...Object.fromEntries(members),
+    ...(tools === undefined ? {} : { tools: limitedTools(tools) }),
+  }
 }
 
 /** Clients of Claude models request more tokens than many other models can write. */
@@ -172,15 +181,31 @@ const names: Readonly<Record<string, string>> = {
   user: 'metadata.user_id',
 }
 
-function naming({ places }: Conversation): (param: string) => string {
+function naming(
+  { places }: Conversation,
+  { index: search, others }: ReadSearch,
+): (param: string) => string {
   return (param) => {
+    if (param.startsWith(unsent)) return param.slice(unsent.length)
+    if (param.startsWith(searchParam)) return searchNameOf(param.slice(searchParam.length), search)
     const message = /^messages\[(\d+)\]/.exec(param)
     if (message !== null) return places[Number(message[1])] ?? 'messages'
     const [field = ''] = /^\w+/.exec(param) ?? []
     if (Object.hasOwn(names, field)) return names[field]!
-    return param.replace(
+    const own = param.replace(/^tools\[(\d+)\]/, (_, at: string) => {
+      return `tools[${others[Number(at)]?.index ?? at}]`
+    })
+    return own.replace(
       /^(tools\[\d+\]|tool_choice)\.function(\.parameters)?/,
       (_, place: string, schema?: string) => (schema ? `${place}.input_schema` : place),
     )
   }
+}
+
+const searchParam = 'web_search_options'
+
+/** The caller's name for a member of the search; that of the tool for the search itself. */
+function searchNameOf(member: string, index: number): string {
+  const names: Record<string, string> = { '': '.type', '.max_searches': '.max_uses' }
+  return `tools[${index}]${names[member] ?? member}`
 }

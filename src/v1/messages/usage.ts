@@ -13,7 +13,7 @@ export function messageUsage(usage: Usage, { cost }: Receipt): Schemas['MessageU
 /** The counts in Anthropic's form. */
 export function tokenCounts(usage: Usage): Schemas['MessageUsage'] {
   const { inputTokens, outputTokens, cachedInputTokens: cached = 0 } = usage
-  const { cacheWriteTokens: written = 0, reasoningTokens = 0 } = usage
+  const { cacheWriteTokens: written = 0, reasoningTokens = 0, webSearches = 0 } = usage
   return {
     // Anthropic's count excludes what was read from the cache or written to it.
     input_tokens: Math.max(0, inputTokens - cached - written),
@@ -21,5 +21,6 @@ export function tokenCounts(usage: Usage): Schemas['MessageUsage'] {
     cache_read_input_tokens: cached,
     output_tokens: outputTokens,
     output_tokens_details: { thinking_tokens: reasoningTokens },
+    ...(webSearches === 0 ? {} : { server_tool_use: { web_search_requests: webSearches } }),
   }
 }

@@ -68,6 +68,9 @@ export function readItems(items: readonly InputItem[], options: Options): Conver
         else if (status !== 'failed') warnings.push(dropped(`${param}.result`, result, noPicture))
         break
       }
+      case 'web_search_call':
+        // The text after it says what was found; only OpenAI takes the item back.
+        break
       case 'additional_tools':
         // `request.ts` has read them: calls before the item may name them.
         break

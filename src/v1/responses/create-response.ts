@@ -15,7 +15,8 @@ import { receiptHeaders } from '../../http/receipt-headers.ts'
 import { inBackground, type OnBegun } from './background.ts'
 import type { History } from './history.ts'
 import { hostedImages, type Followed, type Following } from './hosted-images.ts'
-import { collectOutput, nativeOutput, type Emit, type Output } from './output.ts'
+import type { Emit } from './item.ts'
+import { collectOutput, nativeOutput, type Output } from './output.ts'
 import { readCall, type ReadOptions } from './read-call.ts'
 import type { ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
@@ -53,7 +54,14 @@ async function answer(call: Call, options: Options, onBegun?: OnBegun): Promise<
     clock,
     begin: (receipt) => begin(receipt.model.row.id),
     output: (emit) =>
-      collectOutput({ suffix, tools: asked.tools, seal: seal.close, emit, hold: call.hold }),
+      collectOutput({
+        suffix,
+        tools: asked.tools,
+        showsSources: body.include?.includes('web_search_call.action.sources') === true,
+        seal: seal.close,
+        emit,
+        hold: call.hold,
+      }),
   }
   let following: Following | undefined
   try {

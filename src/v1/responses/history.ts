@@ -242,6 +242,7 @@ const prefixes: Readonly<Record<StoredItem['type'], string>> = {
   reasoning: 'rs',
   additional_tools: 'at',
   image_generation_call: 'ig',
+  web_search_call: 'ws',
   item_reference: 'ref',
 }
 

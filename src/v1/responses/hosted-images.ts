@@ -104,7 +104,8 @@ async function followImages(
     })
     if (turn === undefined || turn.callsOthers || results.size === 0 || isLast) break
     isLast = maker.left() === 0
-    request = continued(request, { turn, results, isLast })
+    const left = withSearchesLeft(request, replies.at(-1)!.usage)
+    request = continued(left, { turn, results, isLast })
     const continuing = request
     const asking = async () => ask(continuing, contextOf(`m${replies.length}`))
     const next = await asking().catch((error: unknown) => {
@@ -141,6 +142,14 @@ function nextContext(context: CallContext, clock: () => number, name: string): C
 function ended({ signal, hasLeft }: CallContext['ending']): GatewayError {
   const text = hasLeft ? 'The client disconnected.' : 'The response was not complete in time.'
   return new GatewayError('timeout', text, { cause: signal.reason })
+}
+
+/** The request with the searches of the web that the answer has left. */
+function withSearchesLeft(request: ChatRequest, { webSearches = 0 }: Usage): ChatRequest {
+  const { web_search_options: search, ...rest } = request
+  if (search?.max_searches === undefined || webSearches === 0) return request
+  const max_searches = search.max_searches - webSearches
+  return max_searches <= 0 ? rest : { ...rest, web_search_options: { ...search, max_searches } }
 }
 
 type Answered = { turn: Turn; results: ReadonlyMap<HostedCall, string>; isLast: boolean }

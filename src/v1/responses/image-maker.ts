@@ -11,7 +11,8 @@ import type { ImageInputs } from '../../core/image/work.ts'
 import { addUsage, noUsage, type Usage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import { nameOnce, type CheckedTool, type Wish } from './image-tool.ts'
-import type { MakeItem, Place } from './output.ts'
+import type { Place } from './item.ts'
+import type { MakeItem } from './output.ts'
 import type { HostedCall } from './turn.ts'
 
 /** The base64 as a string, in the JSON of an event, and as the bytes of this JSON. */

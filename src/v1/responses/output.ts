@@ -3,19 +3,20 @@ import type { Hold } from '../../bytes/budget.ts'
 import type { NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces, type BegunCall, type Piece } from '../../core/chat/ordered-pieces.ts'
-import { inputArgument, type Tools } from './tools.ts'
+import type { Emit, Open, OutputItem, Place } from './item.ts'
+import { openCall, openWrapped } from './open-call.ts'
+import type { Tools } from './tools.ts'
+import { annotationsOf, writeSearch, type Annotation } from './searches.ts'
 import { turnReader, type HostedCall, type Turn } from './turn.ts'
 
 type Schemas = components['schemas']
-export type OutputItem = Schemas['ResponseOutputItem']
-export type EventType = Schemas['ResponseEventType']
-/** Writes an event; `members` are all but its type and number. */
-export type Emit = (type: EventType, members: object) => void
 
 type Options = {
   /** Ends the ids of the items; unique for each response. */
   suffix: string
   tools: Pick<Tools, 'find' | 'images'>
+  /** Whether the sources of a search are in its item. */
+  showsSources: boolean
   /** Writes a vendor's data of a call, so that the caller can send it back. */
   seal: (extra: Schemas['ToolCallExtraContent']) => string
   emit: Emit
@@ -49,52 +50,13 @@ export type Ended = {
   serviceTier: string | undefined
 }
 
-/** An item that is not complete; `end` completes it and emits its last events. */
-type Open = {
-  kind: 'reasoning' | 'text' | 'refusal' | 'call'
-  add(text: string): void
-  end(status: Schemas['ResponseItemStatus'], sealed?: string): OutputItem
-}
-
-export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Output {
-  const items: OutputItem[] = []
+export function collectOutput(options: Options): Output {
+  const { suffix, tools, hold } = options
   let [model, serviceTier]: (string | undefined)[] = []
-  let open: Open | undefined
   let adopted: Ended | undefined
   let finishReason: string | undefined
-
   const isCut = () => finishReason === 'length' || finishReason === 'content_filter'
-  const done = (item: OutputItem) => {
-    emit('response.output_item.done', { output_index: items.length, item })
-    items.push(item)
-  }
-  const close = (sealed?: string) => {
-    const item = open?.end(isCut() ? 'incomplete' : 'completed', sealed)
-    open = undefined
-    if (item !== undefined) done(item)
-  }
-  const place = (): Place => ({ index: items.length, suffix: `${suffix}${items.length}`, emit })
-  const begin = (next: (place: Place) => Open, sealed?: string) => {
-    close(sealed)
-    open = next(place())
-  }
-  const add = async (make: MakeItem) => {
-    close()
-    done(await make(place()))
-  }
-  const beginCall = ({ id, name, isCustom, extra_content: extra }: BegunCall) => {
-    const sealed = extra === undefined ? undefined : seal(extra)
-    if (sealed !== undefined && open?.kind !== 'reasoning') begin(opening.reasoning)
-    const callId = id ?? `call_${suffix}${items.length}`
-    const called = { callId, ...tools.find(name) }
-    const opened = openCall(isCustom ? 'custom' : 'function', called)
-    begin(!isCustom && called.isCustom ? openWrapped(called) : opened, sealed)
-  }
-  const write = (piece: Piece) => {
-    if (piece.kind === 'call') return beginCall(piece.call)
-    if (piece.kind !== 'input' && open?.kind !== piece.kind) begin(opening[piece.kind])
-    open!.add(piece.text)
-  }
+  const { items, write, add, close, restart } = itemWriter(options, isCut)
   const turns = tools.images() === undefined ? undefined : turnReader(tools, suffix)
   const take = turns === undefined ? write : (piece: Piece) => turns.read(piece) && write(piece)
   let pieces = orderedPieces(hold, take)
@@ -116,6 +78,7 @@ export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Out
         else if (!isCut()) await run(piece, add)
       }
       close()
+      restart()
       return turn
     },
     adopt: (ended) => void (adopted = ended),
@@ -123,6 +86,61 @@ export function collectOutput({ suffix, tools, seal, emit, hold }: Options): Out
       finishReason = pieces.end() ?? finishReason
       close()
       return adopted ?? { items, finishReason, model, serviceTier }
+    },
+  }
+}
+
+/** Writes the pieces of an answer as items, each of which ends before the next begins. */
+function itemWriter({ suffix, tools, showsSources, seal, emit }: Options, isCut: () => boolean) {
+  const items: OutputItem[] = []
+  let open: Open | undefined
+  /** The length of the text of the answer, and where its open message begins. */
+  let [said, start] = [0, 0]
+
+  const done = (item: OutputItem) => {
+    emit('response.output_item.done', { output_index: items.length, item })
+    items.push(item)
+  }
+  const close = (sealed?: string) => {
+    const item = open?.end(isCut() ? 'incomplete' : 'completed', sealed)
+    open = undefined
+    if (item !== undefined) done(item)
+  }
+  const place = (): Place => ({ index: items.length, suffix: `${suffix}${items.length}`, emit })
+  const begin = (next: (place: Place) => Open, sealed?: string) => {
+    close(sealed)
+    open = next(place())
+  }
+  const beginCall = ({ id, name, isCustom, extra_content: extra }: BegunCall) => {
+    const sealed = extra === undefined ? undefined : seal(extra)
+    if (sealed !== undefined && open?.kind !== 'reasoning') begin(opening.reasoning)
+    const callId = id ?? `call_${suffix}${items.length}`
+    const called = { callId, ...tools.find(name) }
+    const opened = openCall(isCustom ? 'custom' : 'function', called)
+    begin(!isCustom && called.isCustom ? openWrapped(called) : opened, sealed)
+  }
+  return {
+    items,
+    close,
+    /** Called before the next answer of the model. */
+    restart: () => void (said = 0),
+    add: async (make: MakeItem) => {
+      close()
+      done(await make(place()))
+    },
+    write: (piece: Piece) => {
+      if (piece.kind === 'call') return beginCall(piece.call)
+      if (piece.kind === 'citations') return open?.cite?.(piece.citations, start)
+      if (piece.kind === 'search') {
+        close()
+        return done(writeSearch(piece.search, place(), showsSources))
+      }
+      if (piece.kind !== 'input' && open?.kind !== piece.kind) {
+        start = said
+        begin(opening[piece.kind])
+      }
+      if (piece.kind === 'text') said += piece.text.length
+      open!.add(piece.text)
     },
   }
 }
@@ -137,10 +155,6 @@ export function nativeOutput(
   const [items, serviceTier] = [output as OutputItem[], tier as string | undefined]
   return { items, finishReason: finishReason ?? undefined, model, serviceTier }
 }
-
-/** Where an item begins. */
-export type Place = { index: number; suffix: string; emit: Emit }
-type Called = { callId: string; name: string; namespace?: string }
 
 function openReasoning({ index, suffix, emit }: Place): Open {
   const id = `rs_${suffix}`
@@ -182,9 +196,10 @@ function openMessage(kind: 'text' | 'refusal', { index, suffix, emit }: Place): 
     kind === 'text'
       ? (['response.output_text', { logprobs: [] }] as const)
       : (['response.refusal', {}] as const)
+  const annotations: Annotation[] = []
   const partOf = (text: string): Schemas['ResponseOutputPart'] =>
     kind === 'text'
-      ? { type: 'output_text', text, annotations: [], logprobs: [] }
+      ? { type: 'output_text', text, annotations: [...annotations], logprobs: [] }
       : { type: 'refusal', refusal: text }
   let text = ''
   const item = { id, type: 'message' as const, role: 'assistant' as const }
@@ -199,6 +214,16 @@ function openMessage(kind: 'text' | 'refusal', { index, suffix, emit }: Place): 
       text += delta
       emit(`${event}.delta`, { ...at, delta, ...more })
     },
+    cite: (citations, start) => {
+      for (const annotation of annotationsOf(citations, start, text.length)) {
+        emit('response.output_text.annotation.added', {
+          ...at,
+          annotation_index: annotations.length,
+          annotation,
+        })
+        annotations.push(annotation)
+      }
+    },
     end: (status) => {
       const part = partOf(text)
       emit(`${event}.done`, { ...at, ...(kind === 'text' ? { text } : { refusal: text }), ...more })
@@ -212,73 +237,4 @@ const opening = {
   reasoning: openReasoning,
   text: (place: Place) => openMessage('text', place),
   refusal: (place: Place) => openMessage('refusal', place),
-}
-
-const callForms = {
-  function: {
-    type: 'function_call',
-    prefix: 'fc',
-    member: 'arguments',
-    event: 'response.function_call_arguments',
-  },
-  custom: {
-    type: 'custom_tool_call',
-    prefix: 'ctc',
-    member: 'input',
-    event: 'response.custom_tool_call_input',
-  },
-} as const
-
-function openCall(kind: keyof typeof callForms, { callId, name, namespace }: Called) {
-  const { type, prefix, member, event } = callForms[kind]
-  return ({ index, suffix, emit }: Place): Open => {
-    const id = `${prefix}_${suffix}`
-    const within = namespace === undefined ? {} : { namespace }
-    const at = { item_id: id, output_index: index }
-    let text = ''
-    // The member fits the type, as the table above shows.
-    const itemOf = (status: Schemas['ResponseItemStatus']) =>
-      ({ id, type, call_id: callId, name, ...within, [member]: text, status }) as OutputItem
-    emit('response.output_item.added', { output_index: index, item: itemOf('in_progress') })
-    return {
-      kind: 'call',
-      add: (delta) => {
-        text += delta
-        if (delta !== '') emit(`${event}.delta`, { ...at, delta })
-      },
-      end: (status) => {
-        const named = kind === 'function' ? { name } : {}
-        emit(`${event}.done`, { ...at, ...named, [member]: text })
-        return itemOf(status)
-      },
-    }
-  }
-}
-
-/** A custom tool that the vendor got as a function: its input is inside of the JSON of the arguments. */
-function openWrapped(called: Called) {
-  return (place: Place): Open => {
-    const custom = openCall('custom', called)(place)
-    let json = ''
-    return {
-      ...custom,
-      add: (delta) => {
-        json += delta
-      },
-      end: (status) => {
-        custom.add(inputIn(json))
-        return custom.end(status)
-      },
-    }
-  }
-}
-
-/** The input in the arguments of a wrapped custom tool; the arguments as they are if they have none. */
-function inputIn(json: string): string {
-  try {
-    const input: unknown = Reflect.get(JSON.parse(json) as object, inputArgument)
-    return typeof input === 'string' ? input : json
-  } catch {
-    return json
-  }
 }

@@ -52,6 +52,9 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
   const history = await readHistory(call, options.storedResponses, options.clock)
   const asked = readWhole(history, {
     takesCustom: model !== undefined && options.takesCustomTools(model.row.provider),
+    searchesOffline:
+      model?.prices.webSearch !== undefined &&
+      options.nativeApi(model.row.provider) === 'responses',
     editsImages: (name) => routes.peek(name, caller)?.row.capabilities.image_edit === true,
     open: seal.open,
   })
@@ -59,22 +62,23 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
     const given = withoutEmpty(asked.request)
     const corrected = checkedPictures(given, texts, options.checkPicture)
     const request = restoreBase64(corrected?.request ?? given, texts, hold)
-    const warnings = [...asked.warnings, ...(corrected?.warnings ?? [])]
     const provider = model?.row.provider
     const isNative =
       provider !== undefined &&
       options.nativeApi(provider) === 'responses' &&
       corrected === undefined &&
       asked.tools.images() === undefined
+    const { lost } = asked
     const native = isNative
       ? ({
           api: 'responses',
-          body: restoreBase64(nativeBody(history.body), texts, hold),
+          body: restoreBase64(nativeBody(history.body, request), texts, hold),
           headers: {},
           seal,
-          lost: [],
+          lost,
         } as const)
       : undefined
+    const warnings = [...asked.warnings, ...(isNative ? [] : lost), ...(corrected?.warnings ?? [])]
     return { history, asked, given, request, warnings, native }
   } catch (thrown) {
     throw thrown instanceof GatewayError ? thrown.named(asked.nameOf) : thrown

@@ -1,10 +1,13 @@
 import type { components } from '../../../generated/types.ts'
 import { bodyMembers } from '../../../generated/operations.ts'
 import type { ChatRequest } from '../../core/chat/chat.ts'
+import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { readItems, type InputItem } from './conversation.ts'
-import { toolTable, unsent, writeChoice, type Tools } from './tools.ts'
+import { searchesMax } from '../../core/money/upper-cost.ts'
+import { writeChoice } from './tool-choice.ts'
+import { isSearchTool, toolTable, unsent, type SearchTool, type Tools } from './tools.ts'
 
 type Schemas = components['schemas']
 export type ResponseRequest = Schemas['CreateResponseRequest']
@@ -18,6 +21,8 @@ export type ReadRequest = {
   request: ChatRequest
   tools: Tools
   warnings: Warning[]
+  /** What is lost when the request is translated. */
+  lost: Warning[]
   /** The caller's name for a parameter of the canonical request. */
   nameOf: (param: string) => string
 }
@@ -27,13 +32,15 @@ type Options = {
   takesCustom: boolean
   /** Whether the image model with this name edits pictures. */
   editsImages: (model: string) => boolean
+  /** Whether the vendor of the model searches without access to the web. */
+  searchesOffline: boolean
   /** Reads `encrypted_content`; undefined if the gateway did not write it for this account. */
   open: (sealed: string) => Schemas['ToolCallExtraContent'] | undefined
 }
 
 /** Converts a request. Throws a GatewayError that names what this API of the gateway does not do. */
 export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
-  const warnings: Warning[] = []
+  const [warnings, lost]: [Warning[], Warning[]] = [[], []]
   refuseUnsupported(body)
   const { input: items } = body
   const tools = toolTable({ ...options, warnings })
@@ -54,13 +61,35 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
     model: body.model,
     messages,
     ...(tools.list.length === 0 ? {} : { tools: tools.list }),
-    ...writeChoice(body.tool_choice, tools, options.takesCustom),
+    ...writeChoice(body.tool_choice, tools, { ...options, lost }),
+    ...searchOptions(tools.search(), body.max_tool_calls),
     ...(most == null ? {} : { max_completion_tokens: most }),
     ...(reasoning?.effort == null ? {} : { reasoning_effort: reasoning.effort }),
     ...(text?.format === undefined ? {} : { response_format: writeFormat(text.format) }),
     ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
   }
-  return { request, tools, warnings, nameOf: (param) => nameIn(param, { params, tools }) }
+  return { request, tools, warnings, lost, nameOf: (param) => nameIn(param, { params, tools }) }
+}
+
+/** The search of the web as the chat API has it. The number of searches is always limited. */
+function searchOptions(
+  tool: SearchTool | undefined,
+  callsMax: number | null | undefined,
+): Pick<ChatRequest, 'web_search_options'> {
+  if (tool === undefined) return {}
+  const { search_context_size: size, user_location: place, filters } = tool.settings
+  const { allowed_domains: allowed, blocked_domains: blocked } = filters ?? {}
+  const { external_web_access: access } = tool.settings
+  return {
+    web_search_options: {
+      max_searches: Math.min(callsMax ?? searchesMax, searchesMax),
+      ...(size == null ? {} : { search_context_size: size }),
+      ...userLocation(place),
+      ...(allowed == null ? {} : { allowed_domains: allowed }),
+      ...(blocked == null ? {} : { blocked_domains: blocked }),
+      ...(access === undefined ? {} : { external_web_access: access }),
+    },
+  }
 }
 
 /** Members that the gateway answers itself. */
@@ -72,9 +101,18 @@ const own: ReadonlySet<string> = new Set([
   'store',
 ])
 
-/** The members for a vendor of this API: those of the contract, without web search. */
-export function nativeBody(body: ItemsRequest): Readonly<Record<string, unknown>> {
+/**
+ * The members for a vendor of this API: those of the contract. The number of searches is limited; without
+ * `request.web_search_options` none are made.
+ */
+export function nativeBody(
+  body: ItemsRequest,
+  { web_search_options: search }: ChatRequest,
+): Readonly<Record<string, unknown>> {
   const members = Object.entries(body).filter(([name]) => read.has(name) && !own.has(name))
+  if (search != null) {
+    return { ...Object.fromEntries(members), max_tool_calls: search.max_searches }
+  }
   const { tools, input } = body
   return {
     ...Object.fromEntries(members),
@@ -88,7 +126,7 @@ export function nativeBody(body: ItemsRequest): Readonly<Record<string, unknown>
 }
 
 function withoutSearch(tools: readonly Schemas['ResponseTool'][]) {
-  return tools.filter(({ type }) => type !== 'web_search')
+  return tools.filter((tool) => !isSearchTool(tool))
 }
 
 /** Options that change the answer, and that only OpenAI itself can honour. */
@@ -160,6 +198,16 @@ const renamed: Readonly<Record<string, string>> = {
   verbosity: 'text.verbosity',
 }
 
+const searchParam = 'web_search_options'
+
+/** The caller's name for a member of the search; that of the tool for the search itself. */
+function searchName(member: string, tools: Tools): string {
+  const param = tools.search()?.param ?? 'tools'
+  if (member === '') return `${param}.type`
+  if (member === '.max_searches') return 'max_tool_calls'
+  return param + member.replace(/^\.(?=\w+_domains)/, '.filters.')
+}
+
 type Places = { params: readonly string[]; tools: Tools }
 
 function nameIn(param: string, { params, tools }: Places): string {
@@ -173,6 +221,7 @@ function nameIn(param: string, { params, tools }: Places): string {
     const [part = ''] = /^\.content\[\d+\]/.exec(rest) ?? []
     return rest.startsWith('.images[') ? `${place}.result` : place + part
   }
+  if (param.startsWith(searchParam)) return searchName(param.slice(searchParam.length), tools)
   if (Object.hasOwn(renamed, param)) return renamed[param]!
   return param
     .replace(/^response_format(?:\.json_schema)?/, 'text.format')

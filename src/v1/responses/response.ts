@@ -1,6 +1,6 @@
 import type { components } from '../../../generated/types.ts'
 import type { GatewayError } from '../../core/error.ts'
-import type { Usage } from '../../core/money/price.ts'
+import { noUsage, type Usage } from '../../core/money/price.ts'
 import type { Receipt } from '../../core/receipt.ts'
 import { costFields } from '../cost-fields.ts'
 import type { Ended } from './output.ts'
@@ -74,7 +74,7 @@ export function endResponse(begun: ModelResponse, end: End): ModelResponse {
     model: ended.model ?? begun.model,
     output: ended.items,
     service_tier: ended.serviceTier ?? begun.service_tier,
-    ...(imageUsage === undefined ? {} : { tool_usage: toolUsageForm(imageUsage) }),
+    ...toolUsage(imageUsage, usage),
     usage: usageForm(usage, receipt),
     ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
   }
@@ -102,18 +102,27 @@ function usageForm(usage: Usage, { cost }: Receipt): Schemas['ResponseUsage'] {
 }
 
 /** OpenAI's type requires all members. */
-function toolUsageForm(usage: Usage): Schemas['ResponseToolUsage'] {
+function toolUsage(
+  imageUsage: Usage | undefined,
+  { webSearches = 0 }: Usage,
+): Pick<ModelResponse, 'tool_usage'> {
+  if (imageUsage === undefined && webSearches === 0) return {}
+  const tool_usage = {
+    image_gen: imageUsageForm(imageUsage ?? noUsage),
+    web_search: { num_requests: webSearches },
+  }
+  return { tool_usage }
+}
+
+function imageUsageForm(usage: Usage): Schemas['ResponseImageUsage'] {
   const { inputTokens, outputTokens, imageInputTokens = 0, imageOutputTokens = 0 } = usage
   const split = (all: number, image: number) => ({ text_tokens: all - image, image_tokens: image })
   return {
-    image_gen: {
-      input_tokens: inputTokens,
-      input_tokens_details: split(inputTokens, imageInputTokens),
-      output_tokens: outputTokens,
-      output_tokens_details: split(outputTokens, imageOutputTokens),
-      total_tokens: inputTokens + outputTokens,
-    },
-    web_search: { num_requests: 0 },
+    input_tokens: inputTokens,
+    input_tokens_details: split(inputTokens, imageInputTokens),
+    output_tokens: outputTokens,
+    output_tokens_details: split(outputTokens, imageOutputTokens),
+    total_tokens: inputTokens + outputTokens,
   }
 }
 

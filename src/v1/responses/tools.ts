@@ -4,7 +4,6 @@ import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 
 type Schemas = components['schemas']
-type Asked = Schemas['CreateResponseRequest']
 type NamedTool = Schemas['ResponseNamedTool']
 type CustomTool = Schemas['ResponseCustomTool']
 
@@ -14,11 +13,16 @@ export type ToolName = { name: string; namespace?: string; isCustom: boolean; is
 /** The tool `image_generation` of a request, and its parameter. */
 export type ImageTool = { settings: Schemas['ResponseImageTool']; param: string }
 
+/** The tool `web_search` of a request, and its parameter. */
+export type SearchTool = { settings: Schemas['ResponseWebSearchTool']; param: string }
+
 /** The tools of a request under the names that vendors get. */
 export type Tools = {
   list: NonNullable<ChatRequest['tools']>
   /** The tool that makes pictures, if the request has it. */
   images(): ImageTool | undefined
+  /** The tool that searches the web, if the request has it and the vendor may search. */
+  search(): SearchTool | undefined
   /** Adds the tools of a list, whose parameter is `param`. */
   add(tools: readonly Schemas['ResponseTool'][], param: string): void
   /** The vendor's name of a tool, which may be missing in the lists. */
@@ -29,8 +33,8 @@ export type Tools = {
   paramOf(index: number): string
 }
 
-/** Codex adds the tool to every request, and only forbids it to search. */
-const noSearch = 'The gateway does not search the web in this API.'
+/** Codex adds the tool to every request, and usually forbids it to access the web. */
+const noSearch = 'The model has no search without access to the web.'
 /** Maximum length of a function's name at OpenAI and Anthropic. */
 const nameLengthMax = 64
 /** The function that models call for a picture. */
@@ -43,16 +47,20 @@ type Options = {
   takesCustom: boolean
   /** Whether the image model with this name edits pictures. */
   editsImages: (model: string) => boolean
+  /** Whether the vendor of the model searches without access to the web. */
+  searchesOffline: boolean
   warnings: Warning[]
 }
 
 /** Collects tools. Throws a GatewayError if a tool has the name `image_generation` beside the hosted one. */
-export function toolTable({ takesCustom, editsImages, warnings }: Options): Tools {
+export function toolTable(options: Options): Tools {
+  const { takesCustom, editsImages, searchesOffline, warnings } = options
   const list: Tools['list'] = []
   const params: string[] = []
   const known = new Map<string, ToolName>()
   const names = new Map<string, string>()
   let images: ImageTool | undefined
+  let search: SearchTool | undefined
 
   const nameOf: Tools['nameOf'] = ({ name, namespace }) => {
     if (namespace === undefined) return name
@@ -85,16 +93,25 @@ export function toolTable({ takesCustom, editsImages, warnings }: Options): Tool
     params.push(param)
     list.push(writeImageFunction(settings, editsImages))
   }
+  const addSearch = (settings: SearchTool['settings'], param: string) => {
+    if (settings.external_web_access === false && !searchesOffline) {
+      warnings.push(dropped(unsent + param, settings.type, noSearch))
+      return
+    }
+    if (search !== undefined) throw new GatewayError('invalid_value', onlyOneSearch, { param })
+    search = { settings, param }
+  }
   return {
     list,
     images: () => images,
+    search: () => search,
     nameOf,
     find: (name) => known.get(name) ?? { name, isCustom: false },
     paramOf: (index) => params[index] ?? 'tools',
     add: (tools, param) => {
       for (const [index, tool] of tools.entries()) {
         const path = `${param}[${index}]`
-        if (tool.type === 'web_search') warnings.push(dropped(unsent + path, tool.type, noSearch))
+        if (isSearchTool(tool)) addSearch(tool, path)
         else if (tool.type === 'image_generation') addImages(tool, path)
         else if (tool.type !== 'namespace') addNamed(tool, path)
         else {
@@ -105,6 +122,15 @@ export function toolTable({ takesCustom, editsImages, warnings }: Options): Tool
       }
     },
   }
+}
+
+const onlyOneSearch = 'A request can have one tool `web_search`.'
+
+/** Whether the tool, or a choice of a tool, is the search of the web. */
+export function isSearchTool<Tool extends { type: string }>(
+  tool: Tool,
+): tool is Tool & { type: 'web_search' | 'web_search_preview' } {
+  return tool.type === 'web_search' || tool.type === 'web_search_preview'
 }
 
 const onlyOne = 'A request can have one tool `image_generation`.'
@@ -200,32 +226,4 @@ function asFunction({ description, format }: CustomTool, name: string): Tools['l
       },
     },
   }
-}
-
-/** The choice of a tool in the form of the chat API. Throws a GatewayError for a missing hosted tool. */
-export function writeChoice(
-  choice: Asked['tool_choice'],
-  { find, images }: Tools,
-  takesCustom: boolean,
-): Pick<ChatRequest, 'tool_choice'> {
-  if (choice == null) return {}
-  if (typeof choice === 'string') return { tool_choice: choice }
-  const named = (chosen: Schemas['ResponseNamedChoice']): Schemas['NamedTool'] => {
-    const isHosted = chosen.type === 'image_generation'
-    if (isHosted && images() === undefined) throw noImages()
-    const name = isHosted ? imageFunction : chosen.name
-    return find(name).isCustom && takesCustom
-      ? { type: 'custom', custom: { name } }
-      : { type: 'function', function: { name } }
-  }
-  if (choice.type !== 'allowed_tools') return { tool_choice: named(choice) }
-  const { mode, tools } = choice
-  return {
-    tool_choice: { type: 'allowed_tools', allowed_tools: { mode, tools: tools.map(named) } },
-  }
-}
-
-function noImages(): GatewayError {
-  const text = "The tool 'image_generation' is not in `tools`. Add it, or leave out `tool_choice`."
-  return new GatewayError('invalid_value', text, { param: 'tool_choice' })
 }

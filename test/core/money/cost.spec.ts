@@ -2,6 +2,7 @@ import { expect } from 'chai'
 import fc from 'fast-check'
 import { costOf } from '../../../src/core/money/cost.ts'
 import { noUsage, readPrices, type Usage } from '../../../src/core/money/price.ts'
+import { costNanoUsd, pricingText, readPricing } from '../../../src/core/money/pricing.ts'
 
 type Row = Parameters<typeof readPrices>[0]
 
@@ -122,6 +123,48 @@ describe('a price that changes', () => {
     const doubtful: Row = { ...row, doubtful: ['pricing'] }
     expect(cost(doubtful, used)).to.include({ nanoUsd: 3e9, status: 'estimated' })
     expect(cost(doubtful, used, '2027-01-02')).to.include({ nanoUsd: 6e9, status: 'estimated' })
+  })
+})
+
+describe('the price of a web search', () => {
+  const pricing = {
+    ...flat,
+    service_tiers: [{ service_tier: 'flex', multiplier: '0.5' }],
+    web_search: { usd: '0.014', unit: 'query' as const },
+  }
+  const searched = { ...used, webSearches: 3 }
+
+  it('is a line of its own, which the service tier does not change', () => {
+    const full = cost({ pricing }, searched)
+    expect(full).to.include({ nanoUsd: 3_042_000_000, status: 'exact' })
+    const half = cost({ pricing }, { ...searched, serviceTier: 'flex' })
+    expect(half).to.include({ nanoUsd: 1_542_000_000, status: 'exact' })
+    expect(half.details).to.deep.equal({
+      service_tier: 'flex',
+      usd_per_million_input_tokens: 1,
+      usd_per_million_output_tokens: 5,
+      web_searches: 3,
+      usd_per_web_search: 0.014,
+    })
+  })
+
+  it('can be calculated again from the row alone', () => {
+    fc.assert(
+      fc.property(fc.nat(1000), fc.nat(1_000_000), (webSearches, inputTokens) => {
+        const usage = { ...noUsage, inputTokens, webSearches, serviceTier: 'flex' }
+        const { nanoUsd, pricing: paid } = cost({ pricing }, usage)
+        const kept = readPricing(pricingText(paid))
+        // The ledger has no column for the searches.
+        expect(costNanoUsd({ ...noUsage, inputTokens }, kept)).to.equal(nanoUsd)
+        expect(nanoUsd).to.equal(inputTokens * 1000 + webSearches * 14_000_000)
+      }),
+    )
+  })
+
+  it('is unknown for a search that the model should not make: an estimate', () => {
+    const { web_search: _search, ...without } = pricing
+    const found = cost({ pricing: without }, searched)
+    expect(found).to.include({ nanoUsd: 3_000_000_000, status: 'estimated' })
   })
 })
 

@@ -3,12 +3,13 @@ import fc from 'fast-check'
 import { costOf } from '../../../src/core/money/cost.ts'
 import {
   multiplierUnit,
+  pricesAt,
   type Prices,
   type TokenPrices,
   type Usage,
 } from '../../../src/core/money/price.ts'
 import type { PictureTraits } from '../../../src/core/money/pricing.ts'
-import { upperCost } from '../../../src/core/money/upper-cost.ts'
+import { searchesMax, upperCost } from '../../../src/core/money/upper-cost.ts'
 
 const price = fc.bigInt({ min: 0n, max: 100_000_000_000n })
 const tokenPrices: fc.Arbitrary<TokenPrices> = fc.record({
@@ -59,6 +60,13 @@ const flat = fc.record({
     }),
     { nil: undefined },
   ),
+  webSearch: fc.option(
+    fc.record({
+      nanoUsd: fc.nat(100_000_000),
+      unit: fc.constantFrom('search' as const, 'query' as const, 'answer' as const),
+    }),
+    { nil: undefined },
+  ),
   isDoubtful: fc.boolean(),
 })
 const tierOf = (multiplier: bigint) => ({ multiplier, inputTokensMax: Infinity })
@@ -96,7 +104,13 @@ describe('the upper bound of the cost of a call', () => {
         (prices, most, may, of, tier, at) => {
           const usage = usageWithin(most, may, of, tier)
           const asked = tier === undefined ? {} : { serviceTier: of[7]! > 50 ? 'auto' : tier }
-          const upper = upperCost(prices, { ...most, ...may, images: 0, ...asked }, at)?.nanoUsd
+          const searches = 1 + (of[6]! % searchesMax)
+          const { webSearch } = pricesAt(prices, at)
+          if (webSearch !== undefined) {
+            usage.webSearches = { search: searches, query: searchesMax, answer: 1 }[webSearch.unit]
+          }
+          const bounds = { ...most, ...may, images: 0, webSearches: searches, ...asked }
+          const upper = upperCost(prices, bounds, at)?.nanoUsd
           const { nanoUsd } = costOf(prices, usage, { atMs: at })
           if (nanoUsd === null) return
           expect(upper).to.be.at.least(nanoUsd)

@@ -3,6 +3,8 @@ import fc from 'fast-check'
 import { uncounted } from '../../../src/bytes/budget.ts'
 import type { ChatStream } from '../../../src/core/chat/chat.ts'
 import { ProviderFailure } from '../../../src/core/failure.ts'
+import type { CatalogModel } from '../../../src/core/model.ts'
+import { readPrices } from '../../../src/core/money/price.ts'
 import { translator as anthropic } from '../../../src/providers/anthropic/chat-stream.ts'
 import { translator as gemini } from '../../../src/providers/google/chat-stream.ts'
 import type { OpenAnswer } from '../../../src/providers/transport/upstream.ts'
@@ -29,6 +31,9 @@ const options = {
   texts: ownTexts,
   tokensMax: { input: 1e9, output: 1e9 },
 }
+const row = { id: 'some' } as CatalogModel
+const model = { row, prices: readPrices({ pricing: {} }), undescribed: false }
+const target = { model, provider: { id: 'google' }, upstreamModel: 'some' }
 const counted = { stream_options: { include_usage: true } }
 
 const wires: Wire[] = [
@@ -47,7 +52,7 @@ const wires: Wire[] = [
       translateStream(
         answer,
         limits,
-        anthropic({ ...options, answerBytesMax: limits.answerBytesMax }),
+        anthropic({ ...options, request: {}, answerBytesMax: limits.answerBytesMax }),
       ),
     error:
       'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"Down."}}\n\n',
@@ -56,7 +61,7 @@ const wires: Wire[] = [
     name: 'Gemini',
     model: 'gemini-3.5-flash',
     events: (spoken) => geminiEvents(spoken, 'gemini-3.5-flash'),
-    start: (answer) => translateStream(answer, limits, gemini(options)),
+    start: (answer) => translateStream(answer, limits, gemini({ ...options, request: {}, target })),
     error: 'data: {"error":{"code":503,"message":"Down.","status":"UNAVAILABLE"}}\n\n',
   },
 ]

@@ -42,9 +42,20 @@ function PriceTables({ pricing }: { pricing: Pricing }) {
         <p class="hint">Each input picture adds {exactUsd(pricing.reference_image_usd)}.</p>
       )}
       {tokens.length > 0 && <TokenPrices rows={tokens} pricing={pricing} />}
+      {pricing.web_search !== undefined && (
+        <p class="hint">
+          {searchUnits[pricing.web_search.unit]} adds {exactUsd(pricing.web_search.usd)}.
+        </p>
+      )}
       <Circumstances pricing={pricing} />
     </>
   )
+}
+
+const searchUnits: Record<Schemas['WebSearchPrice']['unit'], string> = {
+  search: 'Each search of the web',
+  query: 'Each query of a search of the web',
+  answer: 'Searching the web for an answer',
 }
 
 const traits = [

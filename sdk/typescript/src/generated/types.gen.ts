@@ -184,6 +184,11 @@ export type CostDetails = {
     usd_per_million_image_tokens?: Usd;
     usd_per_million_audio_output_tokens?: Usd;
     /**
+     * Number of web searches that were charged.
+     */
+    web_searches?: number;
+    usd_per_web_search?: Usd;
+    /**
      * The vendor's service tier, if the tier has its own price.
      */
     service_tier?: string;
@@ -1430,12 +1435,13 @@ export type ExactUsd = string;
 /**
  * What a line charges. Each token is counted in one line only: `input_tokens` and
  * `output_tokens` hold tokens that no other line counts. `reference_images`: input images that
- * are charged singly. `vendor_charge`: the charge that the vendor returned, instead of all
+ * are charged singly. `web_searches`: searches of the web as the vendor charges them.
+ * `vendor_charge`: the charge that the vendor returned, instead of all
  * other lines. `other_attempts`: attempts whose responses were not delivered. `held`: the
  * reserved amount of a call whose process ended first.
  *
  */
-export type CostLineKind = 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens' | 'image_input_tokens' | 'audio_input_tokens' | 'output_tokens' | 'image_output_tokens' | 'audio_output_tokens' | 'images' | 'reference_images' | 'vendor_charge' | 'other_attempts' | 'held';
+export type CostLineKind = 'input_tokens' | 'cached_input_tokens' | 'cache_write_tokens' | 'image_input_tokens' | 'audio_input_tokens' | 'output_tokens' | 'image_output_tokens' | 'audio_output_tokens' | 'images' | 'reference_images' | 'web_searches' | 'vendor_charge' | 'other_attempts' | 'held';
 
 export type CostLine = {
     what: CostLineKind;
@@ -2890,7 +2896,96 @@ export type CreateChatCompletionRequest = {
     stream?: boolean | null;
     stream_options?: StreamOptions | null;
     cache_control?: CacheControl;
+    web_search_options?: WebSearchOptions | null;
     user?: EndUser;
+};
+
+/**
+ * Lets the vendor of the model search the web. Models whose `pricing` has `web_search` do, at this price;
+ * other vendors of OpenAI's protocol get the options as they are, or they are dropped with a warning.
+ *
+ */
+export type WebSearchOptions = {
+    /**
+     * How much of what is found the model reads; the default is `medium`.
+     */
+    search_context_size?: 'low' | 'medium' | 'high' | null;
+    /**
+     * Where the user is, roughly.
+     */
+    user_location?: WebSearchLocation | null;
+    /**
+     * The only domains to search. A model that cannot limit its search is not called.
+     */
+    allowed_domains?: WebSearchDomains;
+    /**
+     * Domains not to search. A model that cannot limit its search is not called.
+     */
+    blocked_domains?: WebSearchDomains;
+    /**
+     * The most searches for the response; at most 10 are made. With it a model that does not search is
+     * not called.
+     *
+     */
+    max_searches?: number;
+    /**
+     * `false` searches only what OpenAI has stored; models of other vendors answer without a search, with
+     * a warning.
+     *
+     */
+    external_web_access?: boolean;
+};
+
+export type WebSearchDomains = Array<string>;
+
+export type WebSearchLocation = {
+    type?: 'approximate';
+    approximate?: WebSearchPlace;
+};
+
+export type WebSearchPlace = {
+    city?: string | null;
+    /**
+     * Two letters (ISO 3166-1).
+     */
+    country?: string | null;
+    region?: string | null;
+    /**
+     * A name of the IANA database, such as `Europe/Berlin`.
+     */
+    timezone?: string | null;
+};
+
+/**
+ * A source of a part of the text, from `start_index` to before `end_index`.
+ */
+export type WebCitation = {
+    type: 'url_citation';
+    url_citation: {
+        start_index: number;
+        end_index: number;
+        url: string;
+        title: string;
+    };
+};
+
+/**
+ * A search of the web that the vendor made for the response.
+ */
+export type WebSearch = {
+    id: string;
+    query: string;
+    /**
+     * What was found, as far as the vendor says it.
+     */
+    sources: Array<{
+        url: string;
+        title: string;
+    }>;
+    /**
+     * Why the search failed, in the words of the vendor. Such a search is not charged.
+     */
+    error?: string;
 };
 
 export type ChatImage = {
@@ -2913,6 +3008,14 @@ export type ChatAnswer = {
      * The images of an image model.
      */
     images?: Array<ChatImage>;
+    /**
+     * The sources of the text, if the vendor searched the web.
+     */
+    annotations?: Array<WebCitation>;
+    /**
+     * The searches of the web for the response.
+     */
+    web_searches?: Array<WebSearch>;
     tool_calls?: Array<ToolCall>;
 };
 
@@ -2994,6 +3097,8 @@ export type ChatDelta = {
     reasoning_content?: string | null;
     refusal?: string | null;
     images?: Array<ChatImage>;
+    annotations?: Array<WebCitation>;
+    web_searches?: Array<WebSearch>;
     tool_calls?: Array<{
         index: number;
         id?: string;
@@ -3041,6 +3146,12 @@ export type ChatCompletionChunk = {
 export type MessageTextBlock = {
     type: 'text';
     text: string;
+    /**
+     * The sources of the text, with data that only the gateway reads.
+     */
+    citations?: Array<{
+        [key: string]: unknown;
+    }> | null;
     cache_control?: CacheControl;
 };
 
@@ -3133,6 +3244,35 @@ export type MessageToolUseBlock = {
     cache_control?: CacheControl;
 };
 
+/**
+ * A search of the web by the vendor. Send the block back unchanged, with its result.
+ */
+export type MessageServerToolUseBlock = {
+    type: 'server_tool_use';
+    id: string;
+    name: 'web_search';
+    input: {
+        [key: string]: unknown;
+    };
+    cache_control?: CacheControl;
+};
+
+/**
+ * What a search of the web has found, as a list, or its error. `encrypted_content` is data of the vendor that
+ * only the gateway reads.
+ *
+ */
+export type MessageSearchedBlock = {
+    type: 'web_search_tool_result';
+    tool_use_id: string;
+    content: Array<{
+        [key: string]: unknown;
+    }> | {
+        [key: string]: unknown;
+    };
+    cache_control?: CacheControl;
+};
+
 export type MessageResultPart = ({
     type: 'text';
 } & MessageTextBlock) | ({
@@ -3169,7 +3309,11 @@ export type MessageBlock = ({
     type: 'tool_use';
 } & MessageToolUseBlock) | ({
     type: 'tool_result';
-} & MessageToolResultBlock);
+} & MessageToolResultBlock) | ({
+    type: 'server_tool_use';
+} & MessageServerToolUseBlock) | ({
+    type: 'web_search_tool_result';
+} & MessageSearchedBlock);
 
 export type MessageParam = {
     role: 'user' | 'assistant' | 'system';
@@ -3181,13 +3325,16 @@ export type MessageList = Array<MessageParam>;
 export type MessageSystem = string | Array<MessageTextBlock>;
 
 /**
- * A tool that the client runs.
+ * A tool that the client runs, or the search of the web by the vendor of the model.
  */
 export type MessageTool = {
     /**
-     * Tools of Anthropic's API are refused. Send a tool of your own, with `input_schema`.
+     * Of the tools of Anthropic's API only `web_search_20250305` is supported, with the name `web_search`, and
+     * for models with the price `web_search`. Instead of another tool send one of your own, with
+     * `input_schema`.
+     *
      */
-    type?: 'custom';
+    type?: 'custom' | 'web_search_20250305';
     /**
      * 1 to 128 letters, digits and `_`, `-`, `.`, `:`, without spaces.
      */
@@ -3200,6 +3347,22 @@ export type MessageTool = {
         [key: string]: unknown;
     };
     strict?: boolean;
+    /**
+     * The most searches; at most 10 are made.
+     */
+    max_uses?: number | null;
+    /**
+     * The only domains to search.
+     */
+    allowed_domains?: WebSearchDomains | null;
+    /**
+     * Domains not to search.
+     */
+    blocked_domains?: WebSearchDomains | null;
+    /**
+     * Where the user is, roughly.
+     */
+    user_location?: WebSearchPlace | null;
     cache_control?: CacheControl;
 };
 
@@ -3322,7 +3485,11 @@ export type MessageAnswerBlock = ({
     type: 'redacted_thinking';
 } & MessageRedactedThinkingBlock) | ({
     type: 'tool_use';
-} & MessageToolUseBlock);
+} & MessageToolUseBlock) | ({
+    type: 'server_tool_use';
+} & MessageServerToolUseBlock) | ({
+    type: 'web_search_tool_result';
+} & MessageSearchedBlock);
 
 /**
  * What a model of Anthropic removed from the conversation.
@@ -3367,6 +3534,12 @@ export type MessageUsage = {
     cache_read_input_tokens: number;
     output_tokens: number;
     output_tokens_details?: MessageOutputDetails;
+    /**
+     * Searches of the web as the vendor charges them; absent without one.
+     */
+    server_tool_use?: {
+        web_search_requests: number;
+    };
     /**
      * US dollars; null if the price is not known.
      */
@@ -3517,8 +3690,8 @@ export type CreateResponseRequest = {
     reasoning?: ResponseReasoningOptions | null;
     text?: ResponseTextOptions | null;
     /**
-     * `reasoning.encrypted_content` returns reasoning in a form that can be sent back. Other values
-     * have no effect.
+     * `reasoning.encrypted_content` returns reasoning in a form that can be sent back,
+     * `web_search_call.action.sources` the sources of a search. Other values have no effect.
      *
      */
     include?: Array<string> | null;
@@ -3562,8 +3735,8 @@ export type CreateResponseRequest = {
 };
 
 /**
- * Maximum number of images that the tool `image_generation` makes for the response. Calls of other
- * tools are not counted.
+ * Maximum number of images that the tool `image_generation` makes for the response, and of searches of the
+ * tool `web_search`; at most 8 and 10. Calls of other tools are not counted.
  *
  */
 export type ResponseToolCallsMax = number | null;
@@ -3597,6 +3770,8 @@ export type ResponseTypedItem = ({
 } & ResponseAdditionalTools) | ({
     type: 'image_generation_call';
 } & ResponseImageCall) | ({
+    type: 'web_search_call';
+} & ResponseSearchCall) | ({
     type: 'item_reference';
 } & ResponseItemReference);
 
@@ -3662,7 +3837,8 @@ export type ResponseOutputText = {
     type: 'output_text';
     text: string;
     /**
-     * Always empty in responses.
+     * The sources of the text: `url_citation` with `start_index`, `end_index`, `url` and `title`.
+     *
      */
     annotations?: Array<{
         [key: string]: unknown;
@@ -3821,6 +3997,25 @@ export type ResponseImageCall = {
 };
 
 /**
+ * A search of the web that the vendor made. In `input` it is for models of OpenAI; other models read what
+ * the answer says about it.
+ *
+ */
+export type ResponseSearchCall = {
+    type: 'web_search_call';
+    id?: ResponseItemId;
+    status?: 'in_progress' | 'searching' | 'completed' | 'failed' | 'incomplete';
+    /**
+     * `search` with `query` and `queries`, and with `sources` if `include` names them. Models of OpenAI
+     * also open pages.
+     *
+     */
+    action?: {
+        [key: string]: unknown;
+    };
+};
+
+/**
  * An item of a stored response.
  */
 export type ResponseItemReference = {
@@ -3875,14 +4070,30 @@ export type ResponseNamespaceTool = {
 };
 
 /**
- * Dropped with a warning. The gateway does not search the web in this API.
+ * Lets the vendor of the model search the web, at the price `web_search` of the model. A model without
+ * this price refuses the tool, unless `external_web_access` is `false`.
+ *
  */
 export type ResponseWebSearchTool = {
-    type: 'web_search';
+    type: 'web_search' | 'web_search_preview';
     /**
-     * The gateway does not search the web in this API. Leave the tool out, in Codex by `web_search = "disabled"`.
+     * `false` searches only what OpenAI has stored. For models of other vendors the tool is then dropped
+     * with a warning.
+     *
      */
-    external_web_access: false;
+    external_web_access?: boolean;
+    /**
+     * How much of what is found the model reads; only for models of OpenAI.
+     */
+    search_context_size?: 'low' | 'medium' | 'high' | null;
+    /**
+     * Where the user is, roughly.
+     */
+    user_location?: WebSearchPlace | null;
+    filters?: {
+        allowed_domains?: WebSearchDomains | null;
+        blocked_domains?: WebSearchDomains | null;
+    } | null;
 };
 
 /**
@@ -3925,7 +4136,8 @@ export type ResponseImageTool = {
 };
 
 /**
- * Of the tools that OpenAI itself would run, the gateway runs `image_generation`; others are not supported.
+ * Of the tools that OpenAI itself would run, the gateway runs `image_generation`, and the vendor of the
+ * model `web_search`; others are not supported.
  *
  */
 export type ResponseTool = ({
@@ -3935,7 +4147,7 @@ export type ResponseTool = ({
 } & ResponseCustomTool) | ({
     type: 'namespace';
 } & ResponseNamespaceTool) | ({
-    type: 'web_search';
+    type: 'web_search' | 'web_search_preview';
 } & ResponseWebSearchTool) | ({
     type: 'image_generation';
 } & ResponseImageTool);
@@ -3954,13 +4166,19 @@ export type ResponseImageChoice = {
     type: 'image_generation';
 };
 
+export type ResponseSearchChoice = {
+    type: 'web_search' | 'web_search_preview';
+};
+
 export type ResponseNamedChoice = ({
     type: 'function';
 } & ResponseFunctionChoice) | ({
     type: 'custom';
 } & ResponseCustomChoice) | ({
     type: 'image_generation';
-} & ResponseImageChoice);
+} & ResponseImageChoice) | ({
+    type: 'web_search' | 'web_search_preview';
+} & ResponseSearchChoice);
 
 export type ResponseAllowedChoice = {
     type: 'allowed_tools';
@@ -3975,6 +4193,8 @@ export type ResponseToolChoiceObject = ({
 } & ResponseCustomChoice) | ({
     type: 'image_generation';
 } & ResponseImageChoice) | ({
+    type: 'web_search' | 'web_search_preview';
+} & ResponseSearchChoice) | ({
     type: 'allowed_tools';
 } & ResponseAllowedChoice);
 
@@ -4042,7 +4262,9 @@ export type ResponseOutputItem = ({
     type: 'reasoning';
 } & ResponseReasoning) | ({
     type: 'image_generation_call';
-} & ResponseImageCall);
+} & ResponseImageCall) | ({
+    type: 'web_search_call';
+} & ResponseSearchCall);
 
 export type ResponseUsage = {
     input_tokens: number;
@@ -4064,13 +4286,16 @@ export type ResponseUsage = {
 };
 
 /**
- * The use of tools that the gateway runs; absent without such a tool. The cost is in `usage`.
+ * The use of tools that the gateway or the vendor runs; absent without such a use. The cost is in `usage`.
  *
  */
 export type ResponseToolUsage = {
     image_gen: ResponseImageUsage;
     web_search: {
-        num_requests: 0;
+        /**
+         * Searches as the vendor charges them.
+         */
+        num_requests: number;
     };
 };
 
@@ -4172,7 +4397,7 @@ export type ResponseItemList = {
     has_more: boolean;
 };
 
-export type ResponseEventType = 'response.created' | 'response.in_progress' | 'response.output_item.added' | 'response.output_item.done' | 'response.content_part.added' | 'response.content_part.done' | 'response.output_text.delta' | 'response.output_text.done' | 'response.refusal.delta' | 'response.refusal.done' | 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done' | 'response.reasoning_summary_text.delta' | 'response.reasoning_summary_text.done' | 'response.function_call_arguments.delta' | 'response.function_call_arguments.done' | 'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done' | 'response.image_generation_call.in_progress' | 'response.image_generation_call.generating' | 'response.image_generation_call.completed' | 'response.completed' | 'response.incomplete' | 'response.failed' | 'error' | 'keepalive';
+export type ResponseEventType = 'response.created' | 'response.in_progress' | 'response.output_item.added' | 'response.output_item.done' | 'response.content_part.added' | 'response.content_part.done' | 'response.output_text.delta' | 'response.output_text.done' | 'response.output_text.annotation.added' | 'response.web_search_call.in_progress' | 'response.web_search_call.searching' | 'response.web_search_call.completed' | 'response.refusal.delta' | 'response.refusal.done' | 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done' | 'response.reasoning_summary_text.delta' | 'response.reasoning_summary_text.done' | 'response.function_call_arguments.delta' | 'response.function_call_arguments.done' | 'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done' | 'response.image_generation_call.in_progress' | 'response.image_generation_call.generating' | 'response.image_generation_call.completed' | 'response.completed' | 'response.incomplete' | 'response.failed' | 'error' | 'keepalive';
 
 /**
  * One event of a streamed response, in OpenAI's form. `keepalive` has no other members.
@@ -4232,6 +4457,22 @@ export type ModelPricing = {
      */
     service_tiers?: Array<ServiceTierPrice>;
     off_peak?: OffPeakPrice;
+    web_search?: WebSearchPrice;
+};
+
+/**
+ * The price of searching the web at the vendor, besides the tokens of what is found. A model without
+ * it does not search. Service tiers do not change it.
+ *
+ */
+export type WebSearchPrice = {
+    usd: Decimal;
+    /**
+     * What is charged: `search` each search, whose number the vendor limits as the request says;
+     * `query` each search, whose number the vendor chooses; `answer` an answer with searches.
+     *
+     */
+    unit: 'search' | 'query' | 'answer';
 };
 
 /**

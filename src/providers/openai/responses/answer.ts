@@ -13,6 +13,7 @@ import { countedFailure } from '../../transport/answer-failure.ts'
 import { itemsOf, membersOf, type Members } from '../../wire/any-json.ts'
 import { callIdOf } from '../../wire/call-id.ts'
 import { openAiTier, servedTier, usageOf, type TokensMax } from '../../wire/token-count.ts'
+import { citationsIn, searchIn, searchMembers, withSearchCalls, type Searched } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 
 /** What reading an answer needs besides its bytes. */
@@ -96,7 +97,9 @@ export function readUsage(
     },
     tokensMax,
   )
-  return usage && { ...usage, ...servedTier(response['service_tier'], errors.texts) }
+  if (usage === undefined) return undefined
+  const tier = servedTier(response['service_tier'], errors.texts)
+  return withSearchCalls({ ...usage, ...tier }, response['output'])
 }
 
 /** Id, date and model of the answer. */
@@ -129,7 +132,9 @@ function answerIn(response: Members, reading: Reading): Omit<ChatAnswer, 'bytes'
     ],
     // openAiTier admits only the tiers of the contract.
   } as ChatCompletion
-  const usage = readUsage(response, reading) ?? estimateAnswer(reading.request, [message])
+  const usage =
+    readUsage(response, reading) ??
+    withSearchCalls(estimateAnswer(reading.request, [message]), output)
   return { completion, usage }
 }
 
@@ -137,12 +142,18 @@ function messageIn(output: readonly unknown[], { upstreamModel, errors }: Readin
   const texts: string[] = []
   let refusal = ''
   let thoughts: Thought[] = []
+  const searched: Searched = { searches: [], citations: [] }
   const calls = output.flatMap((one) => {
     const item = membersOf(one)
+    const search = searchIn(item, errors.texts)
+    if (search !== undefined) searched.searches.push(search)
     const thought = thoughtIn(item)
     if (thought !== undefined) thoughts.push(thought)
     if (item['type'] === 'message') {
       const parts = itemsOf(item['content']).map(membersOf)
+      const before = texts.filter((text) => text !== '').join(paragraph)
+      const start = before === '' ? 0 : before.length + paragraph.length
+      for (const citation of citationsIn(item, start)) searched.citations.push(citation)
       texts.push(parts.map(({ text }) => stringIn(text)).join(''))
       refusal += parts.map(({ refusal: said }) => stringIn(said)).join('')
     }
@@ -157,6 +168,7 @@ function messageIn(output: readonly unknown[], { upstreamModel, errors }: Readin
     role: 'assistant',
     content: said === '' && (calls.length > 0 || refusal !== '') ? null : said,
     refusal: refusal === '' ? null : refusal,
+    ...searchMembers(searched),
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   }
 }

@@ -94,7 +94,7 @@ export function nativeReader(options: Omit<Reading, 'request'> & { seal: Seal })
     finish: () => {
       if (!isOver) throw brokenOff()
       const hasCalls = itemsOf(response['output']).some((item) =>
-        String(membersOf(item)['type']).endsWith('_call'),
+        /^(?:function|custom_tool)_call$/.test(String(membersOf(item)['type'])),
       )
       const finishReason = finishReasonOf(response, hasCalls)
       const answer = nativeAnswer(response, seal, upstreamModel)

@@ -11,6 +11,7 @@ import { writeChat } from '../../openai-compatible/chat-request.ts'
 import type { ChatDialect } from '../../openai-compatible/dialect.ts'
 import type { Notes, WrittenChat } from '../../wire/fields.ts'
 import { families } from '../families.ts'
+import { writeSearch } from './search.ts'
 import { thoughtsOfCall } from './thoughts.ts'
 
 type Schemas = components['schemas']
@@ -63,7 +64,8 @@ const dialect: ChatDialect = {
 
 /** Translates the canonical request to the Responses API (docs/vendors.md#openai-responses). */
 export function writeResponses(asked: ChatRequest, target: Target): WrittenChat<WireRequest> {
-  const { body, problems, warnings } = writeChat(asked, target, dialect)
+  const { web_search_options: _search, ...rest } = asked
+  const { body, problems, warnings } = writeChat(rest, target, dialect)
   // The adjustments keep the types of the contract.
   const chat = body as unknown as ChatRequest
   if (asked.stream_options?.include_obfuscation === true) {
@@ -73,20 +75,26 @@ export function writeResponses(asked: ChatRequest, target: Target): WrittenChat<
   const most = limitOf(chat, asked, warnings)
   const { reasoning_effort: effort } = chat
   const text = textOf(chat.response_format, body['verbosity'])
+  const search = writeSearch(asked, target, { problems, warnings })
+  const tools = [...(chat.tools ?? []).map(writeTool), ...(search?.tools ?? [])]
   return {
     body: {
       ...Object.fromEntries(
         sameFields.flatMap((name) => (name in body ? [[name, body[name]]] : [])),
       ),
       input: inputOf(chat.messages, target, { problems, warnings }),
-      ...(chat.tools?.length ? { tools: chat.tools.map(writeTool) } : {}),
+      ...(tools.length > 0 ? { tools } : {}),
+      ...(search === undefined ? {} : { max_tool_calls: search.max_tool_calls }),
       ...choiceOf(chat),
       ...(most === undefined ? {} : { max_output_tokens: most }),
       ...(effort == null ? {} : { reasoning: { effort } }),
       ...(Object.keys(text).length > 0 ? { text } : {}),
       // Nothing is kept at the vendor: the reasoning travels with the conversation, encrypted.
       store: false,
-      include: ['reasoning.encrypted_content'],
+      include:
+        search === undefined
+          ? ['reasoning.encrypted_content']
+          : ['reasoning.encrypted_content', 'web_search_call.action.sources'],
       ...(chat.stream === true ? { stream_options: { include_obfuscation: false } } : {}),
     },
     problems,

@@ -1,8 +1,10 @@
 import { malformed } from '../../openai-compatible/members.ts'
 import { eventFailure } from '../../openai-compatible/failure.ts'
 import { tooLarge } from '../../transport/answer-failure.ts'
-import { membersOf, type Members } from '../../wire/any-json.ts'
+import type { VendorTexts } from '../../transport/vendor-texts.ts'
+import { itemsOf, membersOf, textIn, type Members } from '../../wire/any-json.ts'
 import { callsMax } from '../../wire/call-id.ts'
+import { searchesShownMax } from '../../wire/web-search.ts'
 import {
   brokenOff,
   chunkWriter,
@@ -21,6 +23,7 @@ import {
   readUsage,
   type Reading,
 } from './answer.ts'
+import { citationsIn, searchIn, searchMembers } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 
 type Options = Omit<Reading, 'request'> & { answerBytesMax: number }
@@ -86,11 +89,12 @@ function outputReader({ upstreamModel, errors, answerBytesMax }: Options) {
   const calls = new Map<unknown, OpenCall>()
   let thoughts: Thought[] = []
   let thoughtBytes = 0
-  let hasText = false
+  const found = foundReader(errors.texts)
+  let length = 0
   let isNewMessage = false
 
   const begin = (item: Members, at: unknown): string | undefined => {
-    isNewMessage ||= item['type'] === 'message' && hasText
+    isNewMessage ||= item['type'] === 'message' && length > 0
     // The pieces follow; the item at their end repeats them.
     const call = callIn({ ...item, arguments: '', input: '' }, errors.texts)
     if (call === undefined) return undefined
@@ -111,7 +115,7 @@ function outputReader({ upstreamModel, errors, answerBytesMax }: Options) {
       thoughts.push(thought)
     }
     const open = calls.get(at)
-    return open?.isEmpty ? piece(open, item[open.member.text]) : undefined
+    return open?.isEmpty ? piece(open, item[open.member.text]) : found(item, length)
   }
   const piece = (open: OpenCall | undefined, text: unknown): string | undefined => {
     if (open === undefined || typeof text !== 'string') return malformed()
@@ -124,7 +128,7 @@ function outputReader({ upstreamModel, errors, answerBytesMax }: Options) {
     if (typeof text !== 'string') return malformed()
     if (text === '') return undefined
     const whole = isNewMessage && member === 'content' ? paragraph + text : text
-    hasText ||= member === 'content'
+    if (member === 'content') length += whole.length
     isNewMessage = false
     return `{"${member}":${JSON.stringify(whole)}}`
   }
@@ -148,5 +152,19 @@ function outputReader({ upstreamModel, errors, answerBytesMax }: Options) {
           return undefined
       }
     },
+  }
+}
+
+/** Gives the delta for a search, or for the sources of a message at the end of a text of `length`. */
+function foundReader(texts: VendorTexts) {
+  let searches = 0
+  return (item: Members, length: number): string | undefined => {
+    const search = searchIn(item, texts)
+    const isShown = search !== undefined && searches++ < searchesShownMax
+    const own = itemsOf(item['content']).map((part) => textIn(membersOf(part)['text']) ?? '')
+    const start = length - own.join('').length
+    const citations = item['type'] === 'message' ? citationsIn(item, start) : []
+    const members = searchMembers({ searches: isShown ? [search] : [], citations })
+    return Object.keys(members).length === 0 ? undefined : JSON.stringify(members)
   }
 }

@@ -1,0 +1,113 @@
+import type { WebSearchTool } from 'openai/resources/responses/responses'
+import type { ChatRequest } from '../../../core/chat/chat.ts'
+import { searchesAsked } from '../../../core/chat/web-search.ts'
+import type { Target } from '../../../core/model.ts'
+import type { Usage } from '../../../core/money/price.ts'
+import { itemsOf, membersOf, textIn, type Members } from '../../wire/any-json.ts'
+import type { Notes } from '../../wire/fields.ts'
+import type { VendorTexts } from '../../transport/vendor-texts.ts'
+import {
+  citationOf,
+  citationsShownMax,
+  locationOf,
+  queryIn,
+  refuseSearch,
+  searchesShownMax,
+  searchOf,
+  sourcesIn,
+  withSearches,
+  type WebCitation,
+  type WebSearch,
+} from '../../wire/web-search.ts'
+
+/** Microsoft charges another price for searches, which is not in the catalog. */
+const unpriced = 'azure'
+
+/** Whether the vendor searches the web for the request. */
+export function searchesFor(
+  { web_search_options: asked }: ChatRequest,
+  { model, provider }: Target,
+): boolean {
+  return asked != null && model.prices.webSearch !== undefined && provider.id !== unpriced
+}
+
+type SearchMembers = { tools: WebSearchTool[]; max_tool_calls: number }
+
+/** The tool that searches the web, and the limit of its calls (docs/vendors.md#openai-responses). */
+export function writeSearch(
+  request: ChatRequest,
+  target: Target,
+  notes: Notes,
+): SearchMembers | undefined {
+  const asked = searchOf(request, target, notes)
+  if (asked === undefined) return undefined
+  if (!searchesFor(request, target)) {
+    refuseSearch(request, target, notes)
+    return undefined
+  }
+  const { search_context_size: size, external_web_access: access } = asked
+  const { allowed_domains: allowed } = asked
+  if (asked.blocked_domains !== undefined) {
+    const message = 'OpenAI takes the domains to search, not those to leave out.'
+    notes.problems.push({ param: 'web_search_options.blocked_domains', message })
+  }
+  const tool: WebSearchTool = {
+    type: 'web_search',
+    ...(size == null ? {} : { search_context_size: size }),
+    ...locationOf(asked, notes),
+    ...(allowed === undefined ? {} : { filters: { allowed_domains: allowed } }),
+    ...(access === undefined ? {} : { external_web_access: access }),
+  }
+  return { tools: [tool], max_tool_calls: searchesAsked(request) }
+}
+
+/** The search in an output item; undefined for other items and other actions, such as opening a page. */
+export function searchIn(item: Members, texts: VendorTexts): WebSearch | undefined {
+  const action = membersOf(item['action'])
+  if (item['type'] !== 'web_search_call' || action['type'] !== 'search') return undefined
+  const queries = [action['query'], ...itemsOf(action['queries'])]
+  const failed = item['status'] === 'failed' ? { error: 'failed' } : {}
+  return {
+    id: texts.name(item['id']) ?? 'ws_0',
+    query: queryIn(queries.find((query) => textIn(query) !== undefined)),
+    sources: sourcesIn(itemsOf(action['sources']).map(membersOf)),
+    ...failed,
+  }
+}
+
+/** The citations of a message whose text begins at `start` of the answer. */
+export function citationsIn(item: Members, start: number): WebCitation[] {
+  let at = start
+  const citations = itemsOf(item['content']).flatMap((one) => {
+    const part = membersOf(one)
+    const begin = at
+    at += (textIn(part['text']) ?? '').length
+    return itemsOf(part['annotations']).flatMap((annotation) => {
+      const { type, start_index: from, end_index: to, ...source } = membersOf(annotation)
+      if (type !== 'url_citation') return []
+      return citationOf(source, begin + Number(from), begin + Number(to)) ?? []
+    })
+  })
+  return citations.slice(0, citationsShownMax)
+}
+
+/** A usage with the searches among the output items. Failed ones and other actions are not charged. */
+export function withSearchCalls(usage: Usage, output: unknown): Usage {
+  const calls = itemsOf(output).map(membersOf)
+  const charged = calls.filter(({ type, status, action }) => {
+    const isSearch = type === 'web_search_call' && membersOf(action)['type'] === 'search'
+    return isSearch && status !== 'failed'
+  })
+  return withSearches(usage, charged.length)
+}
+
+/** The searches of an answer and the sources of its text. */
+export type Searched = { searches: WebSearch[]; citations: WebCitation[] }
+
+/** The members of a message for the searches of a whole answer. */
+export function searchMembers({ searches, citations }: Searched) {
+  return {
+    ...(citations.length === 0 ? {} : { annotations: citations.slice(0, citationsShownMax) }),
+    ...(searches.length === 0 ? {} : { web_searches: searches.slice(0, searchesShownMax) }),
+  }
+}

@@ -1,0 +1,96 @@
+import type { components } from '../../../generated/types.ts'
+import type { ChatRequest } from '../../core/chat/chat.ts'
+import { userLocation } from '../../core/chat/web-search.ts'
+import { GatewayError } from '../../core/error.ts'
+import { dropped, type Warning } from '../../core/model.ts'
+import { searchesMax } from '../../core/money/upper-cost.ts'
+import { unsent } from './conversation.ts'
+
+type Schemas = components['schemas']
+type Asked = Pick<Schemas['CreateMessageRequest'], 'tools' | 'tool_choice'>
+type Tool = Schemas['MessageTool']
+
+/** The name of the tool at Anthropic. */
+const searchName = 'web_search'
+
+/** The search of the web in a request (docs/messages.md#web-search). */
+export type ReadSearch = {
+  options: Pick<ChatRequest, 'web_search_options'>
+  /** The other tools, each with its index in the request. */
+  others: { tool: Tool; index: number }[]
+  /** The index of the tool that searches; -1 without one. */
+  index: number
+  /** The choice of a tool as a translated request has it. */
+  choice: Asked['tool_choice']
+  warnings: Warning[]
+  /** What only a translated request loses. */
+  lost: Warning[]
+}
+
+/** Reads the tool that searches the web. Throws a GatewayError for a second one, or another name. */
+export function readSearch({ tools = [], tool_choice: choice }: Asked): ReadSearch {
+  const [warnings, lost]: [Warning[], Warning[]] = [[], []]
+  const listed = tools.map((tool, index) => ({ tool, index }))
+  const others = listed.filter(({ tool }) => !isSearch(tool))
+  const [own, second] = listed.filter(({ tool }) => isSearch(tool))
+  const read = { others, warnings, lost, choice }
+  if (own === undefined) return { ...read, options: {}, index: -1 }
+  const { tool, index } = own
+  if (second !== undefined)
+    throw refused(
+      'A request can have one search. Leave out this one.',
+      `tools[${second.index}].type`,
+    )
+  if (tool.name !== searchName) {
+    throw refused(`The name of this tool is '${searchName}'.`, `tools[${index}].name`)
+  }
+  const { max_uses: asked, allowed_domains: allowed, blocked_domains: blocked } = tool
+  const { user_location: place } = tool
+  const most = Math.min(asked ?? searchesMax, searchesMax)
+  if (asked != null && asked > most) {
+    const reason = `The gateway allows ${most} searches for a message.`
+    warnings.push({
+      param: `${unsent}tools[${index}].max_uses`,
+      requested: asked,
+      applied: most,
+      reason,
+    })
+  }
+  const options = {
+    max_searches: most,
+    ...(allowed == null ? {} : { allowed_domains: allowed }),
+    ...(blocked == null ? {} : { blocked_domains: blocked }),
+    ...userLocation(place),
+  }
+  return {
+    ...read,
+    index,
+    options: { web_search_options: options },
+    choice: choiceOf(choice, others.length === 0, lost),
+  }
+}
+
+/** The tools for a vendor of this API, with a limit of the searches. */
+export function limitedTools(tools: readonly Tool[]): Tool[] {
+  return tools.map((tool) =>
+    isSearch(tool)
+      ? { ...tool, max_uses: Math.min(tool.max_uses ?? searchesMax, searchesMax) }
+      : tool,
+  )
+}
+
+function isSearch({ type }: Tool): boolean {
+  return type === 'web_search_20250305'
+}
+
+/** The canonical form cannot name the search, but can force it if it is the only tool. */
+function choiceOf(choice: Asked['tool_choice'], isAlone: boolean, lost: Warning[]) {
+  if (choice?.type !== 'tool' || choice.name !== searchName) return choice
+  if (isAlone) return { type: 'any' as const }
+  lost.push(dropped('tool_choice', choice.name, 'The model decides itself whether it searches.'))
+  return undefined
+}
+
+function refused(text: string, param: string): GatewayError {
+  return new GatewayError('invalid_value', text, { param })
+}

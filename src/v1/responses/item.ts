@@ -1,0 +1,18 @@
+import type { components } from '../../../generated/types.ts'
+
+type Schemas = components['schemas']
+export type OutputItem = Schemas['ResponseOutputItem']
+/** Writes an event; `members` are all but its type and number. */
+export type Emit = (type: Schemas['ResponseEventType'], members: object) => void
+
+/** Where an item begins. */
+export type Place = { index: number; suffix: string; emit: Emit }
+
+/** An item that is not complete; `end` completes it and emits its last events. */
+export type Open = {
+  kind: 'reasoning' | 'text' | 'refusal' | 'call'
+  add(text: string): void
+  /** Adds sources of a text that begins at `start` of the answer. */
+  cite?(citations: readonly Schemas['WebCitation'][], start: number): void
+  end(status: Schemas['ResponseItemStatus'], sealed?: string): OutputItem
+}
