@@ -63,8 +63,8 @@ export function orderedPieces(
     write({ kind: 'call', call })
     writeInput(call.text)
   }
-  const say = (piece: Said, length: number) => {
-    count(length)
+  const say = (piece: Said) => {
+    count('text' in piece ? piece.text.length : JSON.stringify(piece).length)
     if (mustWait()) {
       waiting.push(piece)
       return
@@ -92,12 +92,16 @@ export function orderedPieces(
   }
   return {
     read: ({ choices }) => {
-      const { delta, finish_reason: reason } = choices?.[0] ?? {}
+      const { delta = {}, finish_reason: reason } = choices?.[0] ?? {}
       finishReason = reason ?? finishReason
-      for (const piece of saidIn(delta ?? {})) {
-        say(piece, 'text' in piece ? piece.text.length : JSON.stringify(piece).length)
-      }
-      for (const call of delta?.tool_calls ?? []) readCall(call)
+      const { reasoning_content: thought, content, refusal, annotations: citations } = delta
+      if (thought) say({ kind: 'reasoning', text: thought })
+      // In a whole answer the searches come before the text.
+      for (const search of delta.web_searches ?? []) say({ kind: 'search', search })
+      if (content) say({ kind: 'text', text: content })
+      if (citations !== undefined && citations.length > 0) say({ kind: 'citations', citations })
+      if (refusal) say({ kind: 'refusal', text: refusal })
+      for (const call of delta.tool_calls ?? []) readCall(call)
     },
     end: () => {
       for (const piece of waiting) {
@@ -107,18 +111,6 @@ export function orderedPieces(
       return finishReason
     },
   }
-}
-
-/** The pieces of a delta but its calls; in a whole answer the searches come before the text. */
-function saidIn({ reasoning_content: thought, content, refusal, ...found }: Delta): Said[] {
-  const { web_searches: searches = [], annotations: citations = [] } = found
-  return [
-    ...(thought ? [{ kind: 'reasoning' as const, text: thought }] : []),
-    ...searches.map((search) => ({ kind: 'search' as const, search })),
-    ...(content ? [{ kind: 'text' as const, text: content }] : []),
-    ...(citations.length > 0 ? [{ kind: 'citations' as const, citations }] : []),
-    ...(refusal ? [{ kind: 'refusal' as const, text: refusal }] : []),
-  ]
 }
 
 /** Counts the length of an answer in `hold`. Throws a ProviderFailure for an answer without end. */
