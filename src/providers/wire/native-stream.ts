@@ -63,18 +63,20 @@ function nativeReader(
 ): StreamReader {
   let failure: ProviderFailure | undefined
   const isStopped = () => failure !== undefined || isOver()
-  const isMarked = (events: Buffer) => marks.some((mark) => events.includes(mark))
   const forwarded = (events: Buffer): Buffer | undefined => {
+    const nextPlace = nextPlaceOf(marks, events)
+    let marked = nextPlace(0)
     // Shortcut: most pieces are parts of the answer only.
-    if (!isMarked(events)) return isStopped() ? undefined : events
+    if (marked === Infinity) return isStopped() ? undefined : events
     const out: Buffer[] = []
     let unchanged = 0
     let at = 0
     while (at < events.length && !isStopped()) {
       const start = at
       at = endOfEvent(events, start)
+      if (marked >= at) continue
+      marked = nextPlace(at)
       const event = events.subarray(start, at)
-      if (!isMarked(event)) continue
       const changed = tryRead(event)
       if (changed === event) continue
       if (start > unchanged) out.push(events.subarray(unchanged, start))
@@ -100,4 +102,20 @@ function nativeReader(
   }
   const events = wholeEvents(jsonBytesMax, forwarded)
   return { ...events, failure: () => failure, isOver, finish, usageSoFar }
+}
+
+/** Returns a function that finds the first mark from a place on; Infinity without one. Each mark is searched once. */
+function nextPlaceOf(marks: readonly Buffer[], events: Buffer): (from: number) => number {
+  const places = marks.map(() => -1)
+  return (from) => {
+    let next = Infinity
+    for (const [index, mark] of marks.entries()) {
+      if (places[index]! < from) {
+        const found = events.indexOf(mark, from)
+        places[index] = found < 0 ? Infinity : found
+      }
+      next = Math.min(next, places[index]!)
+    }
+    return next
+  }
 }
