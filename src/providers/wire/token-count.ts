@@ -25,14 +25,16 @@ type Reported = {
   input: readonly unknown[]
   output: readonly unknown[]
 } & Partial<Record<PartName, unknown>>
-type PartName =
-  | 'cachedInputTokens'
-  | 'cacheWriteTokens'
-  | 'audioInputTokens'
-  | 'imageInputTokens'
-  | 'reasoningTokens'
-  | 'imageOutputTokens'
-  | 'audioOutputTokens'
+type PartName = (typeof partNames)[number]
+const partNames = [
+  'cachedInputTokens',
+  'cacheWriteTokens',
+  'audioInputTokens',
+  'imageInputTokens',
+  'reasoningTokens',
+  'imageOutputTokens',
+  'audioOutputTokens',
+] as const
 
 /**
  * Canonical token counts. Undefined if the vendor sent none or implausible ones: then the gateway
@@ -65,8 +67,9 @@ export function usageOf({ input, output, ...parts }: Reported, most: TokensMax):
     imageOutputTokens: drawn,
     audioOutputTokens: part('audioOutputTokens', outputTokens - drawn),
   }
-  const present = Object.entries(counts).filter(([, count]) => count > 0)
-  return { inputTokens, outputTokens, images: 0, estimated, ...Object.fromEntries(present) }
+  const usage: Usage = { inputTokens, outputTokens, images: 0, estimated }
+  for (const name of partNames) if (counts[name] > 0) usage[name] = counts[name]
+  return usage
 }
 
 /**
