@@ -13,7 +13,7 @@ import {
   type WrittenChat,
 } from '../wire/fields.ts'
 import { functionsOnly, type FunctionRequest } from '../wire/function-tools.ts'
-import { locationOf, refuseSearch, searchOf } from '../wire/web-search.ts'
+import { liveSearchOf, locationOf } from '../wire/web-search.ts'
 import { writeMessages } from './messages.ts'
 import { cachedUpTo } from './prompt-cache.ts'
 import { narrowSchema, type NarrowSchema } from './schema.ts'
@@ -138,12 +138,8 @@ function writeTools(
 
 /** The tool that searches the web at Anthropic (docs/vendors.md#anthropic-search). */
 function writeSearch(request: FunctionRequest, target: Target, notes: Notes): ToolUnion[] {
-  const asked = searchOf(request, target, notes)
+  const asked = liveSearchOf(request, target, notes)
   if (asked === undefined) return []
-  if (asked.external_web_access === false) {
-    refuseSearch(request, target, notes)
-    return []
-  }
   const { allowed_domains: allowed, blocked_domains: blocked } = asked
   const param = 'web_search_options'
   if (request.tools?.some((tool) => tool.function.name === searchName)) {

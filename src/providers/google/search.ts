@@ -6,10 +6,9 @@ import type { FunctionRequest } from '../wire/function-tools.ts'
 import {
   citationOf,
   citationsShownMax,
+  liveSearchOf,
   queryIn,
-  refuseSearch,
   searchesShownMax,
-  searchOf,
   sourcesIn,
   withSearches,
   type WebCitation,
@@ -25,12 +24,8 @@ export function writeSearch(
   target: Target,
   notes: Notes,
 ): { tools?: { googleSearch: object }[] } {
-  const asked = searchOf(request, target, notes)
+  const asked = liveSearchOf(request, target, notes)
   if (asked === undefined) return {}
-  if (asked.external_web_access === false) {
-    refuseSearch(request, target, notes)
-    return {}
-  }
   const { id } = target.model.row
   const param = 'web_search_options'
   const { problems, warnings } = notes

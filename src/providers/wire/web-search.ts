@@ -30,6 +30,18 @@ export function needsSearch(
   return model.prices.webSearch !== undefined || ownMembers.some((name) => name in asked)
 }
 
+/** The options of a search of the live web; undefined without one. Refuses it if the model has no price. */
+export function liveSearchOf(
+  request: SearchRequest,
+  target: Target,
+  notes: Notes,
+): SearchOptions | undefined {
+  const asked = searchOf(request, target, notes)
+  if (asked?.external_web_access !== false) return asked
+  refuseSearch(request, target, notes)
+  return undefined
+}
+
 /** The options of a search that the vendor makes; undefined without one. Refuses it if the model has no price. */
 export function searchOf(
   request: SearchRequest,

@@ -113,7 +113,7 @@ function writer({ caller, hold, texts }: Call, { before, given, responses, clock
       const more = runsUntil === undefined ? {} : { runsUntil }
       return write(response, (stored) => responses.put(caller, { ...stored, ...more }, hold))
     },
-    /** Nobody waits for the end, so a store that fails for a moment must not lose it. */
+    /** Tries again if the store fails: the client has its answer and cannot send the request again. */
     end: async (response: ModelResponse) => {
       for (const pauseMs of endPausesMs) {
         const outcome = await endOnce(response)
