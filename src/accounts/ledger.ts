@@ -18,10 +18,7 @@ export function createLedger(
     await store.keep('usage', rows.map(toTable))
     return rows
   }, limits)
-  return async (row) => {
-    await keep(row)
-    onRecorded(row)
-  }
+  return (row) => keep(row).then(onRecorded)
 }
 
 /** The columns of a ledger row. */

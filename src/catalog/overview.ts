@@ -11,7 +11,7 @@ type Schemas = components['schemas']
 type Options = {
   catalog: Pick<Catalog, 'get' | 'list' | 'describe'>
   routes: Ways & Pick<RouteTable, 'peek'>
-  order: (ways: Way[]) => Way[]
+  order: (ways: readonly Way[]) => readonly Way[]
   parametersOf: ParametersOf
   nameOf: (providerId: string) => string
   circuitOf: (target: Target) => { state: Schemas['CircuitState']; leftMs: number }

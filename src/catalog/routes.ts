@@ -47,10 +47,14 @@ export function createRouteTable(options: Options): RouteTable & Ways {
     }
   }
   const findRoutes = (names: readonly string[], caller: Caller): FoundRoutes => {
-    const found = names.map((name, place) => placed(place, () => find(name, caller)))
-    found.forEach(({ model }, place) => placed(place, () => keyModels.check(model, caller)))
-    const routes = found.flatMap(({ model }) => routesOf(model, caller))
-    const [{ model, warnings }] = found as [Found, ...Found[]]
+    const [first, ...others] = names
+    const { model, warnings } = find(first!, caller)
+    const found = others.map((name, index) => placed(index, () => find(name, caller).model))
+    keyModels.check(model, caller)
+    found.forEach((one, index) => placed(index, () => keyModels.check(one, caller)))
+    const own = routesOf(model, caller)
+    const routes =
+      found.length === 0 ? own : [...own, ...found.flatMap((one) => routesOf(one, caller))]
     if (routes.length === 0) throw notConfigured(model, targets(model), options.settingFor)
     return { routes, warnings }
   }
@@ -98,13 +102,13 @@ function narrowed(
     : new ModelNotFound(asked, own[0]?.row.id, param!)
 }
 
-/** Runs a look-up, whose errors name the parameter `model` or `models[n]`. */
-function placed<T>(place: number, look: () => T): T {
+/** Runs a look-up, whose errors name the parameter `models[index]`. */
+function placed<T>(index: number, look: () => T): T {
   try {
     return look()
   } catch (error) {
-    if (place === 0 || !(error instanceof GatewayError)) throw error
-    const param = `models[${place - 1}]`
+    if (!(error instanceof GatewayError)) throw error
+    const param = `models[${index}]`
     // Keeps the requested name, which `suggest` needs later.
     if (error instanceof ModelNotFound) throw new ModelNotFound(error.asked, undefined, param)
     if (error instanceof AmbiguousModel)

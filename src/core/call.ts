@@ -20,7 +20,8 @@ import {
   type Modality,
   type Receipt,
   type UsageRow,
-  type EndedCall,
+  type CallEnd,
+  type StartedCall,
 } from './receipt.ts'
 import type { Readiness, Route, Selection } from './route.ts'
 import type { BudgetHold } from './money/spending.ts'
@@ -105,10 +106,10 @@ export function openCall(parts: CallParts, options: Options): Call {
   const keepRow = recorder(parts, context, () => {
     deadline.clear()
     const model = lastOf(tries).model?.id ?? options.model
-    const asked = { model, askedModel: options.model, context, modality }
-    return { ...asked, startedAt, durationMs: monotonic() - begunAt, attempts }
+    const durationMs = monotonic() - begunAt
+    return { model, askedModel: options.model, context, modality, startedAt, durationMs, attempts }
   })
-  const record = (end: EndOfCall) => settling(call.held, keepRow(end))
+  const record = (end: CallEnd) => settling(call.held, keepRow(end))
   const receipt = receiptWriter({ attempts, mode }, admission)
   const call: Call = {
     startedAt,
@@ -116,13 +117,13 @@ export function openCall(parts: CallParts, options: Options): Call {
     tries,
     ...contextMembers(context),
     held: undefined,
-    tryRoutes: (selection, attempt, { isStream = false, ...more } = {}) => {
+    tryRoutes: (selection, attempt, { ready, isStream = false, deadline: own = deadline } = {}) => {
       healthPending = isStream
       const follow = followed(context, { modality, streams: isStream })
       const report = (made: Attempt) => parts.report(made, context, isStream)
-      const own = { attempts, tries, monotonic, begunAt, report, follow, isStream, deadline }
       const begun = beginning(context, startedAt + options.timeoutMs, attempt)
-      return failover({ selection, attempt: begun, policy: parts.failover, ...own, ...more })
+      const same = { attempts, tries, monotonic, begunAt, report, follow, policy: parts.failover }
+      return failover({ ...same, selection, ready, attempt: begun, deadline: own, isStream })
     },
     receiptSoFar: ({ model, provider }, warnings) =>
       receipt({ model, provider: provider.id, cost: unknownCost(mode), cache, warnings }),
@@ -184,18 +185,15 @@ function settling(held: BudgetHold | undefined, kept: Promise<void>): Promise<vo
   return held === undefined ? kept : kept.finally(held.settled)
 }
 
-type EndOfCall = Pick<UsageRow, 'outcome' | 'cache'> & Partial<Delivered> & Ended
-type SoFar = Omit<EndedCall, keyof EndOfCall> & { model: string }
-
 /** Records a call once: when writing its row fails, no second row with another outcome is written. */
 function recorder(
   { record }: CallParts,
   { trace }: CallContext,
-  soFar: () => SoFar,
-): (end: EndOfCall) => Promise<void> {
+  soFar: () => StartedCall,
+): (end: CallEnd) => Promise<void> {
   let recorded: Promise<void> | undefined
-  const keep = (end: EndOfCall) => {
-    const row = usageRow({ ...soFar(), ...end })
+  const keep = (end: CallEnd) => {
+    const row = usageRow(soFar(), end)
     trace?.recorded?.(row)
     return record(row)
   }
@@ -205,11 +203,6 @@ function recorder(
 function lastOf(tries: readonly Try[]): Pick<Progress, 'model'> {
   const last = tries.at(-1)
   return last === undefined ? {} : { model: last.route.model.row }
-}
-
-type Ended = Pick<EndedCall, 'cost' | 'usage' | 'warnings' | 'savedNanoUsd'> & {
-  errorCode?: GatewayError['code']
-  model?: string
 }
 
 /** The steps of a call that depend on its modality (ARCHITECTURE.md, One sequence). */

@@ -47,7 +47,7 @@ export type GatewayParts = ImageParts &
     recallShared?: ((key: string) => Promise<CachedAnswer | undefined>) | undefined
     routes: RouteTable['routes']
     /** Puts the best routes first. */
-    orderRoutes: (routes: Route[]) => Route[]
+    orderRoutes: (routes: readonly Route[]) => readonly Route[]
     readSources: ReadSources
     onRouted: (context: CallContext, routes: readonly Route[]) => void
     /** Finds the model of a cached answer; undefined for a model that only another process has. */
@@ -239,7 +239,10 @@ function assertRepeatable(
   throw new UnknownOutcome(new ProviderFailure('unreachable', text))
 }
 
-function withoutSkipped(routes: Route[], work: Pick<Work<unknown, unknown>, 'prompt'>): Route[] {
+function withoutSkipped(
+  routes: readonly Route[],
+  work: Pick<Work<unknown, unknown>, 'prompt'>,
+): readonly Route[] {
   if (routes.every(({ provider }) => provider.skipsPrompt === undefined)) return routes
   const prompt = work.prompt()
   return routes.filter(({ provider }) => provider.skipsPrompt?.(prompt) !== true)

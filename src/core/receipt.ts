@@ -58,36 +58,43 @@ export type UsageRow = {
   durationMs: number
 }
 
-/** The data of an ended call, successful or not. */
-export type EndedCall = {
+/** What is known of a call before its end. */
+export type StartedCall = {
   context: CallContext
   modality: Modality
   model: string
   /** The model as the caller named it. */
   askedModel: string
+  attempts: readonly Attempt[]
+  startedAt: number
+  durationMs: number
+}
+
+/** The end of a call, successful or not. */
+export type CallEnd = {
   route?: Route | undefined
+  /** The model of a cached answer. */
+  model?: string
   servedModel?: string | undefined
   outcome: UsageRow['outcome']
   errorCode?: ErrorCode
   cache: CacheOutcome
   usage: Usage | undefined
   cost: Cost
-  attempts: readonly Attempt[]
   warnings?: readonly Warning[] | undefined
   savedNanoUsd?: number | null | undefined
-  startedAt: number
-  durationMs: number
 }
 
 /** Builds the ledger's row of a call. */
-export function usageRow(ending: EndedCall): UsageRow {
-  const { context, modality, route, outcome, cache, cost, attempts, askedModel } = ending
+export function usageRow(call: StartedCall, ending: CallEnd): UsageRow {
+  const { context, modality, attempts, askedModel } = call
+  const { route, outcome, cache, cost } = ending
   const { servedModel = null, warnings = [], savedNanoUsd = null } = ending
-  const model = route?.model.row.id ?? ending.model
+  const model = route?.model.row.id ?? ending.model ?? call.model
   const upstreamModel = route?.upstreamModel ?? null
   return {
     id: context.requestId,
-    at: ending.startedAt,
+    at: call.startedAt,
     accountId: context.caller.accountId,
     keyId: context.caller.keyId,
     mode: context.caller.mode,
@@ -108,19 +115,24 @@ export function usageRow(ending: EndedCall): UsageRow {
     attempts,
     warnings,
     savedNanoUsd,
-    durationMs: ending.durationMs,
+    durationMs: call.durationMs,
   }
 }
 
 type Same = Pick<Receipt, 'attempts' | 'mode'>
+type Details = Omit<Receipt, keyof Same | 'limits'>
 
 /** Returns a function that writes the receipt of a call, with the current state of its limits. */
-export function receiptWriter(same: Same, admission: Admission) {
-  return (details: Omit<Receipt, keyof Same | 'limits'>): Receipt => ({
-    ...details,
-    ...same,
+export function receiptWriter({ attempts, mode }: Same, admission: Admission) {
+  return ({ model, provider, cost, cache, warnings }: Details): Receipt => ({
+    model,
+    provider,
+    cost,
+    cache,
+    attempts,
+    warnings: shortenedWarnings(warnings),
+    mode,
     limits: admission.limits(),
-    warnings: shortenedWarnings(details.warnings),
   })
 }
 

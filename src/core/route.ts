@@ -30,7 +30,7 @@ export type Provider = {
 export type Route = Target & { provider: Provider }
 
 /** The routes of a call, and warnings about the requested models. */
-export type FoundRoutes = { routes: Route[]; warnings: Warning[] }
+export type FoundRoutes = { routes: readonly Route[]; warnings: Warning[] }
 
 /** Finds the routes to a model for a caller; synchronously when the model is in memory. */
 export type RouteTable = {

@@ -169,7 +169,7 @@ function openRecord(
   let isClosed = false
   let isOver = false
   let onClose: (() => void) | undefined
-  res.once('close', () => {
+  res.on('close', () => {
     isClosed = true
     if (!res.writableFinished) {
       left = true

@@ -7,12 +7,10 @@ import type { Receipt } from '../core/receipt.ts'
 /** The response headers that describe the handling of a call (docs/behaviour.md#headers). */
 export function receiptHeaders(receipt: Receipt): Record<string, string> {
   const { model, provider, cost, cache, attempts, warnings } = receipt
-  const headers: Record<string, string> = {
-    ...modelHeaders(model.row),
-    'x-gateway-provider': provider,
-    'x-gateway-cache': cache,
-    ...limitHeaders(receipt.limits),
-  }
+  const headers: Record<string, string> = { ...modelHeaders(model.row) }
+  headers['x-gateway-provider'] = provider
+  headers['x-gateway-cache'] = cache
+  addLimitHeaders(headers, receipt.limits)
   if (cost.nanoUsd !== null) headers['x-gateway-cost-usd'] = usdText(cost.nanoUsd)
   if (attempts.length > 0) headers['x-gateway-attempts'] = attemptsText(attempts)
   if (warnings.length > 0) headers['x-gateway-warnings'] = String(warnings.length)
@@ -30,10 +28,8 @@ export function progressHeaders({
   model,
   attempts = [],
 }: Progress): Record<string, string> {
-  const headers: Record<string, string> = {
-    ...(model === undefined ? {} : modelHeaders(model)),
-    ...(limits === undefined ? {} : limitHeaders(limits)),
-  }
+  const headers: Record<string, string> = model === undefined ? {} : { ...modelHeaders(model) }
+  if (limits !== undefined) addLimitHeaders(headers, limits)
   const last = attempts.at(-1)
   if (last === undefined) return headers
   headers['x-gateway-provider'] = last.provider
@@ -81,12 +77,11 @@ function headerText(text: string): string {
 }
 
 /**
- * OpenAI's rate-limit headers for the tighter limit of account and key, and the IETF headers of
+ * Adds OpenAI's rate-limit headers for the tighter limit of account and key, and the IETF headers of
  * draft-ietf-httpapi-ratelimit-headers-10 for each limit.
  */
-function limitHeaders(limits: readonly LimitState[]): Record<string, string> {
-  const headers: Record<string, string> = {}
-  if (limits.length === 0) return headers
+function addLimitHeaders(headers: Record<string, string>, limits: readonly LimitState[]): void {
+  if (limits.length === 0) return
   for (const [kind, names] of namesByKind) {
     const state = tightest(limits, kind)
     if (state === undefined) continue
@@ -96,7 +91,6 @@ function limitHeaders(limits: readonly LimitState[]): Record<string, string> {
   }
   headers['ratelimit'] = limits.map(serviceLimit).join(', ')
   headers['ratelimit-policy'] = limits.map(quotaPolicy).join(', ')
-  return headers
 }
 
 /** Names are made once, since V8 has to look up each new string among all property names. */

@@ -19,7 +19,7 @@ export function createRouteOrder({
   by,
   isOpen,
   priceOf,
-}: OrderOptions): <One extends Target>(routes: One[]) => One[] {
+}: OrderOptions): <One extends Target>(routes: readonly One[]) => readonly One[] {
   const cheaperFirst = (a: Target, b: Target): number => {
     if (by === 'listed' || a.model !== b.model) return 0
     const [first, second] = [priceOf(a), priceOf(b)]

@@ -22,7 +22,7 @@ export function createEvents(log: Log, metrics: Metrics) {
   const exchanged = (exchange: Exchange): void => {
     const row = rows.get(exchange.requestId)
     if (row !== undefined) rows.delete(exchange.requestId)
-    log.defer(() => logRequest({ log, metrics, refusals }, { ...exchange, row }))
+    log.defer(() => logRequest({ log, metrics, refusals }, exchange, row))
     if (exchange.error !== undefined) log.settle()
   }
   /** The log for a line that is written at once: deferred lines are written first, to keep the order. */

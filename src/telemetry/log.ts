@@ -37,16 +37,31 @@ export function createLog(
   destination?: DestinationStream,
 ): Log {
   const { defer, settle, now } = createBatch()
+  const timestamp = createTimestamp(now)
   const logger = pino(
     {
       level: logLevel,
-      timestamp: () => `,"time":"${new Date(now()).toISOString()}"`,
+      timestamp,
       formatters: { level: (label) => ({ level: label }) },
       base: fields,
     },
     destination ?? standardError(settle, isText(logFormat)),
   )
   return Object.assign(logger, { defer, settle })
+}
+
+/** The member `time` of a line; printed once for the lines of one millisecond. */
+function createTimestamp(now: () => number): () => string {
+  let printedMs: number | undefined
+  let printed = ''
+  return () => {
+    const nowMs = now()
+    if (nowMs !== printedMs) {
+      printedMs = nowMs
+      printed = `,"time":"${new Date(nowMs).toISOString()}"`
+    }
+    return printed
+  }
 }
 
 function isText(format: LogOptions['logFormat']): boolean {

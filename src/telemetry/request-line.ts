@@ -30,9 +30,9 @@ type Printing = { log: Log; metrics: Metrics; refusals: LoggedRefusals }
 /** Counts a request and logs its line; `row` is the ledger's row of its call. */
 export function logRequest(
   { log, metrics, refusals }: Printing,
-  exchange: Exchange & { row: UsageRow | undefined },
+  { requestId, method, path, status, durationMs, caller, error, left }: Exchange,
+  row: UsageRow | undefined,
 ): void {
-  const { requestId, method, path, status, durationMs, caller, error, left, row } = exchange
   metrics.requests.observe(
     { method: knownMethods.has(method) ? method : 'other', status },
     durationMs / 1000,

@@ -130,12 +130,12 @@ function preparedChats(
   request: ChatRequest,
   native: NativeRequest | undefined,
 ): (route: Route) => Prepared {
-  const prepared = new Map<Route, Prepared>()
+  const done: { route: Route; chat: Prepared }[] = []
   const settled = orderToolResults(request.messages)
   const hints = fieldHints(request)
   return (route) => {
-    const known = prepared.get(route)
-    if (known !== undefined) return known
+    const known = done.find((one) => one.route === route)
+    if (known !== undefined) return known.chat
     const chat = settled
       ? prepareOrdered(route, request, settled)
       : prepareFor(route, request, native)
@@ -143,7 +143,7 @@ function preparedChats(
     const written = hints
       ? { ...plain, warnings: withHints(plain.warnings, request, hints) }
       : plain
-    prepared.set(route, written)
+    done.push({ route, chat: written })
     return written
   }
 }

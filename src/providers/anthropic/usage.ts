@@ -1,7 +1,7 @@
 import type { Usage } from '../../core/money/price.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import { membersOf, type Members } from '../wire/any-json.ts'
-import { servedTier, usageOf, type TokensMax } from '../wire/token-count.ts'
+import { usageOf, withTier, type TokensMax } from '../wire/token-count.ts'
 import { withSearches } from '../wire/web-search.ts'
 
 /** Anthropic's token counts, not validated; the last event of a stream repeats some of them. */
@@ -26,5 +26,5 @@ export function readUsage(
     most,
   )
   const searches = membersOf(counts['server_tool_use'])['web_search_requests']
-  return usage && withSearches({ ...usage, ...servedTier(counts['service_tier'], texts) }, searches)
+  return usage && withSearches(withTier(usage, counts['service_tier'], texts), searches)
 }

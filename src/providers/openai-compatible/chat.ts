@@ -23,7 +23,7 @@ import {
 } from '../transport/upstream.ts'
 import { membersOf, type Members } from '../wire/any-json.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
-import { tokensMaxOf, type TokensMax, servedTier } from '../wire/token-count.ts'
+import { tokensMaxOf, type TokensMax, withTier } from '../wire/token-count.ts'
 import { assembledAnswer } from './assembled-answer.ts'
 import { writeChat } from './chat-request.ts'
 import { plainDialect, type ChatDialect, type OpenAiEndpoint } from './dialect.ts'
@@ -69,14 +69,23 @@ export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
             if (head.status !== 200) return readFailure(head, reading)
             return completionReader(how)
           }
-          const answered = { signal, hold, traceHeaders, bytesMax, copies: printedCopies }
-          return receive({ dispatch, request: sent, ...answered }, read)
+          const copies = printedCopies
+          return receive(
+            { dispatch, request: sent, signal, hold, traceHeaders, bytesMax, copies },
+            read,
+          )
         },
         stream: async (turn) => {
           const { signal, hold, traceHeaders, createdSeconds } = turn
           const sent = keyed(requestTo(path, fetches ? await written(turn) : body), turn)
-          const how = { signal, hold, traceHeaders, coalescing }
-          const answer = await open({ dispatch, request: sent, ...how })
+          const answer = await open({
+            dispatch,
+            request: sent,
+            signal,
+            hold,
+            traceHeaders,
+            coalescing,
+          })
           if (answer.head.status === 200) {
             const how = readingFor(createdSeconds)
             const readWhole = (bytes: Buffer) => readCompletion(bytes, how)
@@ -142,10 +151,8 @@ function answerIn(parsed: unknown, bytes: number, how: Reading): ChatAnswer {
   }
   const naming = { fallback, texts: reading.texts }
   const completion = repairAnswer(body, naming, dialect.finishReasons)
-  const usage = {
-    ...(reportedUsage(body, how) ?? estimateUsage(request, completion)),
-    ...servedTier(body['service_tier'], reading.texts),
-  }
+  const counted = reportedUsage(body, how) ?? estimateUsage(request, completion)
+  const usage = withTier(counted, body['service_tier'], reading.texts)
   return { completion, usage, bytes }
 }
 

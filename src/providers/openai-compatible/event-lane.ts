@@ -2,7 +2,7 @@ import { joinPieces } from '../../bytes/pieces.ts'
 import type { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/money/price.ts'
 import { endOfEvent, eventOf, fieldsOf, wholeEvents } from '../wire/event-source.ts'
-import { type TokensMax, servedTier } from '../wire/token-count.ts'
+import { type TokensMax, withTier } from '../wire/token-count.ts'
 import { toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
 import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
 import { membersOf } from '../wire/any-json.ts'
@@ -151,7 +151,7 @@ function eventReader(
   return {
     readEvent,
     isOver: () => over,
-    usage: () => usage && { ...usage, ...servedTier(tier, reading.texts) },
+    usage: () => usage && withTier(usage, tier, reading.texts),
   }
 }
 

@@ -75,9 +75,16 @@ export function createKeyRing(options: Options): KeyRing {
 
 /** Signs requests; one that waits for a token can be aborted. */
 function signed(credential: Credential, dispatch: Dispatch): Dispatch {
+  // Requests of one adapter have the same headers.
+  let last: { plain: object; own: object; headers: Record<string, string> } | undefined
+  const headersOf = (plain: Record<string, string>, own: Readonly<Record<string, string>>) => {
+    if (last?.plain !== plain || last.own !== own)
+      last = { plain, own, headers: { ...plain, ...own } }
+    return last.headers
+  }
   return (request, receiver) => {
     const send = (own: Readonly<Record<string, string>>, to: Receiver) =>
-      dispatch({ ...request, headers: { ...request.headers, ...own } }, to)
+      dispatch({ ...request, headers: headersOf(request.headers, own) }, to)
     const headers = credential.headers()
     if (!(headers instanceof Promise)) return send(headers, watching(credential, receiver))
     let isOver = false

@@ -41,16 +41,15 @@ const partNames = [
  * estimates. Counts that need correction (a fraction, a string, a part larger than the whole) are
  * marked as estimated.
  */
-export function usageOf({ input, output, ...parts }: Reported, most: TokensMax): Usage | undefined {
+export function usageOf(reported: Reported, most: TokensMax): Usage | undefined {
+  const { input, output } = reported
   if (isAbsent(input[0])) return undefined
   const inputTokens = sumOf(input, most.input)
   const outputTokens = sumOf(output, most.output)
   if (inputTokens === undefined || outputTokens === undefined) return undefined
-  let estimated = [...input, ...output].some(
-    (value) => !isAbsent(value) && value !== countIn(value),
-  )
+  let estimated = input.some(isInexact) || output.some(isInexact)
   const part = (name: PartName, whole: number): number => {
-    const value = parts[name]
+    const value = reported[name]
     if (isAbsent(value)) return 0
     const count = Math.min(countIn(value) ?? 0, whole)
     if (count !== value) estimated = true
@@ -92,6 +91,10 @@ function sumOf(values: readonly unknown[], most: number): number | undefined {
   return sum <= most ? sum : undefined
 }
 
+function isInexact(value: unknown): boolean {
+  return !isAbsent(value) && value !== countIn(value)
+}
+
 function isAbsent(value: unknown): value is undefined | null {
   return value === undefined || value === null
 }
@@ -99,10 +102,10 @@ function isAbsent(value: unknown): value is undefined | null {
 /** Names of the default service tier. */
 const ordinaryTiers: ReadonlySet<unknown> = new Set(['default', 'standard', 'on_demand'])
 
-/** The service tier of an answer in the vendor's term; empty for the default tier. */
-export function servedTier(tier: unknown, texts: VendorTexts): Pick<Usage, 'serviceTier'> {
+/** Adds the service tier of an answer in the vendor's term, unless it is the default tier. */
+export function withTier(usage: Usage, tier: unknown, texts: VendorTexts): Usage {
   const name = texts.name(tier, tierCharactersMax)
-  return name === undefined || ordinaryTiers.has(name) ? {} : { serviceTier: name }
+  return name === undefined || ordinaryTiers.has(name) ? usage : { ...usage, serviceTier: name }
 }
 
 const tierCharactersMax = 40

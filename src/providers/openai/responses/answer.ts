@@ -12,7 +12,7 @@ import { completeIdentity } from '../../openai-compatible/members.ts'
 import { countedFailure } from '../../transport/answer-failure.ts'
 import { itemsOf, membersOf, type Members } from '../../wire/any-json.ts'
 import { callIdOf } from '../../wire/call-id.ts'
-import { openAiTier, servedTier, usageOf, type TokensMax } from '../../wire/token-count.ts'
+import { openAiTier, usageOf, withTier, type TokensMax } from '../../wire/token-count.ts'
 import { citationsIn, searchIn, searchMembers, withSearchCalls, type Searched } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 
@@ -98,8 +98,8 @@ export function readUsage(
     tokensMax,
   )
   if (usage === undefined) return undefined
-  const tier = servedTier(response['service_tier'], errors.texts)
-  return withSearchCalls({ ...usage, ...tier }, response['output'])
+  const tiered = withTier(usage, response['service_tier'], errors.texts)
+  return withSearchCalls(tiered, response['output'])
 }
 
 /** Id, date and model of the answer. */
