@@ -146,16 +146,20 @@ async function pass<Made, Answer>(
     const able = await parts.routes(models, context.caller)
     asked = { model: able.routes[0]!.model.row }
     const choice = selectFor(parts, context, { able, work, atMs: call.startedAt })
-    await work.read?.({ signal: call.deadline.signal, hold: call.hold })
+    // `await` on a plain value would still cost a microtask, so only promises are awaited.
+    if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
     const { key, found } = await recall(parts, context, work, call)
     making = found?.making
-    const known = found?.answer ?? (await madeElsewhere(context, making, call))
+    // Waits for the answer of an identical call in another process.
+    const elsewhere = context.cache.recall ? making?.elsewhere(call.deadline.signal) : undefined
+    const known = found?.answer ?? (elsewhere && (await elsewhere))
     const model = known && parts.findModel(known.modelId)
     if (known !== undefined && model !== undefined) {
       making?.succeed(known)
       return work.replay(known, await call.replay(model, known))
     }
-    await yieldIfLarge(context.hold)
+    const others = yieldIfLarge(context.hold)
+    if (others !== undefined) await others
     if (context.isRepeat) assertRepeatable(context, work)
     call.held = await reserveFor(parts, context, { work, choice, at: call.startedAt })
     // The call continues after a disconnect, since the provider charges for the whole answer anyway.
@@ -274,7 +278,8 @@ async function recall(
   work: Cached & Pick<Work<unknown, unknown>, 'isShared'>,
   { deadline: { signal } }: Pick<Call, 'deadline'>,
 ): Promise<{ key?: string; found?: Joined<CachedAnswer> | undefined }> {
-  await yieldIfLarge(context.hold)
+  const others = yieldIfLarge(context.hold)
+  if (others !== undefined) await others
   const key = keyOf(parts, context, work)
   if (key === undefined) return {}
   const { inFlight } = parts
@@ -288,13 +293,4 @@ async function recall(
   if (isShared) return { key, found: { making: inFlight.begin(key) } }
   const answer = await parts.recallShared?.(key)
   return { key, found: answer && { answer } }
-}
-
-/** Waits for the answer of an identical call in another process. */
-function madeElsewhere(
-  { cache }: CallContext,
-  making: Making<CachedAnswer> | undefined,
-  { deadline }: Pick<Call, 'deadline'>,
-): Promise<CachedAnswer | undefined> | undefined {
-  return cache.recall ? making?.elsewhere(deadline.signal) : undefined
 }

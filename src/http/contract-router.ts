@@ -87,9 +87,11 @@ export function createContractRouter(backend: LoadedContract, options: Options):
   const described = backend.router.getOperations()
   const { handlers, securityHandlers } = backend
   const registered = { handlers, securityHandlers }
-  const table = new Map<string, OperationHandler>()
+  const paths = new Map<
+    string,
+    { methods: Map<string, OperationHandler>; refusal: OperationHandler }
+  >()
   const patterns: { method: string; path: string; handler: OperationHandler }[] = []
-  const refusals = new Map<string, OperationHandler>()
   for (const operation of described) {
     const { method, path } = operation
     const handler = handlerOf(operation, registered, options)
@@ -99,17 +101,14 @@ export function createContractRouter(backend: LoadedContract, options: Options):
     }
     const refusal = methodRefusal(operation, registered, options)
     for (const one of [path, ...operationOf(operation).alsoAt]) {
-      table.set(`${method.toUpperCase()} ${one}`, handler)
-      refusals.set(one, refusal)
+      const { methods } = paths.get(one) ?? { methods: new Map() }
+      paths.set(one, { methods: methods.set(method.toUpperCase(), handler), refusal })
     }
   }
   return {
     find: ({ method = '', url = '' }) => {
-      const handler = table.get(`${method} ${url}`)
-      if (handler !== undefined) return handler
-      const path = url.split('?', 1)[0]!.replace(/(?<=.)\/$/, '')
-      const name = `${method === 'HEAD' ? 'GET' : method} ${path}`
-      return table.get(name) ?? refusals.get(path)
+      const found = paths.get(url) ?? paths.get(url.split('?', 1)[0]!.replace(/(?<=.)\/$/, ''))
+      return found?.methods.get(method === 'HEAD' ? 'GET' : method) ?? found?.refusal
     },
     bindPatterns: (router) => {
       for (const { method, path, handler } of patterns) {
