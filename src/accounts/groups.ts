@@ -48,7 +48,7 @@ export function createGroups<Item, Outcome>(
     })
   }
 
-  return async (item) => {
+  return (item) => {
     let group = waiting.at(-1)
     if (group === undefined || group.items.length >= rowsMax) {
       group = { items: [], committed: Promise.withResolvers() }
@@ -59,6 +59,6 @@ export function createGroups<Item, Outcome>(
       writing = true
       gather(1, performance.now() + pauseMaxMs)
     }
-    return (await group.committed.promise)[index]!
+    return group.committed.promise.then((outcomes) => outcomes[index]!)
   }
 }

@@ -213,6 +213,8 @@ export type Work<Made, Answer> = {
   timeoutMs: number
   /** Adjustments made before the sequence began. */
   warnings: readonly Warning[]
+  /** Throws a GatewayError for a request that no model can answer. */
+  checkRequest?(): void
   /** The prompt, or the user's last message. */
   prompt(): string
   /** The requests, tokens and pictures to count against the caller's limits. */

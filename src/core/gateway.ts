@@ -1,7 +1,6 @@
 import { openCall, type Answered, type Call, type CallParts, type Work } from './call.ts'
 import type { CallContext } from './caller.ts'
 import type { ChatRequest, ChatResult, NativeRequest } from './chat/chat.ts'
-import { checkConversation } from './chat/check.ts'
 import { countInput, type InputCount } from './chat/count-input.ts'
 import type { StreamedChat } from './chat/stream.ts'
 import { chatStreamWork, chatWork } from './chat/work.ts'
@@ -107,22 +106,15 @@ export function createGateway(parts: GatewayParts): Gateway {
     imageWork({ request, inputs, parts, timeoutMs: imageTimeoutMs })
   return {
     deadline: ({ ending }) => parts.startDeadline(ending, chatTimeoutMs, parts.monotonic()),
-    chat: async (request, context, native) => {
-      checkConversation(request)
-      return pass(parts, context, chatWork(request, chatTimeoutMs, native))
-    },
-    chatStream: async (request, context, native) => {
-      checkConversation(request)
-      return pass(parts, context, chatStreamWork(request, parts.limits, native))
-    },
+    chat: (request, context, native) =>
+      pass(parts, context, chatWork(request, chatTimeoutMs, native)),
+    chatStream: (request, context, native) =>
+      pass(parts, context, chatStreamWork(request, parts.limits, native)),
     image: (request, context, inputs) => pass(parts, context, imageWorkOf(request, inputs)),
     embed: (request, context) => pass(parts, context, embeddingWork(request, chatTimeoutMs)),
     moderate: (request, context) => pass(parts, context, moderationWork(request, chatTimeoutMs)),
     countInput: (asked, context) => countInput(parts, asked, context),
-    quoteChat: async (request, context) => {
-      checkConversation(request)
-      return quote(parts, context, chatWork(request, chatTimeoutMs))
-    },
+    quoteChat: (request, context) => quote(parts, context, chatWork(request, chatTimeoutMs)),
     quoteImage: (request, context, inputs) => quote(parts, context, imageWorkOf(request, inputs)),
     quoteEmbedding: (request, context) =>
       quote(parts, context, embeddingWork(request, chatTimeoutMs)),
@@ -135,20 +127,27 @@ async function pass<Made, Answer>(
   context: CallContext,
   work: Work<Made, Answer>,
 ): Promise<Answer> {
+  work.checkRequest?.()
   parts.assertKeeps()
-  const admission = await parts.admit(context.caller, work.demand, work.timeoutMs)
+  const admitting = parts.admit(context.caller, work.demand, work.timeoutMs)
+  // `await` on a plain value would still cost a microtask, so only promises are awaited.
+  const admission = admitting instanceof Promise ? await admitting : admitting
   const { modality, models, timeoutMs } = work
   const call = openCall(parts, { context, modality, model: models[0]!, timeoutMs, admission })
   let making: Making<CachedAnswer> | undefined
   let asked: Progress = {}
   try {
     // Routes come before the cache: the cache must not answer for a model that the key may not call.
-    const able = await parts.routes(models, context.caller)
+    const finding = parts.routes(models, context.caller)
+    const able = finding instanceof Promise ? await finding : finding
     asked = { model: able.routes[0]!.model.row }
     const choice = selectFor(parts, context, { able, work, atMs: call.startedAt })
-    // `await` on a plain value would still cost a microtask, so only promises are awaited.
     if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
-    const { key, found } = await recall(parts, context, work, call)
+    let others = yieldIfLarge(context.hold)
+    if (others !== undefined) await others
+    const key = keyOf(parts, context, work)
+    const joining = key === undefined ? undefined : recall(parts, context, key, work, call)
+    const found = joining instanceof Promise ? await joining : joining
     making = found?.making
     // Waits for the answer of an identical call in another process.
     const elsewhere = context.cache.recall ? making?.elsewhere(call.deadline.signal) : undefined
@@ -158,10 +157,11 @@ async function pass<Made, Answer>(
       making?.succeed(known)
       return work.replay(known, await call.replay(model, known))
     }
-    const others = yieldIfLarge(context.hold)
+    others = yieldIfLarge(context.hold)
     if (others !== undefined) await others
     if (context.isRepeat) assertRepeatable(context, work)
-    call.held = await reserveFor(parts, context, { work, choice, at: call.startedAt })
+    const reserving = reserveFor(parts, context, { work, choice, at: call.startedAt })
+    if (reserving !== undefined) call.held = await reserving
     // The call continues after a disconnect, since the provider charges for the whole answer anyway.
     if (work.isShared || context.vendorKey !== undefined) continueAfterDisconnect(parts, context)
     parts.onRouted(context, choice.selection.routes)
@@ -227,6 +227,7 @@ async function quote<Made, Answer>(
   context: CallContext,
   work: Work<Made, Answer>,
 ): Promise<Quotes> {
+  work.checkRequest?.()
   const atMs = parts.clock()
   const able = await parts.routes(work.models, context.caller)
   const { selection, warnings } = selectFor(parts, context, { able, work, atMs })
@@ -269,28 +270,22 @@ function keyOf(
 }
 
 /**
- * The cache key of a call, with the cached answer, the answer of an identical call in flight, or the
- * right to make the answer for such calls. Only the key when the answer is not shared.
+ * The cached answer of a call, the answer of an identical call in flight, or the right to make the answer for
+ * such calls; undefined when the answer is not shared.
  */
-async function recall(
-  parts: GatewayParts,
-  context: CallContext,
-  work: Cached & Pick<Work<unknown, unknown>, 'isShared'>,
+function recall(
+  { inFlight, recall: find, recallShared }: GatewayParts,
+  { cache, begin }: CallContext,
+  key: string,
+  work: Pick<Work<unknown, unknown>, 'isShared'>,
   { deadline: { signal } }: Pick<Call, 'deadline'>,
-): Promise<{ key?: string; found?: Joined<CachedAnswer> | undefined }> {
-  const others = yieldIfLarge(context.hold)
-  if (others !== undefined) await others
-  const key = keyOf(parts, context, work)
-  if (key === undefined) return {}
-  const { inFlight } = parts
-  const isShared = work.isShared && context.begin === undefined
-  if (!context.cache.recall)
-    return isShared ? { key, found: { making: inFlight.begin(key) } } : { key }
+): Promise<Joined<CachedAnswer> | undefined> | Joined<CachedAnswer> | undefined {
+  const isShared = work.isShared && begin === undefined
+  if (!cache.recall) return isShared ? { making: inFlight.begin(key) } : undefined
   const running = isShared ? inFlight.find(key, signal) : undefined
-  if (running !== undefined) return { key, found: await running }
-  const known = parts.recall(key)
-  if (known !== undefined) return { key, found: { answer: known } }
-  if (isShared) return { key, found: { making: inFlight.begin(key) } }
-  const answer = await parts.recallShared?.(key)
-  return { key, found: answer && { answer } }
+  if (running !== undefined) return running
+  const answer = find(key)
+  if (answer !== undefined) return { answer }
+  if (isShared) return { making: inFlight.begin(key) }
+  return recallShared?.(key).then((shared) => shared && { answer: shared })
 }

@@ -37,8 +37,15 @@ export type Admission = {
   end: (used: Used | undefined) => void
 }
 
-/** Admits a call of at most `timeoutMs`. Throws `rate_limit_exceeded`; a refused call is not counted. */
-export type Admit = (caller: Caller, demand: Demand, timeoutMs: number) => Promise<Admission>
+/**
+ * Admits a call of at most `timeoutMs`. Throws or rejects with `rate_limit_exceeded`; a refused call is not
+ * counted.
+ */
+export type Admit = (
+  caller: Caller,
+  demand: Demand,
+  timeoutMs: number,
+) => Promise<Admission> | Admission
 
 /** Counts a call that failed before its admission; returns the error to answer with. */
 export type CountRefused = (thrown: unknown, caller: Caller | undefined) => Promise<unknown>

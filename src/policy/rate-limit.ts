@@ -10,7 +10,7 @@ import {
   type Used,
   type WindowKind,
 } from '../core/limits.ts'
-import { hasRoom, shareOf, type Counted, type Counts } from './counts.ts'
+import { hasRoom, shareOf, type Counted, type Counts, type Taken } from './counts.ts'
 import { refusalOf, type Refused } from './rate-limit-refusal.ts'
 
 /** A limit of a caller that is counted in windows; the key names its windows. */
@@ -34,8 +34,8 @@ type Options = {
 
 export type RateLimit = {
   /**
-   * Admits a call that lasts at most `timeoutMs`. Rejects with `rate_limit_exceeded`; then nothing is
-   * counted.
+   * Admits a call that lasts at most `timeoutMs`. Throws or rejects with `rate_limit_exceeded`; then nothing
+   * is counted.
    */
   admit: Admit
   /** Returns the state of the limits of a caller. */
@@ -50,27 +50,29 @@ const unlimited: Admission = { limits: () => [], end: () => undefined }
 export function createRateLimit({ counts, defaults, monotonic }: Options): RateLimit {
   const limitsOf = createLimits(defaults)
   return {
-    admit: async (caller, demand, timeoutMs) => {
+    admit: (caller, demand, timeoutMs) => {
       const { windows, calls } = limitsOf(caller)
       if (windows.length + calls.length === 0) return unlimited
       const needs = windows.map((of): Need => ({ of, points: pointsOf(of, demand) }))
+      const admitted = (taken: Taken): Admission => {
+        const seen = seenAt(monotonic(), needs, taken)
+        const { end } = taken
+        if (end === undefined) {
+          const states = statesAt(monotonic(), seen, calls, taken)
+          throw refusalOf(refusedOf(seen, states, taken), states)
+        }
+        let hasEnded = false
+        return {
+          limits: () => statesAt(monotonic(), seen, calls, taken),
+          end: (used) => {
+            if (hasEnded) return
+            hasEnded = true
+            end(used && settle(monotonic(), seen, used))
+          },
+        }
+      }
       const taking = counts.take({ windows: needs, windowMs, calls, timeoutMs })
-      const taken = taking instanceof Promise ? await taking : taking
-      const seen = seenAt(monotonic(), needs, taken)
-      const { end } = taken
-      if (end === undefined) {
-        const states = statesAt(monotonic(), seen, calls, taken)
-        throw refusalOf(refusedOf(seen, states, taken), states)
-      }
-      let hasEnded = false
-      return {
-        limits: () => statesAt(monotonic(), seen, calls, taken),
-        end: (used) => {
-          if (hasEnded) return
-          hasEnded = true
-          end(used && settle(monotonic(), seen, used))
-        },
-      }
+      return taking instanceof Promise ? taking.then(admitted) : admitted(taking)
     },
     look: (caller) => {
       const { windows, calls } = limitsOf(caller)

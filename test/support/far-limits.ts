@@ -62,7 +62,7 @@ export function startProcess(processId: string, options: Options): Process {
     settings,
     faults,
     modes,
-    admit: (caller: Caller, demand: Demand) => rateLimit.admit(caller, demand, callTimeoutMs),
+    admit: async (caller: Caller, demand: Demand) => rateLimit.admit(caller, demand, callTimeoutMs),
     look: async (caller: Caller) => rateLimit.look(caller),
     processes: counts.processes,
     messages: () => messages,

@@ -50,7 +50,7 @@ export function limitsInMemory(): TestLimits & LimitsInMemory {
     counts,
     settings,
     faults: [],
-    admit: (caller, demand) => rateLimit.admit(caller, demand, callTimeoutMs),
+    admit: async (caller, demand) => rateLimit.admit(caller, demand, callTimeoutMs),
     lookNow: (caller) => rateLimit.look(caller) as readonly LimitState[],
     look: async (caller) => rateLimit.look(caller),
     pass: (ms) => void (time.now += ms),

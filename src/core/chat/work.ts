@@ -13,7 +13,7 @@ import type {
   NativeRequest,
   PreparedChat,
 } from './chat.ts'
-import { doubtfulLimits, modelProblems } from './check.ts'
+import { checkConversation, doubtfulLimits, modelProblems } from './check.ts'
 import { estimateMissing, estimateAnswer, tokensAsked } from './estimate.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
 import { showMadePictures } from './made-pictures.ts'
@@ -114,6 +114,7 @@ function conversation(request: ChatRequest, timeoutMs: number, native: NativeReq
     models: [request.model, ...(request.models ?? [])],
     timeoutMs,
     warnings: [],
+    checkRequest: () => checkConversation(request),
     prompt: () => lastUserText(request),
     demand: { images: 0, tokens: () => tokensAsked(request) },
     // What is found changes.
@@ -131,11 +132,11 @@ function preparedChats(
   native: NativeRequest | undefined,
 ): (route: Route) => Prepared {
   const done: { route: Route; chat: Prepared }[] = []
-  const settled = orderToolResults(request.messages)
-  const hints = fieldHints(request)
   return (route) => {
     const known = done.find((one) => one.route === route)
     if (known !== undefined) return known.chat
+    const settled = orderToolResults(request.messages)
+    const hints = fieldHints(request)
     const chat = settled
       ? prepareOrdered(route, request, settled)
       : prepareFor(route, request, native)

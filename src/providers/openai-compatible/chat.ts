@@ -41,51 +41,49 @@ const path = '/chat/completions'
 export function chatAdapter(endpoint: OpenAiEndpoint): ChatAdapter {
   const { dispatch, texts, limits, coalescing, dialect = plainDialect } = endpoint
   const requestTo = jsonRequests(endpoint)
-  const keyed = (request: UpstreamRequest, { idempotencyKey }: ChatTurn) =>
-    withKey(request, dialect.idempotencyHeader, idempotencyKey)
+  const written = (body: object, { idempotencyKey }: ChatTurn): UpstreamRequest =>
+    withKey(requestTo(path, body), dialect.idempotencyHeader, idempotencyKey)
   const bytesMax = limits.jsonBytesMax
   const reading: ErrorReading = { texts, failureKind: dialect.failureKind }
   return {
     prepare: (request, target) => {
       const { body, problems, warnings } = writeChat(request, target, dialect)
       const fetches = dialect.inlineImages === true && needsInlining(request)
-      const written = async (turn: ChatTurn) => {
-        const inlined = await inlineImages(request, endpoint.readSources, turn)
-        return writeChat(inlined, target, dialect).body
-      }
+      /** A promise only if pictures are fetched first. */
+      const requestOf = (turn: ChatTurn): Promise<UpstreamRequest> | UpstreamRequest =>
+        fetches
+          ? inlineImages(request, endpoint.readSources, turn).then((inlined) =>
+              written(writeChat(inlined, target, dialect).body, turn),
+            )
+          : written(body, turn)
       const readingFor = (created: number): Reading => {
         const fallback = { created, model: target.upstreamModel }
         const tokensMax = tokensMaxOf(target, request.n ?? 1)
         return { request, dialect, reading, fallback, tokensMax, eventBytesMax: bytesMax }
       }
+      const ask = (sent: UpstreamRequest, turn: ChatTurn): Promise<ChatAnswer> => {
+        const { signal, hold, traceHeaders, createdSeconds } = turn
+        const how = readingFor(createdSeconds)
+        const read = (head: UpstreamHead): PieceReader<ChatAnswer> =>
+          head.status === 200 ? completionReader(how) : readFailure(head, reading)
+        const copies = printedCopies
+        return receive(
+          { dispatch, request: sent, signal, hold, traceHeaders, bytesMax, copies },
+          read,
+        )
+      }
       return {
         problems,
         warnings,
-        complete: async (turn) => {
-          const { signal, hold, traceHeaders, createdSeconds } = turn
-          const sent = keyed(requestTo(path, fetches ? await written(turn) : body), turn)
-          const how = readingFor(createdSeconds)
-          const read = (head: UpstreamHead): PieceReader<ChatAnswer> => {
-            if (head.status !== 200) return readFailure(head, reading)
-            return completionReader(how)
-          }
-          const copies = printedCopies
-          return receive(
-            { dispatch, request: sent, signal, hold, traceHeaders, bytesMax, copies },
-            read,
-          )
+        complete: (turn) => {
+          const sent = requestOf(turn)
+          return sent instanceof Promise ? sent.then((one) => ask(one, turn)) : ask(sent, turn)
         },
         stream: async (turn) => {
           const { signal, hold, traceHeaders, createdSeconds } = turn
-          const sent = keyed(requestTo(path, fetches ? await written(turn) : body), turn)
-          const answer = await open({
-            dispatch,
-            request: sent,
-            signal,
-            hold,
-            traceHeaders,
-            coalescing,
-          })
+          const sent = await requestOf(turn)
+          const asked = { dispatch, request: sent, signal, hold, traceHeaders, coalescing }
+          const answer = await open(asked)
           if (answer.head.status === 200) {
             const how = readingFor(createdSeconds)
             const readWhole = (bytes: Buffer) => readCompletion(bytes, how)
