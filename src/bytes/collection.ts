@@ -4,7 +4,11 @@ const lookedAfterBytes = 32 * 1024 * 1024
 const garbageBytesMin = 64 * 1024 * 1024
 /** After a burst that released fewer bytes no collection is forced. */
 const burstBytesMin = 8 * 1024 * 1024
-const restMsDefault = 5000
+/**
+ * Longer than most pauses between calls: a collection without requests in progress discards the hidden classes of
+ * their objects, and V8 then discards the optimized code (docs/performance.md#memory).
+ */
+const restMsDefault = 20_000
 /** Smaller releases are not counted: V8 tracks such allocations well. */
 const pieceBytesMin = 65_536
 

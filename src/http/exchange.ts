@@ -169,7 +169,7 @@ function openRecord(
   let isClosed = false
   let isOver = false
   let onClose: (() => void) | undefined
-  res.on('close', () => {
+  res.once('close', () => {
     isClosed = true
     if (!res.writableFinished) {
       left = true

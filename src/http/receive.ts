@@ -76,15 +76,14 @@ export function receive<T>(
       held = Math.max(held, bytes)
       pass(piece, stream, sink, stop)
     })
-    // Each of these events comes once; `once` would cost a wrapper and a removal.
-    stream.on('end', () => {
+    stream.once('end', () => {
       unwatch?.()
       // The promise is rejected already.
       if (!isRefused) settle(sink, resolve, fail)
     })
-    if (stream !== request) stream.on('error', (cause) => reject(unpackingError(cause)))
-    request.on('error', () => reject(new ClientLeft()))
-    request.on('close', () => {
+    if (stream !== request) stream.once('error', (cause) => reject(unpackingError(cause)))
+    request.once('error', () => reject(new ClientLeft()))
+    request.once('close', () => {
       if (request.complete) return
       if (stream !== request) stream.destroy()
       reject(new ClientLeft())

@@ -91,6 +91,7 @@ function isSpaceOrColon(byte: number): boolean {
 
 /** Ensures canonical base64: other spellings are decoded and encoded again. */
 function canonical(text: Buffer[]): Buffer[] {
+  if (base64Length(text) === piecesLength(text)) return text
   const plain = unescaped(text)
   if (base64Length(plain) === piecesLength(plain) || plain.every(isBase64)) return plain
   return encodeBase64([decodeBase64(plain)])
