@@ -18,20 +18,16 @@ let unused = 0
 /** Eight random digits. The numbers are drawn in advance, since each draw costs a microsecond. */
 function randomHex(): string {
   if (unused === 0) unused = getRandomValues(random).length
-  return shortHex(random[--unused]!) + shortHex(random[--unused]!)
-}
-
-function shortHex(value: number): string {
-  return value.toString(16).padStart(4, '0')
+  return digits(random[--unused]!, 4) + digits(random[--unused]!, 4)
 }
 
 const half = 2 ** 24
 
 /** Twelve digits. Two halves, because V8 prints integers above 2 ** 31 three times as slowly. */
 function hex(value: number): string {
-  return halfHex(Math.floor(value / half)) + halfHex(value % half)
+  return digits(Math.floor(value / half), 6) + digits(value % half, 6)
 }
 
-function halfHex(value: number): string {
-  return value.toString(16).padStart(6, '0')
+function digits(value: number, length: number): string {
+  return value.toString(16).padStart(length, '0')
 }

@@ -131,9 +131,9 @@ function preparedChats(
   request: ChatRequest,
   native: NativeRequest | undefined,
 ): (route: Route) => Prepared {
-  const done: { route: Route; chat: Prepared }[] = []
+  const translated: { route: Route; chat: Prepared }[] = []
   return (route) => {
-    const known = done.find((one) => one.route === route)
+    const known = translated.find((one) => one.route === route)
     if (known !== undefined) return known.chat
     const settled = orderToolResults(request.messages)
     const hints = fieldHints(request)
@@ -144,7 +144,7 @@ function preparedChats(
     const written = hints
       ? { ...plain, warnings: withHints(plain.warnings, request, hints) }
       : plain
-    done.push({ route, chat: written })
+    translated.push({ route, chat: written })
     return written
   }
 }
