@@ -8,7 +8,13 @@ import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString } from 'openapi-typescript'
 import { parse } from 'yaml'
 import { checkedSchema, checkFiles } from './generate/checks.ts'
-import { banner, operationsOf, type Document, type Schema } from './generate/document.ts'
+import {
+  banner,
+  operationsOf,
+  type Document,
+  type OperationRow,
+  type Schema,
+} from './generate/document.ts'
 import { operationsFile, scopesByRole } from './generate/operations.ts'
 import { ownDocument } from './generate/own-document.ts'
 import { requestParametersFile } from './generate/request-parameters.ts'
@@ -49,12 +55,24 @@ export async function generate(): Promise<Record<string, Files>> {
     ...checkFiles(own, operations, tools),
     ...(await settingsFiles(settings, own)),
     'openapi.json': `${JSON.stringify(document)}\n`,
+    'routes.json': `${JSON.stringify(routesOf(own, operations))}\n`,
   }
   return { generated: files, 'sdk/typescript/src/generated': await typescriptClient(document) }
 }
 
 function read(name: string): string {
   return readFileSync(new URL(name, root), 'utf8')
+}
+
+/** The document with the name and the security of each operation alone, for openapi-backend. */
+function routesOf({ info, security, components, ...rest }: Document, rows: OperationRow[]): object {
+  const paths: Document['paths'] = {}
+  const { securitySchemes } = components
+  for (const { id, path, method, operation } of rows) {
+    const described = { operationId: id, security: operation.security, responses: {} }
+    paths[path] = { ...paths[path], [method]: described }
+  }
+  return { ...rest, info, security, paths, components: { securitySchemes } }
 }
 
 /** The values of enumerations, the lengths of texts and the scopes of roles, for the dashboard. */
