@@ -28,6 +28,8 @@ const variables = {
   MALLOC_ARENA_MAX: '1',
 }
 
+const env = { ...variables, ...process.env }
+
 module.exports = { flags, variables }
 if (require.main === module) main(process.argv.slice(2))
 
@@ -44,7 +46,7 @@ function main(words) {
   if (words.length > 0) return run(node, [programFile('command-line'), ...words])
   // Only a checkout has this file; a package contains the dashboard.
   const build = join(root, 'scripts/dashboard.ts')
-  if (existsSync(build)) spawnSync(node, [build], { stdio: 'inherit' })
+  if (existsSync(build)) spawnSync(node, [build], { stdio: 'inherit', env })
   run(node, [...knownFlags(node), programFile('main')])
 }
 
@@ -77,7 +79,6 @@ function knownFlags(node) {
 
 /** Replaces this process, or where the platform cannot, waits for a child process and forwards its signals. */
 function run(node, words) {
-  const env = { ...variables, ...process.env }
   if (process.execve !== undefined && process.platform !== 'win32')
     process.execve(node, [node, ...words], env)
   const child = spawn(node, words, { stdio: 'inherit', env })

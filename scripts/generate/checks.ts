@@ -11,6 +11,10 @@ import {
 } from './document.ts'
 import { withoutConditionalDefaults, type Tool } from './tools.ts'
 
+/** The schemas of which the program checks values besides bodies and arguments; `ImageConfig…` are the image options. */
+const checkedAlone =
+  /^(CatalogFile|IdempotencyKey|ImageConfig\w*|JsonRpc(ErrorResponse|Id|Notification|Request|ResultResponse)|(Legacy|Modern)Revision|LogLevel|ModelName|ModernMeta|Scope|SubscriptionsListen)$/
+
 /** The files with checks of bodies, tool arguments, schemas and parameters, by file name. */
 export function checkFiles(
   document: Document,
@@ -26,7 +30,7 @@ export function checkFiles(
   )
   // The cast is safe, since `forChecks` replaces schemas only.
   const contract = forChecks(withTexts(asked, asked.components.schemas)) as Document
-  const schemas = Object.keys(document.components.schemas)
+  const schemas = Object.keys(document.components.schemas).filter((n) => checkedAlone.test(n))
   const strict = new Ajv2020({ ...options, useDefaults: true })
   strict.addKeyword(absentNulls)
   strict.addSchema(contract, 'contract')
@@ -52,7 +56,7 @@ export function checkFiles(
       table('bodyChecks', 'body', bodyIds) +
       table('toolChecks', 'tool', toolNames) +
       table('schemaChecks', 'schema', schemas),
-    'checks.d.ts': checkTypes(bodyIds),
+    'checks.d.ts': checkTypes(bodyIds, schemas),
     'parameter-checks.js':
       parameterCode + table('queryChecks', 'query', ids) + table('headerChecks', 'header', ids),
     'parameter-checks.d.ts': `${banner}
@@ -179,7 +183,7 @@ export function compile(ajv: Ajv2020, schemas: Record<string, Schema>): string {
   const require = code.includes('require(')
     ? "import { createRequire } from 'node:module'\nconst require = createRequire(import.meta.url)\n"
     : ''
-  // V8 holds a source text outside of Latin-1 with two bytes for each character: 2.4 MB more for `checks.js`.
+  // V8 holds a source text outside of Latin-1 with two bytes for each character.
   const ascii = code.replaceAll(
     /[^\0-\x7f]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
@@ -192,7 +196,7 @@ function table(name: string, kind: string, keys: string[]): string {
   return `\nexport const ${name} = {\n${rows.join('\n')}\n}\n`
 }
 
-function checkTypes(bodyIds: string[]): string {
+function checkTypes(bodyIds: string[], schemas: string[]): string {
   const bodies = bodyIds.map(
     (id) => `  ${id}: Check<operations['${id}']['requestBody']['content']['application/json']>`,
   )
@@ -235,7 +239,7 @@ ${bodies.join('\n')}
 }
 export const toolChecks: { [Name in keyof tools['schemas']]: Check<tools['schemas'][Name]> }
 export const schemaChecks: {
-  [Name in keyof components['schemas']]: Check<components['schemas'][Name]>
+  [Name in ${schemas.map((name) => `'${name}'`).join(' | ')}]: Check<components['schemas'][Name]>
 }
 `
 }
