@@ -28,8 +28,11 @@ type Options = {
  */
 export function startStream(answer: OpenAnswer, options: Options): Promise<ChatStream> {
   const { limits, dialect, reading, fallback, tokensMax } = options
-  if (isJson(answer)) return forwardedStream(answer, limits, wholeAnswer(options))
-  if (!beginsEvent(beginning(answer))) assertEvents(answer)
+  const beginning = answer.peek()?.subarray(0, sniffedBytes) ?? nothing
+  if (!beginsEvent(beginning)) {
+    if (isJson(beginning)) return forwardedStream(answer, limits, wholeAnswer(options))
+    assertEvents(answer)
+  }
   const repair = createChunkRepair({ fallback, texts: reading.texts }, dialect.finishReasons)
   const eventBytesMax = limits.jsonBytesMax
   return forwardedStream(
@@ -39,9 +42,9 @@ export function startStream(answer: OpenAnswer, options: Options): Promise<ChatS
   )
 }
 
-/** Whether the body begins like JSON; the media type is not reliable. */
-function isJson(answer: OpenAnswer): boolean {
-  return /^\s*[{[]/.test(beginning(answer).toString())
+/** Whether a body begins like JSON; the media type is not reliable. */
+function isJson(beginning: Buffer): boolean {
+  return /^\s*[{[]/.test(beginning.toString())
 }
 
 /** Whether a body is an event stream, by its first bytes. */
@@ -52,9 +55,7 @@ export function beginsEvent(body: Buffer): boolean {
 /** The first bytes of an answer, which show its format. */
 export const sniffedBytes = 64
 
-function beginning(answer: OpenAnswer): Buffer {
-  return answer.peek()?.subarray(0, sniffedBytes) ?? Buffer.alloc(0)
-}
+const nothing = Buffer.alloc(0)
 
 /** Converts a complete answer to events. */
 function wholeAnswer({ limits, readWhole }: Options): StreamReader {
