@@ -22,7 +22,7 @@ export function createLedger(
 }
 
 /** The columns of a ledger row. */
-export function toTable(row: UsageRow): UsageTable {
+function toTable(row: UsageRow): UsageTable {
   const { usage } = row
   return {
     id: row.id,
@@ -103,7 +103,7 @@ const textLengthMax = 300
 const plainValue = /^[\w.:/+-]{1,64}$/
 
 /** The stored form of a call's warnings; null without warnings. */
-export function warningsText(warnings: readonly Warning[]): string | null {
+function warningsText(warnings: readonly Warning[]): string | null {
   if (warnings.length === 0) return null
   const kept = warnings
     .slice(0, warningsMax)

@@ -3,7 +3,7 @@ import type { CatalogModel } from '../core/model.ts'
 import { nearName } from '../core/words/near-name.ts'
 
 /** An error of a model: the path of the member in its entry, and a sentence. */
-export type RowComplaint = { members: readonly string[]; text: string }
+type RowComplaint = { members: readonly string[]; text: string }
 
 /** Errors in a row that the schema cannot express. */
 export function complaintsAboutRow(

@@ -28,7 +28,7 @@ export type Connection = {
 }
 
 /** The reason for refusing or closing a connection. */
-export type CloseReason = 'full' | 'address' | 'pipelined' | 'untaken' | 'evicted'
+type CloseReason = 'full' | 'address' | 'pipelined' | 'untaken' | 'evicted'
 
 export type TableOptions = {
   limits: {

@@ -47,7 +47,7 @@ export type ExchangeContext = {
 export type OperationHandler = (context: ExchangeContext) => Promise<void>
 
 /** Called with each error that is sent as an answer, and with its request. */
-export type OnRefused = (
+type OnRefused = (
   error: GatewayError,
   refused: { request: IncomingMessage; requestId: string; caller: Caller | undefined },
 ) => void

@@ -10,7 +10,7 @@ import { StoreError, toStoreError } from './store-error.ts'
  * A lock of this process on DATA_DIR (docs/storage.md#one-gateway-a-folder). The operating system
  * releases it when the process ends, even after a crash.
  */
-export type FolderLock = { release(): void }
+type FolderLock = { release(): void }
 
 /** Work that needs the folder exclusively. */
 type Change = 'restore' | 'import' | 'migrate'

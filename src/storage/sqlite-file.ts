@@ -16,7 +16,7 @@ export type Statement = { sql: string; parameters: readonly SqlValue[] }
 const statementsKept = 500
 
 /** One connection to the store's file. Its calls are synchronous and block their thread. */
-export type SqliteFile = {
+type SqliteFile = {
   database: DatabaseSync
   /** The compiled statement, cached by its SQL. */
   prepare(sql: string): StatementSync

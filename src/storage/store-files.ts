@@ -71,7 +71,7 @@ function refusal(path: string, reason: string, remedy: string): StoreError {
 }
 
 /** The files of a store that is open. */
-export type StoreFiles = {
+type StoreFiles = {
   /**
    * Throws a StoreError if the files at the path are not the opened ones, or if damage was found:
    * SQLite itself goes on writing to a file that was deleted or moved.

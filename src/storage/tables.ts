@@ -197,7 +197,7 @@ export type IdempotentAnswersTable = {
   expires_at: number
 }
 
-export type IdempotentAnswerPiecesTable = {
+type IdempotentAnswerPiecesTable = {
   answer_id: string
   position: number
   content: Uint8Array

@@ -270,7 +270,7 @@ function hasPictures(message: ChatRequest['messages'][0]): boolean {
 const headCharacters = 65_536
 
 /** Problems of pictures below the minimum size of the model. */
-export function tooSmallPictures(request: ChatRequest, { id, ...row }: CatalogModel): Problem[] {
+function tooSmallPictures(request: ChatRequest, { id, ...row }: CatalogModel): Problem[] {
   const { input_image_side_min: least } = row
   if (least === undefined) return []
   return conversationImages(request).flatMap(({ address, param }) => {

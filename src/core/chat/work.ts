@@ -194,12 +194,12 @@ const isKnown: ReadonlySet<string> = new Set(known)
 
 /** A hint for a field outside the contract; `isVendors`: some vendors with OpenAI's format read the field. */
 type Hint = { reason: string; isVendors: boolean }
-export type FieldHints = ReadonlyMap<string, Hint>
+type FieldHints = ReadonlyMap<string, Hint>
 
 const vendorsFields: ReadonlySet<string> = new Set(['reasoning', 'thinking', 'top_k'])
 
 /** Hints for the fields of a request outside the contract; undefined when there are none. */
-export function fieldHints(request: ChatRequest): FieldHints | undefined {
+function fieldHints(request: ChatRequest): FieldHints | undefined {
   let hints: Map<string, Hint> | undefined
   for (const name in request) {
     const hint = isKnown.has(name) ? undefined : hintFor(name)
@@ -220,7 +220,7 @@ function hintFor(name: string): Hint | undefined {
  * The warnings of a route, with hints as reasons. A field that is passed through also gets a warning, unless
  * it may be vendor-specific.
  */
-export function withHints(
+function withHints(
   warnings: readonly Warning[],
   request: ChatRequest,
   hints: FieldHints,

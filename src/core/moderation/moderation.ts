@@ -8,7 +8,7 @@ export type ModerationRequest = { model: string; input: ModerationInput }
 export type ModerationResult = { results: readonly Schemas['Moderation'][] }
 
 /** One upstream call. */
-export type ModerationCall = { input: ModerationInput } & Pick<
+type ModerationCall = { input: ModerationInput } & Pick<
   EmbeddingCall,
   'target' | 'signal' | 'hold' | 'idempotencyKey' | 'traceHeaders'
 >

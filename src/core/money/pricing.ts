@@ -124,7 +124,7 @@ export function multiplied(price: bigint, { multiplier }: Pricing): bigint {
 }
 
 /** The form of a pricing in the ledger; default values are left out. */
-export type KeptPricing = Omit<Pricing, 'prices' | 'multiplier'> & {
+type KeptPricing = Omit<Pricing, 'prices' | 'multiplier'> & {
   /** Decimal texts of dollars for one unit; null when no price is known. */
   prices: Partial<Record<Paid, string>> | null
   /** A decimal text. */
@@ -132,8 +132,8 @@ export type KeptPricing = Omit<Pricing, 'prices' | 'multiplier'> & {
 }
 
 /** Decimals of the price of one unit, and of a multiplier. */
-export const priceDecimals = 15
-export const multiplierDecimals = 18
+const priceDecimals = 15
+const multiplierDecimals = 18
 
 /** Serializes a pricing for the ledger (src/storage/README.md, `pricing`). */
 export function pricingText({ prices, multiplier, ...more }: Pricing): string {

@@ -5,7 +5,7 @@ import type { TraceHeaders } from '../trace.ts'
 import { callerCancelled } from './deadline.ts'
 
 /** The place of a call that goes on after its answer. */
-export type BackgroundPlace = {
+type BackgroundPlace = {
   /** From now on the call ends with its response. */
   runs(responseId: string, ending: AbortController): void
   /** Must be called when the call has ended. */

@@ -13,7 +13,7 @@ import {
 } from '../wire/web-search.ts'
 
 /** Reads the searches and the citations of an answer, block by block. */
-export type SearchReader = {
+type SearchReader = {
   /** A search has ended with this block; undefined for other blocks. */
   found(block: Members): WebSearch | undefined
   /** A search of the vendor begins with this block, or its input is complete. */
@@ -24,7 +24,7 @@ export type SearchReader = {
   take(): WebCitation[]
 }
 
-export function searchReader(texts: VendorTexts): SearchReader {
+function searchReader(texts: VendorTexts): SearchReader {
   const queries = new Map<unknown, string>()
   let [searches, cited] = [0, 0]
   let citations: WebCitation[] = []

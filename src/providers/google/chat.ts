@@ -93,7 +93,7 @@ export function chatAdapter(
 }
 
 /** Writes the request of a token count from the request of a call. */
-export type CountedOf = (body: WireRequest, model: string) => object
+type CountedOf = (body: WireRequest, model: string) => object
 
 const same: CountedOf = (body) => body
 

@@ -81,7 +81,7 @@ function repairChoice(
 }
 
 /** Converts an answer's calls to OpenAI's form; undefined for none. Throws a ProviderFailure. */
-export function repairCalls(calls: unknown, texts: VendorTexts): Members[] | undefined {
+function repairCalls(calls: unknown, texts: VendorTexts): Members[] | undefined {
   if (calls === undefined || calls === null) return undefined
   if (!Array.isArray(calls) || calls.length > callsMax) malformed()
   const ids = new Set<string>()

@@ -14,7 +14,7 @@ type Options = {
 }
 
 /** Memory for an answer, reserved before its bytes are read; reading pauses while memory is short. */
-export type AnswerMemory = {
+type AnswerMemory = {
   /** Call with the head: reserves the announced length, up to `bytesMax`. */
   announce(head: Pick<UpstreamHead, 'headers'>, bytesMax: number): void
   /** Call with the total of received bytes. */

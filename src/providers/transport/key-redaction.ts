@@ -1,5 +1,5 @@
 /** Removes keys from texts. */
-export type KeyRedaction = {
+type KeyRedaction = {
   redact(text: string): string
   /** A fast check: false if the text contains no key, true if it may contain one. */
   mayHold(text: string): boolean
@@ -18,7 +18,7 @@ const keyCharactersMin = 8
  * Finds keys in plain text, base64 or hexadecimal, masked (`sk-...abcd`), truncated at either end,
  * or with characters escaped as in JSON, URLs or HTML (docs/vendors.md#what-passes).
  */
-export function redactionOf(keys: readonly string[]): KeyRedaction {
+function redactionOf(keys: readonly string[]): KeyRedaction {
   const unique = [...new Set(keys)].filter((key) => key !== '')
   if (unique.length === 0) return { redact: (text) => text, mayHold: () => false }
   const long = unique.filter((key) => key.length >= keyCharactersMin)

@@ -1,12 +1,9 @@
 import type { ChatStream, ChunkIdentity, StreamEnd } from '../../core/chat/chat.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import type { Usage } from '../../core/money/price.ts'
-import type { StreamLimits } from '../transport/endpoint.ts'
 import { checkJsonBounds } from '../transport/json-bounds.ts'
-import type { OpenAnswer } from '../transport/upstream.ts'
-import { assertEvents, endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
+import { endOfEvent, fieldsOf, wholeEvents } from './event-source.ts'
 import {
-  forwardedStream,
   openForwarded,
   toFailure,
   type StreamOpening,
@@ -35,18 +32,8 @@ export function openTranslated(
   return openForwarded(asked, () => translatingReader(translator(), limits.jsonBytesMax))
 }
 
-/** The translated stream; resolves at its first chunk. */
-export async function translateStream(
-  answer: OpenAnswer,
-  limits: StreamLimits,
-  translator: Translator,
-): Promise<ChatStream> {
-  assertEvents(answer)
-  return forwardedStream(answer, limits, translatingReader(translator, limits.jsonBytesMax))
-}
-
 /** Translates events. A failure is kept until the chunks of the same piece are delivered. */
-function translatingReader(translator: Translator, eventBytesMax: number): StreamReader {
+export function translatingReader(translator: Translator, eventBytesMax: number): StreamReader {
   const { read, finish, usageSoFar, isOver = () => false } = translator
   let failure: ProviderFailure | undefined
   let isDone = false

@@ -6,7 +6,7 @@ import type { Notes } from './fields.ts'
 import { countIn } from './token-count.ts'
 
 type Schemas = components['schemas']
-export type SearchOptions = Schemas['WebSearchOptions']
+type SearchOptions = Schemas['WebSearchOptions']
 export type WebSearch = Schemas['WebSearch']
 export type WebCitation = Schemas['WebCitation']
 
@@ -100,7 +100,7 @@ const queryLengthMax = 1000
 type Given = { url?: unknown; title?: unknown }
 
 /** A source for callers, who may show it as a link; undefined for anything but an address of the web. */
-export function sourceIn({ url, title }: Given): WebSearch['sources'][number] | undefined {
+function sourceIn({ url, title }: Given): WebSearch['sources'][number] | undefined {
   if (typeof url !== 'string' || url.length > addressLengthMax) return undefined
   if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) return undefined
   return { url, title: typeof title === 'string' ? title.slice(0, titleLengthMax) : '' }

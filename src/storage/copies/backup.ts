@@ -30,7 +30,7 @@ import {
 } from './store-file.ts'
 
 /** The content of a backup. */
-export type BackedUp = Contents & {
+type BackedUp = Contents & {
   file: string
   /** Rows that were added from journals, and rows of journals that the store refused. */
   journaledRows: number

@@ -84,7 +84,7 @@ const bytesColumns: Record<Extract<BytesColumn, string>, true> = {
 }
 
 /** A value as it is stored. */
-export type StoredValue = string | number | null | Uint8Array
+type StoredValue = string | number | null | Uint8Array
 
 /** Converts a value to JSON. Bytes become an object with `base64`, which tells them from texts. */
 export function encodeValue(value: unknown): unknown {

@@ -10,7 +10,7 @@ import { storePath } from '../store.ts'
 import { checkStoreFile, copyStore, type Contents } from './store-file.ts'
 
 /** The migrations that ran; `before` is undefined if no store exists. */
-export type MigratedFiles = { runs: MigrationRun[]; before: Contents | undefined }
+type MigratedFiles = { runs: MigrationRun[]; before: Contents | undefined }
 
 /**
  * Migrates the store of an unused folder. With `dryRun` it migrates a copy, and the store may be in use.

@@ -38,7 +38,7 @@ type Trigger = { after: string; when?: string; run: readonly string[] }
  * SQL for the budget windows in which a ledger row counts: those of its account, and of its key or of the
  * key with which that key counts.
  */
-export const windowsOf = (row: 'new' | 'old') => `
+const windowsOf = (row: 'new' | 'old') => `
   where owner_id in (${row}.account_id, coalesce(
       (select counts_with from api_keys where id = ${row}.key_id), ${row}.key_id))
     and ends_at > ${row}.at and starts_at <= ${row}.at`

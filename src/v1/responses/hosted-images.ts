@@ -19,7 +19,7 @@ export type Reply = { usage: Usage; receipt: Receipt }
 /** A whole response; `imageUsage` is absent without the tool. */
 export type Followed = Reply & { imageUsage?: Usage }
 /** Asks the model; `read` reads its answer to the output. Both throw a GatewayError. */
-export type AskModel = (
+type AskModel = (
   request: ChatRequest,
   context: CallContext,
 ) => Promise<{ read: () => Promise<Reply> }>
@@ -52,7 +52,7 @@ type Answering = {
 /** What follows the first answer of the model. `close` must be called when the response has ended. */
 export type Following = { follow(answering: Answering): Promise<Followed>; close(): void }
 /** The images of a response. */
-export type HostedImages = { warnings: readonly Warning[]; begin(asked: Asked): Following }
+type HostedImages = { warnings: readonly Warning[]; begin(asked: Asked): Following }
 
 /** Responses without the tool end with the first answer. */
 const noImages: HostedImages = {

@@ -35,7 +35,7 @@ type Options = {
 }
 
 /** Makes the images of one response. */
-export type ImageMaker = {
+type ImageMaker = {
   /** Makes the image of a call. Returns the result for the model. Throws a GatewayError that ends the response. */
   run(call: HostedCall, add: (make: MakeItem) => Promise<void>): Promise<string>
   /** How many calls may follow. */

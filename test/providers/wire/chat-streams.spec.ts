@@ -9,7 +9,11 @@ import { translator as anthropic } from '../../../src/providers/anthropic/chat-s
 import { translator as gemini } from '../../../src/providers/google/chat-stream.ts'
 import type { OpenAnswer } from '../../../src/providers/transport/upstream.ts'
 import { ownTexts } from '../../../src/providers/transport/vendor-texts.ts'
-import { translateStream } from '../../../src/providers/wire/translated-stream.ts'
+import { forwardedStream } from '../../../src/providers/wire/forwarded-stream.ts'
+import {
+  translatingReader,
+  type Translator,
+} from '../../../src/providers/wire/translated-stream.ts'
 import { anthropicEvents } from '../../support/anthropic-answers.ts'
 import { readChunks } from '../../support/event-stream.ts'
 import { geminiEvents } from '../../support/gemini-upstream.ts'
@@ -36,6 +40,10 @@ const model = { row, prices: readPrices({ pricing: {} }), undescribed: false }
 const target = { model, provider: { id: 'google' }, upstreamModel: 'some' }
 const counted = { stream_options: { include_usage: true } }
 
+function translated(answer: OpenAnswer, translator: Translator): Promise<ChatStream> {
+  return forwardedStream(answer, limits, translatingReader(translator, limits.jsonBytesMax))
+}
+
 const wires: Wire[] = [
   {
     name: 'OpenAI',
@@ -49,9 +57,8 @@ const wires: Wire[] = [
     model: 'claude-sonnet-4-6',
     events: (spoken) => anthropicEvents(spoken, 'claude-sonnet-4-6'),
     start: (answer) =>
-      translateStream(
+      translated(
         answer,
-        limits,
         anthropic({ ...options, request: {}, answerBytesMax: limits.answerBytesMax }),
       ),
     error:
@@ -61,7 +68,7 @@ const wires: Wire[] = [
     name: 'Gemini',
     model: 'gemini-3.5-flash',
     events: (spoken) => geminiEvents(spoken, 'gemini-3.5-flash'),
-    start: (answer) => translateStream(answer, limits, gemini({ ...options, request: {}, target })),
+    start: (answer) => translated(answer, gemini({ ...options, request: {}, target })),
     error: 'data: {"error":{"code":503,"message":"Down.","status":"UNAVAILABLE"}}\n\n',
   },
 ]

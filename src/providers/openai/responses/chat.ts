@@ -27,7 +27,7 @@ import { translator } from './stream.ts'
 
 const path = '/responses'
 
-export type ResponsesAdapter = {
+type ResponsesAdapter = {
   prepare(request: ChatRequest, target: Target): PreparedChat & Asking
   /** Asks as the request of a caller of this API came. */
   asItCame(native: NativeRequest, request: ChatRequest, target: Target): Asking
