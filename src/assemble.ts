@@ -176,7 +176,7 @@ type Opened = {
 async function open(options: AssembleOptions): Promise<Opened> {
   const { config, secrets, log, worker, publicNet = {} } = options
   const { clock = Date.now, monotonic = elapsed, sleep = pause, random = Math.random } = options
-  const budget = budgetOf({ config, monotonic, onReleased: (bytes) => collectIfNear?.(bytes) })
+  const budget = budgetOf({ config, monotonic, onGarbage: (bytes) => collectIfNear?.(bytes) })
   const metrics = createMetrics({ bufferedBytes: budget.bytes })
   const collectIfNear = collectionOf(options, metrics)
   const events = createEvents(log, metrics)
@@ -251,11 +251,11 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
 
 type BudgetParts = Pick<AssembleOptions, 'config'> & {
   monotonic: () => number
-  onReleased: (bytes: number) => void
+  onGarbage: (bytes: number) => void
 }
 
 /** The memory for all requests of this process together; workers share the machine's memory equally. */
-function budgetOf({ config, monotonic, onReleased }: BudgetParts): Budget {
+function budgetOf({ config, monotonic, onGarbage }: BudgetParts): Budget {
   const { bufferedBytesMax, requestBytesMax, slowPeerGraceMs } = config.limits
   // Each worker can hold at least two requests of the largest size.
   const leastBytes = Math.min(bufferedBytesMax, 2 * requestBytesMax)
@@ -263,7 +263,7 @@ function budgetOf({ config, monotonic, onReleased }: BudgetParts): Budget {
     bytesMax: Math.max(Math.floor(bufferedBytesMax / workerCount(config)), leastBytes),
     graceMs: slowPeerGraceMs,
     now: monotonic,
-    onReleased,
+    onGarbage,
   })
 }
 

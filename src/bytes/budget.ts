@@ -9,6 +9,9 @@ import {
   type Watched,
 } from './memory-ledger.ts'
 
+/** Size of a large request: steps of a smaller request block the event loop for less than 1 ms. */
+const largeBytes = 512 * 1024
+
 /** The bytes that the process may hold for all requests together. */
 export type Budget = {
   /** Opens an empty hold for the memory of one request. */
@@ -120,6 +123,16 @@ export class Hold {
     this.#ledger.settle(this)
   }
 
+  /**
+   * Yields to the event loop between two steps of a large request, so that other requests can run and the garbage of
+   * the step can be collected. Undefined for a small request, which continues at once.
+   */
+  yieldIfLarge(): Promise<void> | undefined {
+    if (this.bytes < largeBytes) return undefined
+    this.#ledger.countGarbage(this.bytes)
+    return new Promise((resolve) => setImmediate(resolve))
+  }
+
   /** Watches the progress of a peer until the returned function is called. */
   watch(peer: Peer): () => void {
     if (this.#isReleased) return () => undefined
@@ -150,14 +163,3 @@ export const uncounted: Hold = createBudget({
   bytesMax: Infinity,
   now: () => performance.now(),
 }).open()
-
-/** Size of a large request: steps of a smaller request block the event loop for less than 1 ms. */
-const largeBytes = 512 * 1024
-
-/**
- * Yields to the event loop between two steps of a large request, so that other requests can run.
- * Undefined for a small request, which continues at once.
- */
-export function yieldIfLarge({ bytes }: Pick<Hold, 'bytes'>): Promise<void> | undefined {
-  return bytes < largeBytes ? undefined : new Promise((resolve) => setImmediate(resolve))
-}

@@ -1,4 +1,4 @@
-/** The memory of the process is checked each time this many bytes were released. */
+/** The memory of the process is checked each time this many bytes became garbage. */
 const lookedAfterBytes = 32 * 1024 * 1024
 /** No collection is forced for less garbage, since the pause would not be worth it. */
 const garbageBytesMin = 64 * 1024 * 1024
@@ -9,7 +9,7 @@ const burstBytesMin = 8 * 1024 * 1024
  * their objects, and V8 then discards the optimized code (docs/performance.md#memory).
  */
 const restMsDefault = 20_000
-/** Smaller releases are not counted: V8 tracks such allocations well. */
+/** Smaller amounts are not counted: V8 tracks such allocations well. */
 const pieceBytesMin = 65_536
 
 /** Why a collection is forced: memory is short, or a burst has ended. */
@@ -30,7 +30,7 @@ type Options = {
 }
 
 /**
- * Returns a function to call with the bytes that each request releases. It forces a collection when the
+ * Returns a function to call with the bytes that a request releases or has copied. It forces a collection when the
  * process has garbage and more than `residentBytesMax` of memory, since V8 collects large texts and Buffers
  * too late; and once after a burst. Traffic below the limit is never interrupted
  * (docs/performance.md#memory).

@@ -51,8 +51,8 @@ export type BudgetOptions = {
   graceMs?: number | undefined
   /** Milliseconds of a monotonic clock. */
   now: () => number
-  /** Receives the number of released bytes. */
-  onReleased?: (bytes: number) => void
+  /** Receives the number of bytes that became garbage. */
+  onGarbage?: (bytes: number) => void
 }
 
 /** The default of `graceMs`: long enough to retransmit a lost packet. */
@@ -63,6 +63,8 @@ export class MemoryLedger {
   readonly bytesMax: number
   readonly graceMs: number
   readonly now: () => number
+  /** Reports bytes that became garbage. */
+  readonly countGarbage: (bytes: number) => void
   readonly accounts = new Map<string, number>()
   readonly watched = new Set<Watched>()
   readonly waiting = new Set<Waiting>()
@@ -74,7 +76,6 @@ export class MemoryLedger {
   /** Time without blocks of the event loop, so that pauses of the process do not count as pauses of peers. */
   #aliveMs = 0
   #sweptAt = 0
-  readonly #onReleased: (bytes: number) => void
   #timer: NodeJS.Timeout | undefined
   #serves = false
 
@@ -82,9 +83,9 @@ export class MemoryLedger {
     bytesMax,
     graceMs = graceStandardMs,
     now,
-    onReleased = () => undefined,
+    onGarbage = () => undefined,
   }: BudgetOptions) {
-    this.#onReleased = onReleased
+    this.countGarbage = onGarbage
     this.bytesMax = bytesMax
     this.graceMs = graceMs
     this.now = now
@@ -98,7 +99,7 @@ export class MemoryLedger {
       else this.accounts.set(accountId, sum)
     }
     if (bytes >= 0) return
-    this.#onReleased(-bytes)
+    this.countGarbage(-bytes)
     if (this.waiting.size > 0) this.#serveSoon()
   }
 

@@ -10,7 +10,6 @@ import type { EmbeddingRequest, EmbeddingResult } from './embedding/embedding.ts
 import { embeddingWork } from './embedding/work.ts'
 import { toGatewayError, type Progress } from './error.ts'
 import { ProviderFailure, UnknownOutcome } from './failure.ts'
-import { yieldIfLarge } from '../bytes/budget.ts'
 import type { AskedImage, ImageResult, ReadSources } from './image/image.ts'
 import type { ImageParts } from './image/run.ts'
 import { imageWork, type ImageInputs } from './image/work.ts'
@@ -143,7 +142,7 @@ async function pass<Made, Answer>(
     asked = { model: able.routes[0]!.model.row }
     const choice = selectFor(parts, context, { able, work, atMs: call.startedAt })
     if (work.read !== undefined) await work.read({ signal: call.deadline.signal, hold: call.hold })
-    let others = yieldIfLarge(context.hold)
+    let others = context.hold.yieldIfLarge()
     if (others !== undefined) await others
     const key = keyOf(parts, context, work)
     const joining = key === undefined ? undefined : recall(parts, context, key, work, call)
@@ -157,7 +156,7 @@ async function pass<Made, Answer>(
       making?.succeed(known)
       return work.replay(known, await call.replay(model, known))
     }
-    others = yieldIfLarge(context.hold)
+    others = context.hold.yieldIfLarge()
     if (others !== undefined) await others
     if (context.isRepeat) assertRepeatable(context, work)
     const reserving = reserveFor(parts, context, { work, choice, at: call.startedAt })

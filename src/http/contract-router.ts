@@ -10,7 +10,6 @@ import {
   type OperationIdOf,
 } from '../../generated/operations.ts'
 import { headerChecks, queryChecks } from '../../generated/parameter-checks.js'
-import { yieldIfLarge } from '../bytes/budget.ts'
 import { GatewayError } from '../core/error.ts'
 import type { CountRefused } from '../core/limits.ts'
 import type { ClaimKey } from '../core/recall/idempotency.ts'
@@ -148,7 +147,7 @@ function registerHandlers(
       assertValid(queryChecks[id], query)
       const content = readBody(await receiveBody(request, state.hold), state.hold)
       const { requestId, ending, hold, caller, trace } = state
-      const others = yieldIfLarge(hold)
+      const others = hold.yieldIfLarge()
       if (others !== undefined) await others
       const known = { caller, requestId, ending, hold, trace, request, response, addressOf }
       const call = { ...known, ...content, query, path: params, options }

@@ -1,16 +1,27 @@
 import { expect } from 'chai'
-import { yieldIfLarge } from '../../src/bytes/budget.ts'
+import { createBudget, type Hold } from '../../src/bytes/budget.ts'
 
 describe('a request between its steps', () => {
+  const garbage: number[] = []
+  const holding = (bytes: number): Hold => {
+    const onGarbage = (count: number) => garbage.push(count)
+    const hold = createBudget({ bytesMax: 1e9, now: () => 0, onGarbage }).open()
+    hold.take(bytes)
+    return hold
+  }
+  beforeEach(() => void garbage.splice(0))
+
   it('continues at once when it is small', () => {
-    expect(yieldIfLarge({ bytes: 10_000 })).to.equal(undefined)
+    expect(holding(10_000).yieldIfLarge()).to.equal(undefined)
+    expect(garbage).to.deep.equal([])
   })
 
   it('yields to other requests when it is large', async () => {
     const order: string[] = []
     setImmediate(() => order.push('another'))
-    await yieldIfLarge({ bytes: 8 * 1024 * 1024 })
+    await holding(8 * 1024 * 1024).yieldIfLarge()
     order.push('the large one')
     expect(order).to.deep.equal(['another', 'the large one'])
+    expect(garbage).to.deep.equal([8 * 1024 * 1024])
   })
 })
