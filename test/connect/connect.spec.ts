@@ -14,6 +14,9 @@ import { metadataFaults } from '../support/connect/metadata-faults.ts'
 import { passageFaults } from '../support/connect/passage-faults.ts'
 import { signInFaults } from '../support/connect/sign-in-faults.ts'
 
+/** Long enough for two comments of the double, which sends one every 20 ms. */
+const standardHoldMs = 60
+
 const seededFaults = [...challengeFaults, ...metadataFaults, ...signInFaults, ...passageFaults]
 
 describe('the check of a connection', () => {
@@ -43,13 +46,13 @@ describe('the check of a connection', () => {
       now: Date.now,
       isPublic: () => false,
       net: { askTimeoutMs: 500 },
-      holdMs: 60,
+      holdMs: standardHoldMs,
       ...options,
     })
   }
 
   it('finds no fault in a correct setup, and reports what works for each client', async () => {
-    const found = await examine({ net: { askTimeoutMs: 10_000 } })
+    const found = await examine({ net: { askTimeoutMs: 10_000 }, holdMs: 1000 })
     expect(found.faults).to.deep.equal([])
     expect(found.healthy).to.equal(true)
     const groups = new Map(found.works.map(({ who, works }) => [who, works]))
@@ -82,13 +85,14 @@ describe('the check of a connection', () => {
     server,
     resource,
     baseUrl,
+    holdMs = standardHoldMs,
     whom,
   } of seededFaults) {
     it(`reports the fault when ${wrong}`, async () => {
       proxy.script = script ?? {}
       double.saysAlso = { server: server ?? {}, resource: resource ?? {} }
       if (baseUrl !== undefined) double.baseUrl = baseUrl(proxy.url)
-      const found = await examine()
+      const found = await examine({ holdMs })
       expect(found.healthy).to.equal(false)
       const all = found.faults.map((one) => `${one.code}: ${one.text} | ${one.remedy}`).join('\n')
       const named = found.faults.find((one) => one.code === code && says.test(one.text))

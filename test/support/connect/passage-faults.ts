@@ -117,6 +117,7 @@ export const passageFaults: readonly SeededFault[] = [
     says: /was cut after/,
     remedy: /proxy_read_timeout/,
     script: { stream: { cutAfterMs: 20 } },
+    holdMs: 5000,
   },
   {
     wrong: 'streams are compressed',

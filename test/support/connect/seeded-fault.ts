@@ -15,6 +15,8 @@ export type SeededFault = {
   resource?: object
   /** The base URL that the gateway announces, given the correct one. */
   baseUrl?: (url: string) => string
+  /** How long the event stream is watched, if it does not end by itself. */
+  holdMs?: number
   /** Names of the clients that the fault affects; undefined when all clients are affected. */
   whom?: readonly string[]
 }
