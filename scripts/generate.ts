@@ -65,14 +65,14 @@ function read(name: string): string {
 }
 
 /** The document with the name and the security of each operation alone, for openapi-backend. */
-function routesOf({ info, security, components, ...rest }: Document, rows: OperationRow[]): object {
+function routesOf(document: Document, rows: OperationRow[]): object {
   const paths: Document['paths'] = {}
-  const { securitySchemes } = components
+  const { securitySchemes } = document.components
   for (const { id, path, method, operation } of rows) {
     const described = { operationId: id, security: operation.security, responses: {} }
     paths[path] = { ...paths[path], [method]: described }
   }
-  return { ...rest, info, security, paths, components: { securitySchemes } }
+  return { ...document, paths, components: { securitySchemes } }
 }
 
 /** The values of enumerations, the lengths of texts and the scopes of roles, for the dashboard. */

@@ -18,7 +18,7 @@ export function readRatios(text: string): Map<string, number> {
 }
 
 /**
- * Measures each workload of the table against the floor, up to five times, and prints a line for each.
+ * Measures each workload of the table against the floor, again when it misses, and prints a line for each.
  * Returns whether every one is at most 1.4 times its ratio in the table.
  */
 export async function passGate(bench: Omit<Bench, 'rounds' | 'seconds'>): Promise<boolean> {

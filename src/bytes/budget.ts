@@ -129,6 +129,7 @@ export class Hold {
    */
   yieldIfLarge(): Promise<void> | undefined {
     if (this.bytes < largeBytes) return undefined
+    // A step leaves about as much garbage as the request holds.
     this.#ledger.countGarbage(this.bytes)
     return new Promise((resolve) => setImmediate(resolve))
   }

@@ -141,12 +141,11 @@ function eventReader(
     const chunk = readMembers(parsed)
     const ended = repair.ended()
     const repaired = repair.read(chunk)
-    const isLast = repair.ended() > ended
     // Later events of the ended choice must not match a cached form, or they would be forwarded.
-    if (isLast) forget()
+    if (repair.ended() > ended) forget()
     if (repaired === undefined) return undefined
     const passedOn = repaired === chunk && isPlain ? event : eventOf(repaired)
-    if (repair.isSteady() && !isLast) keep(formOf(event, passedOn))
+    if (repair.isSteady()) keep(formOf(event, passedOn))
     return passedOn
   }
   return {
