@@ -188,13 +188,14 @@ function settling(held: BudgetHold | undefined, kept: Promise<void>): Promise<vo
 /** Records a call once: when writing its row fails, no second row with another outcome is written. */
 function recorder(
   { record }: CallParts,
-  { trace }: CallContext,
+  { trace, exchange }: CallContext,
   soFar: () => StartedCall,
 ): (end: CallEnd) => Promise<void> {
   let recorded: Promise<void> | undefined
   const keep = (end: CallEnd) => {
     const row = usageRow(soFar(), end)
     trace?.recorded?.(row)
+    if (row.id === exchange.requestId) exchange.row = row
     return record(row)
   }
   return (end) => (recorded ??= keep(end))

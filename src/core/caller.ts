@@ -1,7 +1,7 @@
 import type { components } from '../../generated/types.ts'
 import type { Hold } from '../bytes/budget.ts'
 import type { Ending } from './resilience/ending.ts'
-import type { Trace } from './trace.ts'
+import type { LoggedRow, Trace } from './trace.ts'
 
 type Schemas = components['schemas']
 export type Mode = Schemas['Mode']
@@ -97,6 +97,8 @@ export type CallContext = {
   caller: Caller
   /** Unique; identifies the call in logs and in the ledger. */
   requestId: string
+  /** The HTTP request, whose log line shows the row of the call that has its id. */
+  exchange: { requestId: string; row?: LoggedRow | undefined }
   face: Face
   ending: Ending
   /** The memory that the call has reserved. */

@@ -58,6 +58,11 @@ export type TracedRow = {
   costStatus: string
 }
 
+/** The data of a call's ledger row that the log line of its request shows. */
+export type LoggedRow = TracedRow & {
+  attempts: readonly { provider: string; outcome: string }[]
+}
+
 /**
  * The trace of a call. Only data of these types leaves the gateway in a trace: no prompt, answer or key.
  */

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Budget, Hold } from '../bytes/budget.ts'
-import type { Caller } from '../core/caller.ts'
+import type { CallContext, Caller } from '../core/caller.ts'
 import { callerLeft } from '../core/resilience/deadline.ts'
 import { Ending } from '../core/resilience/ending.ts'
 import { GatewayError, toGatewayError } from '../core/error.ts'
@@ -24,6 +24,7 @@ export type Exchange = {
   error: unknown
   /** Whether the client disconnected before the answer was complete. */
   left: boolean
+  row: CallContext['exchange']['row']
 }
 
 /**
@@ -53,8 +54,7 @@ type OnRefused = (
 ) => void
 
 /** The state that middleware and handlers share. */
-export type ExchangeState = {
-  requestId: string
+export type ExchangeState = CallContext['exchange'] & {
   /** Ends the work of the request when the client disconnects, or when the API key of the request ends. */
   ending: Ending
   /** The memory that the exchange holds; released at its end. */
@@ -188,13 +188,13 @@ function openRecord(
       leaveWork()
     }
     leaveKey()
-    const { requestId, caller } = state
+    const { requestId, caller, row } = state
     const { method = '' } = req
     const path = pathOf(req)
     const status = left && !res.headersSent ? statusOfLeft : res.statusCode
     const durationMs = monotonic() - startedAt
     const error = thrown instanceof ClientLeft ? undefined : thrown
-    const exchange = { requestId, method, path, status, durationMs, caller, error, left }
+    const exchange = { requestId, method, path, status, durationMs, caller, error, left, row }
     if (state.trace?.ended !== undefined) {
       const errorCode = error === undefined ? undefined : toGatewayError(error).code
       state.trace.ended({ ...exchange, route: routeOf(context), errorCode })
@@ -251,7 +251,7 @@ function isProbe(request: IncomingMessage): boolean {
 }
 
 function pathOf({ url = '' }: IncomingMessage): string {
-  return url.split('?', 1)[0]!
+  return url.replace(/\?.*/s, '')
 }
 
 /** A request id; it contains the time, by which storage/request-place.ts finds the row. */

@@ -46,6 +46,8 @@ type AccessOf<Id extends OperationId> = {
 /** A request of an operation, authenticated and validated against the contract. */
 export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   requestId: string
+  /** The state of the HTTP request, as in CallContext. */
+  exchange: CallContext['exchange']
   body: Body<Id>
   /** Base64 texts of pictures by the tickets that replace them in the body (`read-body.ts`). */
   texts: ExtractedTexts
@@ -95,14 +97,14 @@ type GatewayOptions = NonNullable<operations['createImage']['parameters']['heade
 
 /** The core's context of a call, with cache, strict and fallback options from its headers. */
 export function contextOf(
-  call: Pick<CallContext, 'caller' | 'requestId' | 'ending' | 'hold' | 'trace'> & {
+  call: Pick<CallContext, 'caller' | 'requestId' | 'exchange' | 'ending' | 'hold' | 'trace'> & {
     options: GatewayOptions
     claim?: Pick<Claim, 'isRepeat' | 'vendorKey'>
   },
   face: Face,
   warnings?: readonly Warning[],
 ): CallContext {
-  const { caller, requestId, ending, hold, trace, options } = call
+  const { caller, requestId, exchange, ending, hold, trace, options } = call
   const control = options['cache-control']?.toLowerCase() ?? ''
   const ttl = options['x-gateway-cache-ttl']
   const ttlMs = ttl === undefined ? undefined : Number(ttl) * 1000
@@ -110,6 +112,7 @@ export function contextOf(
   return {
     caller,
     requestId,
+    exchange,
     face,
     ending,
     hold,

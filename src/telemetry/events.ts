@@ -18,11 +18,8 @@ export type Events = ReturnType<typeof createEvents>
 
 export function createEvents(log: Log, metrics: Metrics) {
   const refusals = createRefusals(() => log)
-  const rows = new Map<string, UsageRow>()
   const exchanged = (exchange: Exchange): void => {
-    const row = rows.get(exchange.requestId)
-    if (row !== undefined) rows.delete(exchange.requestId)
-    log.defer(() => logRequest({ log, metrics, refusals }, exchange, row))
+    log.defer(() => logRequest({ log, metrics, refusals }, exchange))
     if (exchange.error !== undefined) log.settle()
   }
   /** The log for a line that is written at once: deferred lines are written first, to keep the order. */
@@ -32,7 +29,7 @@ export function createEvents(log: Log, metrics: Metrics) {
   }
   return {
     ...serverEvents(now, metrics),
-    ...callEvents({ log, now, metrics, refusals, rows }),
+    ...callEvents({ log, now, metrics, refusals }),
     stopped(): void {
       refusals.settle()
       now().info('stopped')
@@ -42,8 +39,8 @@ export function createEvents(log: Log, metrics: Metrics) {
     /** Bytes that were no valid request, or that arrived too late, were answered with an error. */
     refused(requestId: string, error: GatewayError): void {
       const { status } = error
-      const request = { method: '-', path: '-', durationMs: 0, caller: undefined, left: false }
-      exchanged({ requestId, status, error, ...request })
+      const request = { method: '-', path: '-', durationMs: 0, left: false }
+      exchanged({ requestId, status, error, ...request, caller: undefined, row: undefined })
     },
     /** An error after the response was sent. */
     faulted(error: unknown): void {
@@ -61,12 +58,10 @@ type CallParts = {
   now: () => Log
   metrics: Metrics
   refusals: LoggedRefusals
-  /** Receives the rows of calls whose request is not logged yet. */
-  rows: Map<string, UsageRow>
 }
 
 /** Events of calls and of their attempts. */
-function callEvents({ log, now, metrics, refusals, rows }: CallParts) {
+function callEvents({ log, now, metrics, refusals }: CallParts) {
   return {
     /** One attempt on one route has ended. */
     attempted(attempt: Attempt, { requestId }: CallContext, isStream: boolean): void {
@@ -99,8 +94,6 @@ function callEvents({ log, now, metrics, refusals, rows }: CallParts) {
     },
     /** A call was recorded in the ledger, before its request ended. */
     recorded(row: UsageRow): void {
-      if (rows.size >= rowsMax) rows.delete(rows.keys().next().value!)
-      rows.set(row.id, row)
       log.defer(() => metrics.recorded(row))
     },
     /** A tool call ended with an error, which the client received unless it cancelled the call. */
@@ -115,12 +108,6 @@ function callEvents({ log, now, metrics, refusals, rows }: CallParts) {
     },
   }
 }
-
-/**
- * Limit of the rows that wait for the end of their request. A tool call whose client disconnected is
- * recorded after its request has ended, so its row stays until others replace it.
- */
-const rowsMax = 1000
 
 /** Minimum time between logged rejections: the system rejects many connections at once. */
 const acceptPauseMs = 1000

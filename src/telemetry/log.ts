@@ -50,17 +50,18 @@ export function createLog(
   return Object.assign(logger, { defer, settle })
 }
 
-/** The member `time` of a line; printed once for the lines of one millisecond. */
+/** The member `time` of a line; the text up to the second is printed once. */
 function createTimestamp(now: () => number): () => string {
-  let printedMs: number | undefined
+  let second: number | undefined
   let printed = ''
   return () => {
     const nowMs = now()
-    if (nowMs !== printedMs) {
-      printedMs = nowMs
-      printed = `,"time":"${new Date(nowMs).toISOString()}"`
+    const ms = nowMs % 1000
+    if (nowMs - ms !== second) {
+      second = nowMs - ms
+      printed = `,"time":"${new Date(second).toISOString().slice(0, -4)}`
     }
-    return printed
+    return `${printed}${String(ms).padStart(3, '0')}Z"`
   }
 }
 

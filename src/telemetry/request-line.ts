@@ -1,8 +1,7 @@
 import { contractMethods } from '../../generated/operations.ts'
 import type { Caller } from '../core/caller.ts'
 import { GatewayError } from '../core/error.ts'
-import type { UsageRow } from '../core/receipt.ts'
-import type { Attempt } from '../core/resilience/failover.ts'
+import type { LoggedRow } from '../core/trace.ts'
 import { shortened } from '../core/words/shorten.ts'
 import { causeOf, textLengthMax } from './cause.ts'
 import type { Log } from './log.ts'
@@ -20,6 +19,7 @@ export type Exchange = {
   error: unknown
   /** Whether the client disconnected before the end of the response. */
   left: boolean
+  row: LoggedRow | undefined
 }
 
 /** Methods with a label of their own. Other methods that Node accepts share the label `other`. */
@@ -27,11 +27,10 @@ const knownMethods: ReadonlySet<string> = new Set([...contractMethods, 'HEAD', '
 
 type Printing = { log: Log; metrics: Metrics; refusals: LoggedRefusals }
 
-/** Counts a request and logs its line; `row` is the ledger's row of its call. */
+/** Counts a request and logs its line. */
 export function logRequest(
   { log, metrics, refusals }: Printing,
-  { requestId, method, path, status, durationMs, caller, error, left }: Exchange,
-  row: UsageRow | undefined,
+  { requestId, method, path, status, durationMs, caller, error, left, row }: Exchange,
 ): void {
   metrics.requests.observe(
     { method: knownMethods.has(method) ? method : 'other', status },
@@ -61,7 +60,7 @@ function isCheck(path: string): boolean {
 }
 
 /** The fields of a recorded call in the line of its request; the ledger has the exact cost. */
-function callFields(row: UsageRow) {
+function callFields(row: LoggedRow) {
   const { model, provider, usage, costNanoUsd, cache, attempts } = row
   return {
     model: shortened(model, textLengthMax),
@@ -77,6 +76,6 @@ function callFields(row: UsageRow) {
   }
 }
 
-function attemptText({ provider, outcome }: Attempt): string {
+function attemptText({ provider, outcome }: LoggedRow['attempts'][number]): string {
   return `${provider}=${outcome}`
 }

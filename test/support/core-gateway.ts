@@ -19,6 +19,7 @@ export function contextOf(options: Partial<CallContext> = {}): CallContext {
   return {
     caller: callerOf(),
     requestId: 'req_1',
+    exchange: { requestId: 'req_1' },
     face: 'chat',
     ending: new Ending(),
     hold: budget.open(),

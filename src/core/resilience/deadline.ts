@@ -43,41 +43,53 @@ export function createDeadlines({
   return (ending, timeoutMs, startedAt) => ({
     signal: ending.signal,
     endsAt: startedAt + timeoutMs,
-    clear: queueOf(timeoutMs)(
-      () => ending.abort(new ProviderFailure('timeout', `No answer within ${timeoutMs} ms.`)),
-      ending,
-    ),
+    clear: queueOf(timeoutMs)(ending),
   })
 }
 
-/** Runs `end` after the timeout of the queue; the returned function cancels it. */
-type Queue = (end: () => void, ending: Ending) => () => void
+/** Aborts `ending` after the timeout of the queue; the returned function cancels that. */
+type Queue = (ending: Ending) => () => void
 
-/** All entries have the same timeout, so they are due in insertion order. */
+/** `index` is the place in the list of running calls; -1 when the call has ended. */
+type Running = { ending: Ending; dueAt: number; index: number }
+
+/**
+ * The running calls are in an array, in no order: the tables that a `Map` replaces when entries come and go
+ * keep each other, and what they held, alive until V8 marks its whole heap.
+ */
 function createQueue(timeoutMs: number, now: () => number, occupancy: Options['occupancy']): Queue {
-  const dueAt = new Map<() => void, number>()
+  const running: Running[] = []
   let armed = false
   const arm = (delayMs: number) => {
     armed = true
     // The timer is unref'd, since it outlives its calls; open connections keep the process alive.
     setTimeout(endDue, delayMs).unref()
   }
+  const remove = (one: Running): boolean => {
+    if (one.index === -1) return false
+    const last = running.pop()!
+    if (last !== one) running[(last.index = one.index)] = last
+    one.index = -1
+    occupancy?.leave()
+    return true
+  }
   const endDue = () => {
     armed = false
-    for (const [end, time] of dueAt) {
-      if (time > now()) return arm(Math.ceil(time - now()))
-      dueAt.delete(end)
-      end()
-      occupancy?.leave()
+    const failure = () => new ProviderFailure('timeout', `No answer within ${timeoutMs} ms.`)
+    for (const one of running.filter(({ dueAt }) => dueAt <= now())) {
+      if (remove(one)) one.ending.abort(failure())
     }
+    if (running.length === 0) return
+    arm(Math.ceil(Math.min(...running.map(({ dueAt }) => dueAt)) - now()))
   }
-  return (end, ending) => {
-    dueAt.set(end, now() + timeoutMs)
+  return (ending) => {
+    const one = { ending, dueAt: now() + timeoutMs, index: running.length }
+    running.push(one)
     occupancy?.enter()
     if (!armed) arm(timeoutMs)
     return () => {
       ending.over()
-      if (dueAt.delete(end)) occupancy?.leave()
+      remove(one)
     }
   }
 }
