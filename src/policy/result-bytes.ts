@@ -11,9 +11,13 @@ export function extractBuffers(value: unknown, pieces: Buffer[]): unknown {
     return value.map((one) => extractBuffers(one, pieces))
   }
   if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([name, inner]) => [name, extractBuffers(inner, pieces)]),
-  )
+  return mapMembers(value, (inner) => extractBuffers(inner, pieces))
+}
+
+function mapMembers(value: object, map: (inner: unknown) => unknown): object {
+  const mapped: Record<string, unknown> = { ...value }
+  for (const name of Object.keys(mapped)) mapped[name] = map(mapped[name])
+  return mapped
 }
 
 function pushed(bytes: readonly Buffer[], pieces: Buffer[]): number {
@@ -29,7 +33,7 @@ export function restoreBuffers(value: unknown, bytes: Buffer): unknown {
     if (typeof inner !== 'object' || inner === null) return inner
     const { [mark]: length } = inner as { [mark]?: number }
     if (length !== undefined) return bytes.subarray(at, (at += length))
-    return Object.fromEntries(Object.entries(inner).map(([name, one]) => [name, restored(one)]))
+    return mapMembers(inner, restored)
   }
   return restored(value)
 }

@@ -9,6 +9,8 @@ import { costFields } from './cost-fields.ts'
 
 type Schemas = components['schemas']
 
+type Tail = Omit<Schemas['ImagesResponse'], 'created' | 'data'>
+
 /** Serializes an ImagesResponse, with base64 as bytes; `createdAt` is in milliseconds. */
 export function imagesAnswer(
   { result, usage, receipt }: Answered<ImageResult>,
@@ -17,13 +19,14 @@ export function imagesAnswer(
   const { pictures, background, quality } = result
   const formats = new Set(pictures.map(({ format }) => format))
   const sizes = new Set(pictures.map(pixelsText))
-  const tail: Omit<Schemas['ImagesResponse'], 'created' | 'data'> = {
-    ...(background === undefined ? {} : { background }),
-    ...(formats.size === 1 ? { output_format: pictures[0]!.format } : {}),
-    ...(sizes.size === 1 ? { size: [...sizes][0]! } : {}),
-    ...(quality === undefined ? {} : { quality }),
+  // JSON has no members that are undefined.
+  const tail: { [Name in keyof Tail]: Tail[Name] | undefined } = {
+    background,
+    output_format: formats.size === 1 ? pictures[0]!.format : undefined,
+    size: sizes.size === 1 ? [...sizes][0]! : undefined,
+    quality,
     usage: imageUsage(usage, receipt.cost),
-    ...(receipt.warnings.length > 0 ? { warnings: [...receipt.warnings] } : {}),
+    warnings: receipt.warnings.length > 0 ? [...receipt.warnings] : undefined,
   }
   return {
     status: 200,

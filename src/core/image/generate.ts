@@ -68,6 +68,7 @@ export function usageOf({ usage = noUsage, pictures }: ImageResult): Usage {
 
 /** Merges the answers of several upstream calls. */
 export function merge(results: readonly ImageResult[]): ImageResult {
+  if (results.length === 1) return results[0]!
   const first = results.find(({ usage }) => usage !== undefined)?.usage
   // An answer without usage is estimated by the first usage among the other answers.
   const usages = results.map(({ usage }) => usage ?? { ...first!, estimated: true })

@@ -187,6 +187,7 @@ export function splitCalls<T>(
   { n, perCall, ...running }: Split<T>,
   call: (count: number, index: number) => Promise<T>,
 ): Promise<void> {
-  const parts = Array.from({ length: Math.ceil(n / perCall) }, (_, i) => i * perCall)
+  const parts: number[] = []
+  for (let index = 0; index < n; index += perCall) parts.push(index)
   return runParts({ parts, ...running }, (index) => call(Math.min(perCall, n - index), index))
 }

@@ -34,7 +34,8 @@ type Options = {
   selection: Selection
 }
 /** The finished pictures of one upstream call, and the first picture as the vendor made it. */
-type Made = ImageResult & {
+type Made = {
+  result: ImageResult
   first: Picture
   lostFor: FinishedPicture['credentialsLostFor']
 }
@@ -67,19 +68,16 @@ function selectionsByModel(selection: Selection): Selection[] {
 
 async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const { parts, request, planOf, call, selection } = options
-  const siblings = new AbortController()
-  const signal = AbortSignal.any([call.deadline.signal, siblings.signal])
-  const deadline = { ...call.deadline, signal }
   // Vendors limit pictures per minute: one request must not use up the whole limit.
   const { imageCallsConcurrentMax: concurrency = 4 } = parts.limits
   const first = selection.routes[0]!
   const perCall = adapterOf(first).picturesPerCall(first)
+  const calls = Math.ceil(request.n / perCall)
+  const { deadline, onFailure }: Siblings = calls === 1 ? call : asSiblings(call)
   const answers: { route: Route; value: Made; made: Try }[] = []
-  const onFailure = (cause: unknown) =>
-    siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause }))
   const split = { n: request.n, perCall, concurrency, answers, onFailure }
   // A fallback route that makes fewer pictures per call shares the concurrency among the calls.
-  const splitConcurrency = Math.max(1, Math.floor(concurrency / Math.ceil(request.n / perCall)))
+  const splitConcurrency = Math.max(1, Math.floor(concurrency / calls))
   const make = makerOf(options, splitConcurrency)
   try {
     await splitCalls(split, (count, index) =>
@@ -90,14 +88,15 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   } catch (error) {
     // After a failure the list has gaps.
     for (const one of Object.values(answers)) {
-      one.made.spent = spentOn(one.value, options, one.route)
+      one.made.spent = spentOn(one.value.result, options, one.route)
     }
     throw error
   }
   const { route, value } = answers[0]!
   const plan = planOf(route)
   const values = answers.map((one) => one.value)
-  const result = { ...requestedSettings(request, plan), ...merge(values) }
+  const merged = merge(values.map((one) => one.result))
+  const result = { ...requestedSettings(request, plan), ...merged }
   const { pictures, usage = noUsage } = result
   return {
     route,
@@ -122,6 +121,17 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   }
 }
 
+type Siblings = Pick<Call, 'deadline'> & { onFailure?: (cause: unknown) => void }
+
+/** A deadline that also ends when one of several calls fails, which `onFailure` tells. */
+function asSiblings({ deadline }: Pick<Call, 'deadline'>): Siblings {
+  const siblings = new AbortController()
+  const signal = AbortSignal.any([deadline.signal, siblings.signal])
+  const onFailure = (cause: unknown) =>
+    siblings.abort(new ProviderFailure('cancelled', 'A sibling failed.', { cause }))
+  return { deadline: { ...deadline, signal }, onFailure }
+}
+
 type Part = Pick<ImageCall, 'count' | 'index'>
 
 /** Returns a function that makes and converts a part of the pictures at one route. */
@@ -143,7 +153,7 @@ function makerOf(options: Options, concurrency: number) {
       const finished = await Promise.all(made.pictures.map((one) => parts.finishPicture(one, plan)))
       const pictures = finished.map(({ picture }) => picture)
       const lostFor = finished.find((one) => one.credentialsLostFor)?.credentialsLostFor
-      return { ...made, pictures, first: made.pictures[0]!, lostFor }
+      return { result: { ...made, pictures }, first: made.pictures[0]!, lostFor }
     } catch (thrown) {
       const error = made ? afterSpending(thrown, usageOf(made)) : thrown
       if (!(error instanceof ProviderFailure)) throw error

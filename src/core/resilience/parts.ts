@@ -28,6 +28,6 @@ export async function runParts<Part, T>(
       }
     }
   }
-  await Promise.all(Array.from({ length: Math.min(concurrency, parts.length) }, worker))
+  await Promise.all(parts.slice(0, concurrency).map(worker))
   if (failures.length > 0) throw failures[0]
 }
