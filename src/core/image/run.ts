@@ -73,7 +73,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
   const first = selection.routes[0]!
   const perCall = adapterOf(first).picturesPerCall(first)
   const calls = Math.ceil(request.n / perCall)
-  const { deadline, onFailure }: Siblings = calls === 1 ? call : asSiblings(call)
+  const { deadline, onFailure }: Siblings = calls === 1 ? call : deadlineOfSiblings(call)
   const answers: { route: Route; value: Made; made: Try }[] = []
   const split = { n: request.n, perCall, concurrency, answers, onFailure }
   // A fallback route that makes fewer pictures per call shares the concurrency among the calls.
@@ -123,8 +123,8 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
 
 type Siblings = Pick<Call, 'deadline'> & { onFailure?: (cause: unknown) => void }
 
-/** A deadline that also ends when one of several calls fails, which `onFailure` tells. */
-function asSiblings({ deadline }: Pick<Call, 'deadline'>): Siblings {
+/** The deadline of several calls, and the function that ends it when one of them fails. */
+function deadlineOfSiblings({ deadline }: Pick<Call, 'deadline'>): Siblings {
   const siblings = new AbortController()
   const signal = AbortSignal.any([deadline.signal, siblings.signal])
   const onFailure = (cause: unknown) =>

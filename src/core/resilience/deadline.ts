@@ -75,12 +75,12 @@ function createQueue(timeoutMs: number, now: () => number, occupancy: Options['o
   }
   const endDue = () => {
     armed = false
-    const failure = () => new ProviderFailure('timeout', `No answer within ${timeoutMs} ms.`)
-    for (const one of running.filter(({ dueAt }) => dueAt <= now())) {
-      if (remove(one)) one.ending.abort(failure())
+    const at = now()
+    for (const one of running.filter(({ dueAt }) => dueAt <= at)) {
+      const failure = new ProviderFailure('timeout', `No answer within ${timeoutMs} ms.`)
+      if (remove(one)) one.ending.abort(failure)
     }
-    if (running.length === 0) return
-    arm(Math.ceil(Math.min(...running.map(({ dueAt }) => dueAt)) - now()))
+    if (running.length > 0) arm(Math.ceil(Math.min(...running.map(({ dueAt }) => dueAt)) - at))
   }
   return (ending) => {
     const one = { ending, dueAt: now() + timeoutMs, index: running.length }
