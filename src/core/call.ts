@@ -112,10 +112,10 @@ export function openCall(parts: CallParts, options: Options): Call {
   const record = (end: CallEnd) => settling(call.held, keepRow(end))
   const receipt = receiptWriter({ attempts, mode }, admission)
   const call: Call = {
+    ...contextMembers(context),
     startedAt,
     deadline,
     tries,
-    ...contextMembers(context),
     held: undefined,
     tryRoutes: (selection, attempt, { ready, isStream = false, deadline: own = deadline } = {}) => {
       healthPending = isStream
@@ -280,8 +280,8 @@ export async function deliverWhole<Result>(
     // Deferred so that the answer is sent first; until then identical calls find the answer in flight.
     setImmediate(() =>
       keep(() => {
-        const entry = { modelId: model.row.id, provider, usage, warnings, bytes }
-        return { ...entry, costNanoUsd: cost.nanoUsd, result: pack(result) }
+        const [modelId, costNanoUsd] = [model.row.id, cost.nanoUsd]
+        return { modelId, provider, usage, warnings, costNanoUsd, bytes, result: pack(result) }
       }),
     )
   }

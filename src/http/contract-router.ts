@@ -14,7 +14,6 @@ import { GatewayError } from '../core/error.ts'
 import type { CountRefused } from '../core/limits.ts'
 import type { ClaimKey } from '../core/recall/idempotency.ts'
 import type { ReferenceCount } from '../core/resilience/reference-count.ts'
-import { nearName } from '../core/words/near-name.ts'
 import type { Answer } from './answer.ts'
 import { authorizerOf, noContext, type ActFor, type Registered } from './authorize.ts'
 import { assertValid } from './check-error.ts'
@@ -24,6 +23,7 @@ import type { ExchangeState, OperationHandler } from './exchange.ts'
 import { answerOncePerKey, keyHeader } from './idempotent.ts'
 import { pathMeant } from './near-path.ts'
 import type { Operation, OperationCall } from './operation.ts'
+import { headersNamed, readQuery } from './parameters.ts'
 import { bodyReader, bodyReceiver } from './read-body.ts'
 import type { FormReading } from './read-form.ts'
 import type { BodyLimits } from './receive.ts'
@@ -139,7 +139,7 @@ function registerHandlers(
     const readBody = bodyReader(operation, forms[id])
     backend.register(id, async (_context, exchange: ExchangeContext) => {
       const { req: request, res: response, state, params } = exchange
-      const options = { ...request.headers }
+      const options = headersNamed(names, request)
       assertValid(headerChecks[id], options)
       // An invalid authorization request may have to be reported to the redirect address of the
       // client.
@@ -149,8 +149,9 @@ function registerHandlers(
       const { requestId, ending, hold, caller, trace } = state
       const others = hold.yieldIfLarge()
       if (others !== undefined) await others
+      const { body, texts, names: fields } = content
       const known = { caller, requestId, exchange: state, ending, hold, trace, request, response }
-      const call = { ...known, addressOf, ...content, query, path: params, options }
+      const call = { ...known, addressOf, body, texts, names: fields, query, path: params, options }
       const { operations: handlers, enter, leave } = inForce()
       // Handler and call belong to the same operation `id`, which TypeScript cannot infer.
       const handle = handlers[id] as Operation<OperationIdOf<'caller'>>
@@ -261,39 +262,4 @@ function methodRefusal(
 /** The path for the router; a trailing model id may contain slashes. */
 function patternOf(path: string): string {
   return path.replace(/\{(model)\}$/, '*$1').replaceAll(/\{(\w+)\}/g, ':$1')
-}
-
-type QueryNames = { queryNames: readonly string[]; queryLists: readonly string[] }
-
-/**
- * The query parameters of an operation as strings, or as lists of comma-separated strings. Empty
- * and unknown parameters are ignored. Throws `invalid_value` for a repeated parameter and
- * `unknown_parameter` for a misspelled one.
- */
-function readQuery(
-  { url = '' }: IncomingMessage,
-  { queryNames: known, queryLists: lists }: QueryNames,
-): object {
-  const start = url.indexOf('?')
-  if (start < 0) return {}
-  // An object without a prototype, whose members (`toString`) would count as parameters.
-  const query: Record<string, unknown> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(url.slice(start))) {
-    if (!known.includes(name)) {
-      refuseMisspelled(name, known)
-      continue
-    }
-    if (name in query) {
-      throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
-    }
-    if (value !== '') query[name] = lists.includes(name) ? value.split(',') : value
-  }
-  return query
-}
-
-function refuseMisspelled(name: string, known: readonly string[]): void {
-  const meant = nearName(name, known)
-  if (meant === undefined) return
-  const text = `There is no parameter '${name}'. Did you mean '${meant}'?`
-  throw new GatewayError('unknown_parameter', text, { param: name })
 }

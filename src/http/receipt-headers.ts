@@ -89,8 +89,14 @@ function addLimitHeaders(headers: Record<string, string>, limits: readonly Limit
     headers[names.remaining] = String(state.remaining)
     headers[names.reset] = `${state.window?.resetSeconds ?? 0}s`
   }
-  headers['ratelimit'] = limits.map(serviceLimit).join(', ')
-  headers['ratelimit-policy'] = limits.map(quotaPolicy).join(', ')
+  let services = serviceLimit(limits[0]!)
+  let policies = quotaPolicy(limits[0]!)
+  for (const state of limits.slice(1)) {
+    services += `, ${serviceLimit(state)}`
+    policies += `, ${quotaPolicy(state)}`
+  }
+  headers['ratelimit'] = services
+  headers['ratelimit-policy'] = policies
 }
 
 /** Names are made once, since V8 has to look up each new string among all property names. */

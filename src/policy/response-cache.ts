@@ -53,10 +53,10 @@ export function createResponseCache(options: Options): ResponseCache {
     const size = (isLarge ? storedSize(pieces) : answer.bytes) + bookkeepingBytes
     // The LRU cache would not release the bytes of an entry that it does not accept.
     if (size > maxSize) return void entries.delete(key)
-    const entry = isLarge
-      ? { answer: { ...answer, result }, stored: memory.store(pieces) }
-      : { answer, stored: undefined }
-    entries.set(key, { ...entry, endsAt }, { size })
+    const entry: Entry = isLarge
+      ? { answer: { ...answer, result }, stored: memory.store(pieces), endsAt }
+      : { answer, stored: undefined, endsAt }
+    entries.set(key, entry, { size })
   }
   const recallFrom = (cache: SharedCache) => async (key: string) => {
     const entry = await cache.get(key)

@@ -183,7 +183,8 @@ export function doubtfulLimits(request: ChatRequest, model: Model): readonly War
 }
 
 function firstPart({ messages }: ChatRequest, types: readonly string[]): string | undefined {
-  for (const [index, { content }] of messages.entries()) {
+  for (let index = 0; index < messages.length; index++) {
+    const { content } = messages[index]!
     if (!Array.isArray(content)) continue
     const part = content.findIndex(({ type }) => types.includes(type))
     if (part >= 0) return `messages[${index}].content[${part}]`
@@ -270,8 +271,8 @@ function hasPictures(message: ChatRequest['messages'][0]): boolean {
 const headCharacters = 65_536
 
 /** Problems of pictures below the minimum size of the model. */
-function tooSmallPictures(request: ChatRequest, { id, ...row }: CatalogModel): Problem[] {
-  const { input_image_side_min: least } = row
+function tooSmallPictures(request: ChatRequest, row: CatalogModel): Problem[] {
+  const { id, input_image_side_min: least } = row
   if (least === undefined) return []
   return conversationImages(request).flatMap(({ address, param }) => {
     const head = readDataUrl(address)?.base64.slice(0, headCharacters)

@@ -147,9 +147,22 @@ function priceTexts(prices: NonNullable<Pricing['prices']>): KeptPricing['prices
   for (const name in prices) {
     // `prices` has no other keys.
     const what = name as Paid
-    kept[what] = decimalText(prices[what]!, priceDecimals)
+    kept[what] = priceText(prices[what]!)
   }
   return kept
+}
+
+/** The texts of prices, since each row of a model repeats them; emptied when charges of vendors fill it. */
+const printed = new Map<bigint, string>()
+const printedMax = 1000
+
+function priceText(price: bigint): string {
+  let text = printed.get(price)
+  if (text === undefined) {
+    if (printed.size >= printedMax) printed.clear()
+    printed.set(price, (text = decimalText(price, priceDecimals)))
+  }
+  return text
 }
 
 /** Parses the text of `pricingText`. */

@@ -3,7 +3,7 @@ import { dropped, type Target } from '../../core/model.ts'
 import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { functionsOnly, type FunctionsOnly } from '../wire/function-tools.ts'
 import type { Abilities, ChatDialect } from './dialect.ts'
-import { drop, type Body, type Draft } from './draft.ts'
+import { drop, leaveOut, type Body, type Draft } from './draft.ts'
 import { needsSearch, refuseSearch } from '../wire/web-search.ts'
 import { writeHistory, withoutCacheControl } from './history.ts'
 import { adjustThinking } from './thinking.ts'
@@ -35,7 +35,7 @@ export function writeChat(
   body.model = target.upstreamModel
   if (needsSearch(request, target)) {
     refuseSearch(request, target, { problems, warnings })
-    delete body.web_search_options
+    leaveOut('web_search_options', body)
   }
   const abilities = abilitiesOf(target, dialect)
   const draft: Draft = { request, target, dialect, abilities, body, problems, warnings }
@@ -104,7 +104,7 @@ function adjustLimit({ request, target, dialect, body, warnings }: Draft): void 
   if (field === undefined) return
   const { max_tokens: old, max_completion_tokens: limit } = request
   const applied = limit ?? old
-  delete body[field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens']
+  leaveOut(field === 'max_tokens' ? 'max_completion_tokens' : 'max_tokens', body)
   if (applied === undefined || applied === null) return
   body[field] = applied
   if (old === undefined || old === null || old === applied) return
@@ -132,10 +132,10 @@ function adjustToDialect(draft: Draft): void {
   for (const field in dialect.renamed) {
     if (body[field] === undefined) continue
     body[dialect.renamed[field]!] = body[field]
-    delete body[field]
+    leaveOut(field, body)
   }
-  if (dialect.alwaysCounts) delete body['stream_options']
-  if (dialect.takesBack !== undefined && !dialect.takesCacheControl) delete body['cache_control']
+  if (dialect.alwaysCounts) leaveOut('stream_options', body)
+  if (dialect.takesBack !== undefined && !dialect.takesCacheControl) leaveOut('cache_control', body)
   for (const field of dialect.without ?? []) drop(field, reason, draft)
   if (dialect.only === undefined) return
   for (const field in body) if (!dialect.only.has(field)) drop(field, reason, draft)
@@ -150,7 +150,7 @@ function adjustStops({ body, target, dialect, warnings }: Draft): void {
   const asked = typeof stop === 'string' ? [stop] : stop
   const filled = asked.filter((one) => one !== '')
   const applied = filled.slice(0, max)
-  if (applied.length === 0) delete body['stop']
+  if (applied.length === 0) leaveOut('stop', body)
   else if (typeof stop !== 'string' || listed) body['stop'] = applied
   if (applied.length === asked.length) return
   const { id } = target.provider
@@ -163,8 +163,8 @@ function adjustStops({ body, target, dialect, warnings }: Draft): void {
 }
 
 function countLogprobs({ request, body }: Draft): void {
-  delete body['top_logprobs']
-  delete body['logprobs']
+  leaveOut('top_logprobs', body)
+  leaveOut('logprobs', body)
   if (request.logprobs === true) body['logprobs'] = request.top_logprobs || 1
 }
 
@@ -217,8 +217,8 @@ function adjustToolChoice(required: 'auto' | 'any', { target, body, warnings }: 
   if (choice === 'none') {
     const reason = `${target.provider.id} has no tool_choice none, so the tools were not sent.`
     warnings.push({ param: 'tool_choice', requested: choice, applied: null, reason })
-    delete body['tools']
-    delete body['tool_choice']
+    leaveOut('tools', body)
+    leaveOut('tool_choice', body)
     return
   }
   const isNamed = typeof choice === 'object' && choice !== null

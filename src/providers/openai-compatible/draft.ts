@@ -17,12 +17,17 @@ export type Draft = Notes & {
   body: Body
 }
 
+/** Removes a field from the body: JSON leaves it out. After `delete`, V8 would print the body more slowly. */
+export function leaveOut(field: string, body: Record<string, unknown>): void {
+  if (body[field] !== undefined) body[field] = undefined
+}
+
 /** Removes a field from the body, with a warning unless it has no effect. */
 export function drop(field: string, reason: string, draft: Draft): void {
   const { body, target, warnings, problems } = draft
   const value = body[field]
   if (value === undefined) return
-  delete body[field]
+  leaveOut(field, body)
   if (hasDefaultValue(field, value)) return
   const { id } = target.provider
   // The caller relies on the number of answers and on its tools, so their loss is an error.

@@ -90,10 +90,11 @@ const answerContent: ReadonlySet<string> = new Set([
 /** Cleans the members next to the choices; returns the same object if nothing changes. */
 export function cleanOuterMembers(given: Members, texts: VendorTexts): Members {
   const clean = texts.members(given, answerContent)
-  const { service_tier: tier, system_fingerprint: print, ...rest } = clean
-  const own = openAiTier(tier)
-  const isPrint = typeof print === 'string'
-  if (own === tier && (isPrint || print === undefined)) return clean
+  const own = openAiTier(clean['service_tier'])
+  const isPrint = typeof clean['system_fingerprint'] === 'string'
+  const hasPrint = clean['system_fingerprint'] !== undefined
+  if (own === clean['service_tier'] && isPrint === hasPrint) return clean
+  const { service_tier: _tier, system_fingerprint: print, ...rest } = clean
   const known = own === undefined ? {} : { service_tier: own }
   return { ...rest, ...known, ...(isPrint ? { system_fingerprint: print } : {}) }
 }
@@ -134,11 +135,12 @@ type Part = { text?: unknown; thinking?: unknown }
  * content. Throws a ProviderFailure if a member has the wrong type.
  */
 export function withPlainThoughts(given: Members): Members {
+  if (!isText(given['reasoning_content']) || !isText(given['refusal'])) malformed()
+  const isPlain = isText(given['content'])
+  if (isPlain && typeof given['reasoning'] !== 'string') return given
   const { content, reasoning, ...rest } = given
-  if (!isText(rest['reasoning_content']) || !isText(rest['refusal'])) malformed()
   if (Array.isArray(content)) return withPlainParts(content, rest)
-  if (!isText(content)) malformed()
-  if (typeof reasoning !== 'string') return given
+  if (!isPlain) malformed()
   const kept = content === undefined ? {} : { content }
   const { reasoning_content: thoughts, ...others } = rest
   return { ...kept, reasoning_content: thoughts || reasoning, ...others }

@@ -31,21 +31,34 @@ export function repairAnswer(
   finishReasons?: Readonly<Record<string, string>>,
 ): ChatCompletion {
   const { texts } = naming
-  // Removes the vendor's `usage` and `warnings`: the gateway adds its own to the answer.
-  const { usage: _usage, warnings: _warnings, choices, ...rest } = answer
   const { id, created, model } = completeIdentity(answer, naming)
-  const repaired = readChoices(choices).map((choice, place) =>
+  const choices = readChoices(answer['choices']).map((choice, place) =>
     repairChoice(readMembers(choice), { place, texts, finishReasons }),
   )
+  const own = { id, object: 'chat.completion', created, model, choices }
   // All members were checked above; unknown members of the vendor are cleaned and kept.
-  return {
-    ...cleanOuterMembers(rest, texts),
-    id,
-    object: 'chat.completion',
-    created,
-    model,
-    choices: repaired,
-  } as ChatCompletion
+  return withOthers(own, answer, readOfAnswer, (others) =>
+    cleanOuterMembers(others, texts),
+  ) as ChatCompletion
+}
+
+/** The vendor's `usage` and `warnings` are removed: the gateway adds its own to the answer. */
+const readOfAnswer = new Set(['id', 'object', 'created', 'model', 'choices', 'usage', 'warnings'])
+const readOfChoice = new Set(['index', 'message', 'logprobs', 'finish_reason'])
+const readOfMessage = new Set(['role', 'content', 'refusal', 'tool_calls'])
+
+/** `own` with the members of `given` that are not in `read`, cleaned; most answers have none. */
+function withOthers(
+  own: Members,
+  given: Members,
+  read: ReadonlySet<string>,
+  clean: (others: Members) => Members,
+): Members {
+  let others: Members | undefined
+  // Without a prototype, so that `__proto__` is a member like any other.
+  for (const name in given)
+    if (!read.has(name)) (others ??= Object.create(null) as Members)[name] = given[name]
+  return others === undefined ? own : { ...own, ...clean(others) }
 }
 
 type Repair = {
@@ -54,30 +67,23 @@ type Repair = {
   finishReasons: Readonly<Record<string, string>> | undefined
 }
 
-function repairChoice(
-  { index, message: given, logprobs = null, finish_reason: reason, ...others }: Members,
-  { place, texts, finishReasons }: Repair,
-): Members {
-  const {
-    tool_calls: calls,
-    role: _role,
-    ...words
-  } = withoutNulls(withPlainThoughts(readMembers(given)))
-  const { content = null, refusal = null, ...rest } = words
+function repairChoice(choice: Members, { place, texts, finishReasons }: Repair): Members {
+  const { index, message: given, logprobs = null, finish_reason: reason } = choice
+  const said = withoutNulls(withPlainThoughts(readMembers(given)))
+  const { content = null, refusal = null, tool_calls: calls } = said
+  const words = { role: 'assistant', content, refusal }
+  const message = withOthers(words, said, readOfMessage, (others) =>
+    texts.members(others, messageContent),
+  )
   const repaired = repairCalls(calls, texts)
-  return {
+  if (repaired !== undefined) message['tool_calls'] = repaired
+  const own = {
     index: isChoiceIndex(index) ? index : place,
-    message: {
-      role: 'assistant',
-      content,
-      refusal,
-      ...texts.members(rest, messageContent),
-      ...(repaired === undefined ? {} : { tool_calls: repaired }),
-    },
+    message,
     logprobs,
     finish_reason: finishReasonOf(reason, repaired !== undefined, finishReasons),
-    ...texts.members(others, choiceContent),
   }
+  return withOthers(own, choice, readOfChoice, (others) => texts.members(others, choiceContent))
 }
 
 /** Converts an answer's calls to OpenAI's form; undefined for none. Throws a ProviderFailure. */

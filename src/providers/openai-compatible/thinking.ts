@@ -1,7 +1,7 @@
 import type { ReasoningEffort } from '../../core/chat/chat.ts'
 import { nearestEffort } from '../wire/efforts.ts'
 import type { Abilities } from './dialect.ts'
-import { drop, type Draft } from './draft.ts'
+import { drop, leaveOut, type Draft } from './draft.ts'
 
 /** Sets the reasoning effort closest to the request that the model and the vendor support. */
 export function adjustThinking(draft: Draft): void {
@@ -9,7 +9,7 @@ export function adjustThinking(draft: Draft): void {
   const { row, undescribed } = target.model
   if (!undescribed && !row.capabilities.reasoning) {
     // A model without reasoning satisfies `none`.
-    if (body['reasoning_effort'] === 'none') delete body['reasoning_effort']
+    if (body['reasoning_effort'] === 'none') leaveOut('reasoning_effort', body)
     drop('reasoning_effort', `${row.id} has no reasoning.`, draft)
     return
   }
@@ -17,7 +17,7 @@ export function adjustThinking(draft: Draft): void {
   // Has the contract's type, or a value that this function set.
   const asked = body['reasoning_effort'] as ReasoningEffort | null | undefined
   const effort = besideTools(asked ?? undefined, draft)
-  if (effort === undefined) delete body['reasoning_effort']
+  if (effort === undefined) leaveOut('reasoning_effort', body)
   else writeEffort(effort, draft)
   if (abilities?.without_while_thinking === undefined) return
   if (!isThinking(effort, abilities)) return
@@ -78,7 +78,7 @@ function writeEffort(
   const { id } = target.model.row
   const warn = (applied: string, reason: string) =>
     warnings.push({ param: 'reasoning_effort', requested: effort, applied, reason })
-  delete body['reasoning_effort']
+  leaveOut('reasoning_effort', body)
   const hasEfforts = efforts?.some((one) => one !== 'none') === true || effort === 'none'
   if (switched !== undefined && effort === 'none' && abilities?.thinks !== 'always') {
     Object.assign(body, switched(false))
