@@ -4,16 +4,10 @@
  */
 export type EventForm = {
   /** The vendor's bytes: before the first text, between texts, and after the last text. */
-  from: readonly Part[]
+  from: readonly Buffer[]
   /** The bytes to forward; undefined if the event is unchanged. */
   to: readonly Buffer[] | undefined
 }
-
-/** Bytes of a form, prepared for a comparison of four bytes at a time. */
-type Part = { length: number; words: Uint32Array; rest: Buffer }
-
-/** Events that arrived together; `view` shows the same bytes. */
-type ArrivedEvents = { bytes: Buffer; view: DataView }
 
 /** Members whose texts vary. `obfuscation` and `p` are padding against traffic analysis. */
 const textMembers = new Set([
@@ -29,7 +23,6 @@ const strings = /"((?:[^"\\]|\\.)*)"\s*(:)?/gs
 const formBytesMax = 2048
 /** Texts of more bytes match no form: parsing them once is cheaper than a scan for each form. */
 const textBytesMax = 16_384
-const wordBytes = 4
 const quote = 0x22
 const backslash = 0x5c
 const space = 0x20
@@ -44,23 +37,19 @@ export function formOf(event: Buffer, passedOn: Buffer): EventForm | undefined {
   if (!from.texts.some(Boolean)) return undefined
   const to = event === passedOn ? undefined : split(passedOn)
   if (to !== undefined && !areEqual(from.texts, to.texts)) return undefined
-  return { from: from.parts.map(partOf), to: to?.parts }
-}
-
-export function arrivedEvents(bytes: Buffer): ArrivedEvents {
-  return { bytes, view: new DataView(bytes.buffer, bytes.byteOffset, bytes.length) }
+  return { from: from.parts, to: to?.parts }
 }
 
 /** The end of the event at `start` if it has this form, otherwise -1; `ends` gets the end of each text. */
 export function endOfForm(
-  events: ArrivedEvents,
+  events: Buffer,
   start: number,
   { from }: EventForm,
   ends: number[],
 ): number {
   let at = start
   for (let place = 0; place < from.length; place++) {
-    if (place > 0) ends[place] = at = endOfText(events.bytes, at)
+    if (place > 0) ends[place] = at = endOfText(events, at)
     const part = from[place]!
     if (at < 0 || !isAt(events, at, part)) return -1
     at += part.length
@@ -70,26 +59,37 @@ export function endOfForm(
 
 /** Writes the forwarded version of the event at `start`, which has this form and these ends of its texts. */
 export function rewrite(
-  bytes: Buffer,
+  events: Buffer,
   start: number,
   { from, to = [] }: EventForm,
   { ends, out }: { ends: readonly number[]; out: Output },
 ): void {
   let at = start
   for (let place = 0; place < from.length; place++) {
-    if (place > 0) out.write(bytes, at, (at = ends[place]!))
+    if (place > 0) out.write(events, at, (at = ends[place]!))
     out.write(to[place]!)
     at += from[place]!.length
   }
 }
 
-/** Collects bytes in one buffer, since a buffer for each part costs more than copying its bytes. */
+/** The changed version of some events, in one buffer: a buffer for each part costs more than copying its bytes. */
 export class Output {
+  readonly #events: Buffer
   #bytes: Buffer
+  /** The end of the events that were written or left out. */
+  #done = 0
   length = 0
 
-  constructor(bytes: number) {
-    this.#bytes = Buffer.allocUnsafe(bytes)
+  constructor(events: Buffer) {
+    this.#events = events
+    this.#bytes = Buffer.allocUnsafe(events.length + events.length / 4)
+  }
+
+  /** Writes the events before `start`, and leaves out those from there to `end`. */
+  leaveOut(start: number, end: number): this {
+    this.write(this.#events, this.#done, start)
+    this.#done = end
+    return this
   }
 
   /** Writes the bytes from `start` to `end`. */
@@ -110,23 +110,9 @@ export class Output {
   }
 }
 
-function isAt({ bytes, view }: ArrivedEvents, at: number, { length, words, rest }: Part): boolean {
-  if (at + length > bytes.length) return false
-  for (let index = 0; index < words.length; index++) {
-    if (view.getUint32(at + index * wordBytes, true) !== words[index]) return false
-  }
-  const restAt = at + words.length * wordBytes
-  for (let index = 0; index < rest.length; index++) {
-    if (bytes[restAt + index] !== rest[index]) return false
-  }
-  return true
-}
-
-function partOf(bytes: Buffer): Part {
-  const words = Uint32Array.from({ length: Math.floor(bytes.length / wordBytes) }, (_, index) =>
-    bytes.readUInt32LE(index * wordBytes),
-  )
-  return { length: bytes.length, words, rest: bytes.subarray(words.length * wordBytes) }
+function isAt(events: Buffer, at: number, part: Buffer): boolean {
+  const end = at + part.length
+  return end <= events.length && events.compare(part, 0, part.length, at, end) === 0
 }
 
 /** The index of a text's closing quote; -1 for a text without one, invalid JSON or a long text. */

@@ -7,7 +7,7 @@ import { toFailure, type StreamReader } from '../wire/forwarded-stream.ts'
 import { brokenOff, parseEvent } from '../wire/translated-stream.ts'
 import { membersOf } from '../wire/any-json.ts'
 import type { ChatDialect } from './dialect.ts'
-import { arrivedEvents, endOfForm, formOf, Output, rewrite, type EventForm } from './event-form.ts'
+import { endOfForm, formOf, Output, rewrite, type EventForm } from './event-form.ts'
 import { bodyFailure, eventFailure, type ErrorReading } from './failure.ts'
 import { readMembers } from './members.ts'
 import type { ChunkRepair } from './repair-chunk.ts'
@@ -81,38 +81,36 @@ function passOn(
   isStopped: () => boolean,
 ): Buffer | undefined {
   let out: Output | undefined
-  let unchanged = 0
-  const arrived = arrivedEvents(events)
-  const ends: number[] = []
   let at = 0
-  /** The output, with the unchanged events before `start`. */
-  const outTo = (start: number): Output => {
-    out ??= new Output(events.length + events.length / 4)
-    out.write(events, unchanged, start)
-    unchanged = at
-    return out
-  }
   while (at < events.length && !isStopped()) {
     const start = at
-    const form = forms.find((candidate) => {
-      at = endOfForm(arrived, start, candidate, ends)
-      return at >= 0
-    })
+    let form: EventForm | undefined
+    for (const candidate of forms) {
+      at = endOfForm(events, start, candidate, ends)
+      if (at < 0) continue
+      form = candidate
+      break
+    }
     if (form !== undefined) {
-      if (form.to !== undefined) rewrite(events, start, form, { ends, out: outTo(start) })
+      if (form.to === undefined) continue
+      out ??= new Output(events)
+      rewrite(events, start, form, { ends, out: out.leaveOut(start, at) })
       continue
     }
     at = endOfEvent(events, start)
     const event = events.subarray(start, at)
     const read = readEvent(event)
     if (read === event) continue
-    const written = outTo(start)
-    if (read !== undefined) written.write(read)
+    out ??= new Output(events)
+    out.leaveOut(start, at)
+    if (read !== undefined) out.write(read)
   }
   if (out === undefined) return events
-  const { length } = outTo(at)
-  return length === 0 ? undefined : out.written()
+  return out.leaveOut(at, at).length === 0 ? undefined : out.written()
 }
+
+/** The ends of the texts of one event, from `endOfForm` to `rewrite`. */
+const ends: number[] = []
 
 function eventReader(
   { repair, dialect, reading, tokensMax }: Options,

@@ -44,11 +44,11 @@ export async function startEvents(answer: OpenAnswer, reader: EventReader): Prom
     answer.pause()
     opened.resolve()
   }
-  const handOn = (bytes: number, read: () => Buffer | undefined) => {
+  const handOn = (piece?: Buffer) => {
     if (failure !== undefined) return
     try {
-      const handed = read()
-      if (handed === undefined) return carry(bytes)
+      const handed = piece === undefined ? reader.end() : reader.push(piece)
+      if (handed === undefined) return carry(piece?.length ?? 0)
       if (carried > 0) drop()
       hand(handed)
     } catch (thrown) {
@@ -58,12 +58,10 @@ export async function startEvents(answer: OpenAnswer, reader: EventReader): Prom
       opened.resolve()
     }
   }
-  const ended = answer
-    .each((piece) => handOn(piece.length, () => reader.push(piece)))
-    .then(() => {
-      handOn(0, () => reader.end())
-      if (failure !== undefined) throw failure
-    })
+  const ended = answer.each(handOn).then(() => {
+    handOn()
+    if (failure !== undefined) throw failure
+  })
   // A rejection after the first event is handled by the code that forwards the stream.
   ended.then(opened.resolve, opened.reject)
   await opened.promise

@@ -55,8 +55,7 @@ export async function forwardedStream(
   reader: StreamReader,
 ): Promise<ChatStream> {
   const over = Promise.withResolvers<void>()
-  const read = (take: () => Buffer | undefined) => {
-    const events = take()
+  const read = (events: Buffer | undefined) => {
     const failure = reader.failure()
     if (failure !== undefined) {
       answer.abort(failure)
@@ -70,7 +69,7 @@ export async function forwardedStream(
     push: (piece) => {
       bytes += piece.length
       if (bytes > answerBytesMax) throw tooLarge()
-      const events = read(() => reader.push(piece))
+      const events = read(reader.push(piece))
       if (reader.isOver() && !isEnding) {
         isEnding = true
         // Some upstreams keep the connection open after the end mark.
@@ -79,7 +78,7 @@ export async function forwardedStream(
       }
       return events
     },
-    end: () => read(reader.end),
+    end: () => read(reader.end()),
   }).catch((thrown: unknown) => {
     throw countedFailure(thrown, countedBefore(thrown, reader))
   })
