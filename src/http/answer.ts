@@ -63,7 +63,8 @@ export function send(
 ): Promise<void> | undefined {
   const { status, json, events, stream } = answer
   // Passed to `writeHead` at once: Node validates headers that are set one by one twice.
-  const headers: Record<string, string> = { ...answer.headers, 'x-request-id': requestId }
+  // A repeated answer has the id of its first request in `answer.headers`.
+  const headers: Record<string, string> = { 'x-request-id': requestId, ...answer.headers }
   // A stream is consumed even if the client has disconnected: its call must be closed and recorded.
   if (events !== undefined) {
     const { ping = () => comment } = answer
