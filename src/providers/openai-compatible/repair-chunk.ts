@@ -163,7 +163,13 @@ function createChoiceRepair(
       const same =
         clean === choice && choice['index'] === index && delta === said && reason === vendorReason
       if (same) return choice
-      const { index: _index, delta: _delta, message: _message, ...others } = clean
+      const {
+        index: _index,
+        delta: _delta,
+        message: _message,
+        finish_reason: _reason,
+        ...others
+      } = clean
       return { index, delta, ...others, finish_reason: reason }
     },
     isSteady: () => steady,
