@@ -136,10 +136,13 @@ const priceDecimals = 15
 const multiplierDecimals = 18
 
 /** Serializes a pricing for the ledger (src/storage/README.md, `pricing`). */
-export function pricingText({ prices, multiplier, ...more }: Pricing): string {
-  const kept: KeptPricing = { prices: prices && priceTexts(prices) }
-  if (multiplier !== multiplierOne) kept.multiplier = decimalText(multiplier, multiplierDecimals)
-  return JSON.stringify(Object.assign(kept, more))
+export function pricingText(pricing: Pricing): string {
+  const { prices } = pricing
+  const multiplier =
+    pricing.multiplier === multiplierOne
+      ? undefined
+      : decimalText(pricing.multiplier, multiplierDecimals)
+  return JSON.stringify({ ...pricing, prices: prices && priceTexts(prices), multiplier })
 }
 
 function priceTexts(prices: NonNullable<Pricing['prices']>): KeptPricing['prices'] {
