@@ -149,9 +149,8 @@ function registerHandlers(
       const { requestId, ending, hold, caller, trace } = state
       const others = hold.yieldIfLarge()
       if (others !== undefined) await others
-      const { body, texts, names: fields } = content
       const known = { caller, requestId, exchange: state, ending, hold, trace, request, response }
-      const call = { ...known, addressOf, body, texts, names: fields, query, path: params, options }
+      const call = { ...known, addressOf, ...content, query, path: params, options }
       const { operations: handlers, enter, leave } = inForce()
       // Handler and call belong to the same operation `id`, which TypeScript cannot infer.
       const handle = handlers[id] as Operation<OperationIdOf<'caller'>>

@@ -89,14 +89,8 @@ function addLimitHeaders(headers: Record<string, string>, limits: readonly Limit
     headers[names.remaining] = String(state.remaining)
     headers[names.reset] = `${state.window?.resetSeconds ?? 0}s`
   }
-  let services = serviceLimit(limits[0]!)
-  let policies = quotaPolicy(limits[0]!)
-  for (const state of limits.slice(1)) {
-    services += `, ${serviceLimit(state)}`
-    policies += `, ${quotaPolicy(state)}`
-  }
-  headers['ratelimit'] = services
-  headers['ratelimit-policy'] = policies
+  headers['ratelimit'] = limits.map(serviceLimit).join(', ')
+  headers['ratelimit-policy'] = limits.map(quotaPolicy).join(', ')
 }
 
 /** Names are made once, since V8 has to look up each new string among all property names. */

@@ -104,10 +104,8 @@ async function openFiles(
     look: files.look,
     insertions: createInsertions(db),
     // Kysely's type is unknown, but the tables hold only strings, numbers and nulls.
-    commit: (statements, commitOptions) =>
-      statements.length === 0
-        ? Promise.resolve([])
-        : commit(statements as readonly Statement[], commitOptions),
+    commit: async (statements, commitOptions) =>
+      statements.length === 0 ? [] : commit(statements as readonly Statement[], commitOptions),
     close: async () => {
       files.close()
       await reader.close()

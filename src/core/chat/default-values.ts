@@ -48,21 +48,17 @@ const mayBeEmpty: ReadonlySet<string> = new Set([
  */
 export function withoutEmpty(request: ChatRequest): ChatRequest {
   const hasTools = request.tools != null && request.tools.length > 0
-  const isSuperfluous = (name: string, value: unknown) => {
+  const isSuperfluous = ([name, value]: [string, unknown]) => {
     if (isEmptyField(name, value)) return true
     if (hasTools) return false
     return name === 'tool_choice'
       ? value === 'auto' || value === 'none'
       : name === 'parallel_tool_calls'
   }
-  const fields: Readonly<Record<string, unknown>> = request
-  for (const name in fields) {
-    if (!isSuperfluous(name, fields[name])) continue
-    const kept = Object.entries(fields).filter(([other, value]) => !isSuperfluous(other, value))
-    // The cast is safe: only optional fields are removed.
-    return Object.fromEntries(kept) as ChatRequest
-  }
-  return request
+  const fields = Object.entries(request)
+  if (!fields.some(isSuperfluous)) return request
+  // The cast is safe: only optional fields were removed.
+  return Object.fromEntries(fields.filter((field) => !isSuperfluous(field))) as ChatRequest
 }
 
 function isEmptyField(field: string, value: unknown): boolean {

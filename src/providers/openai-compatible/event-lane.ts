@@ -84,13 +84,10 @@ function passOn(
   let at = 0
   while (at < events.length && !isStopped()) {
     const start = at
-    let form: EventForm | undefined
-    for (const candidate of forms) {
+    const form = forms.find((candidate) => {
       at = endOfForm(events, start, candidate, ends)
-      if (at < 0) continue
-      form = candidate
-      break
-    }
+      return at >= 0
+    })
     if (form !== undefined) {
       if (form.to === undefined) continue
       out ??= new Output(events)

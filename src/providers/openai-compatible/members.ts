@@ -90,11 +90,10 @@ const answerContent: ReadonlySet<string> = new Set([
 /** Cleans the members next to the choices; returns the same object if nothing changes. */
 export function cleanOuterMembers(given: Members, texts: VendorTexts): Members {
   const clean = texts.members(given, answerContent)
-  const own = openAiTier(clean['service_tier'])
-  const isPrint = typeof clean['system_fingerprint'] === 'string'
-  const hasPrint = clean['system_fingerprint'] !== undefined
-  if (own === clean['service_tier'] && isPrint === hasPrint) return clean
-  const { service_tier: _tier, system_fingerprint: print, ...rest } = clean
+  const { service_tier: tier, system_fingerprint: print, ...rest } = clean
+  const own = openAiTier(tier)
+  const isPrint = typeof print === 'string'
+  if (own === tier && (isPrint || print === undefined)) return clean
   const known = own === undefined ? {} : { service_tier: own }
   return { ...rest, ...known, ...(isPrint ? { system_fingerprint: print } : {}) }
 }

@@ -132,8 +132,8 @@ function createChoiceRepair(
   const readDelta = (given: Members): Members => {
     const plain = texts.members(withoutNulls(withPlainThoughts(given)), messageContent)
     const delta = withRole(plain, begun)
-    if (delta['tool_calls'] === undefined) return delta
     const { tool_calls: listed, ...rest } = delta
+    if (listed === undefined) return delta
     if (listed !== null && !Array.isArray(listed)) malformed()
     const before = calls.begun()
     const pieces = calls.read(listed ?? [])
@@ -149,7 +149,7 @@ function createChoiceRepair(
       // Ignores what follows the finish reason: clients would append further text.
       if (finished) return undefined
       const clean = texts.members(choice, choiceContent)
-      const { delta: said, message, finish_reason: vendorReason } = clean
+      const { index: _index, delta: said, message, finish_reason: vendorReason, ...others } = clean
       steady = begun
       let delta = readDelta(isAbsent(said ?? message) ? {} : readMembers(said ?? message))
       begun = true
@@ -162,15 +162,7 @@ function createChoiceRepair(
       }
       const same =
         clean === choice && choice['index'] === index && delta === said && reason === vendorReason
-      if (same) return choice
-      const {
-        index: _index,
-        delta: _delta,
-        message: _message,
-        finish_reason: _reason,
-        ...others
-      } = clean
-      return { index, delta, ...others, finish_reason: reason }
+      return same ? choice : { index, delta, ...others, finish_reason: reason }
     },
     isSteady: () => steady,
     hasFinished: () => finished,
@@ -180,9 +172,8 @@ function createChoiceRepair(
 
 /** OpenAI sends the role in the first delta of a choice only; vendors omit or repeat it. */
 function withRole(delta: Members, begun: boolean): Members {
-  const isRight = begun ? delta['role'] === undefined : delta['role'] === 'assistant'
-  if (isRight) return delta
-  const { role: _role, ...rest } = delta
+  const { role, ...rest } = delta
+  if (begun ? role === undefined : role === 'assistant') return delta
   return begun ? rest : { role: 'assistant', ...rest }
 }
 
