@@ -12,6 +12,15 @@ import { answerWith, reference, type Stored } from '../support/stored-responses.
 const limits = { cache_ttl_seconds: 0 }
 const notFound = { status: 404, code: 'not_found' }
 
+/** The bytes as raw DEFLATE: about 1 in 200 random strings inflates to something. */
+const inflated = (bytes: Uint8Array) => {
+  try {
+    return inflateRawSync(bytes)
+  } catch {
+    return Buffer.alloc(0)
+  }
+}
+
 forEachStore('the store of responses', (kind) => {
   const post = (to: OwnEndpoint, body: object) =>
     to.gateway.post('/v1/responses', { model: 'own/house-1', ...body }, { key: to.gateway.liveKey })
@@ -27,9 +36,7 @@ forEachStore('the store of responses', (kind) => {
     const { id } = await create(own, { input: 'A secret of the lighthouse keeper.' })
     const rows = own.gateway.db.selectFrom('stored_responses').where('id', '=', id)
     const row = await rows.selectAll().executeTakeFirstOrThrow()
-    // It would inflate if it was only compressed.
-    expect(() => inflateRawSync(row.ciphertext)).to.throw()
-    const places = [Buffer.from(row.ciphertext), own.gateway.logText()]
+    const places = [Buffer.from(row.ciphertext), inflated(row.ciphertext), own.gateway.logText()]
     if (kind === 'sqlite') {
       const files = readdirSync(own.gateway.dataDir).filter((name) => name.startsWith('gateway.db'))
       expect(files).to.include('gateway.db')
