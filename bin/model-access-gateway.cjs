@@ -13,8 +13,8 @@ const { engines, version } = require('../package.json')
 
 const root = join(__dirname, '..')
 const leastMajor = majorOf(engines.node)
-/** The major version with which the flags were measured. */
-const measuredMajor = 24
+/** The versions with which the flags were measured. */
+const measuredMajors = [24, 26]
 const flags = [
   '--disable-sigusr1',
   '--expose-gc',
@@ -68,7 +68,8 @@ function programFile(name) {
 
 /** The flags that this version of Node knows; an unknown one would prevent the start. */
 function knownFlags(node) {
-  if (node !== process.execPath || majorOf(process.versions.node) === measuredMajor) return flags
+  if (node !== process.execPath || measuredMajors.includes(majorOf(process.versions.node)))
+    return flags
   const { stdout } = spawnSync(node, ['--v8-options'], { encoding: 'utf8' })
   const ofV8 = new Set(stdout.match(/--[a-z\d-]+/g))
   return flags.filter((flag) => {

@@ -91,9 +91,11 @@ const sendStream = (
   else sendAtOnce(response, pieces)
 }
 
-// Sends each event as a chunk; Node joins the chunks into one TCP write.
+// Sends each event as a chunk, and all chunks in one TCP write. Node 26 would make one chunk of them.
 const sendAtOnce = (response: ServerResponse, pieces: Buffer[]): void => {
-  for (const piece of pieces) response.write(piece)
+  const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`)
+  response.flushHeaders()
+  response.socket?.write(chunks.join(''))
   response.end()
 }
 

@@ -1,7 +1,7 @@
 import { install } from 'undici'
 
 /**
- * Replaces Node 24's fetch with that of the installed undici. Node's fetch ends the process when a peer
+ * Replaces Node's fetch with that of the installed undici. Node's fetch ends the process when a peer
  * closes a connection whose answer is not read yet (https://github.com/nodejs/undici/issues/5360).
  */
 install()
