@@ -20,7 +20,6 @@ const flags = [
   '--expose-gc',
   '--max-semi-space-size=32',
   '--heap-growing-percent=200',
-  '--invocation-count-for-maglev=100',
   '--invocation-count-for-turbofan=500',
 ]
 const variables = {
