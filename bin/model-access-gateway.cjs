@@ -14,7 +14,7 @@ const { engines, version } = require('../package.json')
 const root = join(__dirname, '..')
 const leastMajor = majorOf(engines.node)
 /** The versions with which the flags were measured. */
-const measuredMajors = [24, 26]
+const measuredMajors = new Set([24, 26])
 const flags = [
   '--disable-sigusr1',
   '--expose-gc',
@@ -67,8 +67,7 @@ function programFile(name) {
 
 /** The flags that this version of Node knows; an unknown one would prevent the start. */
 function knownFlags(node) {
-  if (node !== process.execPath || measuredMajors.includes(majorOf(process.versions.node)))
-    return flags
+  if (node !== process.execPath || measuredMajors.has(majorOf(process.versions.node))) return flags
   const { stdout } = spawnSync(node, ['--v8-options'], { encoding: 'utf8' })
   const ofV8 = new Set(stdout.match(/--[a-z\d-]+/g))
   return flags.filter((flag) => {

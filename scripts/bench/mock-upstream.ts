@@ -93,7 +93,7 @@ const sendStream = (
 
 // Sends each event as a chunk, and all chunks in one TCP write. Node 26 would make one chunk of them.
 const sendAtOnce = (response: ServerResponse, pieces: Buffer[]): void => {
-  const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece}\r\n`)
+  const chunks = pieces.map((piece) => `${piece.length.toString(16)}\r\n${piece.toString()}\r\n`)
   response.flushHeaders()
   response.socket?.write(chunks.join(''))
   response.end()

@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import type { UsageTable } from '../../src/storage/tables.ts'
 import { expectGoodLooks, useDashboard } from '../support/dashboard.ts'
 import { suiteClock } from '../support/gateway.ts'
+import { until } from '../support/until.ts'
 import { usageRow } from '../support/usage-row.ts'
 
 const hourMs = 3_600_000
@@ -68,7 +69,8 @@ describe('the requests page', () => {
     await cell.click()
     await page.getByRole('heading', { level: 1, name: 'Request', exact: true }).waitFor()
     const id = idAt(now - hourMs)
-    await page.waitForFunction(`document.title === '${id} · Requests · Model-Access Gateway'`)
+    const title = `${id} · Requests · Model-Access Gateway`
+    await until('title', async () => (await page.title()) === title)
   })
 
   it('sends no request while the page is hidden', async () => {

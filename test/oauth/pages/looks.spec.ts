@@ -118,7 +118,7 @@ describe('the look of the sign-in pages', () => {
     const page = await browser.newPage()
     await page.goto(`${url}/${encodeURIComponent('to consent')}`)
     // Browsers set the focus shortly after the page is loaded.
-    await page.waitForFunction('document.activeElement.id === "budget_usd"')
+    await page.locator('#budget_usd:focus').waitFor()
     const described = 'document.activeElement.getAttribute("aria-describedby")'
     expect(await page.evaluate(described)).to.equal('budget_usd-hint budget_usd-wrong')
     const sent = page.waitForRequest((request) => request.method() === 'POST')
