@@ -70,7 +70,7 @@ describe('the requests page', () => {
     await page.getByRole('heading', { level: 1, name: 'Request', exact: true }).waitFor()
     const id = idAt(now - hourMs)
     const title = `${id} · Requests · Model-Access Gateway`
-    await until('title', async () => (await page.title()) === title)
+    await until('the title names the request', async () => (await page.title()) === title)
   })
 
   it('sends no request while the page is hidden', async () => {
