@@ -1,4 +1,7 @@
-/** Marks the position of bytes that are stored apart. No result has a member with this name. */
+/**
+ * Marks the position of bytes that are stored apart. An object of a vendor that has such a member is put in a list
+ * under another mark.
+ */
 const mark = '\0bytes'
 
 /** A copy of a result in which each buffer is a marker with its length; the buffers are added to `pieces`. */
@@ -11,7 +14,8 @@ export function extractBuffers(value: unknown, pieces: Buffer[]): unknown {
     return value.map((one) => extractBuffers(one, pieces))
   }
   if (typeof value !== 'object' || value === null) return value
-  return mapMembers(value, (inner) => extractBuffers(inner, pieces))
+  const mapped = mapMembers(value, (inner) => extractBuffers(inner, pieces))
+  return Object.hasOwn(value, mark) ? { [mark]: [mapped] } : mapped
 }
 
 function mapMembers(value: object, map: (inner: unknown) => unknown): object {
@@ -31,9 +35,9 @@ export function restoreBuffers(value: unknown, bytes: Buffer): unknown {
   const restored = (inner: unknown): unknown => {
     if (Array.isArray(inner)) return inner.map(restored)
     if (typeof inner !== 'object' || inner === null) return inner
-    const { [mark]: length } = inner as { [mark]?: number }
-    if (length !== undefined) return bytes.subarray(at, (at += length))
-    return mapMembers(inner, restored)
+    const { [mark]: marked } = inner as { [mark]?: number | [object] }
+    if (typeof marked === 'number') return bytes.subarray(at, (at += marked))
+    return mapMembers(marked === undefined ? inner : marked[0], restored)
   }
   return restored(value)
 }

@@ -48,6 +48,28 @@ describe('the response cache', () => {
     expect(rows[0]!.id).not.to.equal(rows[1]!.id)
   })
 
+  for (const size of [1, 30_000]) {
+    it(`returns an answer of ${size} characters again, whatever members its vendor adds`, async () => {
+      const members = {
+        native: { text: 'no', native: 1 },
+        text: 'no',
+        result: 'no',
+        completion: { choices: [] },
+        '\0bytes': 3,
+      }
+      const { body } = completion('x'.repeat(size)) as { body: object }
+      own.upstream.answer({ body: { ...members, ...body } })
+      const question = newQuestion()
+      const [first, again] = [await own.chat(question), await own.chat(question)]
+      expect([first.status, again.status]).to.deep.equal([200, 200])
+      expect(cacheOf(again)).to.equal('hit')
+      const [fresh, known] = [(await first.json()) as Answer, (await again.json()) as Answer]
+      expect({ ...known, usage: null }).to.deep.equal({ ...fresh, usage: null })
+      expect(fresh.choices[0]!.message.content).to.equal('x'.repeat(size))
+      expect(fresh).to.have.property('native')
+    })
+  }
+
   it('recognizes a call in any order of its members', async () => {
     const { messages } = newQuestion()
     await own.chat({ messages, temperature: 0.5, top_p: 0.1 })

@@ -10,6 +10,7 @@ import type {
   ChatResult,
   ChatStream,
   ChatTurn,
+  NativeAnswer,
   NativeRequest,
   PreparedChat,
 } from './chat.ts'
@@ -52,22 +53,28 @@ export function chatWork(
       return { route, usage, servedModel: completion.model, result, bytes, warnings }
     },
     deliver: (made, delivery) =>
-      deliverWhole(made, delivery, ({ text, native: kept }) =>
-        Buffer.from(kept === undefined ? text : JSON.stringify({ text, native: kept })),
-      ),
+      deliverWhole(made, delivery, ({ text, native: kept }): CachedChat => {
+        const native = kept && Buffer.from(JSON.stringify(kept))
+        return { text: Buffer.from(text), ...(native && { native }) }
+      }),
+    // Only `deliver` writes under the cache key of a request that is not streamed.
     replay: ({ result, usage }, receipt) => ({
-      result: cachedResult(String(result)),
+      result: cachedResult(result as CachedChat),
       usage,
       receipt,
     }),
   }
 }
 
-/** Reads what `deliver` cached: the JSON of a ChatCompletion, or of its text and the native answer. */
-function cachedResult(cached: string): ChatResult {
-  const kept = JSON.parse(cached) as ChatCompletion | Required<Omit<ChatResult, 'completion'>>
-  if (!('native' in kept)) return { completion: kept, text: cached }
-  return { ...kept, completion: JSON.parse(kept.text) as ChatCompletion }
+/** A ChatResult as the cache keeps it: JSON of the completion and of the native answer. */
+type CachedChat = { text: Buffer; native?: Buffer }
+
+function cachedResult({ text: bytes, native }: CachedChat): ChatResult {
+  const text = String(bytes)
+  const result = { text, completion: JSON.parse(text) as ChatCompletion }
+  return native === undefined
+    ? result
+    : { ...result, native: JSON.parse(String(native)) as NativeAnswer }
 }
 
 /** A request that is sent as it came has the warnings of its translation only if the vendor refused it. */

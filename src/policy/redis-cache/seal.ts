@@ -13,7 +13,7 @@ export type Seal = {
 export const sealKeyBytes = 32
 
 /** Format version. Increase it when this serialization or `CachedAnswer` changes. */
-export const sealForm = 1
+export const sealForm = 2
 const nonceBytes = 12
 const tagBytes = 16
 /** Format version, nonce, tag and length of the head. */

@@ -56,6 +56,16 @@ for (const [place, gather] of Object.entries(places)) {
       expect((await passed(answer(result)))?.result).to.deep.equal(result)
     })
 
+    it('returns members of a vendor unchanged that look like its own marks', async () => {
+      const scores = {
+        '\0bytes': 2,
+        a: [{ '\0bytes': [{ '\0bytes': 'x' }] }],
+        b: { '\0bytes': true },
+      }
+      const result = { results: [scores, {}], events: Buffer.from('data: {}\n\n') }
+      expect((await passed(answer(result)))?.result).to.deep.equal(result)
+    })
+
     it('returns a picture of 2 MiB unchanged, however it was split', async () => {
       const base64 = Array.from({ length: 32 }, () => randomBytes(65_536))
       const picture = { base64, format: 'png', width: 1, height: 1 }
