@@ -16,7 +16,7 @@ const read = (name: string) => readFileSync(join(projectFolder, name), 'utf8')
 
 // The sources do not compile here, because they need the types of browsers.
 type Client = {
-  createClient(config: { baseUrl: string; auth?: string }): object
+  createClient(config: { baseUrl: string; auth?: string; fetch?: typeof fetch }): object
   streamChatCompletion(options: {
     client: object
     body: { model: string; messages: { role: 'user'; content: string }[] }
@@ -176,6 +176,20 @@ describe('the TypeScript client', () => {
       expect(error).to.have.property('name', 'AbortError')
     })
     expect(outcomes).to.deep.equal(['cancelled'])
+  })
+
+  it('returns the chunks of a vendor that adds `error: null` to each', async () => {
+    const chunk = { choices: [{ index: 0, delta: { content: 'Hi' } }], error: null }
+    const events = `data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`
+    const headers = { 'content-type': 'text/event-stream' }
+    const answer = () => Promise.resolve(new Response(events, { headers }))
+    const { createClient, streamChatCompletion } = client
+    const chunks = streamChatCompletion({
+      client: createClient({ baseUrl: 'http://gateway.test', fetch: answer }),
+      body: { model: 'gpt-5-mini', messages: [{ role: 'user', content: 'Hello' }] },
+    })
+    expect((await chunks.next()).value).to.deep.equal(chunk)
+    expect((await chunks.next()).done).to.equal(true)
   })
 
   it('throws the error of fetch when the gateway is not reached', async () => {

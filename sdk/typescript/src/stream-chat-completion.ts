@@ -77,5 +77,7 @@ async function* chunksOf(
 }
 
 function isErrorResponse(value: unknown): value is ErrorResponse {
-  return typeof value === 'object' && value !== null && 'error' in value
+  // A chunk of a vendor may have `error: null`.
+  const { error } = (value ?? {}) as Partial<ErrorResponse>
+  return typeof error === 'object' && error !== null
 }

@@ -27,7 +27,7 @@ const answerTokensAssumed = 1000
 export function tokensAsked(request: ChatRequest): { certain: number; assumed: number } {
   const { messages, tools = [], n } = request
   const parts = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []))
-  const media = parts.filter((part) => !('text' in part)).length
+  const media = parts.filter((part) => part.type !== 'text').length
   const texts = [conversationText(request), tools.length === 0 ? '' : JSON.stringify(tools)]
   const input = texts.reduce((sum, text) => sum + tokensOf(text), media * tokensPerPart)
   const asked = request.max_completion_tokens ?? request.max_tokens
@@ -88,10 +88,9 @@ export function estimateAnswer(request: ChatRequest, said: readonly (Said | unde
 
 /** Estimated token counts of a stream, from the delivered events. */
 export function estimateStream(request: ChatRequest, events: Buffer): Usage {
-  const said = chunksIn(events).flatMap(({ choices = [], delta }) => [
-    ...choices.map((choice) => choice?.delta),
-    nativeText(delta),
-  ])
+  const said = chunksIn(events).flatMap(
+    ({ choices, delta }) => choices?.map((choice) => choice?.delta) ?? nativeText(delta),
+  )
   return estimateAnswer(request, said)
 }
 
@@ -120,7 +119,7 @@ export function conversationText({ messages }: ChatRequest): string {
   return messages
     .map(({ content }) => {
       if (typeof content === 'string') return content
-      return (content ?? []).map((part) => ('text' in part ? part.text : '')).join(' ')
+      return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join(' ')
     })
     .join('\n')
 }

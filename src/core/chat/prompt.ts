@@ -9,5 +9,5 @@ export function lastUserText({ messages }: Pick<ChatRequest, 'messages'>): strin
 /** The text of a message, a line for each part. */
 export function messageText({ content }: ChatRequest['messages'][number]): string {
   if (typeof content === 'string') return content
-  return (content ?? []).flatMap((part) => ('text' in part ? part.text : [])).join('\n')
+  return (content ?? []).flatMap((part) => (part.type === 'text' ? part.text : [])).join('\n')
 }

@@ -93,5 +93,5 @@ export function quoteResults({ messages }: ChatRequest, shorten: Shorten): strin
 
 function textOf(content: ChatRequest['messages'][number]['content']): string {
   if (typeof content === 'string') return content
-  return (content ?? []).map((part) => ('text' in part ? part.text : '')).join(' ')
+  return (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join(' ')
 }

@@ -5,7 +5,9 @@ import {
   conversationText,
   estimateStream,
   estimateTokens,
+  tokensAsked,
 } from '../../../src/core/chat/estimate.ts'
+import { messageText } from '../../../src/core/chat/prompt.ts'
 
 const conversation = (...contents: unknown[]) =>
   ({ model: 'm', messages: contents.map((content) => ({ role: 'user', content })) }) as ChatRequest
@@ -32,6 +34,18 @@ describe('estimated token counts', () => {
       conversation('one', [{ type: 'text', text: 'two' }, picture], null),
     )
     expect(text.replaceAll(/\s+/g, ' ').trim()).to.equal('one two')
+  })
+
+  it('of a conversation count a picture as one, whatever other members it has', () => {
+    const picture = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+    const named = conversation([{ ...picture, text: 'a caption' }])
+    expect(tokensAsked(named)).to.deep.equal(tokensAsked(conversation([picture])))
+    expect(messageText(named.messages[0]!)).to.equal('')
+  })
+
+  it('of a stream count each text once, whatever members the vendor adds', () => {
+    const events = event({ choices: [{ index: 0, delta: { content: '12345678' } }], delta: '1234' })
+    expect(estimateStream(conversation('hello'), events).outputTokens).to.equal(2)
   })
 
   it('of a stream include all delivered text', () => {

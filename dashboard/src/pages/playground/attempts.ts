@@ -118,7 +118,8 @@ async function make(started: Started, signal: AbortSignal): Promise<Made> {
 type Answer = Schemas['ImagesResponse'] | Schemas['ChatCompletion']
 
 function picturesIn(body: Answer): string[] {
-  if ('data' in body) return body.data.map(({ b64_json: base64 }) => base64)
+  // A vendor may add members to a completion, also `data`.
+  if (!('choices' in body)) return body.data.map(({ b64_json: base64 }) => base64)
   const images = body.choices[0]?.message.images ?? []
   return images.map(({ image_url: { url } }) => url.slice(url.indexOf(',') + 1))
 }
