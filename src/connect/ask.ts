@@ -1,6 +1,10 @@
 import type { LookupFunction, Socket } from 'node:net'
 import { Agent, buildConnector, request as send } from 'undici'
 
+/** The name of `doctor --connect` in its requests; a simulated client has its own `User-Agent`. */
+export const clientInfo = { name: 'connection-check', version: '1' }
+const ownHeaders = { 'user-agent': `${clientInfo.name}/${clientInfo.version}` }
+
 /** Overrides for tests: name resolution, the trusted CA, and the timeout of a request. */
 export type Net = {
   ca?: string
@@ -69,7 +73,7 @@ export function openRequester(net: Net, { isTrusting }: { isTrusting: boolean })
       dispatcher: agent,
       method: method as 'GET',
       signal,
-      ...(headers === undefined ? {} : { headers }),
+      headers: { ...ownHeaders, ...headers },
       ...(body === undefined ? {} : { body }),
     })
   return {

@@ -1,8 +1,6 @@
 /** The messages that clients send to the tool server. */
-import type { Ask } from './ask.ts'
+import { clientInfo, type Ask } from './ask.ts'
 import type { Target } from './target.ts'
-
-const clientInfo = { name: 'connection-check', version: '1' }
 
 /** The protocol revisions of current clients. */
 const older = '2025-11-25'

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { schemaChecks } from '../../generated/checks.js'
-import { contractInfo } from '../../generated/operations.ts'
+import { product } from '../core/product.ts'
 import type { components } from '../../generated/types.ts'
 import { GatewayError } from '../core/error.ts'
 import { shortened } from '../core/words/shorten.ts'
@@ -16,8 +16,7 @@ export const protocolVersion: Schemas['LegacyRevision'] = '2024-11-05'
 /** The revision without a handshake: each request names it. */
 export const modernRevision: Schemas['ModernRevision'] = '2026-07-28'
 
-const { title, version } = contractInfo
-export const serverInfo = { name: 'model-access-gateway', title, version }
+export const serverInfo = product
 /** Member of `_meta` in each result of revision 2026-07-28. */
 export const serverInfoMember = { 'io.modelcontextprotocol/serverInfo': serverInfo }
 export const capabilities = { tools: { listChanged: true }, logging: {} }
@@ -27,8 +26,8 @@ export const instructions =
 
 /** The answer to a GET /mcp that does not ask for an event stream. */
 export const serverCard = {
-  name: serverInfo.name,
-  version,
+  name: product.name,
+  version: product.version,
   description: instructions,
   protocolVersion,
   capabilities,

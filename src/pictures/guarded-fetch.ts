@@ -5,6 +5,7 @@ import { GatewayError } from '../core/error.ts'
 import { ProviderFailure } from '../core/failure.ts'
 import { holds, networksOf, plainAddress } from '../core/networks.ts'
 import { Agent, buildConnector, request as send } from 'undici'
+import { productHeaders } from '../core/product.ts'
 import { isPublicAddress } from '../core/public-address.ts'
 
 /** Why an address was not fetched; the message may be shown to the caller. */
@@ -99,7 +100,7 @@ async function fetchOnce(
   sink: ByteSink,
 ): Promise<string | undefined> {
   try {
-    const headers = { accept, 'accept-encoding': 'identity' }
+    const headers = { ...productHeaders, accept, 'accept-encoding': 'identity' }
     const {
       statusCode,
       headers: head,

@@ -45,7 +45,7 @@ describe('the guarded fetch of untrusted URLs', () => {
     return error as FetchRefusal
   }
 
-  it('fetches a public URL without identifying headers', async () => {
+  it('fetches a public URL with headers that name the gateway and no person', async () => {
     host.serve('/a.png?x=1&y=%2F', ten)
     expect(await get(host.address('/a.png?x=1&y=%2F'))).to.deep.equal(ten)
     const [{ headers }] = host.requests as [(typeof host.requests)[0]]
@@ -54,7 +54,9 @@ describe('the guarded fetch of untrusted URLs', () => {
       'accept-encoding',
       'connection',
       'host',
+      'user-agent',
     ])
+    expect(headers['user-agent']).to.match(/^model-access-gateway\/\d+\.\d+\.\d+$/)
   })
 
   it('follows a few redirects, also to another name', async () => {

@@ -42,6 +42,8 @@ export async function startPublicHost(): Promise<PublicHost> {
   const outside = createServer({ key, cert }, (request, response) => {
     const { url: path = '', headers } = request
     requests.push({ path, headers })
+    // Hosts with an integrity check refuse requests without the header.
+    if (headers['user-agent'] === undefined) return response.writeHead(403).end()
     const script = scripts.get(path)
     if (script === undefined) return response.writeHead(404).end()
     return Buffer.isBuffer(script) ? response.end(script) : script(response, path)

@@ -68,7 +68,10 @@ export async function startUpstream(): Promise<Upstream> {
       received.aborted = !response.writableFinished
       closed.resolve()
     })
-    await play(script(received, requests.length - 1), response, received)
+    // Hosts with an integrity check refuse requests without the name and version of a program.
+    const isNamed = /^[\w-]+\/\d/.test(received.headers['user-agent'] ?? '')
+    const answer = isNamed ? script(received, requests.length - 1) : { status: 403 }
+    await play(answer, response, received)
   }
 
   server.listen(0, '127.0.0.1')

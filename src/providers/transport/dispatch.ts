@@ -1,6 +1,7 @@
 import { Pool, type buildConnector, type Dispatcher } from 'undici'
 import { unpackers } from '../../bytes/unpackers.ts'
 import { ProviderFailure } from '../../core/failure.ts'
+import { productHeaders } from '../../core/product.ts'
 import type { TraceHeaders } from '../../core/trace.ts'
 
 /** A body in one or several pieces, sent verbatim; it can be sent repeatedly. */
@@ -66,8 +67,10 @@ export function createDispatch(
     connections: connectionsMax,
     connect: connector ?? { timeout: connectTimeoutMs },
   })
+  const join = headersJoiner()
   const send = (path: string, request: UpstreamRequest, receiver: Receiver) => {
-    const { method, headers, body } = request
+    const { method, body } = request
+    const headers = join(request.headers, productHeaders)
     pool.dispatch(
       {
         method,
@@ -86,6 +89,18 @@ export function createDispatch(
       send(request.atOrigin ? request.path : prefix + request.path, request, receiver),
     dispatchToOrigin: (request, receiver) => send(request.path, request, receiver),
     close: () => pool.destroy(),
+  }
+}
+
+type Headers = Record<string, string>
+
+/** Joins two sets of headers; equal calls share a result, since requests of one adapter have the same headers. */
+export function headersJoiner(): (headers: Headers, added: Readonly<Headers>) => Headers {
+  let last: { headers: Headers; added: Readonly<Headers>; joined: Headers } | undefined
+  return (headers, added) => {
+    if (last?.headers !== headers || last.added !== added)
+      last = { headers, added, joined: { ...headers, ...added } }
+    return last.joined
   }
 }
 

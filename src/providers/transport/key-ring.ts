@@ -1,5 +1,5 @@
 import type { Credential } from './credential.ts'
-import type { Dispatch, Receiver } from './dispatch.ts'
+import { headersJoiner, type Dispatch, type Receiver } from './dispatch.ts'
 import { retryAfterSeconds } from './http-failure.ts'
 
 /** The credentials of one provider; no other code uses them. */
@@ -75,16 +75,10 @@ export function createKeyRing(options: Options): KeyRing {
 
 /** Signs requests; one that waits for a token can be aborted. */
 function signed(credential: Credential, dispatch: Dispatch): Dispatch {
-  // Requests of one adapter have the same headers.
-  let last: { plain: object; own: object; headers: Record<string, string> } | undefined
-  const headersOf = (plain: Record<string, string>, own: Readonly<Record<string, string>>) => {
-    if (last?.plain !== plain || last.own !== own)
-      last = { plain, own, headers: { ...plain, ...own } }
-    return last.headers
-  }
+  const join = headersJoiner()
   return (request, receiver) => {
     const send = (own: Readonly<Record<string, string>>, to: Receiver) =>
-      dispatch({ ...request, headers: headersOf(request.headers, own) }, to)
+      dispatch({ ...request, headers: join(request.headers, own) }, to)
     const headers = credential.headers()
     if (!(headers instanceof Promise)) return send(headers, watching(credential, receiver))
     let isOver = false
