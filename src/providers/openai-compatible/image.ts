@@ -175,11 +175,14 @@ function readImages(
   }
   const items = data
     .slice(0, count)
-    .map(({ b64_json: mark = '', url, revised_prompt: revisedPrompt }): Item => {
-      const picture =
-        typeof url === 'string' ? url : readPicture(base64[Number(mark.slice(1))] ?? [])
-      if (picture !== undefined) return { picture, revisedPrompt }
-      throw fail('malformed', 'The answer contains data that is not a picture.', data.length)
+    .map(({ b64_json: own, url, revised_prompt: revised }): Item => {
+      const marks = [own, url].filter(isMark)
+      const found = marks.map((mark) => readPicture(base64[Number(mark.slice(1))] ?? []))
+      // Some servers send base64 with an empty URL, or with one that they alone can reach.
+      const picture = found.find(Boolean) ?? (isMark(url) ? undefined : url || undefined)
+      if (picture === undefined)
+        throw fail('malformed', 'The answer contains data that is not a picture.', data.length)
+      return { picture, revisedPrompt: typeof revised === 'string' ? revised : undefined }
     })
   if (items.length === 0) throw fail('malformed', 'The answer contains no picture.', 0)
   const named = texts.name(quality, qualityCharactersMax)
@@ -189,6 +192,11 @@ function readImages(
     ...(named === undefined ? {} : { quality: named }),
     ...(background === 'transparent' || background === 'opaque' ? { background } : {}),
   }
+}
+
+/** Whether a member refers to a text that the reader has cut out. */
+function isMark(text: unknown): text is string {
+  return typeof text === 'string' && text.startsWith('@')
 }
 
 function readUsage(

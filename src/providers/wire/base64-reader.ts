@@ -1,5 +1,5 @@
 import { base64Length, decodeBase64, encodeBase64 } from '../../bytes/base64.ts'
-import { piecesLength } from '../../bytes/pieces.ts'
+import { joinPieces, piecesLength, slicePieces } from '../../bytes/pieces.ts'
 import { ProviderFailure } from '../../core/failure.ts'
 import { tooLarge } from '../transport/answer-failure.ts'
 import { parseJson, type PieceReader } from '../transport/upstream.ts'
@@ -16,13 +16,17 @@ const picturesMax = 256
 /** Limit of white space between a name and its value; no encoder writes as much. */
 const gapBytesMax = 1024
 
+/** The start of a JSON string that is the data URL of a picture. */
+const dataUrl = Buffer.from('"data:image')
+
 /**
- * Reads JSON whose members named `key` contain megabytes of base64. The base64 is kept as received,
- * and only the rest is parsed (docs/performance.md#large-base64-texts). `finish` throws a
+ * Reads JSON whose members named `key`, or data URLs of pictures, contain megabytes of base64. The base64 is
+ * kept as received, and only the rest is parsed (docs/performance.md#large-base64-texts). `finish` throws a
  * ProviderFailure `malformed`.
  */
 export function base64Reader(key: string, textsMax = picturesMax): PieceReader<SplicedJson> {
   const needle = Buffer.from(`"${key}"`)
+  const carriedMax = Math.max(needle.length, dataUrl.length) - 1
   const around: Buffer[] = []
   let aroundBytes = 0
   const texts: Buffer[][] = []
@@ -41,7 +45,9 @@ export function base64Reader(key: string, textsMax = picturesMax): PieceReader<S
   const findText = (piece: Buffer): { start: number } | { carryFrom: number } => {
     for (let from = 0; ;) {
       const at = piece.indexOf(needle, from)
-      if (at < 0) return { carryFrom: Math.max(from, piece.length - needle.length + 1) }
+      const urlAt = piece.subarray(from, at < 0 ? piece.length : at).indexOf(dataUrl)
+      if (urlAt >= 0) return { start: from + urlAt + 1 }
+      if (at < 0) return { carryFrom: Math.max(from, piece.length - carriedMax) }
       let next = at + needle.length
       while (next < piece.length && isSpaceOrColon(piece[next]!)) next++
       if (next === piece.length && next - at < gapBytesMax) return { carryFrom: at }
@@ -89,10 +95,12 @@ function isSpaceOrColon(byte: number): boolean {
   return byte === 0x3a || byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 
-/** Ensures canonical base64: other spellings are decoded and encoded again. */
+/** Ensures canonical base64 without the head of a data URL: other spellings are decoded and encoded again. */
 function canonical(text: Buffer[]): Buffer[] {
   if (base64Length(text) === piecesLength(text)) return text
-  const plain = unescaped(text)
+  const whole = unescaped(text)
+  const head = /^data:[^,]*,/i.exec(joinPieces(slicePieces(whole, 0, 256)).toString('latin1'))
+  const plain = head === null ? whole : slicePieces(whole, head[0].length)
   if (base64Length(plain) === piecesLength(plain) || plain.every(isBase64)) return plain
   return encodeBase64([decodeBase64(plain)])
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import { paint } from '../../support/image-doubles/paint.ts'
+import { expectError } from '../../support/expect-error.ts'
 import { ownKey, startOwnEndpoint, type OwnEndpoint } from '../../support/own-endpoint.ts'
 
 const prompt = 'A hat for the cat'
@@ -15,7 +16,20 @@ const answer = { body: { created: 1, data: [{ b64_json: base64 }] } }
 
 describe("pictures of an operator's own endpoint", () => {
   let own: OwnEndpoint
-  before(async () => (own = await startOwnEndpoint()))
+  // Makes several pictures with one call.
+  const painters = {
+    capabilities: { image_generation: true },
+    image: {
+      size: { kind: 'none' },
+      native_format: 'png',
+      images_per_call_max: 3,
+      reference_images_min: 0,
+      reference_images_max: 0,
+    },
+  }
+  before(async () => {
+    own = await startOwnEndpoint({ file: { catalog: { 'own/painters': painters } } })
+  })
   after(() => own.stop())
 
   const ask = async (path: string, body: object): Promise<{ data: { b64_json: string }[] }> => {
@@ -85,5 +99,62 @@ describe("pictures of an operator's own endpoint", () => {
     const [, fetched] = own.upstream.requests
     expect(fetched).to.include({ method: 'GET', path: '/files/1.jpg?sig=a' })
     expect(JSON.stringify(fetched!.headers)).to.not.include(ownKey)
+  })
+
+  const dataUrl = `data:image/png;base64,${base64}`
+  const forms: [string, object][] = [
+    ['with an empty URL', { url: '', b64_json: base64 }],
+    ['with a URL that cannot be fetched', { url: 'https://127.0.0.1:9/a.png', b64_json: base64 }],
+    ['as a data URL', { url: dataUrl }],
+    ['as a data URL beside no base64', { url: dataUrl, b64_json: null }],
+    ['as a data URL beside empty base64', { b64_json: '', url: dataUrl }],
+    ['as a data URL in place of base64', { url: null, b64_json: dataUrl }],
+    ['with null for a revised prompt', { b64_json: base64, revised_prompt: null }],
+  ]
+  for (const [name, item] of forms) {
+    for (const isEscaped of [false, true]) {
+      it(`are returned when they come ${name}${isEscaped ? ', with escaped slashes' : ''}`, async () => {
+        const text = JSON.stringify({ created: 1, data: [item] })
+        own.upstream.answer({ body: isEscaped ? text.replaceAll('/', '\\/') : text })
+        const { data } = await ask('/v1/images/generations', {})
+        expect(data).to.deep.equal([{ b64_json: base64 }])
+        expect(own.upstream.requests).to.have.length(1)
+      })
+    }
+  }
+
+  it('are returned in order when each comes in another form', async () => {
+    const [png, jpeg, webp] = pictures.map(({ bytes }) => bytes.toString('base64'))
+    const items = [
+      { url: `${own.upstream.url}/files/2.jpg`, b64_json: 'no picture' },
+      { url: `data:image/png;base64,${png}` },
+      { b64_json: webp, revised_prompt: 'A cat in a hat' },
+    ]
+    own.upstream.answer(({ method }) =>
+      method === 'GET' ? { body: pictures[1]!.bytes } : { body: { created: 1, data: items } },
+    )
+    const { data } = await ask('/v1/images/generations', { model: 'own/painters', n: 3 })
+    expect(data).to.deep.equal([
+      { b64_json: jpeg },
+      { b64_json: png },
+      { b64_json: webp, revised_prompt: 'A cat in a hat' },
+    ])
+  })
+
+  it('are a failure when no form holds a picture', async () => {
+    const url = `data:text/plain;base64,${base64}`
+    for (const item of [
+      { url: '' },
+      { b64_json: '' },
+      { b64_json: null },
+      {},
+      { url },
+      { url: '@0' },
+    ]) {
+      own.upstream.answer({ body: { created: 1, data: [item] } })
+      const init = { key: own.gateway.liveKey, headers: { 'cache-control': 'no-store' } }
+      const response = await own.gateway.post('/v1/images/generations', { model, prompt }, init)
+      await expectError(response, { status: 502, code: 'provider_error' })
+    }
   })
 })

@@ -100,6 +100,20 @@ describe('JSON with pictures inside, in pieces', () => {
     expect(texts.map((pieces) => Buffer.concat(pieces).toString())).to.deep.equal(pictures)
   })
 
+  it('cuts out data URLs of pictures, also under other names, without their heads', () => {
+    const url = 'data:image/png;charset=x;base64,QUJD'
+    const body = { [key]: url, url, prompt: 'a data:image', data: 'QUJD', [`x${key}`]: 'data: 1' }
+    for (const text of [JSON.stringify(body), JSON.stringify(body).replaceAll('/', '\\/')]) {
+      const bytes = Buffer.from(text)
+      for (const pieces of [[bytes], Array.from(bytes, (_, at) => bytes.subarray(at, at + 1))]) {
+        const { json, texts } = read(pieces)
+        expect(json).to.deep.equal({ ...body, [key]: '@0', url: '@1' })
+        const decoded = texts.map((one) => Buffer.concat(one).toString())
+        expect(decoded).to.deep.equal(['QUJD', 'QUJD'])
+      }
+    }
+  })
+
   it('returns a text as the received bytes, without a copy', () => {
     const bytes = Buffer.from(`{"${key}":"QUJD"}`)
     const [text] = read([bytes]).texts
