@@ -85,7 +85,7 @@ type Options = {
   code?: RejectionCode | undefined
   /** The vendor's message about its own failure, which may be shown to the caller. */
   said?: string | undefined
-  wasSent?: true
+  wasSent?: boolean | undefined
 }
 
 /** A failed upstream call. Its message is shown to the caller only if the request was at fault. */
@@ -118,7 +118,7 @@ export class ProviderFailure extends Error {
 
   /** A copy for a connection that ended, or was aborted, after the request was sent. */
   afterSending(): ProviderFailure {
-    if (this.wasSent || !interruptions.has(this.kind)) return this
+    if (this.wasSent || this.status !== undefined || !interruptions.has(this.kind)) return this
     return new ProviderFailure(this.kind, this.message, { cause: this, wasSent: true })
   }
 
@@ -126,9 +126,10 @@ export class ProviderFailure extends Error {
   get mayBeCharged(): boolean {
     if (this.spent !== undefined) return this.spent.isOpen === true
     const { kind, status = 200 } = this
-    // A redirect executed nothing; after a 504 or 524 the vendor may still finish the request.
+    if (this.wasSent) return true
+    // A redirect executed nothing; after a timeout of its own the vendor may still finish the request.
     if (status >= 300) return kind === 'timeout' && status >= 500
-    return this.wasSent || answered.has(kind)
+    return answered.has(kind)
   }
 
   get mayTryNext(): boolean {

@@ -24,6 +24,8 @@ type Options = {
   inBand?: true
   texts: VendorTexts
   retryAfterSeconds?: number | undefined
+  /** Whether the request may have been executed although the answer reports an error. */
+  wasSent?: boolean
 }
 
 /** Codes and types for a conversation that exceeds the model's context. */
@@ -53,7 +55,7 @@ const tooLongWords = [
 
 /** Converts a complaint to a ProviderFailure of `kind`, or of `context_length` by its text. */
 export function failureOf(kind: FailureKind, complaint: Complaint, options: Options) {
-  const { status, texts, inBand, retryAfterSeconds } = options
+  const { status, texts, inBand, retryAfterSeconds, wasSent } = options
   const narrowKind = isTooLong(kind, complaint) ? 'context_length' : kind
   const words = texts.words(complaint.message)
   const fallback = inBand
@@ -65,6 +67,7 @@ export function failureOf(kind: FailureKind, complaint: Complaint, options: Opti
     param: plainParam(complaint.param, texts),
     code: narrowKind === 'rejected' ? rejectionCode(complaint) : undefined,
     retryAfterSeconds: complaint.retryAfterSeconds ?? retryAfterSeconds,
+    wasSent,
   })
 }
 

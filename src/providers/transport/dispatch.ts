@@ -23,6 +23,8 @@ export type UpstreamRequest = {
 }
 export type UpstreamHead = {
   status: number
+  /** Whether the request was sent completely before. */
+  wasSent?: boolean
   headers: Record<string, string | string[] | undefined>
 }
 export type UpstreamControl = { pause(): void; resume(): void; abort(reason: Error): void }

@@ -23,23 +23,25 @@ export function failureReader(
     },
     isEnough: () => bytes >= answerBytesKept,
     finish: () => {
-      const { status, headers } = head
+      const { status, headers, wasSent } = head
       // With an unsupported encoding the body is not text.
       const isPacked = (headers['content-encoding'] ?? 'identity') !== 'identity'
-      const complaint = isPacked ? {} : readComplaint(whole.finish(), complaintOf)
+      const body = isPacked ? undefined : jsonOrText(whole.finish())
+      const complaint = readComplaint(body, complaintOf)
       throw failureOf(kindOf(status, complaint), complaint, {
         status,
         texts,
         retryAfterSeconds: retryAfterSeconds(head),
+        wasSent: wasSent === true && proxyStatuses.has(status) && !isVendorsForm(body),
       })
     },
   }
 }
 
 /** The error in a body; a body that is not JSON is the message itself. */
-function readComplaint(body: Buffer, complaintOf: (body: unknown) => Complaint): Complaint {
+function readComplaint(body: unknown, complaintOf: (body: unknown) => Complaint): Complaint {
   try {
-    const complaint = complaintOf(jsonOrText(body.toString()))
+    const complaint = complaintOf(body)
     // Omits a message of another type, which `complaintOf` does not check.
     return typeof complaint.message === 'string' ? complaint : { ...complaint, message: undefined }
   } catch {
@@ -47,12 +49,35 @@ function readComplaint(body: Buffer, complaintOf: (body: unknown) => Complaint):
   }
 }
 
-function jsonOrText(text: string): unknown {
+function jsonOrText(bytes: Buffer): unknown {
   try {
-    return parseJson(Buffer.from(text))
+    return parseJson(bytes)
   } catch {
-    return text
+    return bytes.toString()
   }
+}
+
+/**
+ * Statuses of proxies that sent the request on and got no usable answer (RFC 9110, and Cloudflare's 520 to 524):
+ * the vendor may have executed it. 503 is not among them, since a proxy answers it instead of sending the request on.
+ */
+const proxyStatuses: ReadonlySet<number> = new Set([408, 502, 504, 520, 521, 522, 523, 524])
+
+/**
+ * Whether a body is an error in the form of a vendor, which has a message (docs/vendors.md#failure-kinds).
+ * Proxies answer with pages, plain text, or JSON of their own.
+ */
+function isVendorsForm(body: unknown): boolean {
+  // Some proxies of Google wrap its error in a list.
+  const { error, object, code, message } = membersOf(Array.isArray(body) ? body[0] : body)
+  const isText = (value: unknown) => typeof value === 'string' && value !== ''
+  if (isText(membersOf(error)['message'])) return true
+  return (isText(code) || object === 'error') && (isText(error) || isText(message))
+}
+
+function membersOf(value: unknown): Record<string, unknown> {
+  // `Object` makes an object of any value, which can be read as a record of unknown values.
+  return Object(value) as Record<string, unknown>
 }
 
 /**

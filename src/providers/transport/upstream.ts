@@ -78,7 +78,7 @@ export function receive<T>(
       start: link.start,
       sent: () => (wasSent = true),
       head: (status, headers) => {
-        reader = readerFor({ status, headers })
+        reader = readerFor({ status, headers, wasSent })
         if (reader.isEnough === undefined) return memory.announce({ headers }, bytesMax)
         lastWait = setTimeout(cut, request.errorTimeoutMs)
       },
@@ -212,7 +212,7 @@ export function open({
       start: link.start,
       sent: () => (wasSent = true),
       head: (status, headers) => {
-        head = { status, headers }
+        head = { status, headers, wasSent }
         // Resolves at once for an error, whose body is read with its own short timeout.
         if (status !== 200) answer()
       },

@@ -19,8 +19,9 @@ function refusal(
   pieces: readonly (string | Buffer)[],
   status = 400,
   headers: Headers = {},
+  wasSent = true,
 ): ProviderFailure | undefined {
-  const reader = failureReader({ status, headers }, complaintOf, kindOfStatus, texts)
+  const reader = failureReader({ status, headers, wasSent }, complaintOf, kindOfStatus, texts)
   for (const piece of pieces) reader.push(Buffer.from(piece))
   try {
     reader.finish()
@@ -91,6 +92,21 @@ describe("an upstream's refusal", () => {
       expect(refusal([], status)).to.include({ kind, status })
     })
   }
+
+  it('may be of a proxy before the vendor, which may have executed a request that was sent completely', () => {
+    const page = ['<html>Bad gateway</html>']
+    const isOpen = (...given: Parameters<typeof refusal>) => refusal(...given)!.mayBeCharged
+    for (const status of [408, 502, 504, 520, 521, 522, 523, 524]) {
+      expect(isOpen(page, status), `${status}`).to.equal(true)
+      expect(refusal(page, status, {}, false)!.wasSent, `${status}`).to.equal(false)
+    }
+    for (const status of [400, 429, 500, 501, 503, 505, 519, 525, 529, 530]) {
+      expect(isOpen(page, status), `${status}`).to.equal(false)
+    }
+    expect(isOpen(page, 502, {}, false)).to.equal(false)
+    expect(isOpen([bodyOf({ message: 'No.' })], 502)).to.equal(false)
+    expect(isOpen(['packed'], 502, { 'content-encoding': 'unknown' })).to.equal(true)
+  })
 
   it('has the upstream’s message and parameter', () => {
     const error = refusal([bodyOf({ message: 'Too bright.', param: 'size' })], 400, {
