@@ -1,6 +1,7 @@
 import { promisify } from 'node:util'
 import { deflateRaw, deflateRawSync, inflateRaw, inflateRawSync } from 'node:zlib'
 import { sql, type Kysely } from 'kysely'
+import type { StoredItem, StoredResponse } from '../core/stored-responses.ts'
 import { listed } from '../storage/sql-dialect.ts'
 import type { StoredResponsesTable } from '../storage/response-tables.ts'
 import type { Store } from '../storage/store.ts'
@@ -15,7 +16,7 @@ const largeBytes = 16 * 1024
 export async function insertResponse(
   store: Pick<Store, 'db' | 'commit'>,
   row: StoredResponsesTable,
-  items: readonly string[],
+  items: IndexedItems,
 ): Promise<void> {
   const { db } = store
   const statements = [
@@ -39,7 +40,7 @@ export type SealedRow = Omit<
 export async function endResponse(
   { db }: Pick<Store, 'db'>,
   row: SealedRow,
-  { items, lateAt }: { items: readonly string[]; lateAt: number },
+  { items, lateAt }: { items: IndexedItems; lateAt: number },
 ): Promise<boolean> {
   const { id, account_id: accountId, mode, ...content } = row
   return db.transaction().execute(async (transaction) => {
@@ -57,14 +58,50 @@ export async function endResponse(
   })
 }
 
-/** Adds items of a response to the index. */
+/** Of a longer conversation the newest items have an entry in the index. */
+const indexedItemsMax = 1000
+/**
+ * Ids that the gateway gives to items of the input. Those that clients give have no entry in the index, since
+ * they may occur twice.
+ */
+const givenItemId = /^[a-z]{2,6}_[0-9a-f]{32}$/
+
+/** The items of a response, the output last. */
+export function itemsOf({
+  input,
+  response,
+}: Pick<StoredResponse, 'input' | 'response'>): StoredItem[] {
+  // Each item of an output has an id.
+  return [...input, ...(response.output as StoredItem[])]
+}
+
+/** Items for the index: those with a new entry, and those whose entry is updated if they have one. */
+export function indexedItems({
+  input,
+  response,
+}: Pick<StoredResponse, 'input' | 'response'>): IndexedItems {
+  const isNew = new Map(input.map(({ id }) => [id, givenItemId.test(id)]))
+  // The gateway or the vendor made the ids of an output, in whatever form.
+  for (const { id } of itemsOf({ input: [], response })) if (id) isNew.set(id, true)
+  const newest = [...isNew].slice(-indexedItemsMax)
+  const idsThat = (are: boolean) => newest.flatMap(([id, added]) => (added === are ? [id] : []))
+  return { added: idsThat(true), known: idsThat(false) }
+}
+
+/** Ids of items: `added` get an entry in the index, and an entry of `known` is updated. */
+export type IndexedItems = { added: readonly string[]; known: readonly string[] }
+
+/** Adds items of a response to the index, in an order in which concurrent transactions lock the same rows. */
 function indexing(
   db: Kysely<Tables>,
   { id, account_id: accountId, mode }: Pick<StoredResponsesTable, 'id' | 'account_id' | 'mode'>,
-  items: readonly string[],
+  { added, known }: IndexedItems,
 ) {
   return sql`insert into stored_response_items (account_id, mode, item_id, response_id, latest_id)
-    select ${accountId}, ${mode}, item.*, ${id}, ${id} from ${listed(db, items)} as item where true
+    select ${accountId}, ${mode}, item.*, ${id}, ${id} from ${listed(db, added)} as item
+    union select account_id, mode, item_id, ${id}, ${id} from stored_response_items
+      where account_id = ${accountId} and mode = ${mode} and item_id in ${listed(db, known)}
+    order by 3
     on conflict (account_id, mode, item_id) do update set latest_id = excluded.latest_id`
 }
 

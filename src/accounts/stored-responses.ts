@@ -11,12 +11,15 @@ import {
   deflated,
   endResponse,
   excessResponses,
+  indexedItems,
   inflated,
   insertResponse,
+  itemsOf,
   removal,
   removedRowsMax,
   removeResponses,
   runningResponses,
+  type IndexedItems,
   type SealedRow,
 } from './response-rows.ts'
 import { sweepAgain, takeTurn } from './sweep.ts'
@@ -63,16 +66,12 @@ const checkedShare = 1 / 64
 /** The space of a row without content, and of an item in the index. */
 const rowBytes = 1024
 const itemBytes = 256
-/** Of a longer conversation the newest items have an entry in the index. */
-const indexedItemsMax = 1000
 /** Responses that are read for the references of one request. */
 const referredResponsesMax = 100
 /** The JSON text, its bytes, and the parsed content. */
 const copies = 3
 
-/** Ids that the gateway makes. Ids of clients have no entry in the index, since they may occur twice. */
-const ownItemId = /^[a-z]{2,6}_[0-9a-f_]{32,48}$/
-/** Other texts are the id of no response. */
+/** Another text is the id of no response. */
 const responseId = /^[\w-]{1,128}$/
 
 /** Responses in the store, encrypted (docs/storage.md#stored-responses). */
@@ -134,18 +133,6 @@ export function createStoredResponses(options: Options): KeptResponses {
   }
 }
 
-/** The items of a response, the output last. */
-function itemsOf({ input, response }: Pick<StoredResponse, 'input' | 'response'>): StoredItem[] {
-  // Each item of an output has an id.
-  return [...input, ...(response.output as StoredItem[])]
-}
-
-/** Sorted, so that concurrent transactions lock the rows in the same order. */
-function indexedItems(stored: StoredResponse): string[] {
-  const ids = itemsOf(stored).map(({ id }) => id)
-  return [...new Set(ids.filter((id) => ownItemId.test(id)).slice(-indexedItemsMax))].toSorted()
-}
-
 type Putting = { caller: Owner; stored: StoredResponse; hold: Hold }
 
 function isRow(value: unknown): value is SealedRow {
@@ -173,7 +160,7 @@ async function put(options: Options, putting: Putting): Promise<SealedRow | 'too
 async function end(options: Options, putting: Putting): Promise<SealedRow | 'too_large' | 'ended'> {
   const { store, clock } = options
   // The items of the input are in the index since the response began.
-  const items = indexedItems({ ...putting.stored, input: [] })
+  const items = indexedItems({ input: [], response: putting.stored.response })
   return sealed(options, putting, async (content) =>
     (await store.decide(() => endResponse(store, content, { items, lateAt: lateAt(clock) })))
       ? content
@@ -185,7 +172,7 @@ async function end(options: Options, putting: Putting): Promise<SealedRow | 'too
 async function sealed<Written>(
   { encryption, limits }: Options,
   { caller, stored, hold }: Putting,
-  write: (row: SealedRow, items: readonly string[]) => Promise<Written>,
+  write: (row: SealedRow, items: IndexedItems) => Promise<Written>,
 ): Promise<Written | 'too_large'> {
   const { id, input, response } = stored
   const { storedResponseBytesMax: bytesMax = responseBytesMax } = limits()
@@ -195,7 +182,8 @@ async function sealed<Written>(
   const { accountId: account_id, mode } = caller
   const items = indexedItems(stored)
   const content = encryption.encrypt(await deflated(text), contextOf({ id, account_id, mode }))
-  const size_bytes = content.ciphertext.length + rowBytes + items.length * itemBytes
+  const entries = items.added.length + items.known.length
+  const size_bytes = content.ciphertext.length + rowBytes + entries * itemBytes
   const row = { id, account_id, mode, text_bytes: text.length, size_bytes, ...content }
   try {
     return await write(row, items)
@@ -260,14 +248,13 @@ async function findItems(
   ...[caller, ids, hold]: Parameters<StoredResponses['items']>
 ): ReturnType<StoredResponses['items']> {
   const { store } = options
-  const own = ids.filter((id) => ownItemId.test(id))
   const rows = await store.decide(() =>
     store.db
       .selectFrom('stored_response_items')
       .select(['item_id', 'latest_id'])
       .where('account_id', '=', caller.accountId)
       .where('mode', '=', caller.mode)
-      .where('item_id', 'in', listed(store.db, own))
+      .where('item_id', 'in', listed(store.db, ids))
       .execute(),
   )
   const found = new Map<string, StoredItem>()

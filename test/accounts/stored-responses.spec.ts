@@ -89,6 +89,18 @@ forEachStore('the rows of stored responses', () => {
     expect(await texts('msg_1', idOf(2))).to.deep.equal([undefined, 'Text 2'])
   })
 
+  it('are found by ids of an output in any form, which later responses keep', async () => {
+    const ids = [`rs_${'0a'.repeat(25)}`, 'Ab-9', `call.${'é'.repeat(200)}`]
+    const output = ids.map((id, index) => ({ ...item(index), id }))
+    await put('resp_1', [], output)
+    expect(await texts(...ids)).to.deep.equal(['Text 0', 'Text 1', 'Text 2'])
+    await put('resp_2', [...output.toReversed(), { ...item(3), id: 'msg_1' }], [item(4)])
+    await responses.remove(caller, 'resp_1')
+    expect(await texts(...ids, 'msg_1')).to.deep.equal(['Text 0', 'Text 1', 'Text 2', undefined])
+    await responses.remove(caller, 'resp_2')
+    expect(await count('stored_response_items')).to.equal(0)
+  })
+
   it('are missing without their encryption key', async () => {
     await put('resp_1', [item(1)], [item(2)])
     responses.close()
@@ -112,14 +124,20 @@ forEachStore('the rows of stored responses', () => {
   })
 
   it('are stored by two processes at once, in a conversation with the same items', async () => {
-    const input = Array.from({ length: 50 }, (_, index) => item(index))
+    const vendors = Array.from({ length: 50 }, (_, index) => ({
+      ...item(index),
+      id: `rs_${index}`,
+    }))
+    await put('resp_v', [], vendors)
+    const own = Array.from({ length: 50 }, (_, index) => item(index))
+    const input = own.flatMap((one, index) => [one, vendors[index]!])
     const outcomes = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         put(`resp_${index}`, index % 2 === 0 ? input : input.toReversed(), [item(100 + index)]),
       ),
     )
     expect(new Set(outcomes)).to.deep.equal(new Set(['stored']))
-    expect(await count('stored_response_items')).to.equal(70)
+    expect(await count('stored_response_items')).to.equal(120)
   })
 })
 

@@ -1,7 +1,13 @@
+import { hash } from 'node:crypto'
 import type { Body } from './closed-chat/schema.ts'
 import { encryptedFor, toolsIn } from './responses-schema.ts'
 import { usualCounts, type Spoken } from './spoken.ts'
 import type { ReceivedRequest, ScriptedAnswer } from './upstream.ts'
+
+/** The id of an item as long as OpenAI's and Azure's are, another one for each answer of a conversation. */
+export function itemId(prefix: string, place: number, { input = [] }: Body): string {
+  return `${prefix}_${hash('sha256', JSON.stringify([prefix, place, input])).slice(0, 50)}`
+}
 
 /** The output items of an answer, in the vendor's format. */
 function outputOf(spoken: Spoken, body: Body): Body[] {
@@ -9,7 +15,7 @@ function outputOf(spoken: Spoken, body: Body): Body[] {
   const annotations = citations.map(({ from, to, url, title }) => {
     return { type: 'url_citation', start_index: from, end_index: to, url, title }
   })
-  const id = 'rs_1'
+  const id = itemId('rs', 0, body)
   return [
     ...(reasoning === undefined
       ? []
@@ -20,7 +26,7 @@ function outputOf(spoken: Spoken, body: Body): Body[] {
       : [
           {
             type: 'message',
-            id: 'msg_1',
+            id: itemId('msg', 0, body),
             status: 'completed',
             role: 'assistant',
             content: [{ type: 'output_text', text: text.join(''), annotations, logprobs: [] }],
@@ -32,20 +38,30 @@ function outputOf(spoken: Spoken, body: Body): Body[] {
         (tool) => tool['type'] === 'custom' && tool['name'] === called.name,
       )
       return isCustom
-        ? { type: 'custom_tool_call', id: `ctc_${place}`, ...called, input: inputOf(args) }
-        : { type: 'function_call', id: `fc_${place}`, ...called, arguments: JSON.stringify(args) }
+        ? {
+            type: 'custom_tool_call',
+            id: itemId('ctc', place, body),
+            ...called,
+            input: inputOf(args),
+          }
+        : {
+            type: 'function_call',
+            id: itemId('fc', place, body),
+            ...called,
+            arguments: JSON.stringify(args),
+          }
     }),
   ]
 }
 
 /** The searches, with their sources if the request includes them. */
-function searchItems({ searches = [] }: Spoken, { include = [] }: Body): Body[] {
-  const isShown = (include as string[]).includes('web_search_call.action.sources')
+function searchItems({ searches = [] }: Spoken, body: Body): Body[] {
+  const isShown = ((body['include'] ?? []) as string[]).includes('web_search_call.action.sources')
   return searches.map(({ query, pages, error }, place) => {
     const sources = pages.map(({ url }) => ({ type: 'url', url }))
     const action = { type: 'search', query, queries: [query], ...(isShown ? { sources } : {}) }
     const status = error === undefined ? 'completed' : 'failed'
-    return { id: `ws_${place}`, type: 'web_search_call', status, action }
+    return { id: itemId('ws', place, body), type: 'web_search_call', status, action }
   })
 }
 

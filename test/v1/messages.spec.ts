@@ -34,7 +34,7 @@ const callsTwice: Spoken = {
 
 /** What the vendors' doubles sign their reasoning with. */
 const carried: Readonly<Record<string, string>> = {
-  'gpt-6.2-sol': encryptedFor('rs_1'),
+  'gpt-6.2-sol': encryptedFor('rs_'),
   'claude-sonnet-4-6': '"signature":"EqQB"',
   'gemini-3-flash-preview': '"thoughtSignature":',
 }

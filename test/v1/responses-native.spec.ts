@@ -5,11 +5,13 @@ import { codex } from '../support/codex-requests.ts'
 import { openAiClient } from '../support/openai-client.ts'
 import { openAiDouble } from '../support/openai-upstream.ts'
 import { checkResponseEvents } from '../support/response-events.ts'
+import { encryptedFor } from '../support/responses-schema.ts'
 import { eventText, responseEvents } from '../support/responses-upstream.ts'
 import type { Spoken } from '../support/spoken.ts'
 
 type Body = Record<string, unknown>
 type Item = Body & { type: string; encrypted_content?: string }
+type Create = OpenAI.Responses.ResponseCreateParamsNonStreaming
 type Response = { output: Item[]; usage: Body; warnings?: { param: string }[]; status: string }
 
 const model = 'gpt-6.1-sol'
@@ -68,7 +70,7 @@ describe('a request of the Responses API to a model of OpenAI that was made for 
       answers(says)
       const input = [...asked.input, ...output, result]
       await streamOf({ ...asked, input })
-      const own = { ...thought, encrypted_content: 'gAAAA-rs_1' }
+      const own = { ...thought, encrypted_content: encryptedFor(String(thought!['id'])) }
       const whole = [...asked.input, own, output[1], result]
       expect(JSON.stringify((sent().at(-1)![1] as Body)['input'])).to.equal(JSON.stringify(whole))
     }
@@ -77,7 +79,7 @@ describe('a request of the Responses API to a model of OpenAI that was made for 
   it('gets the events of the vendor, with numbers, id and cost of the gateway', async () => {
     answers(says)
     const { text, response } = await streamOf(codex(model))
-    for (const event of responseEvents(says, { model })) {
+    for (const event of responseEvents(says, codex(model))) {
       const isPiece = /^event: response\.\w+\./.test(event)
       if (isPiece) expect(text).to.contain(event)
     }
@@ -100,8 +102,36 @@ describe('a request of the Responses API to a model of OpenAI that was made for 
     expect(next.output_text).to.equal(says.text!.join(''))
     const { input: items } = sent().at(-1)![1] as { input: Item[] }
     const thought = items.find(({ type }) => type === 'reasoning')
-    expect(thought).to.include({ id: 'rs_1', encrypted_content: 'gAAAA-rs_1' })
+    const { id } = first.output[0]!
+    expect(id).to.match(/^rs_[0-9a-f]{50}$/)
+    expect(thought).to.include({ id, encrypted_content: encryptedFor(id!) })
     expect((await client.responses.retrieve(first.id)).output).to.deep.equal(first.output)
+  })
+
+  it('is continued by references to each of its items, as the AI SDK does', async () => {
+    const ask = (body: object) => client.responses.create({ model, tools, ...body } as Create)
+    const tools = [{ type: 'function', name: 'run', parameters: { type: 'object' }, strict: false }]
+    const input: object[] = [{ role: 'user', content: 'List the boats.' }]
+    for (const round of [1, 2, 3]) {
+      answers({
+        ...runs,
+        text: [`Look ${round}.`],
+        calls: [{ id: `call_${round}`, name: 'run', args: {} }],
+      })
+      const { output } = await ask({ input })
+      expect(output.map(({ type }) => type)).to.deep.equal([
+        'reasoning',
+        'message',
+        'function_call',
+      ])
+      for (const { id } of output) input.push({ type: 'item_reference', id })
+      input.push({ type: 'function_call_output', call_id: `call_${round}`, output: 'a b' })
+    }
+    answers(says)
+    expect((await ask({ input })).output_text).to.equal(says.text!.join(''))
+    const { input: items } = sent().at(-1)![1] as { input: Item[] }
+    expect(items).to.have.length(1 + 3 * 4)
+    expect(items.some(({ type }) => type === 'item_reference')).to.equal(false)
   })
 
   it('has no reasoning that another account or gateway sealed', async () => {

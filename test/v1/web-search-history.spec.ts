@@ -165,7 +165,8 @@ describe('an earlier search of the web', () => {
       key: house.gateway.liveKey,
     })
     const streamed = await response.text()
-    const events = responseEvents(searched, { model: gpt })
+    const sent = { model: gpt, input: [{ role: 'user', content: asked.input }] }
+    const events = responseEvents(searched, sent)
     for (const event of events.filter((one) => /web_search_call|annotation\.added/.test(one))) {
       if (!event.includes('"response":')) expect(streamed).to.contain(event)
     }
