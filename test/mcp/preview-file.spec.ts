@@ -43,10 +43,15 @@ describe('the file of generate-image-preview', () => {
     expect(saved.subarray(0, 4).equals(pngStart)).to.equal(true)
   })
 
-  it('is named by the time if no name is given', async () => {
-    await preview()
-    // The default model returns JPEGs, which are saved unchanged.
-    expect(readdirSync(folder)).to.deep.equal(['image-preview-1763640000000.jpg'])
+  it('is a PNG that is named by the time if no name is given', async () => {
+    // The default model returns JPEGs.
+    const answer = await preview()
+    const name = 'image-preview-1763640000000.png'
+    expect(readdirSync(folder)).to.deep.equal([name])
+    expect(textOf(answer)).to.contain(`Saved as ${join(folder, name)}.`)
+    const saved = readFileSync(join(folder, name))
+    expect(saved.equals(picturesOf(answer)[0]!.bytes)).to.equal(true)
+    expect(saved.subarray(0, 4).equals(pngStart)).to.equal(true)
   })
 
   it('never replaces another file', async () => {

@@ -90,17 +90,17 @@ describe('the C2PA signature of a picture', () => {
     expect(Buffer.from(data[0]!.b64_json, 'base64').equals(bytes), size).to.equal(true)
   })
 
-  it('is kept in a preview, inline and saved', async () => {
+  it('is kept in a preview of the format that is requested, inline and saved', async () => {
     const bytes = await picture('jpeg')
     const inlineData = { mimeType: 'image/jpeg', data: bytes.toString('base64') }
     const content = { role: 'model', parts: [{ inlineData }] }
     vendors.doubles.google.play({ body: { candidates: [{ content, finishReason: 'STOP' }] } })
-    const message = toolCall('generate-image-preview', { prompt })
+    const message = toolCall('generate-image-preview', { prompt, filename: 'a.jpg' })
     const { gateway } = vendors
     const { answer } = await postMessages(gateway, message, { key: gateway.liveKey })
     expect(picturesOf(answer.result!)[0]!.bytes.equals(bytes)).to.equal(true)
     const [name = ''] = readdirSync(folder.path)
-    expect(name).to.match(/^image-preview-\d+\.jpg$/)
+    expect(name).to.equal('a.jpg')
     expect(readFileSync(join(folder.path, name)).equals(bytes)).to.equal(true)
     expect(textOf(answer.result!)).to.not.include('C2PA')
   })

@@ -24,9 +24,7 @@ export function generateImagePreview(options: Options): ToolHandler<'generate-im
     if (filename !== undefined) checkFileName(filename)
     await uploads?.checkWritable()
     const name = filename ?? `image-preview-${clock()}.png`
-    // Without a name the vendor's bytes are saved unchanged, with the extension of their format.
-    const isNamed = uploads !== undefined && filename !== undefined
-    const outputFormat = isNamed ? formatOf(filename) : undefined
+    const outputFormat = uploads === undefined ? undefined : formatOf(name)
     const request: AskedImage = {
       model: 'auto',
       prompt,
