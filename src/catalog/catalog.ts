@@ -117,11 +117,17 @@ export function createCatalog(options: CatalogOptions): Catalog {
     return model
   }
 
+  const ownNames = ['auto', ...Object.keys(aliases)]
   const find: Catalog['find'] = (name) => {
     const alias = Object.hasOwn(aliases, name) ? aliases[name] : undefined
     const asked = name === 'auto' ? defaultImageModel : (alias ?? name)
     const model = lookUp(asked)
-    if (model === undefined) throw new ModelNotFound(name)
+    if (model === undefined) {
+      const plain = plainName(name)
+      const other = ownNames.find((one) => one !== name && plainName(one) === plain)
+      if (alias === undefined && other !== undefined) return find(other)
+      throw new ModelNotFound(name)
+    }
     if (clock() < endOf(model.row)) return { model, warnings: [] }
     const { successor } = model.row
     if (successor === undefined) throw deactivated(model)
@@ -133,7 +139,7 @@ export function createCatalog(options: CatalogOptions): Catalog {
 
   return {
     find,
-    aliases: Object.keys(aliases),
+    aliases: ownNames.slice(1),
     get: lookUp,
     describe: (model) => modelAt(model, clock()),
     list: ({ includeDeactivated, excludeDeprecated, family, limit }, usable) => {

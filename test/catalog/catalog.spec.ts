@@ -52,6 +52,8 @@ describe('finding a model', () => {
     { name: 'painter', id: 'acme/painter' },
     { name: 'alone', id: 'alone' },
     { name: 'auto', id: 'acme/painter' },
+    { name: ' AUTO', id: 'acme/painter' },
+    { name: 'MINE', id: 'alone' },
     { name: 'other/twin', id: 'other/twin' },
     { name: 'mine', id: 'alone' },
     { name: 'artist-of-mine', id: 'acme/painter' },
