@@ -3337,7 +3337,7 @@ export interface components {
         FallbackModelFields: components["schemas"]["ModelName"] | components["schemas"]["FallbackModels"];
         /**
          * @description The edit request as a form with files, as the official OpenAI clients send it. `image` or
-         *     `image[]` is required.
+         *     `image[]` is required; `image[0]`, `image[1]`, … are read too.
          */
         CreateImageEditForm: {
             image?: components["schemas"]["ImageFiles"];

@@ -1,13 +1,12 @@
 import type { Check, CheckError } from '../../generated/checks.js'
 import { GatewayError } from '../core/error.ts'
-import { complaintAbout } from './complaint.ts'
+import { complaintAbout, fieldName, type FieldNames } from './complaint.ts'
 
 /** The caller's names of the checked values. */
 type Naming = {
   /** The path of the checked value in the caller's request. */
   prefix?: string
-  /** Members with another name in the caller's request, such as form fields. */
-  names?: Readonly<Record<string, string>>
+  names?: FieldNames
 }
 
 /** Throws a GatewayError that names the parameter and the remedy if the check fails. */
@@ -23,14 +22,12 @@ export function assertValid<T>(
 /** The GatewayError for the errors of a check that has just failed. */
 export function complaintOf(
   { errors }: Check<unknown>,
-  { prefix = '', names = {} }: Naming = {},
+  { prefix = '', names }: Naming = {},
 ): GatewayError {
   const error = mostSpecific(errors ?? [])
   if (error === undefined) return new GatewayError('invalid_value', 'The request is not valid.')
-  const { code, param: own, text } = complaintAbout(error, prefix)
-  const param = own.replace(/^\w+/, (member) =>
-    Object.hasOwn(names, member) ? names[member]! : member,
-  )
+  const { code, param: own, text } = complaintAbout(error, prefix, names)
+  const param = own.replace(/^\w+/, (member) => fieldName(member, names))
   const message = text.replace(`'${own}'`, `'${param}'`)
   return new GatewayError(code, message, param === '' ? {} : { param })
 }

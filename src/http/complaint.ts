@@ -5,13 +5,20 @@ import { nearName } from '../core/words/near-name.ts'
 
 /** An error message for a failed check; `param` is empty if the whole body is wrong. */
 type Complaint = { code: ErrorCode; param: string; text: string }
-type Words = (error: CheckError, path: string) => Complaint
+type Words = (error: CheckError, path: string, fields: FieldNames) => Complaint
+/** The form fields of body members that are files, by the member; undefined if the body is no form. */
+export type FieldNames = Readonly<Record<string, string>> | undefined
+
+/** The caller's name of a body member. */
+export function fieldName(member: string, fields: FieldNames): string {
+  return fields !== undefined && Object.hasOwn(fields, member) ? fields[member]! : member
+}
 
 /** Names the parameter, the received value and the accepted values. */
-export function complaintAbout(error: CheckError, prefix: string): Complaint {
+export function complaintAbout(error: CheckError, prefix: string, fields: FieldNames): Complaint {
   const path = joined(prefix, pathText(error.instancePath))
   const words = wordsOf[error.keyword]
-  if (words !== undefined) return words(error, path)
+  if (words !== undefined) return words(error, path, fields)
   return invalid(path, `${error.message ?? 'is not valid'}.`)
 }
 
@@ -30,18 +37,21 @@ const wordsOf: Record<string, Words> = {
     const text = `'${param}' is required.${meant}${origin}${choice}${example}`
     return { code: 'missing_required_parameter', param, text }
   },
-  additionalProperties: ({ params, parentSchema }, path) => {
+  additionalProperties: ({ params, parentSchema }, path, fields) => {
     const name = String(params['additionalProperty'])
     const param = joined(path, name)
-    const known = Object.keys(parentSchema?.properties ?? {})
+    const members = Object.keys(parentSchema?.properties ?? {})
+    const known = members.map((member) => fieldName(member, fields))
     const near = nearName(name, known)
     const remedy =
-      near !== undefined
+      shapeHint(param, [name]) ??
+      (near !== undefined
         ? `Did you mean '${joined(path, near)}'?`
         : known.length === 0
           ? 'No parameters are accepted: remove it.'
-          : `Remove it, or use one of: ${known.join(', ')}.`
-    const text = `'${cut(param)}' is not a parameter here. ${remedy}`
+          : `Remove it, or use one of: ${known.join(', ')}.`)
+    const noun = fields === undefined ? 'parameter here' : 'field of this form'
+    const text = `'${cut(param)}' is not a ${noun}. ${remedy}`
     return { code: 'unknown_parameter', param, text }
   },
   enum: ({ params, data, parentSchema }, path) => {
@@ -91,7 +101,10 @@ const wordsOf: Record<string, Words> = {
     invalid(path, `must be at most ${String(params['limit'])}, not ${String(data)}.`),
   multipleOf: ({ data }, path) => invalid(path, `must be a whole number, not ${String(data)}.`),
   minItems: (error, path) => lengthComplaint(error, path, 'at least', 'item'),
-  maxItems: (error, path) => lengthComplaint(error, path, 'at most', 'item'),
+  maxItems: ({ params, parentSchema }, path, fields) =>
+    fieldName(path, fields) !== path
+      ? lengthComplaint({ params }, path, 'at most', 'file')
+      : lengthComplaint({ params, parentSchema }, path, 'at most', 'item'),
   uniqueItems: ({ params, data }, path) => {
     const [twice] = [data].flat().slice(Number(params['i']))
     return invalid(path, `has ${shown(twice)} twice.`)
@@ -122,7 +135,7 @@ function oneOf(
   const why = schema?.description === undefined ? '' : ` ${firstLine(schema.description)}`
   const complaint = invalid(path, `must be ${names[0]}; it is ${shown(given)}.${meant}${why}`)
   // A parameter with a single accepted value exists for clients that send the default.
-  return { ...complaint, code: 'unsupported_parameter' }
+  return { ...complaint, code: 'unsupported_value' }
 }
 
 function firstLine(text: string): string {
@@ -130,7 +143,7 @@ function firstLine(text: string): string {
 }
 
 function lengthComplaint(
-  { params, parentSchema }: CheckError,
+  { params, parentSchema }: Pick<CheckError, 'params' | 'parentSchema'>,
   path: string,
   bound: string,
   unit: string,

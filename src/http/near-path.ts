@@ -21,6 +21,7 @@ const others: readonly [RegExp, string][] = [
     /:(?:batch)?embedContents?$|\/api\/embed(?:dings)?$/i,
     'This API is not served. Use /v1/embeddings.',
   ],
+  [/\/images$/, 'Use /v1/images/generations, or /v1/images/edits to change a picture.'],
   [/\/images\/variations$/, 'Use /v1/images/edits, and describe the variation in the prompt.'],
   [
     /\/(?:audio\/\w+|files|batches|fine_tuning\/\w+|assistants|threads|realtime|videos)(?:\/|$)/,

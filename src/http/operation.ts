@@ -51,8 +51,8 @@ export type OperationCall<Id extends OperationId> = CallerBy[AccessOf<Id>] & {
   body: Body<Id>
   /** Base64 texts of pictures by the tickets that replace them in the body (`read-body.ts`). */
   texts: ExtractedTexts
-  /** The form field names of body members, where they differ. */
-  names: Readonly<Record<string, string>>
+  /** The form field names of body members, where they differ; undefined if the body is no form. */
+  names: Readonly<Record<string, string>> | undefined
   query: Parameters<Id, 'query'>
   path: Parameters<Id, 'path'>
   /** The headers that the contract defines, converted to their types. */

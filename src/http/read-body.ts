@@ -22,8 +22,7 @@ type Described = (typeof operations)[number]
 
 /** The parts of a form, which were read while the form arrived. */
 type ArrivedForm = { parts: readonly FormPart[] }
-type ReadBody = { body: unknown; texts: ExtractedTexts; names: FormReading['names'] }
-const ownNames: FormReading['names'] = {}
+type ReadBody = { body: unknown; texts: ExtractedTexts; names: FormReading['names'] | undefined }
 
 /** Receives a body. Throws `unsupported_media_type`, or the errors of `receive`. */
 export function bodyReceiver(
@@ -48,13 +47,13 @@ export function bodyReader(
   { id, bodyTypes, protocol }: Described,
   form: FormReading | undefined,
 ): (arrived: Pieces | ArrivedForm, hold: Hold) => ReadBody {
-  if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts, names: ownNames })
+  if (bodyTypes.length === 0) return () => ({ body: undefined, texts: noTexts, names: undefined })
   if (protocol !== 'rest') {
     return (arrived, hold) => {
       // The body is never a form here: only `rest` operations accept forms.
       const pieces = arrived as Pieces
       holdParsed(pieces, hold)
-      return { body: joinPieces(pieces), texts: noTexts, names: ownNames }
+      return { body: joinPieces(pieces), texts: noTexts, names: undefined }
     }
   }
   // Each `rest` operation with a body has a check; the type of `id` does not express that.
@@ -82,7 +81,7 @@ function readJson(body: Pieces, hold: Hold): ReadBody {
   const { pieces, texts } = extractBase64(body)
   holdParsed(pieces, hold)
   const value = parseBody(joinPieces(pieces), () => joinPieces(body))
-  return { body: value, texts, names: ownNames }
+  return { body: value, texts, names: undefined }
 }
 
 function readForm(parts: readonly FormPart[], { bodyOf, names }: FormReading): ReadBody {

@@ -5,6 +5,7 @@ import { createBase64Encoder, encodeBase64 } from '../bytes/base64.ts'
 import { type Pieces, joinPieces } from '../bytes/pieces.ts'
 import { GatewayError } from '../core/error.ts'
 import type { ExtractedTexts } from '../core/image/image.ts'
+import { pictureKind } from '../core/image/picture.ts'
 import type { Sink } from './receive.ts'
 
 /** A form field. The value of a file is a data URL with a ticket instead of the base64. */
@@ -106,10 +107,25 @@ function openPart(stream: Dicer.PartStream, fail: (error: GatewayError) => void)
   }
 }
 
-function readFile({ name }: PartHead, stream: Dicer.PartStream): () => FormPart {
+function readFile(
+  { name }: Pick<PartHead, 'name'>,
+  stream: Dicer.PartStream,
+  beginning: readonly Buffer[] = [],
+): () => FormPart {
   const encoder = createBase64Encoder()
+  for (const piece of beginning) encoder.push(piece)
   stream.on('data', encoder.push)
   return () => ({ name, base64: encoder.finish() })
+}
+
+/** Bytes that show whether a part without a file name is a picture, as some clients send it. */
+const beginningBytes = 16
+
+function isPicture(pieces: readonly Buffer[]): boolean {
+  const beginning = joinPieces(pieces).subarray(0, beginningBytes)
+  // A text may begin like a picture ("BMW"), but has no such bytes.
+  const isText = beginning[0]! < 0x80 && beginning.every((byte) => byte > 8)
+  return !isText && pictureKind(encodeBase64([beginning])) !== undefined
 }
 
 function readText(
@@ -117,15 +133,22 @@ function readText(
   stream: Dicer.PartStream,
   fail: (error: GatewayError) => void,
 ): () => FormPart {
-  const pieces: Buffer[] = []
+  let pieces: Buffer[] = []
   const bytesMax = isFile ? Infinity : textBytesMax
   let bytes = 0
+  let readPicture: (() => FormPart) | undefined
   stream.on('data', (piece: Buffer) => {
+    const isBeginning = bytes < beginningBytes
     bytes += piece.length
-    if (bytes <= bytesMax) pieces.push(piece)
+    if (bytes <= bytesMax || isBeginning) pieces.push(piece)
     else fail(invalid(`'${name}' is longer than ${textBytesMax} bytes.`, name))
+    if (!isBeginning || bytes < beginningBytes || isFile || !isPicture(pieces)) return
+    stream.removeAllListeners('data')
+    readPicture = readFile({ name }, stream, pieces)
+    pieces = []
   })
   return () => {
+    if (readPicture !== undefined) return readPicture()
     const whole = joinPieces(pieces)
     const value = inBase64 ? Buffer.from(whole.toString('latin1'), 'base64') : whole
     if (isFile) return { name, base64: encodeBase64([value]) }
@@ -187,7 +210,7 @@ function readPartHead(headers: PartHeaders): PartHead {
   }
   const [encoding = 'binary'] = headers['content-transfer-encoding'] ?? []
   const [contentType = ''] = headers['content-type'] ?? []
-  const isFile = given.has('filename') || given.has('filename*')
+  const isFile = given.has('filename') || given.has('filename*') || /^\s*image\//i.test(contentType)
   checkReadable({ name, isFile, encoding, charset: parametersOf(contentType).get('charset') })
   return { name, isFile, inBase64: encoding.trim().toLowerCase() === 'base64' }
 }

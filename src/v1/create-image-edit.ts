@@ -15,7 +15,7 @@ export function createImageEdit({
 }: ImageOperationOptions): Operation<'createImageEdit'> {
   return async (call) => {
     checkFallbacks(call.body.models ?? [], true, (name) => routes.peek(name, call.caller))
-    const { request, inputs } = editOf(call.body, call.names['images'])
+    const { request, inputs } = editOf(call.body, call.names?.['images'])
     const given = { ...inputs, texts: call.texts }
     const answered = await gateway.image(request, contextOf(call, 'images'), given)
     return imagesAnswer(answered, clock())
@@ -39,26 +39,26 @@ export function editOf(
 }
 
 const numbers = new Set(['n', 'output_compression', 'partial_images'])
-const imageFields = new Set(['image', 'image[]'])
+/** `image` and `image[]`, `image[0]` as some clients count files, and the name of the JSON member. */
+const imageField = /^images?(?:\[(\d*)\])?$/
 const modelFields = new Set(['models', 'models[]'])
 
 /** The JSON body for a form of OpenAI's clients, which is then checked. Throws `invalid_value`. */
 function editFormBody(fields: readonly FormField[]): object {
   const images = fields
-    .filter(({ name, file }) => file && imageFields.has(name))
+    .filter(({ name, file }) => file && imageField.test(name))
+    .sort((one, other) => placeOf(one) - placeOf(other))
     .map(({ value }) => ({ image_url: value }))
   const models = fields.filter(({ name }) => modelFields.has(name)).map(({ value }) => value)
-  const body: Record<string, unknown> = {
-    ...(images.length > 0 ? { images } : {}),
-    ...(models.length > 0 ? { models } : {}),
-  }
+  const body: Record<string, unknown> = { images, ...(models.length > 0 ? { models } : {}) }
   for (const { name, value, file } of fields) {
     if (modelFields.has(name)) continue
-    if (imageFields.has(name)) {
-      if (!file)
-        throw new GatewayError('invalid_value', `'${name}' must be a file.`, { param: name })
+    if (imageField.test(name)) {
+      if (!file) throw notFile(name)
       continue
     }
+    // A file for a mask gets the refusal of the mask.
+    if (file && name !== 'mask') throw otherFile(name)
     if (Object.hasOwn(body, name)) {
       throw new GatewayError('invalid_value', `'${name}' is given twice.`, { param: name })
     }
@@ -66,7 +66,26 @@ function editFormBody(fields: readonly FormField[]): object {
     if (value === '' && !file) continue
     Object.defineProperty(body, name, { value: read(name, value), enumerable: true })
   }
-  return body
+  if (images.length > 0) return body
+  const text = `'image' is required: send each picture as a file named 'image' (${example}).`
+  throw new GatewayError('missing_required_parameter', text, { param: 'image' })
+}
+
+/** The index in the name of a file; the form's order counts among equal ones. */
+function placeOf({ name }: FormField): number {
+  return Number(imageField.exec(name)?.[1] ?? 0)
+}
+
+const example = 'with curl: -F image=@picture.png'
+
+function notFile(param: string): GatewayError {
+  const text = `'${param}' must be a file (${example}). An address is sent as JSON, as images[].image_url.`
+  return new GatewayError('invalid_value', text, { param })
+}
+
+function otherFile(param: string): GatewayError {
+  const text = `'${param}' is a file, but the only files of this form are pictures named 'image' (${example}).`
+  return new GatewayError('invalid_value', text, { param })
 }
 
 /** The form of OpenAI's clients, whose pictures are files named `image`. */

@@ -1,5 +1,7 @@
+import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import fc from 'fast-check'
+import sharp from 'sharp'
 import { joinPieces } from '../../src/bytes/pieces.ts'
 import { formPartsSink, type FormPart } from '../../src/http/read-form.ts'
 import { expectError } from '../support/expect-error.ts'
@@ -9,6 +11,12 @@ import { pixelFile } from '../support/pixel.ts'
 const boundary = '----form-0123456789'
 const type = `multipart/form-data; boundary=${boundary}`
 const png = Buffer.from(await pixelFile.arrayBuffer())
+/** More than a text may have. */
+const large = await sharp(randomBytes(1024 * 512 * 3), {
+  raw: { width: 1024, height: 512, channels: 3 },
+})
+  .png({ compressionLevel: 0 })
+  .toBuffer()
 
 /** The bytes of one part, with `head` after the name of the first header. */
 const part = (head: string, value: string | Buffer = 'a') =>
@@ -140,6 +148,20 @@ describe('a form', () => {
         ],
       ],
     ]
+    const brief = part('name="prompt"', 'BMW')
+    good.push(
+      ['a picture without a file name', [prompt, model, part('name="image"', png), end]],
+      [
+        'a picture with a media type and no file name',
+        [prompt, model, part('name="image"\r\nContent-Type: image/png', png), end],
+      ],
+      ['a large picture without a file name', [prompt, model, part('name="image"', large), end]],
+      [
+        'pictures that are counted',
+        [part('name="image[0]"; filename="a"', png), brief, model, end],
+      ],
+      ['pictures under the name of the JSON member', [part('name="images[]"', png), brief, end]],
+    )
     for (const [what, parts] of good) {
       it(`may have ${what}`, async () => {
         const response = await post(parts)

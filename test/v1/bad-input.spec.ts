@@ -63,7 +63,7 @@ describe('bad input', () => {
     {
       name: 'URLs as the response format',
       body: { ...fox, response_format: 'url' },
-      code: 'unsupported_parameter',
+      code: 'unsupported_value',
       param: 'response_format',
     },
     {
@@ -76,7 +76,7 @@ describe('bad input', () => {
     {
       name: 'streaming',
       body: { ...fox, stream: true },
-      code: 'unsupported_parameter',
+      code: 'unsupported_value',
       param: 'stream',
     },
     {

@@ -95,9 +95,75 @@ describe('image edits', () => {
     expect(wires()).to.deep.equal([])
   })
 
+  it('name what to send instead of a mask, in JSON and in a form', async () => {
+    const code = 'unknown_parameter'
+    const instead =
+      "'mask' belongs to edits of a part, which the gateway does not make: leave it out"
+    const { gateway } = vendors
+    const key = gateway.liveKey
+    const images = [{ image_url: pixel }]
+    const json = await vendors.post(edits, { images, prompt, mask: { image_url: pixel } })
+    const inJson = await expectError(json, { status: 400, code, param: 'mask' })
+    expect(inJson.message).to.include(`'mask' is not a parameter here. ${instead}`)
+    const body = new FormData()
+    for (const name of ['image', 'mask']) body.append(name, pixelFile)
+    body.append('prompt', prompt)
+    const form = await gateway.fetch(edits, { method: 'POST', body, key })
+    const inForm = await expectError(form, { status: 400, code, param: 'mask' })
+    expect(inForm.message).to.include(`'mask' is not a field of this form. ${instead}`)
+  })
+
+  it('read files that are counted in the order of their numbers', async () => {
+    const body = new FormData()
+    body.append('prompt', prompt)
+    body.append('model', 'bytedance/seedream-4-5')
+    for (const at of [2, 0, 1]) {
+      const { bytes, format } = painted[at]!
+      body.append(`image[${at}]`, new File([new Uint8Array(bytes)], `a.${format}`))
+    }
+    const { gateway } = vendors
+    const response = await gateway.fetch(edits, { method: 'POST', body, key: gateway.liveKey })
+    expect(response.status, await response.text()).to.equal(200)
+    expect((wires()[0]!.body as { image: string[] }).image).to.deep.equal(dataUrls)
+  })
+
   const file = (name = 'image'): [string, File] => [name, pixelFile]
-  const forms: { name: string; fields: [string, string | File][]; param: string }[] = [
-    { name: 'without a picture', fields: [['prompt', prompt]], param: 'image' },
+  const forms: {
+    name: string
+    fields: [string, string | File][]
+    param: string
+    says?: string
+  }[] = [
+    {
+      name: 'without a picture',
+      fields: [['prompt', prompt]],
+      param: 'image',
+      says: "'image' is required: send each picture as a file",
+    },
+    {
+      name: 'with a file for the prompt',
+      fields: [file(), file('prompt')],
+      param: 'prompt',
+      says: "pictures named 'image'",
+    },
+    {
+      name: 'with a file of another name',
+      fields: [file('picture'), ['prompt', prompt]],
+      param: 'picture',
+      says: "pictures named 'image'",
+    },
+    {
+      name: 'with an unknown field',
+      fields: [file(), ['prompt', prompt], ['steps', '4']],
+      param: 'steps',
+      says: "'steps' is not a field of this form. Remove it, or use one of: image, prompt, model",
+    },
+    {
+      name: 'with URLs as the response format',
+      fields: [file(), ['prompt', prompt], ['response_format', 'url']],
+      param: 'response_format',
+      says: 'must be b64_json',
+    },
     { name: 'without a prompt', fields: [file()], param: 'prompt' },
     {
       name: 'with a text for a picture',
@@ -124,6 +190,7 @@ describe('image edits', () => {
       name: 'with 17 files',
       fields: [...Array.from({ length: 17 }, () => file('image[]')), ['prompt', prompt]],
       param: 'image',
+      says: "'image' must have at most 16 files.",
     },
     {
       name: 'with two prompts',
@@ -138,7 +205,7 @@ describe('image edits', () => {
       param: 'stream',
     },
   ]
-  for (const { name, fields, param } of forms) {
+  for (const { name, fields, param, says = '' } of forms) {
     it(`as a form ${name} are refused with the name of the field`, async () => {
       const body = new FormData()
       for (const [field, value] of fields) body.append(field, value)
@@ -147,7 +214,9 @@ describe('image edits', () => {
       const response = await gateway.fetch(edits, init)
       const text = await response.text()
       expect(response.status, text).to.equal(400)
-      expect((JSON.parse(text) as { error: object }).error).to.include({ param })
+      const { error } = JSON.parse(text) as { error: { message: string } }
+      expect(error).to.include({ param })
+      expect(error.message).to.include(says).and.not.include('image_url":')
       expect(wires()).to.deep.equal([])
     })
   }

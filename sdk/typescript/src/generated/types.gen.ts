@@ -2369,7 +2369,7 @@ export type FallbackModelFields = ModelName | FallbackModels;
 
 /**
  * The edit request as a form with files, as the official OpenAI clients send it. `image` or
- * `image[]` is required.
+ * `image[]` is required; `image[0]`, `image[1]`, … are read too.
  *
  */
 export type CreateImageEditForm = {
