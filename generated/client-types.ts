@@ -3811,8 +3811,45 @@ export interface components {
             stream_options?: components["schemas"]["StreamOptions"] | null;
             cache_control?: components["schemas"]["CacheControl"];
             web_search_options?: components["schemas"]["WebSearchOptions"] | null;
+            /** @description The voice and format of audio output, for models that generate audio. */
+            audio?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Pairs of names and values that the vendor stores with the completion. */
+            metadata?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description How OpenAI moderates the request. */
+            moderation?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description Text that the answer is expected to repeat. */
+            prediction?: {
+                [key: string]: unknown;
+            } | null;
+            prompt_cache_key?: components["schemas"]["PromptCacheKey"];
+            prompt_cache_options?: components["schemas"]["PromptCacheOptions"];
+            prompt_cache_retention?: components["schemas"]["PromptCacheRetention"];
+            safety_identifier?: components["schemas"]["SafetyIdentifier"];
+            service_tier?: components["schemas"]["RequestedServiceTier"];
+            /** @description Whether the vendor stores the completion. */
+            store?: boolean | null;
+            /** @description How long the answer should be, such as `low`, `medium` or `high`. */
+            verbosity?: string | null;
             user?: components["schemas"]["EndUser"];
         };
+        /** @description Requests with the same key share the vendor's prompt cache more often. */
+        PromptCacheKey: string | null;
+        /** @description How the vendor caches the prompt. */
+        PromptCacheOptions: {
+            [key: string]: unknown;
+        } | null;
+        /** @description How long the vendor keeps the cached prompt, such as `24h`. */
+        PromptCacheRetention: string | null;
+        /** @description A stable identifier of the end user, by which the vendor detects misuse. */
+        SafetyIdentifier: string | null;
+        /** @description The processing tier of the vendor, such as `auto`, `default`, `flex` or `priority`. */
+        RequestedServiceTier: string | null;
         /**
          * @description Lets the vendor of the model search the web. Models whose `pricing` has `web_search` do, at this price;
          *     other vendors of OpenAI's protocol get the options as they are, or they are dropped with a warning.
@@ -4528,9 +4565,11 @@ export interface components {
              * @enum {string}
              */
             truncation?: "disabled";
-            service_tier?: string | null;
-            prompt_cache_key?: string | null;
-            safety_identifier?: string | null;
+            service_tier?: components["schemas"]["RequestedServiceTier"];
+            prompt_cache_key?: components["schemas"]["PromptCacheKey"];
+            prompt_cache_options?: components["schemas"]["PromptCacheOptions"];
+            prompt_cache_retention?: components["schemas"]["PromptCacheRetention"];
+            safety_identifier?: components["schemas"]["SafetyIdentifier"];
             user?: components["schemas"]["EndUser"];
             /** @description Data of the client program; not passed on. */
             client_metadata?: {
@@ -6632,10 +6671,24 @@ export interface components {
                 "application/json": components["schemas"]["JsonRpcErrorResponse"];
             };
         };
-        /** @description The gateway is overloaded, or the account has reached its limit of open event streams. */
+        /**
+         * @description The gateway is overloaded, the account has reached its limit of open event streams, or too many of its
+         *     requests could not be read.
+         */
         ToolServerBusy: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                 "Retry-After": components["headers"]["RetryAfter"];
                 [name: string]: unknown;
             };
@@ -6672,6 +6725,25 @@ export interface components {
                  *     }
                  */
                 "application/json": components["schemas"]["OAuthError"];
+            };
+        };
+        /**
+         * @description The request did not arrive in time, or its headers are too large. Without the whole headers the
+         *     error has the form of `ErrorResponse`.
+         */
+        OAuthUnread: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_request",
+                 *       "error_description": "The request took too long to arrive."
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"] | components["schemas"]["ErrorResponse"];
             };
         };
         /** @description The client is not authenticated or not authorized. */
@@ -6747,6 +6819,27 @@ export interface components {
                 "text/html": string;
             };
         };
+        /**
+         * @description The request did not arrive in time, or its headers are too large. The error is an HTML page; without
+         *     the whole headers it is JSON of the form of `ErrorResponse`.
+         */
+        OAuthPageUnread: {
+            headers: {
+                "x-request-id": components["headers"]["RequestId"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "error": "invalid_request",
+                 *       "error_description": "The request took too long to arrive."
+                 *     }
+                 */
+                "application/json": components["schemas"]["OAuthError"] | components["schemas"]["ErrorResponse"];
+                /** @example <!doctype html> */
+                "text/html": string;
+            };
+        };
         /** @description The client is not authenticated or not authorized. The error is an HTML page. */
         OAuthPageUnauthorized: {
             headers: {
@@ -6809,6 +6902,12 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         *     cookie; API keys need none.
+         * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+         */
+        CsrfTokenHeader: string;
         /**
          * @description The id of the account to act for. By default, the account of the API key. People may name an
          *     account that they belong to; operators and their keys may name any account.
@@ -7184,6 +7283,11 @@ export interface components {
          */
         OAuthChallenge: string;
         /**
+         * @description The name of the file (RFC 6266).
+         * @example attachment; filename="usage-export-2026-11-01-2026-11-08.csv"
+         */
+        FileName: string;
+        /**
          * @description Seconds after which to retry, at most 60.
          * @example 1
          */
@@ -7557,6 +7661,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "idempotent-replayed": components["headers"]["Replayed"];
                     "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
@@ -7688,6 +7793,7 @@ export interface operations {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
                     "request-id": components["headers"]["RequestId"];
+                    "idempotent-replayed": components["headers"]["Replayed"];
                     "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
@@ -7700,6 +7806,9 @@ export interface operations {
                     "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
                     "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
                     "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                    "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                    "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                    "x-ratelimit-reset-images": components["headers"]["ResetImages"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
                     Deprecation: components["headers"]["Deprecation"];
@@ -7907,9 +8016,22 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
-                    "x-gateway-model": components["headers"]["ModelId"];
-                    "x-gateway-provider": components["headers"]["Provider"];
-                    "x-gateway-cache": components["headers"]["Cache"];
+                    "idempotent-replayed": components["headers"]["Replayed"];
+                    /**
+                     * @description The identifier of the model that answered. Absent if `background` is true.
+                     * @example gpt-5.4-mini
+                     */
+                    "x-gateway-model"?: string;
+                    /**
+                     * @description The provider that answered. Absent if `background` is true.
+                     * @example openai
+                     */
+                    "x-gateway-provider"?: string;
+                    /**
+                     * @description Whether the response came from the cache. Absent if `background` is true.
+                     * @example miss
+                     */
+                    "x-gateway-cache"?: components["schemas"]["CacheOutcome"];
                     "x-gateway-cost-usd": components["headers"]["Cost"];
                     "x-gateway-attempts": components["headers"]["Attempts"];
                     "x-gateway-warnings": components["headers"]["Warnings"];
@@ -8536,6 +8658,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "idempotent-replayed": components["headers"]["Replayed"];
                     "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
@@ -8573,9 +8696,9 @@ export interface operations {
                      *       ],
                      *       "model": "text-embedding-3-small",
                      *       "usage": {
-                     *         "prompt_tokens": 5,
-                     *         "total_tokens": 5,
-                     *         "cost": 1e-7,
+                     *         "prompt_tokens": 50,
+                     *         "total_tokens": 50,
+                     *         "cost": 0.000001,
                      *         "cost_status": "exact",
                      *         "cost_details": {
                      *           "mode": "live",
@@ -8665,6 +8788,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "idempotent-replayed": components["headers"]["Replayed"];
                     "x-gateway-model": components["headers"]["ModelId"];
                     "x-gateway-provider": components["headers"]["Provider"];
                     "x-gateway-cache": components["headers"]["Cache"];
@@ -9160,8 +9284,8 @@ export interface operations {
             };
             400: components["responses"]["OAuthRefusal"];
             405: components["responses"]["OAuthMethodNotAllowed"];
-            408: components["responses"]["OAuthRefusal"];
-            431: components["responses"]["OAuthRefusal"];
+            408: components["responses"]["OAuthUnread"];
+            431: components["responses"]["OAuthUnread"];
             500: components["responses"]["OAuthRefusal"];
             503: components["responses"]["OAuthBusy"];
         };
@@ -9232,8 +9356,8 @@ export interface operations {
             };
             400: components["responses"]["OAuthRefusal"];
             405: components["responses"]["OAuthMethodNotAllowed"];
-            408: components["responses"]["OAuthRefusal"];
-            431: components["responses"]["OAuthRefusal"];
+            408: components["responses"]["OAuthUnread"];
+            431: components["responses"]["OAuthUnread"];
             500: components["responses"]["OAuthRefusal"];
             503: components["responses"]["OAuthBusy"];
         };
@@ -9278,8 +9402,8 @@ export interface operations {
             };
             400: components["responses"]["OAuthRefusal"];
             405: components["responses"]["OAuthMethodNotAllowed"];
-            408: components["responses"]["OAuthRefusal"];
-            431: components["responses"]["OAuthRefusal"];
+            408: components["responses"]["OAuthUnread"];
+            431: components["responses"]["OAuthUnread"];
             500: components["responses"]["OAuthRefusal"];
             503: components["responses"]["OAuthBusy"];
         };
@@ -9335,11 +9459,11 @@ export interface operations {
             403: components["responses"]["OAuthPageRefusal"];
             404: components["responses"]["OAuthPageRefusal"];
             405: components["responses"]["OAuthPageMethodNotAllowed"];
-            408: components["responses"]["OAuthPageRefusal"];
+            408: components["responses"]["OAuthPageUnread"];
             413: components["responses"]["OAuthPageRefusal"];
             415: components["responses"]["OAuthPageRefusal"];
             429: components["responses"]["OAuthPageBusy"];
-            431: components["responses"]["OAuthPageRefusal"];
+            431: components["responses"]["OAuthPageUnread"];
             500: components["responses"]["OAuthPageRefusal"];
             503: components["responses"]["OAuthPageBusy"];
         };
@@ -9408,11 +9532,11 @@ export interface operations {
             403: components["responses"]["OAuthPageRefusal"];
             404: components["responses"]["OAuthPageRefusal"];
             405: components["responses"]["OAuthPageMethodNotAllowed"];
-            408: components["responses"]["OAuthPageRefusal"];
+            408: components["responses"]["OAuthPageUnread"];
             413: components["responses"]["OAuthPageRefusal"];
             415: components["responses"]["OAuthPageRefusal"];
             429: components["responses"]["OAuthPageBusy"];
-            431: components["responses"]["OAuthPageRefusal"];
+            431: components["responses"]["OAuthPageUnread"];
             500: components["responses"]["OAuthPageRefusal"];
             503: components["responses"]["OAuthPageBusy"];
         };
@@ -9471,11 +9595,11 @@ export interface operations {
             403: components["responses"]["OAuthPageRefusal"];
             404: components["responses"]["OAuthPageRefusal"];
             405: components["responses"]["OAuthPageMethodNotAllowed"];
-            408: components["responses"]["OAuthPageRefusal"];
+            408: components["responses"]["OAuthPageUnread"];
             413: components["responses"]["OAuthPageRefusal"];
             415: components["responses"]["OAuthPageRefusal"];
             429: components["responses"]["OAuthPageBusy"];
-            431: components["responses"]["OAuthPageRefusal"];
+            431: components["responses"]["OAuthPageUnread"];
             500: components["responses"]["OAuthPageRefusal"];
             503: components["responses"]["OAuthPageBusy"];
         };
@@ -9508,11 +9632,11 @@ export interface operations {
             403: components["responses"]["OAuthPageRefusal"];
             404: components["responses"]["OAuthPageRefusal"];
             405: components["responses"]["OAuthPageMethodNotAllowed"];
-            408: components["responses"]["OAuthPageRefusal"];
+            408: components["responses"]["OAuthPageUnread"];
             413: components["responses"]["OAuthPageRefusal"];
             415: components["responses"]["OAuthPageRefusal"];
             429: components["responses"]["OAuthPageBusy"];
-            431: components["responses"]["OAuthPageRefusal"];
+            431: components["responses"]["OAuthPageUnread"];
             500: components["responses"]["OAuthPageRefusal"];
             503: components["responses"]["OAuthPageBusy"];
         };
@@ -9564,11 +9688,11 @@ export interface operations {
             403: components["responses"]["OAuthPageRefusal"];
             404: components["responses"]["OAuthPageRefusal"];
             405: components["responses"]["OAuthPageMethodNotAllowed"];
-            408: components["responses"]["OAuthPageRefusal"];
+            408: components["responses"]["OAuthPageUnread"];
             413: components["responses"]["OAuthPageRefusal"];
             415: components["responses"]["OAuthPageRefusal"];
             429: components["responses"]["OAuthPageBusy"];
-            431: components["responses"]["OAuthPageRefusal"];
+            431: components["responses"]["OAuthPageUnread"];
             500: components["responses"]["OAuthPageRefusal"];
             503: components["responses"]["OAuthPageBusy"];
         };
@@ -9618,11 +9742,11 @@ export interface operations {
             401: components["responses"]["OAuthUnauthorized"];
             403: components["responses"]["OAuthRefusal"];
             405: components["responses"]["OAuthMethodNotAllowed"];
-            408: components["responses"]["OAuthRefusal"];
+            408: components["responses"]["OAuthUnread"];
             413: components["responses"]["OAuthRefusal"];
             415: components["responses"]["OAuthRefusal"];
             429: components["responses"]["OAuthBusy"];
-            431: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthUnread"];
             500: components["responses"]["OAuthRefusal"];
             503: components["responses"]["OAuthBusy"];
         };
@@ -9681,11 +9805,11 @@ export interface operations {
             401: components["responses"]["OAuthUnauthorized"];
             403: components["responses"]["OAuthRefusal"];
             405: components["responses"]["OAuthMethodNotAllowed"];
-            408: components["responses"]["OAuthRefusal"];
+            408: components["responses"]["OAuthUnread"];
             413: components["responses"]["OAuthRefusal"];
             415: components["responses"]["OAuthRefusal"];
             429: components["responses"]["OAuthBusy"];
-            431: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthUnread"];
             500: components["responses"]["OAuthRefusal"];
             503: components["responses"]["OAuthBusy"];
         };
@@ -9721,11 +9845,11 @@ export interface operations {
             401: components["responses"]["OAuthUnauthorized"];
             403: components["responses"]["OAuthRefusal"];
             405: components["responses"]["OAuthMethodNotAllowed"];
-            408: components["responses"]["OAuthRefusal"];
+            408: components["responses"]["OAuthUnread"];
             413: components["responses"]["OAuthRefusal"];
             415: components["responses"]["OAuthRefusal"];
             429: components["responses"]["OAuthBusy"];
-            431: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthUnread"];
             500: components["responses"]["OAuthRefusal"];
             503: components["responses"]["OAuthBusy"];
         };
@@ -9770,11 +9894,11 @@ export interface operations {
             401: components["responses"]["OAuthUnauthorized"];
             403: components["responses"]["OAuthRefusal"];
             405: components["responses"]["OAuthMethodNotAllowed"];
-            408: components["responses"]["OAuthRefusal"];
+            408: components["responses"]["OAuthUnread"];
             413: components["responses"]["OAuthRefusal"];
             415: components["responses"]["OAuthRefusal"];
             429: components["responses"]["OAuthBusy"];
-            431: components["responses"]["OAuthRefusal"];
+            431: components["responses"]["OAuthUnread"];
             500: components["responses"]["OAuthRefusal"];
             503: components["responses"]["OAuthBusy"];
         };
@@ -9815,8 +9939,8 @@ export interface operations {
             };
             400: components["responses"]["OAuthRefusal"];
             405: components["responses"]["OAuthMethodNotAllowed"];
-            408: components["responses"]["OAuthRefusal"];
-            431: components["responses"]["OAuthRefusal"];
+            408: components["responses"]["OAuthUnread"];
+            431: components["responses"]["OAuthUnread"];
             500: components["responses"]["OAuthRefusal"];
             503: components["responses"]["OAuthBusy"];
         };
@@ -9930,7 +10054,14 @@ export interface operations {
     createAccount: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -10105,7 +10236,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the account.
@@ -10585,7 +10723,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -10806,7 +10951,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the key.
@@ -10905,7 +11057,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the key.
@@ -11020,7 +11179,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the key.
@@ -11608,7 +11774,14 @@ export interface operations {
     deleteOtherSessions: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -11696,7 +11869,14 @@ export interface operations {
     deleteCurrentSession: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -11731,7 +11911,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -11830,7 +12017,14 @@ export interface operations {
     deleteSession: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the session.
@@ -11911,7 +12105,14 @@ export interface operations {
     updateMe: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -11970,7 +12171,14 @@ export interface operations {
     changePassword: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -12122,7 +12330,14 @@ export interface operations {
     endConnection: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the key.
@@ -12156,7 +12371,14 @@ export interface operations {
     leaveAccount: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the account.
@@ -12269,7 +12491,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -12334,7 +12563,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the person.
@@ -12445,7 +12681,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the person.
@@ -12512,7 +12755,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the person.
@@ -12712,7 +12962,14 @@ export interface operations {
                  */
                 account_id?: components["parameters"]["AccountQuery"];
             };
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the invitation.
@@ -12796,7 +13053,14 @@ export interface operations {
     acceptInvitation: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -13229,6 +13493,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "content-disposition": components["headers"]["FileName"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -13386,6 +13651,7 @@ export interface operations {
             200: {
                 headers: {
                     "x-request-id": components["headers"]["RequestId"];
+                    "content-disposition": components["headers"]["FileName"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14229,7 +14495,14 @@ export interface operations {
     createProviderKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the provider, such as `openai`.
@@ -14288,7 +14561,14 @@ export interface operations {
     deleteProviderKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the provider, such as `openai`.
@@ -14327,7 +14607,14 @@ export interface operations {
     testProviderKey: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path: {
                 /**
                  * @description The id of the provider, such as `openai`.
@@ -14419,7 +14706,14 @@ export interface operations {
     replaceStoredSettings: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -14467,7 +14761,14 @@ export interface operations {
     reloadSettings: {
         parameters: {
             query?: never;
-            header?: never;
+            header?: {
+                /**
+                 * @description The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+                 *     cookie; API keys need none.
+                 * @example 3q2-7wXcVbNmAsDfGhJkLzQwErTyUiOp1234567890A
+                 */
+                "x-csrf-token"?: components["parameters"]["CsrfTokenHeader"];
+            };
             path?: never;
             cookie?: never;
         };

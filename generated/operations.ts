@@ -615,7 +615,9 @@ export const operations = [
     "path": "/api/accounts",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -650,7 +652,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -744,7 +748,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -778,7 +784,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -796,7 +804,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -812,7 +822,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -948,7 +960,9 @@ export const operations = [
     "path": "/api/sessions",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -976,7 +990,9 @@ export const operations = [
     "path": "/api/sessions/current",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -992,7 +1008,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -1008,7 +1026,9 @@ export const operations = [
     "path": "/api/sessions/{session_id}",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -1036,7 +1056,9 @@ export const operations = [
     "path": "/api/me",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -1052,7 +1074,9 @@ export const operations = [
     "path": "/api/me/password",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -1087,7 +1111,9 @@ export const operations = [
     "path": "/api/me/connections/{id}",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -1101,7 +1127,9 @@ export const operations = [
     "path": "/api/me/memberships/{id}",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -1136,7 +1164,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -1154,7 +1184,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -1172,7 +1204,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -1188,7 +1222,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -1239,7 +1275,9 @@ export const operations = [
       "account_id"
     ],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -1269,7 +1307,9 @@ export const operations = [
     "path": "/api/invitations/accept",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -1516,7 +1556,9 @@ export const operations = [
     "path": "/api/providers/{provider_id}/keys",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -1532,7 +1574,9 @@ export const operations = [
     "path": "/api/providers/{provider_id}/keys/{id}",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -1546,7 +1590,9 @@ export const operations = [
     "path": "/api/providers/{provider_id}/key-test",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -1576,7 +1622,9 @@ export const operations = [
     "path": "/api/settings",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [
       "application/json"
     ],
@@ -1592,7 +1640,9 @@ export const operations = [
     "path": "/api/reload",
     "queryNames": [],
     "queryLists": [],
-    "headerNames": [],
+    "headerNames": [
+      "x-csrf-token"
+    ],
     "bodyTypes": [],
     "protocol": "rest",
     "errorForm": "rest",
@@ -1702,6 +1752,17 @@ export const bodyMembers = {
     "stream_options",
     "cache_control",
     "web_search_options",
+    "audio",
+    "metadata",
+    "moderation",
+    "prediction",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "verbosity",
     "user"
   ],
   "createMessage": [
@@ -1758,6 +1819,8 @@ export const bodyMembers = {
     "truncation",
     "service_tier",
     "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
     "safety_identifier",
     "user",
     "client_metadata"
@@ -1786,6 +1849,8 @@ export const bodyMembers = {
     "truncation",
     "service_tier",
     "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
     "safety_identifier",
     "user",
     "client_metadata"
@@ -1933,7 +1998,8 @@ export const requestHeaders = [
   "mcp-protocol-version",
   "mcp-session-id",
   "mcp-method",
-  "mcp-name"
+  "mcp-name",
+  "x-csrf-token"
 ] as const
 /** The headers that answers may carry. */
 export const responseHeaders = [
@@ -1967,5 +2033,6 @@ export const responseHeaders = [
   "Mcp-Session-Id",
   "Location",
   "Cache-Control",
-  "retry-after"
+  "retry-after",
+  "content-disposition"
 ] as const

@@ -81,6 +81,17 @@ export const requestParameters: {
     "stream_options": {},
     "cache_control": {},
     "web_search_options": {},
+    "audio": {},
+    "metadata": {},
+    "moderation": {},
+    "prediction": {},
+    "prompt_cache_key": {},
+    "prompt_cache_options": {},
+    "prompt_cache_retention": {},
+    "safety_identifier": {},
+    "service_tier": {},
+    "store": {},
+    "verbosity": {},
     "user": {}
   },
   "image": {

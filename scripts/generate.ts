@@ -6,7 +6,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import openapiTS, { astToString } from 'openapi-typescript'
-import { parse } from 'yaml'
+import { parse, stringify } from 'yaml'
 import { checkedSchema, checkFiles } from './generate/checks.ts'
 import {
   banner,
@@ -55,6 +55,7 @@ export async function generate(): Promise<Record<string, Files>> {
     ...checkFiles(own, operations, tools),
     ...(await settingsFiles(settings, own)),
     'openapi.json': `${JSON.stringify(document)}\n`,
+    'openapi.yaml': publishedYaml(document),
     'routes.json': `${JSON.stringify(routesOf(own, operations))}\n`,
   }
   return { generated: files, 'sdk/typescript/src/generated': await typescriptClient(document) }
@@ -62,6 +63,14 @@ export async function generate(): Promise<Record<string, Files>> {
 
 function read(name: string): string {
   return readFileSync(new URL(name, root), 'utf8')
+}
+
+/**
+ * The document as YAML without anchors, whose texts mean the same in YAML 1.1 and 1.2. Parsers on the JVM refuse more
+ * than 50 aliases (SnakeYAML, `maxAliasesForCollections`).
+ */
+function publishedYaml(document: Document): string {
+  return stringify(document, { version: '1.1', aliasDuplicateObjects: false, lineWidth: 0 })
 }
 
 /** The document with the name and the security of each operation alone, for openapi-backend. */

@@ -13,10 +13,9 @@ const dist = join(root, 'dist')
 const resources = [
   'src/**/*.{js,json,css,svg,conf,ttf}',
   'src/**/LICENSE',
-  'generated/*.{js,json}',
+  'generated/*.{js,json,yaml}',
   'third-party/**/*',
   'dashboard/dist/**/*',
-  'openapi.yaml',
 ]
 
 await writeProgram()

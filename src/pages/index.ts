@@ -39,7 +39,7 @@ const files: Readonly<Record<string, StaticFile>> = {
   },
   '/openapi.yaml': {
     type: 'application/yaml',
-    content: new URL('openapi.yaml', project),
+    content: new URL('generated/openapi.yaml', project),
     headers: forEverybody,
   },
   '/robots.txt': { type: 'text/plain; charset=utf-8', content: 'User-agent: *\nDisallow: /\n' },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { expect } from 'chai'
 import { readAnswer } from '../support/answers.ts'
 import { setBudgetOfKey } from '../support/budgets.ts'
-import { operation, ownOperations as operations } from '../support/contract.ts'
+import { operation, operations as all, ownOperations as operations } from '../support/contract.ts'
 import { makeFolder } from '../support/folder.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
 import { modernHeaders, modernRequest } from '../support/modern-mcp.ts'
@@ -39,6 +39,8 @@ const guessedIn: Record<string, string> = {
   changePassword: 'current_password',
   signUp: 'name',
 }
+
+const user = { role: 'user', content: 'Hello.' }
 
 describe('every operation under a fault or a limit', () => {
   let gateway: TestGateway | undefined
@@ -133,6 +135,26 @@ describe('every operation under a fault or a limit', () => {
       expectPromised(row, answer, 429)
       expect(answer.headers.get('x-ratelimit-remaining-requests')).to.equal('0')
     }
+    const tool = operation('postMcp')
+    expectPromised(tool, await ask(gateway, tool, {}, { body: '{' }), 429)
+  })
+
+  it('answers as promised with limits of each kind, again for the same idempotency key, and in the background', async () => {
+    const limits = { requests_per_minute: 500, tokens_per_minute: 1e9, images_per_minute: 500 }
+    gateway = await startGateway({ file: { limits } })
+    for (const row of creating) {
+      const headers = { 'idempotency-key': row.operationId }
+      expectPromised(row, await ask(gateway, row, {}, { headers }), 200)
+      const again = await ask(gateway, row, {}, { headers })
+      expectPromised(row, again, 200)
+      expect(again.headers.get('idempotent-replayed')).to.equal('true')
+    }
+    const row = operation('createResponse')
+    expectPromised(row, await ask(gateway, row, { background: true }), 200)
+    const tool = operation('postMcp')
+    const call = { name: 'chat', arguments: { model: 'gpt-5-mini', messages: [user] } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call })
+    expectPromised(tool, await ask(gateway, tool, {}, { body }), 200)
   })
 
   it('answers 429 as promised to too many wrong passwords and links', async () => {
@@ -171,13 +193,13 @@ describe('every operation under a fault or a limit', () => {
     const headOf = (row: (typeof operations)[number]) =>
       `${row.method.toUpperCase()} ${pathOf(row)} HTTP/1.1\r\nhost: gateway\r\n`
     gateway = await startGateway()
-    for (const row of operations) {
+    for (const row of all) {
       const long = `x-long: ${'x'.repeat(40_000)}\r\n\r\n`
       expectPromised(row, readAnswer(await sendRaw(gateway.url, headOf(row) + long)), 431)
     }
     await gateway.stop()
     gateway = await startGateway({ file: { limits: { request_timeout_ms: 100 } } })
-    for (const row of operations) {
+    for (const row of all) {
       expectPromised(row, readAnswer(await sendRaw(gateway.url, headOf(row))), 408)
     }
   })

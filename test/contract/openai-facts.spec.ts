@@ -1,5 +1,7 @@
 import { expect } from 'chai'
+import { contract } from '../support/contract.ts'
 import { openAiComplaints } from '../support/openai-facts.ts'
+import { chatProperties } from '../support/openai-properties.ts'
 
 const chat = '/v1/chat/completions'
 const message = { role: 'assistant', content: 'Hi', refusal: null }
@@ -80,4 +82,11 @@ describe("the check of answers against OpenAI's documentation", () => {
       expect(openAiComplaints(chat, answer)).to.not.be.empty
     })
   }
+})
+
+describe("the contract's chat request", () => {
+  it('has each property of OpenAI, so that typed clients can send it', () => {
+    const { properties = {} } = contract.components.schemas['CreateChatCompletionRequest']!
+    expect(Object.keys(properties)).to.include.members(Object.keys(chatProperties))
+  })
 })

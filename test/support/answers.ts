@@ -42,11 +42,13 @@ function headerComplaints({ headers: promised = {} }: ResponseObject, headers: H
   return [...unknown.map((name) => `The header ${name} is not declared.`), ...wrong]
 }
 
+/** Headers of HTTP itself, of caches, of browsers' protection and of the connection. */
+const general =
+  /^(access-control-.*|cache-control|connection|content-(encoding|language|length|security-policy|type)|cross-origin-.*|date|etag|keep-alive|last-modified|origin-agent-cluster|permissions-policy|pragma|referrer-policy|strict-transport-security|transfer-encoding|vary|x-content-type-options|x-frame-options)$/
+
 /** Whether a header is part of the gateway's API. The contract must declare such a header. */
 function ours(name: string): boolean {
-  return /^(x-(request|gateway|ratelimit|should|accel)-|ratelimit|retry|depr|sunset|www-|allow)/.test(
-    name,
-  )
+  return !general.test(name)
 }
 
 function errorSchema(id: string) {

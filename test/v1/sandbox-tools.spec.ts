@@ -163,16 +163,21 @@ describe('the sandbox with tools', () => {
     const { name, arguments: written } = message.function_call!
     expect(name).to.equal('get_weather')
     expect(new Ajv2020().validate(parameters, JSON.parse(written))).to.equal(true)
-    const after = await client.chat.completions.create({
-      model: 'gpt-4o-mini',
-      messages: [
-        { role: 'user', content: 'sandbox:tool-call' },
-        { role: 'assistant', content: null, function_call: { name, arguments: written } },
-        { role: 'function', name, content: 'sunny' },
-      ],
-      functions,
-    })
-    expect(after.choices[0]!.message.content).to.include('“sunny”')
+    for (const [content, quoted] of [
+      ['sunny', '“sunny”'],
+      [null, '“”'],
+    ] as const) {
+      const after = await client.chat.completions.create({
+        model: 'gpt-4o-mini',
+        messages: [
+          { role: 'user', content: 'sandbox:tool-call' },
+          { role: 'assistant', content: null, function_call: { name, arguments: written } },
+          { role: 'function', name, content },
+        ],
+        functions,
+      })
+      expect(after.choices[0]!.message.content).to.include(quoted)
+    }
   })
 
   for (const [reason, more, expected] of [

@@ -2897,8 +2897,72 @@ export type CreateChatCompletionRequest = {
     stream_options?: StreamOptions | null;
     cache_control?: CacheControl;
     web_search_options?: WebSearchOptions | null;
+    /**
+     * The voice and format of audio output, for models that generate audio.
+     */
+    audio?: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * Pairs of names and values that the vendor stores with the completion.
+     */
+    metadata?: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * How OpenAI moderates the request.
+     */
+    moderation?: {
+        [key: string]: unknown;
+    } | null;
+    /**
+     * Text that the answer is expected to repeat.
+     */
+    prediction?: {
+        [key: string]: unknown;
+    } | null;
+    prompt_cache_key?: PromptCacheKey;
+    prompt_cache_options?: PromptCacheOptions;
+    prompt_cache_retention?: PromptCacheRetention;
+    safety_identifier?: SafetyIdentifier;
+    service_tier?: RequestedServiceTier;
+    /**
+     * Whether the vendor stores the completion.
+     */
+    store?: boolean | null;
+    /**
+     * How long the answer should be, such as `low`, `medium` or `high`.
+     */
+    verbosity?: string | null;
     user?: EndUser;
 };
+
+/**
+ * Requests with the same key share the vendor's prompt cache more often.
+ */
+export type PromptCacheKey = string | null;
+
+/**
+ * How the vendor caches the prompt.
+ */
+export type PromptCacheOptions = {
+    [key: string]: unknown;
+} | null;
+
+/**
+ * How long the vendor keeps the cached prompt, such as `24h`.
+ */
+export type PromptCacheRetention = string | null;
+
+/**
+ * A stable identifier of the end user, by which the vendor detects misuse.
+ */
+export type SafetyIdentifier = string | null;
+
+/**
+ * The processing tier of the vendor, such as `auto`, `default`, `flex` or `priority`.
+ */
+export type RequestedServiceTier = string | null;
 
 /**
  * Lets the vendor of the model search the web. Models whose `pricing` has `web_search` do, at this price;
@@ -3722,9 +3786,11 @@ export type CreateResponseRequest = {
      * No part of a conversation is left out.
      */
     truncation?: 'disabled';
-    service_tier?: string | null;
-    prompt_cache_key?: string | null;
-    safety_identifier?: string | null;
+    service_tier?: RequestedServiceTier;
+    prompt_cache_key?: PromptCacheKey;
+    prompt_cache_options?: PromptCacheOptions;
+    prompt_cache_retention?: PromptCacheRetention;
+    safety_identifier?: SafetyIdentifier;
     user?: EndUser;
     /**
      * Data of the client program; not passed on.
@@ -5011,6 +5077,13 @@ export type ToolServer = {
         [key: string]: unknown;
     };
 };
+
+/**
+ * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+ * cookie; API keys need none.
+ *
+ */
+export type CsrfTokenHeader = string;
 
 /**
  * The id of the account to act for. By default, the account of the API key. People may name an
@@ -6867,6 +6940,14 @@ export type ListAccountsResponse = ListAccountsResponses[keyof ListAccountsRespo
 
 export type CreateAccountData = {
     body: NewAccount;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/accounts';
@@ -7001,6 +7082,14 @@ export type RetrieveAccountResponse = RetrieveAccountResponses[keyof RetrieveAcc
 
 export type UpdateAccountData = {
     body: AccountChange;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the account.
@@ -7379,6 +7468,14 @@ export type ListKeysResponse = ListKeysResponses[keyof ListKeysResponses];
 
 export type CreateKeyData = {
     body: NewApiKey;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: {
         /**
@@ -7451,6 +7548,14 @@ export type CreateKeyResponse = CreateKeyResponses[keyof CreateKeyResponses];
 
 export type RevokeKeyData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the key.
@@ -7589,6 +7694,14 @@ export type RetrieveKeyResponse = RetrieveKeyResponses[keyof RetrieveKeyResponse
 
 export type UpdateKeyData = {
     body: ApiKeyChange;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the key.
@@ -7670,6 +7783,14 @@ export type UpdateKeyResponse = UpdateKeyResponses[keyof UpdateKeyResponses];
 
 export type RotateKeyData = {
     body: KeyRotation;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the key.
@@ -8075,6 +8196,14 @@ export type SetUpResponse = SetUpResponses[keyof SetUpResponses];
 
 export type DeleteOtherSessionsData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/sessions';
@@ -8255,6 +8384,14 @@ export type CreateSessionResponse = CreateSessionResponses[keyof CreateSessionRe
 
 export type DeleteCurrentSessionData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/sessions/current';
@@ -8357,6 +8494,14 @@ export type RetrieveCurrentSessionResponse = RetrieveCurrentSessionResponses[key
 
 export type CreateSessionKeyData = {
     body: SessionKeyRequest;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: {
         /**
@@ -8429,6 +8574,14 @@ export type CreateSessionKeyResponse = CreateSessionKeyResponses[keyof CreateSes
 
 export type DeleteSessionData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the session.
@@ -8540,6 +8693,14 @@ export type RetrieveMeResponse = RetrieveMeResponses[keyof RetrieveMeResponses];
 
 export type UpdateMeData = {
     body: UpdateMeRequest;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/me';
@@ -8601,6 +8762,14 @@ export type UpdateMeResponse = UpdateMeResponses[keyof UpdateMeResponses];
 
 export type ChangePasswordData = {
     body: ChangePasswordRequest;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/me/password';
@@ -8732,6 +8901,14 @@ export type ListConnectionsResponse = ListConnectionsResponses[keyof ListConnect
 
 export type EndConnectionData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the key.
@@ -8794,6 +8971,14 @@ export type EndConnectionResponse = EndConnectionResponses[keyof EndConnectionRe
 
 export type LeaveAccountData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the account.
@@ -8936,6 +9121,14 @@ export type ListMembersResponse = ListMembersResponses[keyof ListMembersResponse
 
 export type InviteMemberData = {
     body: NewMember;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: {
         /**
@@ -9013,6 +9206,14 @@ export type InviteMemberResponse = InviteMemberResponses[keyof InviteMemberRespo
 
 export type RemoveMemberData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the person.
@@ -9086,6 +9287,14 @@ export type RemoveMemberResponse = RemoveMemberResponses[keyof RemoveMemberRespo
 
 export type UpdateMemberData = {
     body: MemberChange;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the person.
@@ -9167,6 +9376,14 @@ export type UpdateMemberResponse = UpdateMemberResponses[keyof UpdateMemberRespo
 
 export type CreatePasswordLinkData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the person.
@@ -9373,6 +9590,14 @@ export type ListInvitationsResponse = ListInvitationsResponses[keyof ListInvitat
 
 export type WithdrawInvitationData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the invitation.
@@ -9503,6 +9728,14 @@ export type DescribeInvitationResponse = DescribeInvitationResponses[keyof Descr
 
 export type AcceptInvitationData = {
     body: AcceptInvitationRequest;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/invitations/accept';
@@ -10507,6 +10740,14 @@ export type ListProvidersResponse = ListProvidersResponses[keyof ListProvidersRe
 
 export type CreateProviderKeyData = {
     body: NewProviderKey;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the provider, such as `openai`.
@@ -10577,6 +10818,14 @@ export type CreateProviderKeyResponse = CreateProviderKeyResponses[keyof CreateP
 
 export type DeleteProviderKeyData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the provider, such as `openai`.
@@ -10643,6 +10892,14 @@ export type DeleteProviderKeyResponse = DeleteProviderKeyResponses[keyof DeleteP
 
 export type TestProviderKeyData = {
     body: ProviderKeyTrial;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path: {
         /**
          * The id of the provider, such as `openai`.
@@ -10766,6 +11023,14 @@ export type RetrieveStoredSettingsResponse = RetrieveStoredSettingsResponses[key
 
 export type ReplaceStoredSettingsData = {
     body: NewStoredSettings;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/settings';
@@ -10827,6 +11092,14 @@ export type ReplaceStoredSettingsResponse = ReplaceStoredSettingsResponses[keyof
 
 export type ReloadSettingsData = {
     body?: never;
+    headers?: {
+        /**
+         * The `csrf_token` that signing in and `GET /api/sessions/current` return. Required beside a session
+         * cookie; API keys need none.
+         *
+         */
+        'x-csrf-token'?: string;
+    };
     path?: never;
     query?: never;
     url: '/api/reload';
