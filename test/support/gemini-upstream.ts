@@ -34,12 +34,16 @@ const finishReasons = {
   content_filter: 'SAFETY',
 }
 
-/** Simulates Gemini: refuses invalid requests with the vendor's errors, and answers valid ones with `say`. */
+/**
+ * Simulates Gemini: refuses invalid requests with the vendor's errors, and answers valid ones with `say`.
+ * Its thought signatures name the `signer`, and it refuses those of another signer.
+ */
 export function geminiDouble(
   say: (body: Body) => Spoken,
+  signer = 'signed',
 ): (request: ReceivedRequest) => ScriptedAnswer {
   return vendorDouble({
-    check: (request) => check(countedCall(request)),
+    check: (request) => check(countedCall(request), signer),
     refusal: ({ status, type, message }) => ({ error: { code: status, message, status: type } }),
     answer: (request) => {
       if (request.path.endsWith(countVerb)) {
@@ -48,13 +52,13 @@ export function geminiDouble(
       }
       const spoken = say(request.body as Body)
       const [, model = '', method] = /models\/([^:]+):(\w+)/.exec(request.path)!
-      if (method === 'streamGenerateContent') return { pieces: geminiEvents(spoken, model) }
+      if (method === 'streamGenerateContent') return { pieces: geminiEvents(spoken, model, signer) }
       const parts = [
         ...(spoken.reasoning === undefined
           ? []
           : [{ text: spoken.reasoning.join(''), thought: true }]),
         ...(spoken.text === undefined ? [] : [{ text: spoken.text.join('') }]),
-        ...callParts(spoken),
+        ...callParts(spoken, signer),
       ]
       return { body: answer(parts, model, spoken, true) }
     },
@@ -75,7 +79,7 @@ function countedCall(request: ReceivedRequest): ReceivedRequest {
   return { ...request, path: `${called}:generateContent`, body: counted }
 }
 
-function check({ path, method, headers, body }: ReceivedRequest): void {
+function check({ path, method, headers, body }: ReceivedRequest, signer: string): void {
   const refuse: Refuse = (text) => {
     throw new Refused(400, invalid, text)
   }
@@ -97,7 +101,7 @@ function check({ path, method, headers, body }: ReceivedRequest): void {
   const { contents, generationConfig = {}, tools = [] } = body
   allowOnly(generationConfig, configFields, 'generation_config', invalid)
   if (!Array.isArray(contents) || contents.length === 0) refuse('contents is not specified')
-  checkContents(contents as { role: string; parts: Part[] }[], model, refuse)
+  checkContents(contents as Content[], { model, signer }, refuse)
   for (const tool of tools as { functionDeclarations?: Body[]; googleSearch?: Body }[]) {
     allowOnly(tool, ['functionDeclarations', 'googleSearch'], 'tools', invalid)
     if (tool.googleSearch !== undefined) {
@@ -188,10 +192,14 @@ function checkAbilities(config: Body, model: string, refuse: Refuse): void {
 }
 
 type Refuse = (text: string) => void
+/** Accepted instead of a signature. */
+const noSignature = 'skip_thought_signature_validator'
+
+type Content = { role: string; parts: Part[] }
 
 function checkContents(
-  contents: { role: string; parts: Part[] }[],
-  model: string,
+  contents: Content[],
+  { model, signer }: { model: string; signer: string },
   refuse: Refuse,
 ): void {
   let open: string[] = []
@@ -206,6 +214,9 @@ function checkContents(
     for (const part of parts) {
       allowOnly(part, partFields, 'contents.parts', invalid)
       checkMedium(part, refuse)
+      const { thoughtSignature: signature = noSignature } = part as { thoughtSignature?: string }
+      const isOwn = Buffer.from(signature, 'base64').toString().startsWith(`${signer}-`)
+      if (!isOwn && signature !== noSignature) refuse('Thought signature is not valid.')
       allowOnly(part['functionCall'] ?? {}, ['id', 'name', 'args'], 'function_call', invalid)
       const response = part['functionResponse'] ?? {}
       allowOnly(response, ['id', 'name', 'response', 'parts'], 'function_response', invalid)
@@ -242,10 +253,10 @@ function checkMedium({ inlineData }: Part, refuse: Refuse): void {
   if (!mediaTypes.test(mimeType)) refuse('Unsupported MIME type')
 }
 
-function callParts({ calls = [] }: Spoken): Part[] {
+function callParts({ calls = [] }: Spoken, signer: string): Part[] {
   return calls.map(({ id, name, args }, index) => ({
     functionCall: { id, name, args },
-    ...(index === 0 ? { thoughtSignature: `signed-${id}` } : {}),
+    ...(index === 0 ? { thoughtSignature: Buffer.from(`${signer}-${id}`).toString('base64') } : {}),
   }))
 }
 
@@ -275,12 +286,12 @@ function answer(parts: Part[], model: string, spoken: Spoken, last: boolean) {
 }
 
 /** Events of a streamed answer, in the vendor's format. */
-export function geminiEvents(spoken: Spoken, model: string): string[] {
+export function geminiEvents(spoken: Spoken, model: string, signer = 'signed'): string[] {
   const { text = [], reasoning = [] } = spoken
   const parts: Part[] = [
     ...reasoning.map((piece) => ({ text: piece, thought: true })),
     ...text.map((piece) => ({ text: piece })),
-    ...callParts(spoken),
+    ...callParts(spoken, signer),
   ]
   const events = parts.map((part) => answer([part], model, spoken, false))
   return [...events, answer([{ text: '' }], model, spoken, true)].map(

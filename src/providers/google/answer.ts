@@ -99,10 +99,13 @@ export function refusedFor(reason: unknown, texts: VendorTexts): ProviderFailure
   return new ProviderFailure('content_policy', message, { status: 200 })
 }
 
+/** The place of a call in an answer, and the provider that gave the answer. */
+export type CallPlace = { answer: string; choice: number; call: number; provider: string }
+
 /** A call in OpenAI's form, with the thought signature that must come back with its result. */
 export function toolCallOf(
   { functionCall, thoughtSignature }: WirePart,
-  place: { answer: string; choice: number; call: number },
+  { provider, ...place }: CallPlace,
   texts: VendorTexts,
 ) {
   const { id, name, args = {} } = functionCall ?? {}
@@ -115,7 +118,7 @@ export function toolCallOf(
     function: { name, arguments: JSON.stringify(args) },
     ...(thoughtSignature === undefined
       ? {}
-      : { extra_content: { google: { thought_signature: thoughtSignature } } }),
+      : { extra_content: { google: { thought_signature: thoughtSignature, provider } } }),
   }
 }
 

@@ -22,6 +22,7 @@ import {
   refusalOf,
   refuseBlocked,
   toolCallOf,
+  type CallPlace,
   type WireAnswer,
   type WireCandidate,
   type WirePart,
@@ -75,7 +76,7 @@ export function translator(options: Options): Translator {
       choice.begun = true
     }
     for (const part of content?.parts ?? []) {
-      const delta = deltaOf(part, choice, { answer: identity!.id, choice: index, texts })
+      const delta = deltaOf(part, choice, { answer: identity!.id, choice: index }, options)
       if (delta === undefined) continue
       begin()
       chunks += writer.delta(index, delta)
@@ -153,13 +154,17 @@ function newChoice(): Choice {
 function deltaOf(
   part: WirePart,
   said: Choice,
-  { texts, ...place }: { answer: string; choice: number; texts: VendorTexts },
+  place: Pick<CallPlace, 'answer' | 'choice'>,
+  { texts, target: { provider } }: Pick<Options, 'texts' | 'target'>,
 ): string | undefined {
   if (part.functionCall !== undefined) {
     if (said.calls >= callsMax) throw tooLarge()
     const index = said.calls++
     said.anything = true
-    const call = { index, ...toolCallOf(part, { ...place, call: index }, texts) }
+    const call = {
+      index,
+      ...toolCallOf(part, { ...place, call: index, provider: provider.id }, texts),
+    }
     return toolDelta(call)
   }
   if (part.text === undefined || part.text === '') return undefined

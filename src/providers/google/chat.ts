@@ -25,6 +25,7 @@ import {
   refusalOf,
   refuseBlocked,
   toolCallOf,
+  type CallPlace,
   type WireAnswer,
   type WireCandidate,
 } from './answer.ts'
@@ -135,7 +136,7 @@ function answerIn(
     created: asked.createdSeconds,
     model: texts.name(modelVersion) ?? asked.upstreamModel,
     choices: candidates.map((candidate, place) =>
-      choiceOf(candidate, { place, answer: id, texts }),
+      choiceOf(candidate, { place, answer: id, provider: asked.target.provider.id, texts }),
     ),
   }
   const said = completion.choices.map(({ message }) => message)
@@ -144,9 +145,11 @@ function answerIn(
   return { completion, usage: withGrounding(counted, grounding, asked.target), bytes }
 }
 
+type MadeBy = Pick<CallPlace, 'answer' | 'provider'>
+
 function choiceOf(
   candidate: WireCandidate,
-  { place, answer, texts }: { place: number; answer: string; texts: VendorTexts },
+  { place, texts, ...made }: { place: number; texts: VendorTexts } & MadeBy,
 ): ChatCompletion['choices'][number] {
   const index = choiceIndex(candidate, place)
   const parts = candidate.content?.parts ?? []
@@ -156,7 +159,7 @@ function choiceOf(
   const reasoning = text(true)
   const calls = parts
     .filter(({ functionCall }) => functionCall !== undefined)
-    .map((part, call) => toolCallOf(part, { answer, choice: index, call }, texts))
+    .map((part, call) => toolCallOf(part, { ...made, choice: index, call }, texts))
   const refusal = refusalOf(candidate, texts) ?? null
   const silent = content === '' && (calls.length > 0 || refusal !== null)
   return {
@@ -166,7 +169,7 @@ function choiceOf(
       content: silent ? null : content,
       refusal,
       ...(reasoning === '' ? {} : { reasoning_content: reasoning }),
-      ...searchesIn(candidate.groundingMetadata, { text: content, answer }),
+      ...searchesIn(candidate.groundingMetadata, { text: content, answer: made.answer }),
       ...(calls.length === 0 ? {} : { tool_calls: calls }),
     },
     logprobs: logprobsOf(candidate.logprobsResult),

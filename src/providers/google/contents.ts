@@ -2,6 +2,7 @@ import type { Blob, Content, Part } from '@google/genai'
 import type { components } from '../../../generated/types.ts'
 import { readDataUrl } from '../../bytes/base64.ts'
 import { dropped, type Target } from '../../core/model.ts'
+import { membersOf } from '../wire/any-json.ts'
 import type { Notes } from '../wire/fields.ts'
 import {
   answerAtEnd,
@@ -40,13 +41,13 @@ const fileTypes = /^(?:application\/pdf|(?:text|image|audio|video)\/[\w.+-]+)$/
  * tools (docs/vendors.md#gemini-request).
  */
 export const newer = /^gemini-(?:[3-9]|\d\d)/
-/** Gemini accepts this value instead of a lost thought signature. */
+/** Google and Vertex AI accept this value instead of a lost thought signature. */
 const noSignature = 'skip_thought_signature_validator'
 
 /** Splits a conversation into system texts and turns of user and model. */
 export function writeContents(
   messages: readonly Message[],
-  { model, upstreamModel }: Target,
+  { model, upstreamModel, provider }: Target,
   notes: Notes,
 ): { system: string[]; contents: WireContent[] } {
   const system: string[] = []
@@ -60,7 +61,7 @@ export function writeContents(
       if (contents.length > 0) notes.warnings.push(hoisted(path, message.role))
       continue
     }
-    const parts = partsOfMessage(message, { path, upstreamModel, names, notes })
+    const parts = partsOfMessage(message, { path, upstreamModel, provider, names, notes })
     const last = contents.at(-1)
     // Consecutive messages of one role form one turn: results of parallel calls stay together.
     if (last !== undefined && lastRole === message.role) {
@@ -76,7 +77,11 @@ export function writeContents(
   return { system: [], contents: [{ role: 'user', parts: system.map((text) => ({ text })) }] }
 }
 
-type Place = { path: string; upstreamModel: string; names: Map<string, string>; notes: Notes }
+type Place = Pick<Target, 'upstreamModel' | 'provider'> & {
+  path: string
+  names: Map<string, string>
+  notes: Notes
+}
 
 function partsOfMessage(message: Message, place: Place): Part[] {
   const { path, names, notes } = place
@@ -155,7 +160,8 @@ function imageOf(
   return undefined
 }
 
-function callOf(call: ToolCall, index: number, { path, upstreamModel, notes }: Place): Part[] {
+function callOf(call: ToolCall, index: number, place: Place): Part[] {
+  const { path, upstreamModel, provider, notes } = place
   const { name, arguments: text } = call.function
   const args = parseObject(text.trim() === '' ? '{}' : text)
   if (args === undefined) {
@@ -164,7 +170,7 @@ function callOf(call: ToolCall, index: number, { path, upstreamModel, notes }: P
     notes.problems.push({ param, message, code: 'invalid_value' })
     return []
   }
-  const signature = signatureOf(call)
+  const signature = signatureOf(call, provider.id)
   const id = newer.test(upstreamModel) ? { id: call.id } : {}
   const part: Part = { functionCall: { ...id, name, args } }
   if (signature !== undefined) part.thoughtSignature = signature
@@ -173,10 +179,16 @@ function callOf(call: ToolCall, index: number, { path, upstreamModel, notes }: P
   return [part]
 }
 
-function signatureOf({ extra_content: extra }: ToolCall): string | undefined {
-  // `thought_signature` of the caller is checked below.
-  const google = (extra as { google?: { thought_signature?: unknown } } | undefined)?.google
-  return typeof google?.thought_signature === 'string' ? google.thought_signature : undefined
+/** What is in neither alphabet of base64; proto3 JSON accepts both, with and without padding. */
+const notBase64 = /[^\w+/-]/
+
+/** The signature of a call; undefined if another provider made it, which the vendor refuses, or if it is malformed. */
+function signatureOf({ extra_content: extra }: ToolCall, providerId: string): string | undefined {
+  // A signature that names no provider comes from Google's own API.
+  const { thought_signature: signature, provider = 'google' } = membersOf(extra?.['google'])
+  if (provider !== providerId || typeof signature !== 'string') return undefined
+  const text = signature.replace(/={1,2}$/, '')
+  return text === '' || notBase64.test(text) || text.length % 4 === 1 ? undefined : signature
 }
 
 /**
