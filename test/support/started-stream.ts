@@ -13,6 +13,7 @@ export function startOpenAiStream(
   return startStream(answer, {
     limits: { answerBytesMax, jsonBytesMax: answerBytesMax, endTimeoutMs: 1 },
     dialect,
+    request: {},
     tokensMax: { input: 1e9, output: 1e9 },
     reading: { texts: ownTexts },
     fallback: { created: 1_767_225_600, model: 'fallback' },

@@ -161,7 +161,7 @@ function reportedUsage(body: Members, { dialect, tokensMax }: Reading): Usage | 
 function streamedReader(how: Reading): PieceReader<ChatAnswer> {
   const { request, dialect, reading, fallback, tokensMax, eventBytesMax } = how
   const naming = { fallback, texts: reading.texts }
-  const repair = createChunkRepair(naming, dialect.finishReasons)
+  const repair = createChunkRepair(naming, request.tools, dialect.finishReasons)
   const lane = eventLane({ repair, dialect, reading, tokensMax, eventBytesMax })
   const assembled = assembledAnswer(lane)
   let bytes = 0

@@ -1,5 +1,11 @@
 import { joinPieces } from '../../bytes/pieces.ts'
-import type { ChatAnswer, ChatStream, ChunkIdentity, ChatCompletion } from '../../core/chat/chat.ts'
+import type {
+  ChatAnswer,
+  ChatCompletion,
+  ChatRequest,
+  ChatStream,
+  ChunkIdentity,
+} from '../../core/chat/chat.ts'
 import type { ProviderFailure } from '../../core/failure.ts'
 import type { StreamLimits } from '../transport/endpoint.ts'
 import type { OpenAnswer } from '../transport/upstream.ts'
@@ -12,6 +18,7 @@ import type { ErrorReading } from './failure.ts'
 import { createChunkRepair } from './repair-chunk.ts'
 
 type Options = {
+  request: Pick<ChatRequest, 'tools'>
   limits: StreamLimits
   dialect: ChatDialect
   reading: ErrorReading
@@ -27,13 +34,14 @@ type Options = {
  * ProviderFailure if the first event is an error or no event arrives.
  */
 export function startStream(answer: OpenAnswer, options: Options): Promise<ChatStream> {
-  const { limits, dialect, reading, fallback, tokensMax } = options
+  const { request, limits, dialect, reading, fallback, tokensMax } = options
   const beginning = answer.peek()?.subarray(0, sniffedBytes) ?? nothing
   if (!beginsEvent(beginning)) {
     if (isJson(beginning)) return forwardedStream(answer, limits, wholeAnswer(options))
     assertEvents(answer)
   }
-  const repair = createChunkRepair({ fallback, texts: reading.texts }, dialect.finishReasons)
+  const naming = { fallback, texts: reading.texts }
+  const repair = createChunkRepair(naming, request.tools, dialect.finishReasons)
   const eventBytesMax = limits.jsonBytesMax
   return forwardedStream(
     answer,

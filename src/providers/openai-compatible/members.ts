@@ -15,7 +15,7 @@ export function readMembers(value: unknown): Members {
   return isMembers(value) ? value : malformed()
 }
 
-export function isIndex(value: unknown): value is number {
+function isIndex(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 

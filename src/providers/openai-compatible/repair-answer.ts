@@ -1,4 +1,4 @@
-import type { ChatCompletion } from '../../core/chat/chat.ts'
+import type { ChatCompletion, ChatRequest } from '../../core/chat/chat.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import type { Members } from '../wire/any-json.ts'
 import {
@@ -9,7 +9,6 @@ import {
   finishReasonOf,
   isAbsent,
   isChoiceIndex,
-  isIndex,
   isName,
   malformed,
   messageContent,
@@ -91,110 +90,173 @@ function repairCalls(calls: unknown, texts: VendorTexts): Members[] | undefined 
   if (calls === undefined || calls === null) return undefined
   if (!Array.isArray(calls) || calls.length > callsMax) malformed()
   const ids = new Set<string>()
-  const repaired = calls.map((given): Members => {
+  const repaired = calls.flatMap((given): Members[] => {
     const { index: _index, id: vendorId, ...more } = readMembers(given)
     const own = callIdOf(vendorId, texts)
     const id = ids.has(own) ? newCallId() : own
     ids.add(id)
     const call = texts.members(more, callContent)
-    if (isCustom(call)) return { id, ...call }
+    if (isCustom(call)) return [{ id, ...call }]
     const { name, arguments: args, ...rest } = readMembers(call['function'])
-    if (!isName(name)) malformed()
-    const called = { name, arguments: textOf(args) || '{}', ...rest }
-    return { ...call, id, type: 'function', function: called }
+    const text = textOf(args)
+    // Some servers add an empty call.
+    if (!isName(name)) return text === '' ? [] : malformed()
+    const called = { name, arguments: text || '{}', ...rest }
+    return [{ ...call, id, type: 'function', function: called }]
   })
   return repaired.length === 0 ? undefined : repaired
 }
 
 /** Converts the pieces of a choice's calls in a stream to OpenAI's form. */
 type CallRepair = {
-  /** Converts the pieces of one chunk; the same list if nothing changes. Throws a ProviderFailure. */
+  /**
+   * Converts the pieces of one chunk; the same list if nothing changes. Pieces before a call's name is complete
+   * are held. Throws a ProviderFailure.
+   */
   read(pieces: readonly unknown[]): readonly unknown[]
-  /** The number of calls that have begun. */
+  /** The number of calls that were forwarded. */
   begun(): number
-  /** Final pieces for calls without arguments, since clients parse the arguments as JSON. */
-  rest(): Members[]
+  /** Final pieces: calls that are still held, and arguments of calls without any, since clients parse them as JSON. */
+  rest(): object[]
 }
 
+type Tools = ChatRequest['tools']
 type Call = {
-  index: number
-  id: string
+  /** The index for the client; undefined while the call is held. */
+  index: number | undefined
   /** The id that the vendor sent. */
   vendorId: unknown
   name: string
+  /** The arguments and the vendor's data that arrived while the call was held. */
+  text: string
+  extra: unknown
   hasArguments: boolean
   isCustom: boolean
 }
 
-export function createCallRepair(texts: VendorTexts): CallRepair {
+type CallPiece = {
+  index: number | undefined
+  id?: string
+  type?: 'function'
+  function: { name?: string; arguments?: string }
+  extra_content?: unknown
+}
+
+/** A held call with longer texts is forwarded without a complete name. */
+const heldCharactersMax = 16_384
+
+/** `tools` are those of the request; their names show whether the name of a call is complete. */
+export function createCallRepair(texts: VendorTexts, tools: Tools): CallRepair {
   const calls: Call[] = []
   const called = new Map<unknown, Call>()
+  /** The ids of the calls that were forwarded. */
+  const ids = new Set<string>()
 
-  const begin = (piece: Members): Call => {
-    const { id, index } = piece
-    const { name } = functionOf(piece)
-    if (calls.length >= callsMax) malformed()
+  /** Gives a held call its index and its own id. Returns the piece that begins it. */
+  const start = (call: Call): CallPiece => {
+    const own = callIdOf(call.vendorId, texts)
+    const id = ids.has(own) ? newCallId() : own
     // Clients store calls in a list by index, so indexes must have no gaps.
-    const isNext = isIndex(index) && index <= calls.length
-    const isFree = isNext && calls.every((call) => call.index !== index)
-    const own = callIdOf(id, texts)
-    const isOwn = calls.every((call) => call.id !== own)
-    const call: Call = {
-      index: isFree ? index : calls.length,
-      id: isOwn ? own : newCallId(),
-      vendorId: id,
-      name: isName(name) ? name : '',
-      hasArguments: false,
-      isCustom: isCustom(piece),
-    }
-    calls.push(call)
-    called.set(index ?? call.index, call)
-    return call
+    const index = (call.index = ids.size)
+    ids.add(id)
+    const { name, text, extra } = call
+    const more = extra === undefined ? {} : { extra_content: extra }
+    return { index, id, type: 'function', function: { name, arguments: text }, ...more }
   }
 
-  const readPiece = (given: unknown): unknown => {
+  const readPiece = (given: unknown): unknown[] => {
     const members = readMembers(given)
     const piece = texts.members(members, callContent)
     const existing = callOfPiece(piece, calls, called)
-    const call = existing ?? begin(piece)
+    if (existing !== undefined) return readPieceOf(existing, piece, given)
+    if (calls.length >= callsMax) malformed()
+    const call = newCall(piece)
+    // The name of a call is complete when another call begins.
+    const earlier = calls.filter((one) => isHeld(one) && one.name !== '').map(start)
+    called.set(piece['index'] ?? calls.length, call)
+    calls.push(call)
+    return [...earlier, ...readPieceOf(call, piece, given)]
+  }
+  const readPieceOf = (call: Call, piece: Members, given: unknown): unknown[] => {
     const { id, type, index, function: said, ...rest } = piece
-    if (call.isCustom) return { ...piece, index: call.index }
+    if (call.isCustom) return [{ ...piece, index: call.index ?? start(call).index }]
     const { name, arguments: args, ...more } = functionOf(piece)
     const text = textOf(args)
     if (text !== '') call.hasArguments = true
-    // The beginning of a call is not repeated: some clients concatenate the members of all pieces.
-    const isNamed = existing === undefined || (isName(name) && call.name === '')
-    if (isNamed && isName(name)) call.name = name
-    const sentName = isNamed ? call.name : undefined
-    const sentText = existing !== undefined && isAbsent(args) ? undefined : text
-    const sentId = existing === undefined ? call.id : undefined
-    const sentType = existing === undefined ? 'function' : undefined
-    const same = said !== null && index === call.index && id === sentId && type === sentType
-    const isSame = same && piece === members && name === sentName && args === sentText
-    if (isSame) return given
-    return {
-      index: call.index,
-      ...(existing === undefined ? { id: sentId, type: sentType } : {}),
-      function: {
-        ...(sentName === undefined ? {} : { name: sentName }),
-        ...(sentText === undefined ? {} : { arguments: sentText }),
-        ...more,
-      },
-      ...rest,
+    const isFirst = isHeld(call)
+    if (isFirst) {
+      hold(call, { id, name, text, extra: rest['extra_content'] })
+      if (!isNamed(call, tools)) return []
     }
+    // The beginning of a call is not repeated: some clients concatenate the members of all pieces.
+    const sent: CallPiece = isFirst
+      ? start(call)
+      : { index: call.index, function: isAbsent(args) ? {} : { arguments: text } }
+    const isSame =
+      piece === given &&
+      said !== null &&
+      index === sent.index &&
+      id === sent.id &&
+      type === sent.type &&
+      name === sent.function.name &&
+      args === sent.function.arguments
+    return [isSame ? given : { ...sent, function: { ...sent.function, ...more }, ...rest }]
   }
 
   return {
     read: (pieces) => {
-      const repaired = pieces.map(readPiece)
-      return repaired.every((piece, at) => piece === pieces[at]) ? pieces : repaired
+      const repaired = pieces.flatMap(readPiece)
+      const isSame =
+        repaired.length === pieces.length && repaired.every((piece, at) => piece === pieces[at])
+      return isSame ? pieces : repaired
     },
-    begun: () => calls.length,
-    rest: () =>
-      calls
-        .filter(({ hasArguments, isCustom }) => !hasArguments && !isCustom)
-        .map(({ index }) => ({ index, function: { arguments: '{}' } })),
+    begun: () => ids.size,
+    rest: () => calls.flatMap((call) => finalPieces(call, start)),
   }
+}
+
+function newCall(piece: Members): Call {
+  return {
+    index: undefined,
+    vendorId: piece['id'],
+    name: '',
+    text: '',
+    extra: undefined,
+    hasArguments: false,
+    isCustom: isCustom(piece),
+  }
+}
+
+function isHeld({ index }: Call): boolean {
+  return index === undefined
+}
+
+type Held = { id: unknown; name: unknown; text: string; extra: unknown }
+
+/** Adds a piece to a held call. Some vendors split the name, others repeat it or what has arrived of it. */
+function hold(call: Call, { id, name, text, extra = call.extra }: Held): void {
+  if (isName(id)) call.vendorId = id
+  if (isName(name)) call.name = name.startsWith(call.name) ? name : call.name + name
+  Object.assign(call, { text: call.text + text, extra })
+}
+
+/** Whether the name of a call is complete: it is that of a tool, or arguments follow it. */
+function isNamed({ name, text, hasArguments }: Call, tools: Tools): boolean {
+  if (name.length + text.length > heldCharactersMax) return true
+  if (name === '' || hasArguments) return name !== ''
+  const names = (tools ?? []).map((tool) => (tool.type === 'function' ? tool.function.name : ''))
+  return names.includes(name) && names.every((one) => one === name || !one.startsWith(name))
+}
+
+/** What is missing of a call at the end of a stream; some servers add an empty call, which is left out. */
+function finalPieces(call: Call, start: (call: Call) => CallPiece): CallPiece[] {
+  const { index, name, hasArguments, isCustom } = call
+  if (isHeld(call)) {
+    if (name === '' && !hasArguments) return []
+    call.text ||= '{}'
+    return [start(call)]
+  }
+  return hasArguments || isCustom ? [] : [{ index, function: { arguments: '{}' } }]
 }
 
 /** The call that a piece continues; undefined if the piece begins a call. */
@@ -209,7 +271,13 @@ function callOfPiece(
   if (isAbsent(index)) return isName(id) ? ofId : isNamed ? undefined : calls.at(-1)
   const ofIndex = called.get(index)
   // Some vendors send the same index for every call.
-  const isOther = ofIndex !== undefined && isNamed && isName(id) && ofIndex.vendorId !== id
+  const isOther =
+    ofIndex !== undefined &&
+    isNamed &&
+    isName(id) &&
+    ofIndex.vendorId !== id &&
+    // A held call may still get its id.
+    (!isHeld(ofIndex) || isName(ofIndex.vendorId))
   return isOther ? ofId : ofIndex
 }
 

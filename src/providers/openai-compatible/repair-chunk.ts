@@ -1,4 +1,4 @@
-import type { ChunkIdentity } from '../../core/chat/chat.ts'
+import type { ChatRequest, ChunkIdentity } from '../../core/chat/chat.ts'
 import type { Members } from '../wire/any-json.ts'
 import {
   cleanOuterMembers,
@@ -43,6 +43,7 @@ const object = 'chat.completion.chunk'
 
 export function createChunkRepair(
   naming: Naming,
+  tools: ChatRequest['tools'],
   finishReasons?: Readonly<Record<string, string>>,
 ): ChunkRepair {
   const { texts } = naming
@@ -54,7 +55,7 @@ export function createChunkRepair(
   const readChoice = (value: unknown, place: number): Members | undefined => {
     const choice = readMembers(value)
     const index = isChoiceIndex(choice['index']) ? choice['index'] : place
-    const repair = choices.get(index) ?? createChoiceRepair(index, texts, finishReasons)
+    const repair = choices.get(index) ?? createChoiceRepair(index, { texts, tools, finishReasons })
     choices.set(index, repair)
     const read = repair.read(choice)
     if (!repair.isSteady()) steady = false
@@ -117,14 +118,14 @@ type ChoiceRepair = {
   end(): Members
 }
 
-type FinishReasons = Readonly<Record<string, string>>
+type Options = {
+  texts: VendorTexts
+  tools: ChatRequest['tools']
+  finishReasons: Readonly<Record<string, string>> | undefined
+}
 
-function createChoiceRepair(
-  index: number,
-  texts: VendorTexts,
-  finishReasons?: FinishReasons,
-): ChoiceRepair {
-  const calls = createCallRepair(texts)
+function createChoiceRepair(index: number, { texts, tools, finishReasons }: Options): ChoiceRepair {
+  const calls = createCallRepair(texts, tools)
   let begun = false
   let finished = false
   let steady = false
@@ -132,14 +133,15 @@ function createChoiceRepair(
   const readDelta = (given: Members): Members => {
     const plain = texts.members(withoutNulls(withPlainThoughts(given)), messageContent)
     const delta = withRole(plain, begun)
-    const { tool_calls: listed, ...rest } = delta
-    if (listed === undefined) return delta
-    if (listed !== null && !Array.isArray(listed)) malformed()
+    const { tool_calls: said, ...rest } = delta
+    if (said === undefined) return delta
+    const listed = said ?? []
+    if (!Array.isArray(listed)) malformed()
     const before = calls.begun()
-    const pieces = calls.read(listed ?? [])
-    if (calls.begun() > before) steady = false
+    const pieces = calls.read(listed)
+    if (calls.begun() > before || pieces.length < listed.length) steady = false
     if (pieces.length === 0) return rest
-    return pieces === listed ? delta : { ...rest, tool_calls: pieces }
+    return pieces === said ? delta : { ...rest, tool_calls: pieces }
   }
   const reasonFor = (vendorReason: unknown) =>
     finishReasonOf(vendorReason, calls.begun() > 0, finishReasons)
@@ -156,8 +158,8 @@ function createChoiceRepair(
       let reason: string | null = null
       if (!isAbsent(vendorReason) && vendorReason !== '') {
         steady = false
-        reason = reasonFor(vendorReason)
         delta = withCalls(delta, calls.rest())
+        reason = reasonFor(vendorReason)
         finished = true
       }
       const same =
@@ -166,7 +168,10 @@ function createChoiceRepair(
     },
     isSteady: () => steady,
     hasFinished: () => finished,
-    end: () => ({ index, delta: withCalls({}, calls.rest()), finish_reason: reasonFor('stop') }),
+    end: () => {
+      const delta = withCalls({}, calls.rest())
+      return { index, delta, finish_reason: reasonFor('stop') }
+    },
   }
 }
 
@@ -177,7 +182,7 @@ function withRole(delta: Members, begun: boolean): Members {
   return begun ? rest : { role: 'assistant', ...rest }
 }
 
-function withCalls(delta: Members, more: readonly Members[]): Members {
+function withCalls(delta: Members, more: readonly object[]): Members {
   if (more.length === 0) return delta
   const { tool_calls: calls = [], ...rest } = delta
   // `readDelta` ensures that `tool_calls` is a list or absent.
