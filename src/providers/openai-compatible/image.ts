@@ -179,7 +179,8 @@ function readImages(
       const marks = [own, url].filter(isMark)
       const found = marks.map((mark) => readPicture(base64[Number(mark.slice(1))] ?? []))
       // Some servers send base64 with an empty URL, or with one that they alone can reach.
-      const picture = found.find(Boolean) ?? (isMark(url) ? undefined : url || undefined)
+      const address = typeof url === 'string' && !isMark(url) ? url : ''
+      const picture = found.find(Boolean) ?? (address || undefined)
       if (picture === undefined)
         throw fail('malformed', 'The answer contains data that is not a picture.', data.length)
       return { picture, revisedPrompt: typeof revised === 'string' ? revised : undefined }
