@@ -163,7 +163,7 @@ export function imageSuite(vendorCase: ImageVendorCase): void {
     for (const { name, script, kind } of transportFaults) {
       it(`as ${kind} when it ${name}`, async () => {
         double.play(script, script)
-        const isUnknown = kind === 'unreachable' || kind === 'timeout'
+        const isUnknown = kind === 'unreachable' || kind === 'timeout' || script.status === 502
         if (!isUnknown) return void (await expectFailure(kind))
         await expectFailure(kind, { outcome: 'unknown', cost_nano_usd: null })
         expect(double.calls).to.have.length(1)

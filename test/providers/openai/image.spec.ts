@@ -80,7 +80,6 @@ describe('OpenAI, for pictures,', () => {
       { name: 'rate-limited', kind: 'rate_limited', retryAfter: '21' },
       { name: 'server-error', kind: 'overloaded' },
       { name: 'overloaded', kind: 'overloaded' },
-      { name: 'html', kind: 'overloaded' },
       { name: 'invalid-key', kind: 'credentials' },
       { name: 'unverified', kind: 'credentials' },
       { name: 'model-not-found', kind: 'not_found' },
