@@ -5644,8 +5644,8 @@ export interface components {
             pricing: components["schemas"]["ModelPricing"];
             price_changes?: components["schemas"]["PriceChange"][];
             /**
-             * @description What the sources disagree about. A doubtful limit warns instead of refusing, and what a
-             *     doubtful price gives is an estimate.
+             * @description What the sources disagree about. A doubtful limit warns instead of refusing. What a doubtful
+             *     price gives is an estimate, and twice the price is the maximum.
              */
             doubtful?: ("status" | "context_window" | "max_output_tokens" | "pricing")[];
             image?: components["schemas"]["ImageAbilities"];

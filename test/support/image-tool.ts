@@ -13,7 +13,7 @@ import { startUpstream, type ReceivedRequest, type Upstream } from './upstream.t
 
 /** The image model of the tests; each image costs two cents. */
 export const imageModel = 'xai/grok-imagine-image-2.0'
-export const imageNanoUsd = 20_000_000
+export const imageNanoUsd = 60_000_000
 
 export const imageTool = { type: 'image_generation' as const }
 

@@ -84,6 +84,26 @@ describe('the price of a call before it is made', () => {
     }
   })
 
+  it('is twice the price where the sources of the price disagree, pictures and searches included', async () => {
+    const nanoOf = async (operation: Priced, request: object) => {
+      const { routes } = await quoteOf(operation, request)
+      expect(routes[0]).to.include({ kind: 'at_most' })
+      return routes[0]!.amount!.nano_usd
+    }
+    const flash = { model: 'bytedance/seedream-5-0-flash', prompt, n: 3 }
+    expect(await nanoOf('createImage', flash)).to.equal(2 * 3 * 27_000_000)
+    // The price of gpt-5.6-sol is doubtful; an operator who sets a price knows it.
+    const { pricing } = models.find(({ id }) => id === 'gpt-5.6-sol')!
+    await using known = await startGateway({ file: { catalog: { 'gpt-5.6-sol': { pricing } } } })
+    for (const more of [{}, { service_tier: 'priority' }, { web_search_options: {} }]) {
+      const request = { model: 'gpt-5.6-sol', messages, max_completion_tokens: 100, ...more }
+      const priced = await known.post('/v1/prices', { operation: 'createChatCompletion', request })
+      const { routes } = (await priced.json()) as Quote
+      const doubtful = await nanoOf('createChatCompletion', request)
+      expect(doubtful, JSON.stringify(more)).to.equal(2 * routes[0]!.amount!.nano_usd)
+    }
+  })
+
   it('is an upper bound for a conversation, and exact for pictures in a conversation', async () => {
     for (const model of ['gpt-5-mini', 'claude-haiku-4-5', 'deepseek-chat']) {
       if (!models.some(({ id, aliases }) => id === model || aliases?.includes(model))) continue

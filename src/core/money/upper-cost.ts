@@ -47,7 +47,7 @@ export const searchesMax = 10
 const pixelsPerToken = 64
 /** Text tokens that a model may write along with a picture. */
 const tokensBesidePicture = 1024
-/** Safety factor for prices that the catalog marks as estimates. */
+/** Safety factor for prices that the catalog marks as estimates, and for doubtful prices. */
 const estimateFactor = 2
 
 /** A maximum cost and its lines; `nanoUsd` is rounded up. */
@@ -59,18 +59,19 @@ type UpperCost = { nanoUsd: number; lines: readonly CostLine[]; multiplier: bigi
  */
 export function upperCost(prices: Prices, usage: UpperUsage, atMs: number): UpperCost | undefined {
   const valid = pricesAt(prices, atMs)
-  const multiplier = upperMultiplier(valid, usage, atMs)
+  const margin = BigInt(valid.isDoubtful ? estimateFactor : 1)
+  const multiplier = upperMultiplier(valid, usage, atMs) * margin
   const possible = usage.images > 0 ? pictureLines(valid, usage) : [tokenLines(valid, usage)]
   const known = possible.filter((lines) => lines !== undefined)
   if (known.length === 0) return undefined
   const lines = known.reduce((a, b) => (sumOf(a) > sumOf(b) ? a : b))
-  const searches = searchLine(valid, usage)
+  const searches = searchLine(valid, usage, margin)
   if (searches !== undefined) return withSearches(lines, searches, multiplier)
   const nanoUsd = Number(divided(sumOf(lines) * multiplier, femtoPerNano * multiplierUnit))
   return { nanoUsd, lines, multiplier: multiplier * multiplierUnit }
 }
 
-/** The multiplier is not for searches, so it becomes a part of the other prices. */
+/** The multiplier of tiers is not for searches, so it becomes a part of the other prices. */
 function withSearches(
   lines: readonly CostLine[],
   searches: CostLine,
@@ -87,10 +88,14 @@ function withSearches(
   }
 }
 
-function searchLine({ webSearch }: Prices, usage: UpperUsage): CostLine | undefined {
+function searchLine(
+  { webSearch }: Prices,
+  usage: UpperUsage,
+  margin: bigint,
+): CostLine | undefined {
   if (webSearch === undefined || usage.webSearches === undefined) return undefined
   const units = { search: usage.webSearches, query: searchesMax, answer: 1 }[webSearch.unit]
-  return { what: 'web_searches', units, price: femtoUsd(webSearch.nanoUsd) }
+  return { what: 'web_searches', units, price: femtoUsd(webSearch.nanoUsd) * margin }
 }
 
 /**
@@ -143,7 +148,9 @@ function tokenLines({ tokens, tiers }: Prices, usage: UpperUsage): CostLine[] | 
 /** Cost lines of pictures by price per image, and by tokens when tokens may be charged instead. */
 function pictureLines(prices: Prices, usage: UpperUsage): (CostLine[] | undefined)[] {
   const { picture = {}, images } = usage
-  const rows = prices.perImage.filter((row) => mayFit(row, picture))
+  const possible = prices.perImage.filter((row) => mayFit(row, picture))
+  // The first row that fits for certain precedes the others.
+  const rows = possible.slice(0, possible.findIndex((row) => fits(row, picture)) + 1 || undefined)
   const each = rows.reduce((most, { nanoUsd }) => (nanoUsd > most ? nanoUsd : most), 0)
   const { referenceImageNanoUsd: reference } = prices
   const given: CostLine[] =

@@ -1,4 +1,6 @@
 import { expect } from 'chai'
+import type { components } from '../../../generated/types.ts'
+import { setBudgetOfKey } from '../../support/budgets.ts'
 import { expectError } from '../../support/expect-error.ts'
 import { fixture } from '../../support/image-doubles/double.ts'
 import { paint } from '../../support/image-doubles/paint.ts'
@@ -101,6 +103,60 @@ describe('xAI, for pictures,', () => {
       })
     })
 
+    const edited = Array.from({ length: 2 }, () => ({ image_url: pixel }))
+    const charges: [request: object, cents: number][] = [
+      [{}, 6],
+      [{ n: 2 }, 12],
+      [{ quality: 'auto' }, 6],
+      [{ quality: 'low' }, 4],
+      [{ quality: 'medium' }, 6],
+      [{ quality: 'low', size: '2048x2048', n: 3 }, 18],
+      [{ quality: 'medium', size: '2048x1024' }, 8],
+      [{ size: '2048x2048', n: 10 }, 80],
+      [{ images: edited }, 8],
+      [{ images: edited, quality: 'low', size: '1536x1024' }, 8],
+    ]
+    for (const [asked, cents] of charges) {
+      it(`is quoted at no less than its charge of ${cents} cents: ${JSON.stringify(asked).slice(0, 60)}`, async () => {
+        const request = { model, prompt, ...asked }
+        const operation = 'images' in asked ? 'createImageEdit' : 'createImage'
+        const priced = await vendors.post('/v1/prices', { operation, request })
+        const { routes } = (await priced.json()) as components['schemas']['PriceQuote']
+        const { usage } = await vendors.images(request)
+        expect(usage).to.include({ cost: cents / 100, cost_status: 'reported' })
+        expect(routes[0]).to.include({ kind: 'at_most' })
+        expect(routes[0]!.amount!.nano_usd).to.equal(cents * 10_000_000)
+      })
+    }
+
+    it('is refused under a budget that its charge would exceed', async () => {
+      const { gateway, doubles } = vendors
+      const key = await gateway.createKey('live')
+      await setBudgetOfKey(gateway, key, { nanoUsd: 50_000_000, period: 'total' })
+      const paintFor = (body: object) =>
+        vendors.post('/v1/images/generations', { model, prompt, ...body }, { key })
+      for (const body of [{ n: 2 }, {}, { quality: 'low', size: '2048x2048' }]) {
+        expect((await paintFor(body)).status, JSON.stringify(body)).to.equal(402)
+      }
+      expect(doubles.xai.calls).to.deep.equal([])
+      expect((await paintFor({ quality: 'low' })).status).to.equal(200)
+    })
+
+    for (const [ratio, size] of [
+      ['21:9', '1680x720'],
+      ['5:2', '1600x640'],
+    ] as const) {
+      it(`makes pictures of ${ratio}`, async () => {
+        const made = await vendors.images({ model, prompt, size })
+        expect(made.size).to.equal(size)
+        expect(vendors.doubles.xai.calls[0]!.body).to.include({ aspect_ratio: ratio })
+        const messages = [{ role: 'user', content: prompt }]
+        const body = { model, messages, image_config: { aspect_ratio: ratio } }
+        expect((await vendors.post('/v1/chat/completions', body)).status).to.equal(200)
+        expect(vendors.doubles.xai.calls[1]!.body).to.include({ aspect_ratio: ratio })
+      })
+    }
+
     it('fails as unsafe when one of several pictures is a placeholder, and charges the other', async () => {
       const base64 = (await paint({ width: 64, height: 64, format: 'jpeg', number: 1 })).toString(
         'base64',
@@ -111,7 +167,7 @@ describe('xAI, for pictures,', () => {
       const response = await vendors.post('/v1/images/generations', { model, prompt, n: 2 })
       await expectError(response, { status: 400, code: 'content_policy_violation' })
       const rows = await vendors.gateway.usage()
-      expect(rows.at(-1)).to.include({ outcome: 'failed', cost_nano_usd: 20_000_000, images: 1 })
+      expect(rows.at(-1)).to.include({ outcome: 'failed', cost_nano_usd: 60_000_000, images: 1 })
     })
 
     it('gets the requested size by fitting its picture', async () => {

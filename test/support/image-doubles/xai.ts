@@ -19,7 +19,7 @@ type Body = {
 
 const models = new Set(['grok-imagine-image-2.0'])
 const ratios = new Set(
-  '1:1 3:4 4:3 9:16 16:9 2:3 3:2 9:19.5 19.5:9 9:20 20:9 1:2 2:1 auto'.split(' '),
+  '1:1 3:4 4:3 9:16 16:9 2:3 3:2 9:19.5 19.5:9 9:20 20:9 1:2 2:1 21:9 5:2 auto'.split(' '),
 )
 const known = 'model prompt n aspect_ratio resolution quality response_format user'.split(' ')
 
@@ -48,9 +48,18 @@ export function startXaiDouble(): Promise<ImageDouble> {
           respect_moderation: true,
         })
       }
-      yield JSON.stringify({ data, usage: { cost_in_usd_ticks: 200_000_000 * n } })
+      yield JSON.stringify({ data, usage: { cost_in_usd_ticks: ticksOf(body as Body) } })
     },
   })
+}
+
+/** The charge: dollars of a picture by quality and resolution, and of each input picture. */
+function ticksOf({ n = 1, quality = 'medium', resolution = '1k', image, images = [] }: Body) {
+  const output = { low: { '1k': 4, '2k': 6 }, medium: { '1k': 6, '2k': 8 } }
+  // `refusal` admits only these values.
+  const cents = output[quality as 'low' | 'medium'][resolution as '1k' | '2k']
+  const inputs = image === undefined ? images.length : 1
+  return (n * cents + inputs) * 100_000_000
 }
 
 function refusal({ path, headers, body }: ReceivedRequest): ScriptedAnswer | undefined {
