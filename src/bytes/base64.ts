@@ -1,3 +1,4 @@
+import { unescape } from 'node:querystring'
 import { joinPieces, piecesLength, slicePieces, type Pieces } from './pieces.ts'
 
 /** Block size of encoding: allocating strings and buffers of megabytes costs more than encoding. */
@@ -143,12 +144,28 @@ export function base64Bytes(text: Pieces): (start: number, length: number) => Bu
 const pageBytes = 1536
 
 /**
+ * The canonical base64 of a text, and whether the text is canonical itself. Other texts are read as the
+ * body of a data URL: with percent-escapes, white space and no padding, or URL-safe (WHATWG Fetch,
+ * `data:` URLs; Infra, forgiving-base64 decode). Undefined for text that is not base64.
+ */
+export function readBase64(text: string): { base64: Pieces; isCanonical: boolean } | undefined {
+  const given = Buffer.from(text)
+  if (base64Length([given]) === given.length) return { base64: [given], isCanonical: true }
+  const plain = unescape(text).replaceAll(/[\t\n\f\r ]+/g, '')
+  const letters = plain.length - (/={1,2}$/.exec(plain.slice(-2))?.[0].length ?? 0)
+  const bytes = decodeBase64([Buffer.from(plain)])
+  // The decoder skips invalid characters, so bytes are missing.
+  if (letters % 4 === 1 || bytes.length !== Math.floor((letters * 3) / 4)) return undefined
+  return { base64: encodeBase64([bytes]), isCanonical: false }
+}
+
+/**
  * The media type of a data URL in lower case, which may be empty, and its base64 text. Undefined when the URL
  * is not in base64 or has no data.
  */
 export function readDataUrl(url: string): { mediaType: string; base64: string } | undefined {
   // Only the start of the URL is matched, so that the pattern never scans megabytes.
-  const head = /^data:([^;,]*)(?:;[^;,]*)*?;base64,/i.exec(url.slice(0, 256))
+  const head = /^data:([^;,]*)(?:;[^;,]*)*?; *base64,/i.exec(url.slice(0, 256))
   if (head === null) return undefined
   const base64 = url.slice(head[0].length)
   return base64 === '' ? undefined : { mediaType: head[1]!.toLowerCase(), base64 }

@@ -1,5 +1,5 @@
 import { decodeBase64, decodedLength, readDataUrl } from '../bytes/base64.ts'
-import type { Pieces } from '../bytes/pieces.ts'
+import { joinPieces, type Pieces } from '../bytes/pieces.ts'
 import type { CheckPicture, NamedAddress, Picture } from '../core/image/image.ts'
 import type { Warning } from '../core/model.ts'
 import { pictureBytesMax, pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
@@ -43,14 +43,15 @@ export const checkNamedPicture: CheckPicture = (named, texts, warnings) => {
   const { address, param } = named
   checkScheme(named)
   if (!isDataUrl(address)) return publicAddress(named)
-  const base64 = decodeDataUrl(named, texts, pictureBytesMax)
+  const read = decodeDataUrl(named, texts, pictureBytesMax)
+  const { base64 } = read
   const kind = pictureKind(base64)
   if (kind === undefined) {
     throw refusal('invalid_value', 'This is not a PNG, JPEG, WebP or GIF image.', param)
   }
   if (readByAll.has(kind)) checkPicture(base64, param)
   if (kind === 'gif') checkSize(gifSize(base64), param)
-  return labelled(named, kind, decodedLength(base64), warnings)
+  return labelled(named, kind, read, warnings)
 }
 
 /**
@@ -85,21 +86,22 @@ const synonyms: Readonly<Record<string, string>> = {
 const recognisable = new Set([...[...pictureKinds].map((kind) => `image/${kind}`), 'image/svg+xml'])
 const unspecific = new Set(['', 'application/octet-stream', 'binary/octet-stream'])
 
-/** The data URL with its true media type; warns if the URL declared a different type. */
+/** The data URL in canonical form with its true media type; warns if the URL declared a different type. */
 function labelled(
   { address, param }: { address: string; param: string },
   kind: string,
-  bytes: number,
+  { base64, isCanonical }: ReturnType<typeof decodeDataUrl>,
   warnings: Warning[],
 ): string {
-  const { mediaType } = readDataUrl(address)!
   const truth = `image/${kind}`
-  if (mediaType === truth) return address
+  const head = `data:${truth};base64,`
+  if (isCanonical && address.startsWith(head)) return address
+  const { mediaType, base64: text } = readDataUrl(address)!
   const named = synonyms[mediaType] ?? mediaType
   const isOther = named.startsWith('image/') ? recognisable.has(named) : !unspecific.has(named)
   if (isOther && named !== (synonyms[truth] ?? truth)) {
-    const reason = `The data URL says ${mediaType}, but its ${bytes} bytes are ${truth}. Write data:${truth};base64,…`
+    const reason = `The data URL says ${mediaType}, but its ${decodedLength(base64)} bytes are ${truth}. Write data:${truth};base64,…`
     warnings.push({ param, requested: mediaType, applied: truth, reason })
   }
-  return `data:${truth};base64,${address.slice(address.indexOf(',') + 1)}`
+  return head + (isCanonical ? text : joinPieces(base64).toString('latin1'))
 }

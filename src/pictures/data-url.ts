@@ -1,5 +1,5 @@
-import { decodedLength, encodeBase64, readDataUrl } from '../bytes/base64.ts'
-import { piecesLength, type Pieces } from '../bytes/pieces.ts'
+import { decodedLength, readBase64, readDataUrl } from '../bytes/base64.ts'
+import type { Pieces } from '../bytes/pieces.ts'
 import { GatewayError, type ErrorCode } from '../core/error.ts'
 import type { ExtractedTexts, NamedAddress } from '../core/image/image.ts'
 import { pictureKind } from '../core/image/picture.ts'
@@ -8,12 +8,12 @@ export function isDataUrl(address: string): boolean {
   return /^data:/i.test(address)
 }
 
-/** The base64 text of a data URL, in canonical form. Throws a GatewayError. */
+/** The canonical base64 of a data URL, and whether its text is canonical. Throws a GatewayError. */
 export function decodeDataUrl(
   { address, param }: NamedAddress,
   texts: ExtractedTexts,
   bytesMax: number,
-): Pieces {
+): { base64: Pieces; isCanonical: boolean } {
   const text = readDataUrl(address)?.base64
   if (text === undefined) {
     const isEmpty = /^data:[^,]{0,200};base64,$/i.test(address)
@@ -21,18 +21,12 @@ export function decodeDataUrl(
     throw refusal('invalid_value', message, param)
   }
   const left = texts.get(text)
-  const characters = left === undefined ? text.length : piecesLength(left)
-  const announced = Math.floor((characters * 3) / 4)
-  if (announced > bytesMax + 2)
+  const read = left === undefined ? readBase64(text) : { base64: left, isCanonical: true }
+  if (read === undefined) throw refusal('invalid_value', 'The data URL is not in base64.', param)
+  if (decodedLength(read.base64) > bytesMax) {
     throw tooLarge(`An image may have at most ${bytesMax} bytes.`, param)
-  const base64 = left ?? encodeBase64([Buffer.from(text, 'base64')])
-  const bytes = decodedLength(base64)
-  // The decoder skips invalid characters, so bytes are missing.
-  if (announced - bytes > 2) {
-    throw refusal('invalid_value', 'The data URL is not in base64.', param)
   }
-  if (bytes > bytesMax) throw tooLarge(`An image may have at most ${bytesMax} bytes.`, param)
-  return base64
+  return read
 }
 
 /** Throws a GatewayError for an address that is neither HTTPS nor a data URL. */

@@ -49,7 +49,9 @@ export function createReadSources({ fetch }: Pick<GuardedFetch, 'fetch'>): ReadS
       const { address, param } = named
       checkScheme(named)
       const isData = isDataUrl(address)
-      const base64 = isData ? decodeDataUrl(named, texts, pictureBytesMax) : await fetchText(named)
+      const base64 = isData
+        ? decodeDataUrl(named, texts, pictureBytesMax).base64
+        : await fetchText(named)
       if (isData) spend(decodedLength(base64), param)
       const { format, width, height } = checkPicture(base64, param)
       return { base64, format, width, height }

@@ -6,6 +6,7 @@ import {
   decodeBase64,
   decodedLength,
   encodeBase64,
+  readBase64,
 } from '../../src/bytes/base64.ts'
 
 const bytes = fc.uint8Array({ maxLength: 40 }).map((array) => Buffer.from(array))
@@ -95,4 +96,23 @@ describe('base64 in chunks', () => {
       expect(base64Length([Buffer.from(text)])).to.not.equal(Buffer.byteLength(text))
     })
   }
+
+  it('is the same for each spelling of the same bytes', () => {
+    const space = fc.constantFrom('', ' ', '\n', '\r\n', '\t\f', '%0a', '%20')
+    const isEscaped = fc.boolean()
+    const spelling = fc.array(fc.tuple(space, isEscaped), { minLength: 1, maxLength: 7 })
+    fc.assert(
+      fc.property(bytes, spelling, fc.boolean(), (whole, spelled, isPadded) => {
+        const plain = whole.toString('base64')
+        const letters = (isPadded ? plain : plain.replace(/=+$/, '')).split('')
+        const text = letters.map((letter, index) => {
+          const [before, escapes] = spelled[index % spelled.length]!
+          return before + (escapes ? `%${Buffer.from(letter).toString('hex')}` : letter)
+        })
+        const read = readBase64(text.join(''))!
+        expect(Buffer.concat(read.base64).toString()).to.equal(plain)
+        expect(read.isCanonical).to.equal(text.join('') === plain)
+      }),
+    )
+  })
 })
