@@ -5714,6 +5714,7 @@ export interface components {
         Forbidden: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                 "idempotent-replayed": components["headers"]["Replayed"];
                 "x-should-retry": components["headers"]["ShouldRetry"];
                 "x-gateway-model": components["headers"]["FailedModelId"];
@@ -6388,6 +6389,7 @@ export interface components {
         MessageRefusal: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                 "request-id": components["headers"]["RequestId"];
                 "idempotent-replayed": components["headers"]["Replayed"];
                 "x-should-retry": components["headers"]["ShouldRetry"];
@@ -6583,6 +6585,7 @@ export interface components {
         ToolServerRefusal: {
             headers: {
                 "x-request-id": components["headers"]["RequestId"];
+                "WWW-Authenticate": components["headers"]["ScopeChallenge"];
                 [name: string]: unknown;
             };
             content: {
@@ -7329,6 +7332,11 @@ export interface components {
          * @example Bearer
          */
         Challenge: string;
+        /**
+         * @description Sent if the credentials lack a scope (RFC 6750 section 3.1).
+         * @example Bearer error="insufficient_scope"
+         */
+        ScopeChallenge: string;
         /**
          * @description When the model was deprecated (RFC 9745).
          * @example @1788307200

@@ -135,7 +135,7 @@ async function lookUpToken(store: Store, token: string, reading: TokenReading): 
   const { keyId, expiresAt, mayInfer } = await readAccessToken(store.db, token, reading)
   const found = await lookUp(store, { id: keyId })
   const scopes = mayInfer ? found.caller.scopes.filter((scope) => scope === 'inference') : []
-  const caller = { ...found.caller, scopes, isOperator: false }
+  const caller = { ...found.caller, scopes, isOperator: false, hasToken: true as const }
   return found.expiresAt !== null && found.expiresAt <= expiresAt
     ? { ...found, caller }
     : { caller, expiresAt, ended: expiredToken }

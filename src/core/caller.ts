@@ -57,6 +57,8 @@ export type Caller = {
   boundTo?: string
   /** The person who created an administrative key; the key has at most their current permissions. */
   creatorId?: string
+  /** Whether the request has an access token of an OAuth client instead of its key. */
+  hasToken?: true
   /** Absent for an API key. */
   person?: SignedInPerson
 }

@@ -119,7 +119,11 @@ function permitted(caller: Caller, { scopes, forOperators }: Needed): Caller {
   return caller
 }
 
-function without(scope: Scope, { person, creatorId }: Caller): GatewayError {
+function without(scope: Scope, { person, creatorId, hasToken }: Caller): GatewayError {
+  if (hasToken) {
+    const text = `This needs the scope '${scope}', which the access token does not have. Use an API key that has it.`
+    return new GatewayError('insufficient_scope', text)
+  }
   if (creatorId !== undefined) {
     const text = `This needs the scope '${scope}', which the API key does not have, or lost because its creator no longer has it. Use another key.`
     return new GatewayError('insufficient_scope', text)

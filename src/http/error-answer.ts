@@ -59,6 +59,7 @@ export function errorHeaders(
   const { status, code, retryAfterSeconds = 1 } = error
   const headers: Record<string, string> = { ...notKept, ...progressHeaders(error.progress) }
   if (status === 401) headers['www-authenticate'] = 'Bearer'
+  if (code === 'insufficient_scope') headers['www-authenticate'] = `Bearer error="${code}"`
   if (status === 429 || status === 503 || code === 'idempotency_key_in_use') {
     const seconds = Math.min(Math.max(retryAfterSeconds, 1), secondsMax)
     headers['retry-after'] = String(Math.ceil(seconds))

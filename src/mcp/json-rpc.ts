@@ -176,7 +176,8 @@ export function createErrorAnswer(baseUrl: string | undefined): ErrorAnswer {
   return (error, { request, requestId }) => {
     const { status, message, code } = error
     const headers = errorHeaders(error)
-    if (status === 401) headers['www-authenticate'] = challenge(publicOrigin(request), code)
+    if (status === 401 || code === 'insufficient_scope')
+      headers['www-authenticate'] = challenge(publicOrigin(request), code)
     const { type, param } = error
     const data = { type, param, code, request_id: requestId }
     const json = errorMessage(null, codesOf[code] ?? rpcCodes.refused, message, data)
@@ -186,6 +187,7 @@ export function createErrorAnswer(baseUrl: string | undefined): ErrorAnswer {
 
 function challenge(baseUrl: string, code: ErrorCode): string {
   const metadata = `${baseUrl}/.well-known/oauth-protected-resource/mcp`
-  const invalid = code === 'missing_api_key' ? '' : ', error="invalid_token"'
+  const error = code === 'insufficient_scope' ? code : 'invalid_token'
+  const invalid = code === 'missing_api_key' ? '' : `, error="${error}"`
   return `Bearer realm="mcp", resource_metadata="${metadata}", scope="mcp"${invalid}`
 }

@@ -21,12 +21,18 @@ export function authorizationParameters(given: URLSearchParams, origin: string):
   const prompts = (corrected.get('prompt') ?? '').split(' ').filter((one) => knownPrompts.has(one))
   if (prompts.length === 0) corrected.delete('prompt')
   else corrected.set('prompt', prompts.join(' '))
-  if (corrected.getAll('scope').length < 2) {
-    const asked = (corrected.get('scope') ?? '').split(' ')
-    const kept = asked.filter((scope) => scope === offlineScope || isReserved(scope))
-    corrected.set('scope', [toolScope, ...kept].join(' '))
-  }
+  keepOwnScopes(corrected, (scope) => scope === offlineScope || isReserved(scope))
   return corrected
+}
+
+/**
+ * Requests the scope of the tool server and those that `kept` selects. A client may ask again for what a sign-in
+ * did not grant, such as the scopes of OpenID Connect. A repeated parameter is refused by oidc-provider.
+ */
+function keepOwnScopes(corrected: URLSearchParams, kept: (scope: string) => boolean): void {
+  if (corrected.getAll('scope').length > 1) return
+  const asked = (corrected.get('scope') ?? '').split(' ')
+  corrected.set('scope', [toolScope, ...asked.filter(kept)].join(' '))
 }
 
 /**
@@ -38,13 +44,10 @@ export function tokenParameters(given: URLSearchParams, origin: string): URLSear
   if (corrected.getAll('resource').some((one) => one !== resourceAt(origin))) {
     throw new OAuthRefusal('invalid_target', `'resource' must be ${resourceAt(origin)}.`)
   }
-  if (corrected.get('grant_type') === 'refresh_token' && corrected.getAll('scope').length === 1) {
-    // `offline_access` requests a refresh token, which the client already has.
-    const asked = corrected.get('scope')!.split(' ')
-    corrected.set('scope', asked.filter((scope) => scope !== offlineScope).join(' '))
+  const grant = corrected.get('grant_type')
+  if (grant === 'refresh_token' || grant === 'client_credentials') {
+    keepOwnScopes(corrected, isReserved)
   }
-  const isOfClient = corrected.get('grant_type') === 'client_credentials'
-  if (isOfClient && !corrected.get('scope')) corrected.set('scope', toolScope)
   return corrected
 }
 

@@ -204,6 +204,17 @@ forEachStore('client credentials', () => {
     expect((await gateway.fetch('/v1/models', { key: late })).status).to.equal(200)
   })
 
+  it('return the scope of the tool server whatever scope of another server is asked for', async () => {
+    const client = await made()
+    for (const scope of ['', 'api://gateway/.default', 'openid mcp', 'read write']) {
+      const token = await tokenOf(client, { scope })
+      expect(token.scope, scope).to.equal('mcp')
+      const key = token.access_token
+      expect((await gateway.fetch('/v1/models', { key })).status).to.equal(200)
+    }
+    await expectRefused(await ask(client, { scope: 'mcp admin' }), 400, 'invalid_scope')
+  })
+
   it('end when the client expires', async () => {
     const client = await made({ expires_at: new Date(begin + 60_000).toISOString() })
     const { access_token: key } = await tokenOf(client)

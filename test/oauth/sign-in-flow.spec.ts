@@ -206,7 +206,9 @@ describe('a client that signs a person in', () => {
     it('may request offline_access at the sign-in and at each refresh', async () => {
       const asked = { scope: 'mcp offline_access' }
       let tokens = await tokensOf(await exchange(await newCode(client, asked)))
-      for (const changes of [asked, {}, { scope: 'mcp' }, asked]) {
+      // Gemini CLI asks again for the scopes that the sign-in did not grant.
+      const again = [{ scope: 'openid profile mcp offline_access' }, { scope: 'openid' }]
+      for (const changes of [asked, {}, { scope: 'mcp' }, ...again]) {
         tokens = await tokensOf(await refreshed(tokens.refresh_token, changes))
         expect(tokens.scope).to.equal('mcp')
         expect(await listModels(tokens.access_token)).to.equal(200)

@@ -16,7 +16,9 @@ export async function expectNoAdministration(
   for (const { path, method } of scoped) {
     const url = path.replaceAll(/\{\w+\}/g, 'key_none')
     const answer = await gateway.fetch(url, { key, method: method.toUpperCase() })
-    await expectError(answer, { status: 403, code: 'insufficient_scope' })
+    const { message } = await expectError(answer, { status: 403, code: 'insufficient_scope' })
+    expect(message).to.match(/which the access token does not have\. Use an API key that has it\.$/)
+    expect(answer.headers.get('www-authenticate')).to.equal('Bearer error="insufficient_scope"')
   }
   for (const url of ['/api/me', '/api/me/connections', '/api/sessions']) {
     await expectError(await gateway.fetch(url, { key }), { status: 401, code: 'invalid_session' })
