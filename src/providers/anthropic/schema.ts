@@ -8,7 +8,7 @@ export type NarrowSchema = { schema: Schema; moved: string[] }
 /**
  * A JSON Schema in the subset that Anthropic enforces (as its SDK's `transformJSONSchema` does it):
  * objects are closed, and bounds move into descriptions. Undefined for a schema that the subset
- * cannot express: values of any kind, several schemas at once (`allOf`), and recursion.
+ * cannot express: values of any kind, maps, several schemas at once (`allOf`), and recursion.
  */
 export function narrowSchema(schema: object): NarrowSchema | undefined {
   // Any object can be read as a record of unknown values.
@@ -71,8 +71,9 @@ function narrow(value: unknown, moved: Set<string>): Schema {
   if (narrowed['enum'] !== undefined && Array.isArray(narrowed['type'])) delete narrowed['type']
   if (narrowed['properties'] !== undefined) narrowed['type'] ??= 'object'
   if ([narrowed['type']].flat().includes('object')) {
-    // Closing an object without `properties` would allow only `{}`.
-    if (narrowed['properties'] === undefined) throw new NotNarrow()
+    const { properties } = narrowed
+    // Closing a map, or an object without `properties`, would allow only `{}`.
+    if (typeof properties !== 'object' || isMap(schema, properties!)) throw new NotNarrow()
     narrowed['additionalProperties'] = false
   }
   if (!binding.some((keyword) => narrowed[keyword] !== undefined)) throw new NotNarrow()
@@ -80,6 +81,15 @@ function narrow(value: unknown, moved: Set<string>): Schema {
   const { description } = schema
   const before = typeof description === 'string' ? `${description}\n\n` : ''
   return { ...narrowed, description: `${before}{${words.join(', ')}}` }
+}
+
+/** Whether an object is for members without names: members of a certain kind, or any members and none with a name. */
+function isMap(schema: Schema, properties: object): boolean {
+  const isEmpty = Object.keys(properties).length === 0
+  return ['additionalProperties', 'patternProperties', 'unevaluatedProperties'].some((keyword) => {
+    const { [keyword]: members = false } = schema
+    return Object.keys(Object(members) as object).length > 0 || (isEmpty && members !== false)
+  })
 }
 
 /** The value to send for a keyword; undefined when it moves into the description. */

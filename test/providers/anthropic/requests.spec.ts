@@ -4,6 +4,7 @@ const tool = {
   type: 'function' as const,
   function: { name: 'look', parameters: { type: 'object' } },
 }
+const map = { type: 'object', properties: {}, additionalProperties: { type: 'string' } }
 const strictTool = (parameters: Record<string, unknown> | undefined) => ({
   type: 'function' as const,
   function: { name: 'look', strict: true, ...(parameters && { parameters }) },
@@ -92,6 +93,18 @@ const rows: WireRow[] = [
     warned: ['response_format'],
   },
   {
+    name: 'puts the schema of a map into the system prompt, since Anthropic would allow only {}',
+    model: 'claude-sonnet-4-6',
+    request: {
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'it', schema: { type: 'object', properties: { a: map } } },
+      },
+    },
+    wire: { output_config: undefined, 'system.length': 1 },
+    warned: ['response_format'],
+  },
+  {
     name: 'sends Anthropic the schemas of strict tools if it can enforce them',
     model: 'claude-sonnet-4-6',
     request: {
@@ -99,6 +112,7 @@ const rows: WireRow[] = [
         strictTool({ type: 'object', properties: { at: { type: 'string', pattern: '^a' } } }),
         strictTool({ type: 'object', properties: { any: {} } }),
         strictTool(undefined),
+        strictTool(map),
       ],
     },
     wire: {
@@ -108,8 +122,14 @@ const rows: WireRow[] = [
       'tools.1.strict': undefined,
       'tools.1.input_schema.additionalProperties': undefined,
       'tools.2.strict': true,
+      'tools.3.strict': undefined,
+      'tools.3.input_schema.additionalProperties.type': 'string',
     },
-    warned: ['tools[0].function.parameters', 'tools[1].function.strict'],
+    warned: [
+      'tools[0].function.parameters',
+      'tools[1].function.strict',
+      'tools[3].function.strict',
+    ],
   },
   {
     name: 'caches a prompt for five minutes at most',

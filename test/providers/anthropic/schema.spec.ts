@@ -26,8 +26,8 @@ const schemas = fc.letrec<{ schema: Schema }>((tie) => ({
     fc.record(
       {
         type: fc.constant('object'),
-        properties: fc.dictionary(names, tie('schema')),
-        additionalProperties: fc.constantFrom(true, false, { type: 'string' }),
+        properties: fc.dictionary(names, tie('schema'), { minKeys: 1 }),
+        additionalProperties: fc.constantFrom<unknown>(true, false, {}),
         description: fc.string(),
         $schema: fc.constant('any'),
       },
@@ -85,6 +85,16 @@ describe('a schema for Anthropic', () => {
     'any value': {},
     'any object': { type: 'object' },
     'a map': { type: 'object', additionalProperties: { type: 'string' } },
+    'a map with no properties': {
+      type: 'object',
+      properties: {},
+      additionalProperties: { type: 'string' },
+    },
+    'a map with properties': { ...point, additionalProperties: { type: 'string' } },
+    'a map of patterns': { ...point, patternProperties: { '^a': { type: 'string' } } },
+    'a map by another keyword': { ...point, unevaluatedProperties: { type: 'string' } },
+    'a map without types': { type: 'object', properties: {}, additionalProperties: true },
+    'a map of anything': { type: 'object', properties: {}, additionalProperties: {} },
     'two objects at once': { allOf: [point, { ...point, required: [] }] },
     'any value within': { type: 'object', properties: { a: true } },
     'a list of any values': { type: 'array', items: {} },
