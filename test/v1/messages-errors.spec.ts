@@ -157,6 +157,7 @@ describe('the errors of the Messages API', () => {
   const openAiWords =
     "This model's maximum context length is 128000 tokens. However, you requested 200000 tokens (190000 in the messages, 10000 in the completion)."
   const sized = /^prompt is too long: 200000 tokens > 128000 maximum$/
+  const usualLimit = /^prompt is too long: \d+ tokens > 1047576 maximum$/
   for (const [words, expected] of [
     [openAiWords, sized],
     ['prompt is too long: 200000 tokens > 128000 maximum', sized],
@@ -164,12 +165,33 @@ describe('the errors of the Messages API', () => {
       'The input token count (200000) exceeds the maximum number of tokens allowed (128000).',
       sized,
     ],
+    ['Your request exceeded model token limit: 128000 (requested: 200000)', sized],
+    ["Input length (200000) exceeds model's maximum context length (128000).", sized],
+    ["The input (200000 tokens) is longer than the model's context length (128000 tokens).", sized],
+    ['request (200000 tokens) exceeds the available context size (128000 tokens)', sized],
+    ['Prompt has 200,000 tokens, but the configured context size is 128,000 tokens', sized],
+    ['prompt token count of 200000 exceeds the limit of 128000', sized],
+    ['Input length 200000 exceeds the maximum allowed input length of 128000 tokens.', sized],
+    ["This model's maximum prompt length is 128000 but the request contains 200000 tokens.", sized],
     [
-      'Input is too long for requested model.',
-      /^prompt is too long: \d+ tokens > 1047576 maximum$/,
+      'Prompt contains 200000 tokens and 0 draft tokens, too large for model with 128000 maximum context length',
+      sized,
+    ],
+    [
+      'Please reduce the length of the messages. Current length is 200000 while limit is 128000',
+      sized,
+    ],
+    ['The prompt exceeds the context limit: 200000 tokens requested, 128000 allowed.', sized],
+    ['Range of input length should be [1, 128000]', /^prompt is too long: 128001 tokens > 128000/],
+    ['invalid params, context window exceeds limit (2013)', usualLimit],
+    ['prompt too long; exceeded max context length by 14096 tokens', usualLimit],
+    ['Input is too long for requested model.', usualLimit],
+    [
+      'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000, decrease them',
+      /^input length and `max_tokens` exceed context limit: 190000 \+ 20000 > 200000/,
     ],
   ] as const) {
-    it(`tell a prompt that is too long as Claude Code reads it: ${words.slice(0, 40)}`, async () => {
+    it(`name a prompt that is too long as Claude Code reads it: ${words.slice(0, 60)}`, async () => {
       tooLong({ status: 400, body: { error: { message: words, code: 'x' } } })
       const { status, type, message } = await refusalOf(usual)
       expect([status, type]).to.deep.equal([400, 'invalid_request_error'])

@@ -34,6 +34,7 @@ const tooLongCodes = new Set([
   'context_window_exceeded',
   'model_context_window_exceeded',
   'exceed_context_size_error',
+  'model_max_prompt_tokens_exceeded',
 ])
 const charactersRead = 2000
 /** Messages of vendors without an error code for a request that is too long (docs/vendors.md#forms-of-errors). */
@@ -51,6 +52,9 @@ const tooLongWords = [
   /exceeded model token limit/i,
   /total tokens.*exceed max message tokens/i,
   /range of input length should be/i,
+  /configured context size is/i,
+  /exceeds the maximum allowed input length/i,
+  /prompt token count.*exceeds/i,
 ]
 
 /** Converts a complaint to a ProviderFailure of `kind`, or of `context_length` by its text. */

@@ -3,12 +3,17 @@ import { estimateInput } from '../../core/chat/estimate.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Model } from '../../core/model.ts'
 
-/** Smaller numbers in a vendor's message are not counts of a whole prompt. */
-const tokensMin = 1000
+/** Smaller numbers in a vendor's message are not counts of a whole prompt, but for example error codes. */
+const tokensMin = 4000
 /** A count, which is not a part of a name such as `claude-opus-4-20250514`. */
 const count = /(?<![\w.-])\d[\d,]*\d(?![\w-])/g
-/** The limit in the messages of OpenAI and Gemini, and of Anthropic. */
-const limits = [/maximum[^\d]{0,80}?(\d[\d,]*\d)/i, /(\d[\d,]*\d) maximum/i]
+/** Numbers that may be the limit: after a word for it, except the excess (`by 4096`), or before one. */
+const limits = [
+  /(?:max\w*|limit|context (?:size|length|window)|length should be \[1,)\D{0,80}?(?<!\bby )(\d[\d,]*\d)/gi,
+  /(\d[\d,]*\d) (?:maximum|allowed)/gi,
+]
+/** Words of Anthropic for a prompt that fits without its answer; clients read them to ask for a shorter answer. */
+const tooLongWithAnswer = /input length and `max_tokens` exceed context limit: \d+ \+ \d+ > \d+/
 
 /**
  * An error of a prompt that is too long in Anthropic's words, which clients parse to compact their
@@ -19,12 +24,16 @@ export function asTooLong(
   request: ChatRequest,
   model: Model | undefined,
 ): GatewayError {
-  if (error.code !== 'context_length_exceeded') return error
   const { message, param, cause, progress } = error
-  const counts = (message.match(count) ?? []).map(toNumber).filter((one) => one >= tokensMin)
-  const [limitText] = limits.flatMap((limit) => limit.exec(message)?.[1] ?? [])
-  const most = limitText === undefined ? model?.row.context_window : toNumber(limitText)
-  const asked = Math.max(...counts.filter((one) => one > (most ?? 0)), 0)
+  if (error.code !== 'context_length_exceeded' || tooLongWithAnswer.test(message)) return error
+  const named = limits.flatMap((limit) => Array.from(message.matchAll(limit), ([, one]) => one!))
+  // A prompt that is too long has more tokens than its limit.
+  const limit = Math.min(...countsIn(named))
+  const most = limit === Infinity ? model?.row.context_window : limit
+  const asked = Math.max(
+    ...countsIn(message.match(count) ?? []).filter((one) => one > (most ?? 0)),
+    0,
+  )
   const text =
     most === undefined
       ? `prompt is too long. ${message}`
@@ -36,6 +45,6 @@ export function asTooLong(
   })
 }
 
-function toNumber(text: string): number {
-  return Number(text.replaceAll(',', ''))
+function countsIn(numbers: readonly string[]): number[] {
+  return numbers.map((text) => Number(text.replaceAll(',', ''))).filter((one) => one >= tokensMin)
 }

@@ -173,6 +173,12 @@ describe("an upstream's refusal", () => {
     { message: 'prompt is too long: 213462 tokens > 200000 maximum' },
     { message: 'The input token count (1196265) exceeds the maximum number of tokens allowed.' },
     { message: 'Your input exceeds the context window of this model.' },
+    { message: 'Prompt has 256468 tokens, but the configured context size is 256000 tokens' },
+    { message: 'Input length 9 exceeds the maximum allowed input length of 4 tokens.' },
+    { code: 'model_max_prompt_tokens_exceeded', message: 'prompt token count of 9 exceeds 4' },
+    { message: 'prompt token count of 74490 exceeds the limit of 72000' },
+    { message: 'invalid params, context window exceeds limit (2013)' },
+    { message: 'input length and `max_tokens` exceed context limit: 187254 + 20000 > 204798' },
     { message: 'Total tokens of image and text exceed max message tokens.' },
   ]
   for (const complaint of tooLong) {
