@@ -5303,7 +5303,7 @@ export interface components {
             /** @description Whether the vendor applies the requested compression; otherwise the gateway does. */
             output_compression?: boolean;
             input_fidelities?: string[];
-            /** @description Maximum prompt length that the model reads; the rest is ignored. */
+            /** @description Maximum length of a prompt. Some vendors ignore the rest, others refuse it. */
             prompt_characters_max?: number;
             /** @description Whether `user` is sent to the vendor. */
             end_user?: boolean;

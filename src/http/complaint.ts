@@ -44,12 +44,11 @@ const wordsOf: Record<string, Words> = {
     const known = members.map((member) => fieldName(member, fields))
     const near = nearName(name, known)
     const remedy =
-      shapeHint(param, [name]) ??
-      (near !== undefined
+      near !== undefined
         ? `Did you mean '${joined(path, near)}'?`
         : known.length === 0
           ? 'No parameters are accepted: remove it.'
-          : `Remove it, or use one of: ${known.join(', ')}.`)
+          : (shapeHint(param, [name]) ?? `Remove it, or use one of: ${known.join(', ')}.`)
     const noun = fields === undefined ? 'parameter here' : 'field of this form'
     const text = `'${cut(param)}' is not a ${noun}. ${remedy}`
     return { code: 'unknown_parameter', param, text }

@@ -54,7 +54,7 @@ export function createReadSources({ fetch }: Pick<GuardedFetch, 'fetch'>): ReadS
         : await fetchText(named)
       if (isData) spend(decodedLength(base64), param)
       const { format, width, height } = checkPicture(base64, param)
-      return { base64, format, width, height }
+      return { base64, format, width, height, param }
     }
     try {
       return await Promise.all(addresses.map(read))

@@ -5,7 +5,7 @@ import { GatewayError } from '../core/error.ts'
 import type { Gateway } from '../core/gateway.ts'
 import {
   chatToImage,
-  conversationImages,
+  conversationInputs,
   ignoredFields,
   ignoredMessages,
   type ImageConfig,
@@ -104,8 +104,7 @@ export function chatAsImage(
   const config: ImageConfig = given
   const nameOf = nameIn(config)
   const warnings = [...ignoredFields(asked, config), ...ignoredMessages(request)]
-  const addresses = conversationImages(request)
-  const inputs = { addresses, param: 'messages', nameOf, warnings }
+  const inputs = { ...conversationInputs(request), nameOf, warnings }
   return { image: chatToImage(request, config), inputs, nameOf }
 }
 

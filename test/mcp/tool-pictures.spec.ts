@@ -134,7 +134,8 @@ describe('pictures that a tool edits', () => {
       { role: 'user', content: 'Make the sky purple' },
     ]
     await call('chat', { model: editor, messages })
-    expect(lastCall()).to.include({ image: dataUrl, prompt: 'Make the sky purple' })
+    const prompt = 'Draw a boat\n\nMake the sky purple'
+    expect(lastCall()).to.include({ image: dataUrl, prompt })
     const broken = [
       { type: 'text', text: 'x' },
       { type: 'image', data: 'AAAA' },

@@ -5,7 +5,7 @@ import { messageText } from '../chat/prompt.ts'
 import { unlistedMembers } from '../chat/unlisted.ts'
 import { GatewayError } from '../error.ts'
 import { dropped, type Warning } from '../model.ts'
-import { seedMax, type AskedImage, type NamedAddress } from './image.ts'
+import { joinTexts, seedMax, type AskedImage, type NamedAddress, type PromptText } from './image.ts'
 
 type Schemas = components['schemas']
 type Message = ChatRequest['messages'][number]
@@ -47,6 +47,14 @@ export function conversationImages({ messages }: ChatRequest): NamedAddress[] {
   })
 }
 
+/** The input pictures; those before the user's last message may be left out. */
+export function conversationInputs(request: ChatRequest) {
+  const content = request.messages.findLast(({ role }) => role === 'user')?.content
+  const parts = Array.isArray(content) ? content : []
+  const newCount = parts.filter(({ type }) => type === 'image_url').length
+  return { addresses: conversationImages(request), param: 'messages', newCount }
+}
+
 /** The fields of a chat request that an image model uses; null counts as absent. */
 const usedFields = new Set<string>([
   'model',
@@ -77,17 +85,16 @@ export function ignoredFields(request: ChatRequest, config: ImageConfig): Warnin
 const quotedCharactersMax = 100
 
 /**
- * A warning for each part of the conversation that is not sent to an image model: texts besides the
- * instructions and the user's last message, files, audio, tool calls, and other members.
+ * A warning for each part of the conversation that is not sent to an image model: results of tools, files,
+ * audio, tool calls, and other members.
  */
 export function ignoredMessages(request: ChatRequest): Warning[] {
-  const prompt = promptMessages(request)
   const found = request.messages.flatMap((message, index): Warning[] => {
     const path = `messages[${index}]`
     const warn = (name: string, value: unknown, reason: string) =>
       value === undefined ? [] : [dropped(`${path}.${name}`, value, reason)]
     const said = messageText(message).slice(0, quotedCharactersMax)
-    const isRead = prompt.includes(message) || said.trim() === ''
+    const isRead = isSaid(message) || said.trim() === ''
     return [
       ...warn('content', isRead ? undefined : said, unreadText),
       ...ignoredCalls(message).flatMap((name) => warn(name, 'called', unreadCalls)),
@@ -103,7 +110,7 @@ export function ignoredMessages(request: ChatRequest): Warning[] {
 }
 
 const unreadCalls = 'Tool calls are not sent to image models.'
-const unreadText = 'Only the instructions and the last user message are sent to image models.'
+const unreadText = 'Results of tools are not sent to image models.'
 
 function ignoredCalls(message: Message): string[] {
   if (message.role !== 'assistant') return []
@@ -135,11 +142,11 @@ function isSeed(seed: number): boolean {
 }
 
 /**
- * Converts a conversation to an image request: the prompt is the instructions, then the text of the
- * user's last message. The input pictures come from `conversationImages`. Throws a GatewayError.
+ * Converts a conversation to an image request: the prompt is its texts in order, the instructions first. The
+ * input pictures come from `conversationImages`. Throws a GatewayError.
  */
 export function chatToImage(request: ChatRequest, config: ImageConfig): AskedImage {
-  const prompt = promptOf(request)
+  const texts = promptTexts(request)
   if (config.n !== undefined && (request.n ?? config.n) !== config.n) {
     throw new GatewayError(
       'invalid_value',
@@ -158,7 +165,8 @@ export function chatToImage(request: ChatRequest, config: ImageConfig): AskedIma
   return {
     model: request.model,
     ...(request.models === undefined ? {} : { models: request.models }),
-    prompt,
+    prompt: joinTexts(texts),
+    ...(texts.length === 1 ? {} : { texts }),
     n,
     ...sizeOf(config),
     ...(config.quality === undefined ? {} : { quality: config.quality }),
@@ -186,23 +194,26 @@ function sizeOf({ image_size: size, aspect_ratio: aspectRatio }: ImageConfig) {
   }
 }
 
-function promptOf(request: ChatRequest): string {
-  const { messages } = request
-  const last = messages.findLastIndex(({ role }) => role === 'user')
-  if (last < 0 || messageText(messages[last]!).trim() === '') {
+/** The texts of the prompt, instructions first. Throws a GatewayError if the user wrote no text. */
+function promptTexts({ messages }: ChatRequest): PromptText[] {
+  const isBlank = (message: Message) => messageText(message).trim() === ''
+  if (!messages.some((message) => message.role === 'user' && !isBlank(message))) {
+    const last = messages.findLastIndex(({ role }) => role === 'user')
     throw new GatewayError('invalid_value', 'An image model needs a user message with a text.', {
       param: last < 0 ? 'messages' : `messages[${last}].content`,
     })
   }
-  return promptMessages(request)
-    .map(messageText)
-    .filter((text) => text.trim() !== '')
-    .join('\n\n')
+  const texts = messages
+    .filter((message) => isSaid(message) && !isBlank(message))
+    .map((message) => ({ text: messageText(message), isInstruction: isInstruction(message) }))
+  return [...texts.filter((one) => one.isInstruction), ...texts.filter((one) => !one.isInstruction)]
 }
 
-/** The messages whose texts make the prompt: all instructions, then the user's last message. */
-function promptMessages({ messages }: ChatRequest): Message[] {
-  const instructions = messages.filter(({ role }) => role === 'system' || role === 'developer')
-  const last = messages.findLast(({ role }) => role === 'user')
-  return last === undefined ? instructions : [...instructions, last]
+function isInstruction({ role }: Message): boolean {
+  return role === 'system' || role === 'developer'
+}
+
+/** Whether the text of a message is part of the prompt. */
+function isSaid({ role }: Message): boolean {
+  return role !== 'tool' && role !== 'function'
 }

@@ -9,13 +9,29 @@ import type { TraceHeaders } from '../trace.ts'
 type Schemas = components['schemas']
 export type ImageFormat = Schemas['ImageFormat']
 /** An input picture, fetched and checked, as canonical base64: equal bytes have equal text. */
-export type ImageSource = { base64: Pieces; format: ImageFormat; width: number; height: number }
+export type ImageSource = {
+  base64: Pieces
+  format: ImageFormat
+  width: number
+  height: number
+  /** The request parameter that holds the picture. */
+  param: string
+}
+export type PromptText = { text: string; isInstruction: boolean }
+/** What separates the texts of a prompt. */
+export const textSeparator = '\n\n'
+export function joinTexts(texts: readonly PromptText[]): string {
+  return texts.map(({ text }) => text).join(textSeparator)
+}
+
 /** The canonical image request, the same for each API, without its input pictures. */
 export type AskedImage = {
   model: string
   /** Models to fall back on, in order. */
   models?: readonly string[]
   prompt: string
+  /** The texts of a conversation that make the prompt, instructions first; absent for a single text. */
+  texts?: readonly PromptText[]
   n: number
   size?: Schemas['ImageSize']
   sizeClass?: string
@@ -92,6 +108,10 @@ export type SizePlan = {
 
 /** The request to the vendor, and the conversion of its pictures. */
 export type ImagePlan = SizePlan & {
+  /** The prompt, if the model's prompt is too short for all texts of the conversation. */
+  prompt?: string
+  /** How many of the newest input pictures are sent; all when absent. */
+  sources?: number
   /** The quality, sent only to vendors with a quality setting. */
   quality?: string
   /** The format, sent only to vendors with a choice of formats. */

@@ -1,7 +1,23 @@
 import { GatewayError } from '../error.ts'
 import { dropped, type ImageAbilities, type Model, type Warning } from '../model.ts'
-import type { AskedImage, DescribedImages, ImageFormat, ImagePlan } from './image.ts'
+import {
+  joinTexts,
+  textSeparator,
+  type AskedImage,
+  type DescribedImages,
+  type ImageFormat,
+  type ImagePlan,
+  type PromptText,
+} from './image.ts'
 import { planSize, readPixels } from './size.ts'
+
+/** The input pictures of a request, and the parameter that holds them. */
+type InputCount = {
+  count: number
+  param: string
+  /** How many of them the user's last message has; the others may be left out. All when absent. */
+  newCount?: number | undefined
+}
 
 /** The model of the plan. */
 type Subject = {
@@ -20,15 +36,16 @@ type Subject = {
 export function planImage(
   request: AskedImage,
   model: Model,
-  inputs: { count: number; param: string },
+  inputs: InputCount,
   unlisted?: DescribedImages,
 ): { plan: ImagePlan; warnings: Warning[] } {
   const warnings: Warning[] = []
   const subject = subjectOf(model, unlisted)
   const size = planSize(request, subject.abilities.size, subject.id, warnings)
-  checkReferences(subject, inputs.count, inputs.param)
   const plan: ImagePlan = {
     ...size,
+    ...planReferences(inputs, subject, warnings),
+    ...planPrompt(request, subject, warnings),
     ...(request.size?.includes('x') ? { askedPixels: readPixels(request.size) } : {}),
     ...planQuality(request, subject, warnings),
     ...planFormat(request, subject, warnings),
@@ -39,7 +56,6 @@ export function planImage(
     ...planUser(request, subject, warnings),
     ...planFidelity(request, subject, warnings),
   }
-  checkPrompt(request, subject, warnings)
   return { plan, warnings }
 }
 
@@ -61,20 +77,30 @@ const anyPicture: ImageAbilities = {
   reference_images_max: 16,
 }
 
-/** Throws a GatewayError unless the model takes this many input images. */
-function checkReferences({ id, abilities }: Subject, count: number, param: string): void {
+/** Leaves out the oldest pictures of a conversation that are too many. Throws a GatewayError for others. */
+function planReferences(
+  { count, param, newCount = count }: InputCount,
+  { id, abilities }: Subject,
+  warnings: Warning[],
+): Pick<ImagePlan, 'sources'> {
   const { reference_images_min: least, reference_images_max: most } = abilities
-  if (count > most) {
-    const message =
-      most === 0
-        ? `${id} takes no input images. Choose a model that edits images.`
-        : `${id} takes at most ${most} input image${most === 1 ? '' : 's'}.`
+  const takes = `${id} takes ${most === 0 ? 'no input images' : `at most ${most} input image${most === 1 ? '' : 's'}`}`
+  if (newCount > most) {
+    const message = most === 0 ? `${takes}. Choose a model that edits images.` : `${takes}.`
     const toolMessage = `${message} list-image-models shows how many input images each model takes.`
     throw new GatewayError('model_capability_mismatch', message, { param, toolMessage })
   }
   if (count < least) {
     throw new GatewayError('model_capability_mismatch', `${id} needs an input image.`, { param })
   }
+  if (count <= most) return {}
+  const reason = `${takes}, so the oldest ${count - most} of the conversation are left out.`
+  warnings.push({ param, requested: countOf(count), applied: countOf(most), reason })
+  return { sources: most }
+}
+
+function countOf(images: number): string {
+  return images === 1 ? '1 image' : `${images} images`
 }
 
 function planQuality(
@@ -211,17 +237,41 @@ function planFidelity(
   return {}
 }
 
-function checkPrompt(
-  { prompt }: AskedImage,
+/** Leaves out texts of a conversation that exceed the model's prompt. */
+function planPrompt(
+  { prompt, texts = [{ text: prompt, isInstruction: false }] }: AskedImage,
   { id, abilities: { prompt_characters_max: most = Infinity } }: Subject,
   warnings: Warning[],
-): void {
-  const characters = prompt.length
-  if (characters <= most) return
-  warnings.push({
-    param: 'prompt',
-    requested: `${characters} characters`,
-    applied: `${most} characters`,
-    reason: `${id} reads the first ${most} characters of a prompt.`,
-  })
+): Pick<ImagePlan, 'prompt'> {
+  if (prompt.length <= most) return {}
+  const sent = fittingTexts(texts, most)
+  const shorter = joinTexts(sent)
+  const warn = (requested: string, applied: string, reason: string) =>
+    warnings.push({ param: 'prompt', requested, applied, reason: `${id} ${reason}` })
+  if (sent.length < texts.length) {
+    const left = texts.length - sent.length
+    const reason = `takes prompts of at most ${most} characters, so ${left} texts of the conversation are left out.`
+    warn(`${texts.length} texts`, `${sent.length} texts`, reason)
+  }
+  if (shorter.length > most) {
+    const reason = `reads prompts of at most ${most} characters.`
+    warn(`${shorter.length} characters`, `${most} characters`, reason)
+  }
+  return { prompt: shorter }
+}
+
+/** The last text, and as far as they fit the instructions and the texts before the last, newest first. */
+function fittingTexts(texts: readonly PromptText[], most: number): PromptText[] {
+  const instructions = texts.filter(({ isInstruction }) => isInstruction)
+  const [last, ...turns] = texts.filter(({ isInstruction }) => !isInstruction).toReversed()
+  const kept = new Set([last])
+  let left = most - last!.text.length
+  for (const one of [...instructions, ...turns]) {
+    const characters = textSeparator.length + one.text.length
+    if (characters > left && !one.isInstruction) break
+    if (characters > left) continue
+    left -= characters
+    kept.add(one)
+  }
+  return texts.filter((one) => kept.has(one))
 }

@@ -49,8 +49,9 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   const { call, selection } = options
   const failures: ProviderFailure[] = []
   for (const ofModel of selectionsByModel(selection)) {
+    const request = requestFor(options.request, options.planOf(ofModel.routes[0]!))
     try {
-      return await runModel({ ...options, selection: ofModel })
+      return await runModel({ ...options, request, selection: ofModel })
     } catch (error) {
       const mayContinue = error instanceof ProviderFailure && error.mayTryNext
       if (!mayContinue || call.deadline.signal.aborted) throw error
@@ -58,6 +59,13 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
     }
   }
   throw mostRelevantFailure(failures)
+}
+
+/** The request with the prompt and the input pictures that are planned for a model. */
+export function requestFor(request: ImageRequest, plan: ImagePlan): ImageRequest {
+  const { prompt, sources } = request
+  const { prompt: planned = prompt, sources: most = sources.length } = plan
+  return { ...request, prompt: planned, sources: sources.slice(sources.length - most) }
 }
 
 /** Groups the routes by model, in the order of the first route of each. */

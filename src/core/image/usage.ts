@@ -19,8 +19,9 @@ export function upperImageUsage(
   { prompt, n }: AskedImage,
   { row }: Model,
   plan: ImagePlan,
-  sources: number,
+  given: number,
 ): UpperUsage {
+  const { sources = given } = plan
   const known = plan.vendorPixels
   const { width, height } = known ?? largestPixels(row.image?.size)
   const { sizeClass, quality } = plan
@@ -55,8 +56,9 @@ export function exactImageUsage(
   { n }: AskedImage,
   plan: ImagePlan,
   { route, first }: Tried,
-  sources: number,
+  given: number,
 ): ExactUsage | undefined {
+  const { sources = given } = plan
   // The adapter exists: `imageWork` has excluded the routes without one.
   if (route.provider.image!.reportsCost === true) return undefined
   const calls = Math.ceil(n / first.provider.image!.picturesPerCall(first))

@@ -15,7 +15,7 @@ import type {
   ReadSources,
 } from './image.ts'
 import { planImage } from './plan.ts'
-import { runImage, type ImageParts } from './run.ts'
+import { requestFor, runImage, type ImageParts } from './run.ts'
 import { exactImageUsage, upperImageUsage } from './usage.ts'
 
 /** Inputs and options of an image request. */
@@ -25,6 +25,8 @@ export type ImageInputs = {
   texts?: ExtractedTexts
   /** The request parameter that holds the input pictures. */
   param?: string
+  /** How many of the pictures may not be left out when a model takes fewer; all when absent. */
+  newCount?: number
   /** Maps a parameter of the images API to the caller's name for it; identity when absent. */
   nameOf?: (param: string) => string
   /** Adjustments made when the request was converted. */
@@ -42,7 +44,7 @@ type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
 /** The work of an image request, which is answered in one piece. */
 export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
   const { parts, timeoutMs } = options
-  const { addresses = [], texts, param = 'images', warnings = [] } = options.inputs ?? {}
+  const { addresses = [], texts, param = 'images', warnings = [], newCount } = options.inputs ?? {}
   const { nameOf = (name: string) => name } = options.inputs ?? {}
   const named = (reported: readonly Warning[]) =>
     reported.map((one) => ({ ...one, param: nameOf(one.param) }))
@@ -57,16 +59,13 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
   }
   const planFor = ({ model, provider }: Route): Planned | Readiness => {
     try {
-      const inputs = { count: addresses.length, param }
+      const inputs = { count: addresses.length, param, newCount }
       const { plan, warnings } = planImage(request, model, inputs, provider.image?.unlisted)
       const planned = { plan, warnings: named(warnings) }
       plans.set(model, planned)
       return planned
     } catch (error) {
-      if (!(error instanceof GatewayError)) throw error
-      const { message, toolMessage, code } = error
-      const about = error.param === null ? 'model' : nameOf(error.param)
-      return { problems: [{ param: about, message, toolMessage, code }], warnings: [] }
+      return readinessOf(error, nameOf)
     }
   }
   return {
@@ -82,7 +81,9 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     exactUsage: (route, first) =>
       exactImageUsage(request, plans.get(route.model)!.plan, { route, first }, addresses.length),
     read: async (call) => {
-      if (addresses.length > 0) request.sources = await parts.readSources(addresses, call, texts)
+      const counts = [...plans.values()].map(({ plan }) => plan.sources ?? addresses.length)
+      const sent = addresses.slice(addresses.length - Math.max(0, ...counts))
+      if (sent.length > 0) request.sources = await parts.readSources(sent, call, texts)
     },
     canonical: () => ({
       ...request,
@@ -95,7 +96,7 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
       const planned = ({ model }: Route) => plans.get(model)!
       const planOf = (route: Route) => planned(route).plan
       const routes = selection.routes.filter((route) =>
-        selection.admits(route, sides(request, addresses, route)),
+        selection.admits(route, sides(requestFor(request, planOf(route)), route)),
       )
       if (routes.length === 0) throw selection.refusal()
       const able = { ...selection, routes }
@@ -111,16 +112,18 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
   }
 }
 
+/** The readiness of a model whose plan failed. */
+function readinessOf(error: unknown, nameOf: (param: string) => string): Readiness {
+  if (!(error instanceof GatewayError)) throw error
+  const { message, toolMessage, code } = error
+  const param = error.param === null ? 'model' : nameOf(error.param)
+  return { problems: [{ param, message, toolMessage, code }], warnings: [] }
+}
+
 /** Checks the sides of the input pictures, once they are read, against the model's minimum. */
-function sides(
-  { sources }: ImageRequest,
-  addresses: NonNullable<ImageInputs['addresses']>,
-  { model: { row } }: Route,
-): Readiness {
+function sides({ sources }: ImageRequest, { model: { row } }: Route): Readiness {
   const { id, input_image_side_min: least } = row
-  const problems = sources.flatMap((source, index) =>
-    tooSmall(source, { id, least, param: addresses[index]!.param }),
-  )
+  const problems = sources.flatMap((source) => tooSmall(source, { id, least, param: source.param }))
   return { problems, warnings: [] }
 }
 

@@ -5,7 +5,7 @@ import { GatewayError } from '../../core/error.ts'
 import type { Gateway } from '../../core/gateway.ts'
 import {
   chatToImage,
-  conversationImages,
+  conversationInputs,
   ignoredFields,
   ignoredMessages,
 } from '../../core/image/chat-to-image.ts'
@@ -61,7 +61,8 @@ async function answer(
   }
   checkConversation(request)
   const warnings = [...ignoredFields(request, {}), ...ignoredMessages(request)]
-  const inputs = { addresses: conversationImages(request), param: 'messages', warnings }
+  const nameOf = (param: string) => (param === 'prompt' ? 'messages' : param)
+  const inputs = { ...conversationInputs(request), nameOf, warnings }
   return show(await gateway.image(chatToImage(request, {}), context, inputs), context)
 }
 

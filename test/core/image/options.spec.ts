@@ -9,7 +9,9 @@ import { readPrices } from '../../../src/core/money/price.ts'
 import { contract, resolve } from '../../support/contract.ts'
 import { selectStrictly } from '../../support/route.ts'
 
-type Options = Partial<Omit<ImageRequest, 'model' | 'models' | 'prompt' | 'n' | 'sources'>>
+type Options = Partial<
+  Omit<ImageRequest, 'model' | 'models' | 'prompt' | 'texts' | 'n' | 'sources'>
+>
 
 const models: Model[] = readCatalogRows()
   .filter(({ image }) => image !== undefined)

@@ -76,7 +76,7 @@ for (const [name, build] of Object.entries(builders)) {
       const { endpoint, sent } = endpointWith((images) => {
         asked.push(...images.map(({ address: url, param }) => `${param} ${url}`))
         return Promise.resolve([
-          { format: 'png', base64: [Buffer.from(base64)], width: 32, height: 32 },
+          { format: 'png', base64: [Buffer.from(base64)], width: 32, height: 32, param: '' },
         ])
       })
       const chat = build(endpoint).chat!.prepare(request, routeOf('own'))

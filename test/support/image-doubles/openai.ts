@@ -122,7 +122,7 @@ function wrongMembers(body: Body, model: Model, edits: boolean): string[] {
   const { background = 'auto' } = body
   const wrong = (name: string, right: boolean) => (right ? [] : [name])
   return [
-    ...wrong('prompt', typeof body.prompt === 'string' && body.prompt !== ''),
+    ...wrong('prompt', typeof body.prompt === 'string' && /^.{1,32000}$/s.test(body.prompt)),
     ...wrong('n', Number.isInteger(n) && n >= 1 && n <= 10),
     ...wrong('size', isSize(size, model)),
     ...wrong('quality', model.qualities.includes(quality)),

@@ -4724,7 +4724,7 @@ export type ImageAbilities = {
     output_compression?: boolean;
     input_fidelities?: Array<string>;
     /**
-     * Maximum prompt length that the model reads; the rest is ignored.
+     * Maximum length of a prompt. Some vendors ignore the rest, others refuse it.
      */
     prompt_characters_max?: number;
     /**
