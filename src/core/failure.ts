@@ -289,7 +289,7 @@ export function errorAfter(
 
 function unknownOutcome(failure: UnknownOutcome): GatewayError {
   const text =
-    `${failure.message} The picture may have been made and charged, so the request was not repeated. ` +
+    `${failure.message.replace(/\.?$/, '.')} The picture may have been made and charged, so the request was not repeated. ` +
     'To repeat it, which may be charged twice, send ' +
     `the header '${repeatHeader}: true'.`
   return new GatewayError(failure.code, text, { cause: failure })

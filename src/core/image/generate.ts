@@ -2,7 +2,10 @@ import { addUsage, noUsage, type Usage } from '../money/price.ts'
 import { afterSpending, ProviderFailure } from '../failure.ts'
 import { splitCalls, type ImageAdapter, type ImageCall, type ImageResult } from './image.ts'
 
-/** Splits the call again when a fallback route makes fewer pictures per call than the first route. */
+/**
+ * Splits the call again when a fallback route makes fewer pictures per call than the first route. A model may make
+ * more pictures than requested.
+ */
 export async function generate(
   adapter: ImageAdapter,
   call: ImageCall,
@@ -17,7 +20,7 @@ export async function generate(
     const text = `The provider made ${made.pictures.length} of ${call.count} pictures.`
     throw afterSpending(new ProviderFailure('malformed', text), usageOf(made))
   }
-  return { ...made, pictures: made.pictures.slice(0, call.count) }
+  return made
 }
 
 /** Calls one route concurrently. */

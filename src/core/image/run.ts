@@ -116,6 +116,7 @@ async function runModel(options: Options): Promise<Whole<ImageResult>> {
     result,
     bytes: pictures.reduce((sum, { base64 }) => sum + piecesLength(base64), 0),
     warnings: [
+      ...morePictures(request, pictures.length),
       ...otherSize(
         request,
         plan,
@@ -213,6 +214,13 @@ export function plannedTraits({ sizeClass, quality, vendorPixels }: ImagePlan): 
 
 function sizeTraits(pixels: Pixels): PictureTraits {
   return { size: pixelsText(pixels), pixels: pixels.width * pixels.height }
+}
+
+/** A warning when a model made more pictures than requested, for which the vendor charges. */
+function morePictures({ n }: ImageRequest, made: number): Warning[] {
+  if (made <= n) return []
+  const reason = `The model made ${made} pictures. All are returned and charged.`
+  return [{ param: 'n', requested: n, applied: made, reason }]
 }
 
 /** A warning when the vendor supports the requested size but made a different size. */

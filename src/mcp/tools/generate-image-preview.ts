@@ -16,7 +16,7 @@ type Options = {
   clock: () => number
 }
 
-/** The tool `generate-image-preview`: generates one picture, and saves it if UPLOAD_DIR is set. */
+/** The tool `generate-image-preview`: generates a picture, and saves it if UPLOAD_DIR is set. */
 export function generateImagePreview(options: Options): ToolHandler<'generate-image-preview'> {
   const { gateway, routes, uploads, show, clock } = options
   return async ({ prompt, filename, aspect_ratio: ratio }, { context }) => {
@@ -34,11 +34,11 @@ export function generateImagePreview(options: Options): ToolHandler<'generate-im
     const model = routes.peek(request.model, context.caller)
     const shape = ratio === undefined ? {} : shapeOfRatio(ratio, model)
     const answered = await gateway.image({ ...request, ...shape }, context)
-    const picture = answered.result.pictures[0]!
-    const lines =
-      uploads === undefined
-        ? unsaved(filename)
-        : [await uploads.save(name, picture, context.caller.accountId)]
+    if (uploads === undefined) return show(answered, context, unsaved(filename))
+    const lines: string[] = []
+    for (const picture of answered.result.pictures) {
+      lines.push(await uploads.save(name, picture, context.caller.accountId))
+    }
     return show(answered, context, lines)
   }
 }

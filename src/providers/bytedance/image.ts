@@ -72,7 +72,8 @@ function readAnswer(
   const { output_tokens: output, generated_images: made } = membersOf(answer.usage)
   const counted = output === undefined ? undefined : usageOf({ input: [0], output: [output] }, most)
   try {
-    const pictures = picturesIn(answer, base64, texts)
+    // A call asks for one image.
+    const pictures = picturesIn(answer, base64, texts).slice(0, 1)
     return counted === undefined ? { pictures } : { pictures, usage: counted }
   } catch (error) {
     // Counts at most one image, since a call makes no more, whatever number the vendor reports.

@@ -43,7 +43,7 @@ type WireRequest = {
   }
 }
 
-/** Images through `generateContent`, one per call (docs/vendors.md#gemini-images). */
+/** Images through `generateContent`, asked for one by one (docs/vendors.md#gemini-images). */
 export function imageAdapter(endpoint: Endpoint, modelsPath: string): ImageAdapter {
   const { dispatch, texts, limits } = endpoint
   const requestTo = jsonRequests(endpoint, { print: printJson })
@@ -117,15 +117,18 @@ function madeIn(
   if (candidate === undefined) throw new ProviderFailure('malformed', 'The answer is empty.')
   const parts = (candidate.content?.parts ?? []).filter(({ thought }) => thought !== true)
   const text = parts.map((part) => part.text ?? '').join('')
-  // The last image is the result; images before it are drafts.
-  const final = parts.findLast(({ inlineData }) => inlineData?.data !== undefined)
-  if (final === undefined) throw pictureless(candidate, text, texts)
-  const picture = readPicture(base64[Number(final.inlineData!.data!.slice(1))] ?? [])
-  if (picture === undefined) {
+  const marks = parts.flatMap(({ inlineData }) => inlineData?.data ?? [])
+  if (marks.length === 0) throw pictureless(candidate, text, texts)
+  const pictures = marks.slice(-picturesMax).map((mark) => {
+    const picture = readPicture(base64[Number(mark.slice(1))] ?? [])
+    if (picture !== undefined) return picture
     throw new ProviderFailure('malformed', "The provider's picture is not a PNG, JPEG or WebP.")
-  }
-  return { pictures: [picture], ...(text === '' ? {} : { text }) }
+  })
+  return { pictures, ...(text === '' ? {} : { text }) }
 }
+
+/** The most pictures of an answer that are read; more have not been seen. */
+const picturesMax = 10
 
 /** Finish reasons after which a repeated request may succeed (docs/vendors.md#gemini-images). */
 const retryable = new Set(['NO_IMAGE', 'IMAGE_OTHER', 'STOP', 'FINISH_REASON_UNSPECIFIED'])

@@ -58,27 +58,23 @@ export function imageMaker(options: Options): ImageMaker {
     const made = await gateway.image(tool.requestFor(wish), context, inputs)
     receipts.push(made.receipt)
     usage = addUsage(usage, made.usage ?? noUsage)
-    const form = formOf(made.result, wish, context.hold)
-    latest = made.result.pictures[0]
-    return form
+    const { pictures, ...about } = { ...made.result, prompt: wish.prompt }
+    const forms = pictures.map((one) => formOf(one, about, context.hold))
+    latest = pictures.at(-1)
+    return forms
   }
-  const draw = async (wish: Wish, { index, suffix, emit }: Place) => {
-    const action = wish.isEdit ? 'edit' : 'generate'
-    const item = { id: `ig_${suffix}`, type: 'image_generation_call' as const, action }
-    const at = { item_id: item.id, output_index: index }
-    const begun = { ...item, status: 'in_progress', result: null }
-    emit('response.output_item.added', { output_index: index, item: begun })
-    emit('response.image_generation_call.in_progress', at)
-    emit('response.image_generation_call.generating', at)
+  const draw = async (wish: Wish, place: Place) => {
+    const { item, complete } = beginItem(wish, place)
     flush()
     try {
-      const made = await make(wish, contextOf(`i${calls}`))
-      emit('response.image_generation_call.completed', at)
-      return { text: `${shownText} Its size is ${made.size}.`, item: { ...item, ...made } }
+      const [form, ...more] = await make(wish, contextOf(`i${calls}`))
+      const others = more.length === 0 ? '' : ` ${more.length} more were shown with it.`
+      const text = `${shownText} Its size is ${form!.size}.${others}`
+      return { text, item: complete(form!), more }
     } catch (thrown) {
       if (!(thrown instanceof GatewayError) || endsResponse(thrown, options.context)) throw thrown
       const { text, ...failed } = failedForm(thrown, (name) => nameOf(nameOnce(tool.nameOf)(name)))
-      return { text, item: { ...item, ...failed } }
+      return { text, item: { ...item, ...failed }, more: [] }
     }
   }
   return {
@@ -93,12 +89,13 @@ export function imageMaker(options: Options): ImageMaker {
       }
       const hasImages = latest !== undefined || tool.shown.length > 0
       const wish = { prompt: asked.prompt, isEdit: hasImages && (tool.isEdit ?? asked.isEdit) }
-      let text = ''
+      const drawn: Awaited<ReturnType<typeof draw>>[] = []
       await add(async (place) => {
-        const drawn = await draw(wish, place)
-        text = drawn.text
-        return drawn.item
+        drawn.push(await draw(wish, place))
+        return drawn[0]!.item
       })
+      const { text, more } = drawn[0]!
+      for (const form of more) await add(async (place) => beginItem(wish, place).complete(form))
       return text
     },
     left: () => callsMax - calls,
@@ -110,10 +107,26 @@ export function imageMaker(options: Options): ImageMaker {
 
 const shownText = 'The image was made and shown to the user.'
 
+/** Emits the first events of the item of an image; `complete` emits the last and returns the item. */
+function beginItem({ isEdit }: Wish, { index, suffix, emit }: Place) {
+  const action = isEdit ? 'edit' : 'generate'
+  const item = { id: `ig_${suffix}`, type: 'image_generation_call' as const, action }
+  const at = { item_id: item.id, output_index: index }
+  const begun = { ...item, status: 'in_progress', result: null }
+  emit('response.output_item.added', { output_index: index, item: begun })
+  emit('response.image_generation_call.in_progress', at)
+  emit('response.image_generation_call.generating', at)
+  const complete = (form: ReturnType<typeof formOf>) => {
+    emit('response.image_generation_call.completed', at)
+    return { ...item, ...form }
+  }
+  return { item, complete }
+}
+
+type About = Pick<ImageResult, 'quality' | 'background'> & Pick<Wish, 'prompt'>
+
 /** The members of an item with an image. Throws a GatewayError if there is no memory for it as a text. */
-function formOf({ pictures, quality, background }: ImageResult, { prompt }: Wish, hold: Hold) {
-  // The core returns as many images as were requested.
-  const picture = pictures[0]!
+function formOf(picture: Picture, { quality, background, prompt }: About, hold: Hold) {
   const refusal = hold.takeMore(copies * piecesLength(picture.base64))
   if (refusal !== undefined) throw memoryError(refusal)
   return {

@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import { expectError } from '../../support/expect-error.ts'
 import { fixture } from '../../support/image-doubles/double.ts'
 import { googleKey } from '../../support/image-doubles/google.ts'
-import { numberIn, paint } from '../../support/image-doubles/paint.ts'
+import { paint } from '../../support/image-doubles/paint.ts'
 import { pixel } from '../../support/pixel.ts'
 import { startImageVendors, type ImageVendors } from '../../support/image-vendors.ts'
 import { imageSuite, prompt } from '../image-suite.ts'
@@ -108,26 +108,6 @@ describe('Google, for pictures,', () => {
 
     const painted = async (number: number) =>
       (await paint({ width: 64, height: 64, format: 'png', number })).toString('base64')
-    const ask = async () => {
-      const { data } = await vendors.images({ model, prompt })
-      expect(data).to.have.length(1)
-      return numberIn(Buffer.from(data[0]!.b64_json, 'base64'))
-    }
-
-    it('of which the last picture counts, without drafts and thoughts', async () => {
-      vendors.doubles.google.play(
-        answerWith(
-          { text: 'Let me think: {"data":"not this"}', thought: true },
-          pictureOf(await painted(9), { thought: true }),
-          pictureOf(await painted(10)),
-          { text: 'Here "it" is.' },
-          pictureOf(await painted(11), { thoughtSignature: 'CpQB' }),
-          pictureOf(await painted(12), { thought: true }),
-        ),
-      )
-      expect(await ask()).to.equal(11)
-    })
-
     for (const name of ['text-only', 'no-image']) {
       it(`and is asked again after ${name}, as x-gateway-attempts reports`, async () => {
         vendors.doubles.google.play(fixture(`google/${name}`))
