@@ -130,6 +130,9 @@ export interface paths {
          *
          *     With the tool `image_generation` the model can have images made by the gateway's image models.
          *
+         *     With `compaction_trigger` as its last item the output is one item `compaction`, which stands for the
+         *     conversation.
+         *
          *     With `stream: true` the response is a stream of `ResponseEvent`s. Its last event is
          *     `response.completed`, `response.incomplete` or, after an `error` event, `response.failed`.
          *
@@ -164,6 +167,32 @@ export interface paths {
          *     high. Nothing is charged. It counts as a request.
          */
         post: operations["countResponseTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/responses/compact": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compact a conversation
+         * @description Shortens a conversation. `output` has its last messages of the user, and an item `compaction` that
+         *     stands for everything else. Send it as the beginning of the next `input`, with any model. A model of
+         *     OpenAI that gets requests as they came makes an item that only OpenAI can read; every other model
+         *     writes a summary. It is a call of the model, and charged as such. Nothing is stored.
+         *
+         *     The last item `compaction_trigger` of a request to `/v1/responses` makes the same item, also in a
+         *     stream.
+         */
+        post: operations["compactResponse"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4577,6 +4606,47 @@ export interface components {
             } | null;
         };
         /**
+         * @description OpenAI's request to compact a conversation: `input`, `previous_response_id`, or both. Members that are
+         *     not listed here are dropped and reported in `warnings`.
+         */
+        CompactResponseRequest: {
+            /**
+             * @description The language model that compacts the conversation.
+             * @example gpt-5-mini
+             */
+            model: components["schemas"]["ModelName"];
+            models?: components["schemas"]["FallbackModels"];
+            /** @example Hello. */
+            input?: string | components["schemas"]["ResponseInputItem"][];
+            /** @description A developer message before `input`. */
+            instructions?: string | null;
+            /** @description A stored response, whose input and output come before `input`. */
+            previous_response_id?: string | null;
+            /** @description The tools of the conversation, which are not called. */
+            tools?: components["schemas"]["ResponseTool"][];
+            parallel_tool_calls?: boolean | null;
+            reasoning?: components["schemas"]["ResponseReasoningOptions"] | null;
+            text?: components["schemas"]["ResponseTextOptions"] | null;
+            service_tier?: string | null;
+            prompt_cache_key?: string | null;
+            /** @description Data of the client program; not passed on. */
+            client_metadata?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        CompactedResponse: {
+            id: string;
+            object: components["schemas"]["CompactedResponseObject"];
+            /** @description Unix time in seconds. */
+            created_at: number;
+            /** @description The next `input`, without its new items. */
+            output: components["schemas"]["ResponseTypedItem"][];
+            usage: components["schemas"]["ResponseUsage"];
+            warnings?: components["schemas"]["Warning"][];
+        };
+        /** @enum {string} */
+        CompactedResponseObject: "response.compaction";
+        /**
          * @description Maximum number of images that the tool `image_generation` makes for the response, and of searches of the
          *     tool `web_search`; at most 8 and 10. Calls of other tools are not counted.
          */
@@ -4589,7 +4659,7 @@ export interface components {
         ResponseTokensCountObject: "response.input_tokens";
         /** @description A message, or another item that names its `type`. */
         ResponseInputItem: components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseInputMessage"];
-        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseItemReference"];
+        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseCompaction"] | components["schemas"]["ResponseCompactionTrigger"] | components["schemas"]["ResponseItemReference"];
         /** @description Any text; the gateway does not read it. */
         ResponseItemId: string | null;
         /** @enum {string} */
@@ -4814,6 +4884,32 @@ export interface components {
                 [key: string]: unknown;
             };
         };
+        /**
+         * @description Stands for the items before it, except the messages of the user, the developer and the system. Items
+         *     before the last compaction are not sent to the model.
+         */
+        ResponseCompaction: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "compaction";
+            id?: components["schemas"]["ResponseItemId"];
+            /**
+             * @description A summary, or data of OpenAI, signed for the account. Text that the gateway did not write is
+             *     refused.
+             */
+            encrypted_content: string;
+        };
+        /** @description The last item of `input`: the output is one item `compaction`, and not an answer. Tools are not called. */
+        ResponseCompactionTrigger: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "compaction_trigger";
+            id?: components["schemas"]["ResponseItemId"];
+        };
         /** @description An item of a stored response. */
         ResponseItemReference: {
             /**
@@ -5013,7 +5109,7 @@ export interface components {
             content: components["schemas"]["ResponseOutputPart"][];
         };
         ResponseOutputPart: components["schemas"]["ResponseOutputText"] | components["schemas"]["ResponseRefusal"];
-        ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"];
+        ResponseOutputItem: components["schemas"]["ResponseOutputMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseCompaction"];
         ResponseUsage: {
             input_tokens: number;
             input_tokens_details: {
@@ -5122,7 +5218,7 @@ export interface components {
             has_more: boolean;
         };
         /** @enum {string} */
-        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.output_text.annotation.added" | "response.web_search_call.in_progress" | "response.web_search_call.searching" | "response.web_search_call.completed" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.image_generation_call.in_progress" | "response.image_generation_call.generating" | "response.image_generation_call.completed" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
+        ResponseEventType: "response.created" | "response.in_progress" | "response.output_item.added" | "response.output_item.done" | "response.content_part.added" | "response.content_part.done" | "response.output_text.delta" | "response.output_text.done" | "response.output_text.annotation.added" | "response.web_search_call.in_progress" | "response.web_search_call.searching" | "response.web_search_call.completed" | "response.refusal.delta" | "response.refusal.done" | "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" | "response.reasoning_summary_text.delta" | "response.reasoning_summary_text.done" | "response.function_call_arguments.delta" | "response.function_call_arguments.done" | "response.custom_tool_call_input.delta" | "response.custom_tool_call_input.done" | "response.image_generation_call.in_progress" | "response.image_generation_call.generating" | "response.image_generation_call.completed" | "response.compaction.compacting" | "response.completed" | "response.incomplete" | "response.failed" | "error" | "keepalive";
         /** @description One event of a streamed response, in OpenAI's form. `keepalive` has no other members. */
         ResponseEvent: {
             type: components["schemas"]["ResponseEventType"];
@@ -8209,6 +8305,154 @@ export interface operations {
             431: components["responses"]["HeadersTooLarge"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    compactResponse: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Makes a retry safe for 24 hours: the same key with the same request returns the first
+                 *     response, and the call is charged once. While the first request is running, or if the
+                 *     request differs, the response is 409.
+                 * @example 8e03978e-40d5-43e8-bc93-6894a57f9324
+                 */
+                "idempotency-key"?: components["parameters"]["IdempotencyKeyHeader"];
+                /**
+                 * @description `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+                 *     response and does not cache it.
+                 * @example no-cache
+                 */
+                "cache-control"?: components["parameters"]["CacheControlHeader"];
+                /**
+                 * @description Seconds for which this response may be cached; 0 disables the cache.
+                 * @example 3600
+                 */
+                "x-gateway-cache-ttl"?: components["parameters"]["CacheTtlHeader"];
+                /**
+                 * @description With `true`, a request that would be adjusted with a warning is refused with 400.
+                 * @example true
+                 */
+                "x-gateway-strict"?: components["parameters"]["StrictHeader"];
+                /**
+                 * @description With `true`, the gateway tries only the first route of the first model.
+                 * @example true
+                 */
+                "x-gateway-no-fallback"?: components["parameters"]["NoFallbackHeader"];
+                /**
+                 * @description With `true`, the gateway repeats an image request whose result was lost because the
+                 *     connection to the provider ended after the whole request was sent. The image may then be
+                 *     charged twice.
+                 * @example true
+                 */
+                "x-gateway-allow-repeat"?: components["parameters"]["AllowRepeatHeader"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "model": "gpt-5.4-mini",
+                 *       "input": "What is the capital of France?"
+                 *     }
+                 */
+                "application/json": components["schemas"]["CompactResponseRequest"];
+            };
+        };
+        responses: {
+            /** @description The compacted conversation. */
+            200: {
+                headers: {
+                    "x-request-id": components["headers"]["RequestId"];
+                    "idempotent-replayed": components["headers"]["Replayed"];
+                    "x-gateway-model": components["headers"]["ModelId"];
+                    "x-gateway-provider": components["headers"]["Provider"];
+                    "x-gateway-cache": components["headers"]["Cache"];
+                    "x-gateway-cost-usd": components["headers"]["Cost"];
+                    "x-gateway-attempts": components["headers"]["Attempts"];
+                    "x-gateway-warnings": components["headers"]["Warnings"];
+                    "x-ratelimit-limit-requests": components["headers"]["LimitRequests"];
+                    "x-ratelimit-remaining-requests": components["headers"]["RemainingRequests"];
+                    "x-ratelimit-reset-requests": components["headers"]["ResetRequests"];
+                    "x-ratelimit-limit-tokens": components["headers"]["LimitTokens"];
+                    "x-ratelimit-remaining-tokens": components["headers"]["RemainingTokens"];
+                    "x-ratelimit-reset-tokens": components["headers"]["ResetTokens"];
+                    "x-ratelimit-limit-images": components["headers"]["LimitImages"];
+                    "x-ratelimit-remaining-images": components["headers"]["RemainingImages"];
+                    "x-ratelimit-reset-images": components["headers"]["ResetImages"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimitPolicy"];
+                    Deprecation: components["headers"]["Deprecation"];
+                    Sunset: components["headers"]["Sunset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "id": "resp_a16276206040487f48e367201a2b3c4d",
+                     *       "object": "response.compaction",
+                     *       "created_at": 1795348800,
+                     *       "output": [
+                     *         {
+                     *           "id": "msg_c3d4e5f6a7b84c9d8e0f1a2b3c4d5e6f",
+                     *           "type": "message",
+                     *           "role": "user",
+                     *           "content": [
+                     *             {
+                     *               "type": "input_text",
+                     *               "text": "What is the capital of France?"
+                     *             }
+                     *           ]
+                     *         },
+                     *         {
+                     *           "id": "cmp_a16276206040487f48e367201a2b3c4d0",
+                     *           "type": "compaction",
+                     *           "encrypted_content": "gw1.eyJjb21wYWN0aW9uIjp7fX0.bXkc"
+                     *         }
+                     *       ],
+                     *       "usage": {
+                     *         "input_tokens": 190,
+                     *         "input_tokens_details": {
+                     *           "cached_tokens": 0,
+                     *           "cache_write_tokens": 0
+                     *         },
+                     *         "output_tokens": 40,
+                     *         "output_tokens_details": {
+                     *           "reasoning_tokens": 0
+                     *         },
+                     *         "total_tokens": 230,
+                     *         "cost": 0.0003225,
+                     *         "cost_status": "exact",
+                     *         "cost_details": {
+                     *           "mode": "live",
+                     *           "usd_per_million_input_tokens": 0.75,
+                     *           "usd_per_million_output_tokens": 4.5
+                     *         }
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CompactedResponse"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            402: components["responses"]["PaymentRequired"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            405: components["responses"]["MethodNotAllowed"];
+            408: components["responses"]["RequestTimeout"];
+            409: components["responses"]["Conflict"];
+            410: components["responses"]["Gone"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMediaType"];
+            429: components["responses"]["TooManyRequests"];
+            431: components["responses"]["HeadersTooLarge"];
+            500: components["responses"]["InternalError"];
+            502: components["responses"]["BadGateway"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["GatewayTimeout"];
         };
     };
     retrieveResponse: {

@@ -159,6 +159,29 @@ export const operations = [
     "alsoAt": []
   },
   {
+    "id": "compactResponse",
+    "method": "post",
+    "path": "/v1/responses/compact",
+    "queryNames": [],
+    "queryLists": [],
+    "headerNames": [
+      "idempotency-key",
+      "cache-control",
+      "x-gateway-cache-ttl",
+      "x-gateway-strict",
+      "x-gateway-no-fallback",
+      "x-gateway-allow-repeat"
+    ],
+    "bodyTypes": [
+      "application/json"
+    ],
+    "protocol": "rest",
+    "errorForm": "rest",
+    "access": "caller",
+    "forOperators": false,
+    "alsoAt": []
+  },
+  {
     "id": "retrieveResponse",
     "method": "get",
     "path": "/v1/responses/{response_id}",
@@ -1853,6 +1876,20 @@ export const bodyMembers = {
     "prompt_cache_retention",
     "safety_identifier",
     "user",
+    "client_metadata"
+  ],
+  "compactResponse": [
+    "model",
+    "models",
+    "input",
+    "instructions",
+    "previous_response_id",
+    "tools",
+    "parallel_tool_calls",
+    "reasoning",
+    "text",
+    "service_tier",
+    "prompt_cache_key",
     "client_metadata"
   ],
   "quotePrice": [

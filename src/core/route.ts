@@ -111,7 +111,8 @@ function asProblem({ param, reason }: Warning): Problem {
   return { param, message, code: 'unsupported_parameter' }
 }
 
-function refusalOf(problems: readonly Problem[]): GatewayError {
+/** The error of a request that no route supports. */
+export function refusalOf(problems: readonly Problem[]): GatewayError {
   const [first] = problems
   const { code = 'model_capability_mismatch', param } = first ?? {}
   const messages = new Set(problems.map(({ message }) => message))

@@ -13,6 +13,7 @@ import { createImageEdit, editForm } from './create-image-edit.ts'
 import { createImage } from './create-image.ts'
 import { createModeration } from './create-moderation.ts'
 import type { ThoughtSeal } from '../core/chat/sealed-thoughts.ts'
+import { compactResponse } from './responses/compact-response.ts'
 import { createResponse } from './responses/create-response.ts'
 import { countResponseTokens } from './responses/count-tokens.ts'
 import { quotePrice } from './quote-price.ts'
@@ -53,6 +54,7 @@ export type V1Operations = Pick<
   | 'createImageEdit'
   | 'createChatCompletion'
   | 'createResponse'
+  | 'compactResponse'
   | 'countResponseTokens'
   | 'createMessage'
   | 'countMessageTokens'
@@ -74,6 +76,7 @@ export function v1Operations(options: Options): V1Operations {
     createImageEdit: createImageEdit(options),
     createChatCompletion: createChatCompletion(options),
     createResponse: createResponse(options),
+    compactResponse: compactResponse(options),
     countResponseTokens: countResponseTokens(options),
     createMessage: createMessage(options),
     countMessageTokens: countMessageTokens(options),

@@ -62,6 +62,7 @@ const subjects: Subject[] = [
     base: { messages, max_tokens: 100 },
     models: ['claude-sonnet-4-6', 'openrouter/any'],
   },
+  { id: 'compactResponse', base: { input: 'Hello.' }, models: ['gpt-5-mini', 'openrouter/any'] },
   { id: 'countResponseTokens', base: { input: 'Hello.' }, models: ['gpt-5-mini'] },
   { id: 'countMessageTokens', base: { messages }, models: ['gpt-5-mini'] },
 ]
@@ -229,8 +230,8 @@ async function expectHeld(probes: Probe[], send: Send, models: string[]): Promis
   expect(found.filter((complaint) => complaint !== null).join('\n')).to.equal('')
 }
 
-/** Members that name stored responses, of which there are none. */
-const stored = /"(previous_response_id|item_reference)"/
+/** Members that need a stored response, or a conversation, which the probes do not have. */
+const stored = /"(previous_response_id|item_reference|compaction|compaction_trigger)"|"input":null/
 
 /** Each allowed value must be accepted by at least one model. */
 async function complaintIfRefused({ value }: Probe, send: Send, models: string[]) {

@@ -23,7 +23,7 @@ const tables = [
   'api_keys',
 ]
 const creating = operations.filter(
-  ({ operationId: id, path }) => id.startsWith('create') && path.startsWith('/v1/'),
+  ({ operationId: id, path }) => /^(create|compact)/.test(id) && path.startsWith('/v1/'),
 )
 
 /** Operations that check a password or token, which an attacker could guess. */

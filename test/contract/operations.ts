@@ -28,7 +28,7 @@ const scenarios: [words: string, status: number, code: string][] = [
   ['sandbox:status=504', 504, 'timeout'],
 ]
 const creating = operations.filter(
-  ({ operationId: id, path }) => id.startsWith('create') && path.startsWith('/v1/'),
+  ({ operationId: id, path }) => /^(create|compact)/.test(id) && path.startsWith('/v1/'),
 )
 const good = [200, 201, 204]
 const evil = { origin: 'https://evil.example' }

@@ -46,6 +46,7 @@ const preparations: Record<string, (gateway: TestGateway, adminKey: string) => P
     createModeration: async () => ({ body: { input: 'A fox' } }),
     createChatCompletion: async () => ({ body: { model: 'gpt-5-mini', messages } }),
     createResponse: async () => ({ body: { model: 'gpt-5-mini', input: 'Hello.' } }),
+    compactResponse: async () => ({ body: { model: 'gpt-5-mini', input: 'Hello.' } }),
     countResponseTokens: async () => ({ body: { model: 'gpt-5-mini', input: 'Hello.' } }),
     createMessage: async () => ({ body: { model: 'gpt-5-mini', max_tokens: 100, messages } }),
     countMessageTokens: async () => ({ body: { model: 'gpt-5-mini', messages } }),

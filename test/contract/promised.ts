@@ -46,7 +46,8 @@ export function pathOf({ path }: OperationRow, values: Record<string, string> = 
 
 /** The member of a body that sets the prompt, which controls the sandbox. */
 export function saying({ operationId: id }: OperationRow, words: string): object {
-  if (['createResponse', 'createEmbedding', 'createModeration'].includes(id)) {
+  const inputs = ['createResponse', 'compactResponse', 'createEmbedding', 'createModeration']
+  if (inputs.includes(id)) {
     return { input: words }
   }
   if (id !== 'createChatCompletion' && id !== 'createMessage') return { prompt: words }

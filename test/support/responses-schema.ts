@@ -20,6 +20,8 @@ const itemFields: Readonly<Record<string, string[]>> = {
   custom_tool_call_output: ['type', 'id', 'status', 'call_id', 'output'],
   additional_tools: ['type', 'id', 'role', 'tools'],
   web_search_call: ['type', 'id', 'status', 'action'],
+  compaction: ['type', 'id', 'encrypted_content'],
+  compaction_trigger: ['type', 'id'],
 }
 const partFields: Readonly<Record<string, string[]>> = {
   input_text: ['type', 'text', 'prompt_cache_breakpoint'],
@@ -153,6 +155,10 @@ function checkInput(input: Body[]): void {
     const { type = 'message' } = item as { type?: string }
     allowOnly(item, itemFields[type] ?? [], where, invalid)
     if (type === 'message') checkMessage(item, where)
+    if (type === 'compaction') checkEncrypted(item)
+    if (type === 'compaction_trigger' && index < input.length - 1) {
+      refuse("The 'compaction_trigger' item must be the final input item.")
+    }
     if (type === 'reasoning') checkThought(item, input[index + 1])
     if (type === 'function_call' || type === 'custom_tool_call') {
       const { call_id: id } = item
@@ -190,17 +196,22 @@ function checkContent(content: unknown, where: string): void {
   }
 }
 
-function checkThought({ id, summary, encrypted_content: sealed }: Body, next?: Body): void {
+function checkThought(item: Body, next?: Body): void {
+  const { id, summary } = item
   if (typeof id !== 'string' || !Array.isArray(summary)) refuse('reasoning: id and summary')
-  if (sealed !== encryptedFor(id)) {
+  checkEncrypted(item)
+  if (next === undefined) {
+    refuse(`Item '${id}' of type 'reasoning' was provided without its required following item.`)
+  }
+}
+
+function checkEncrypted({ id, encrypted_content: sealed }: Body): void {
+  if (sealed !== encryptedFor(String(id))) {
     throw new Refused(
       400,
       'invalid_encrypted_content',
       'The encrypted content gAAA...wXBV could not be verified. Reason: Encrypted content could not be decrypted or parsed.',
     )
-  }
-  if (next === undefined) {
-    refuse(`Item '${id}' of type 'reasoning' was provided without its required following item.`)
   }
 }
 

@@ -16,6 +16,11 @@ function outputOf(spoken: Spoken, body: Body): Body[] {
     return { type: 'url_citation', start_index: from, end_index: to, url, title }
   })
   const id = itemId('rs', 0, body)
+  const [last] = (body['input'] as Body[] | undefined)?.slice(-1) ?? []
+  if (last?.['type'] === 'compaction_trigger') {
+    const made = itemId('cmp', 0, body)
+    return [{ id: made, type: 'compaction', encrypted_content: encryptedFor(made) }]
+  }
   return [
     ...(reasoning === undefined
       ? []
@@ -126,10 +131,15 @@ export function responseEvents(spoken: Spoken, body: Body): string[] {
       function_call: { arguments: '' },
       custom_tool_call: { input: '' },
       web_search_call: { action: undefined },
+      compaction: { encrypted_content: '' },
     }
     const added = { ...item, ...empty[item['type'] as 'message'], status: 'in_progress' }
     if (item['type'] === 'reasoning') delete (added as Body)['encrypted_content']
     events.push({ type: 'response.output_item.added', output_index, item: added })
+    if (item['type'] === 'compaction') {
+      delete (added as Body)['status']
+      events.push({ type: 'response.compaction.compacting', ...at })
+    }
     if (item['type'] === 'message') {
       const part = { type: 'output_text', text: '', annotations: [], logprobs: [] }
       const [whole] = item['content'] as { annotations: Body[] }[]

@@ -26,7 +26,11 @@ export type NativeRequest = {
   lost: readonly Warning[]
   /** Whether a request that the vendor refuses as it came is translated and sent again. */
   isTranslatable: boolean
+  /** Absent for a request that can be translated. */
+  only?: OnlyNative | undefined
 }
+/** The provider that alone can read a request, as it came; the problem of all others. */
+export type OnlyNative = { providerId: string; problem: Problem }
 /** The answer of a vendor in the form of its API. In a stream, the members of its last event. */
 export type NativeAnswer = Readonly<Record<string, unknown>>
 

@@ -14,6 +14,17 @@ export type ThoughtSeal = {
   open(text: string): ExtraContent | undefined
 }
 
+/** What replaces a conversation: a message of the user, or content that only the provider can read. */
+export type Compaction = { providerId: string | null; id: string; content: string }
+
+/** The compaction in data that was sealed; undefined for other data. */
+export function compactionIn(extra: ExtraContent | undefined): Compaction | undefined {
+  const found = extra?.['compaction'] as Partial<Compaction> | undefined
+  // An endpoint of the operator can give a tool call any data, which is sealed too.
+  if (typeof found?.content !== 'string' || typeof found.id !== 'string') return undefined
+  return { providerId: found.providerId ?? null, id: found.id, content: found.content }
+}
+
 /** Bytes of the key that signs. */
 export const thoughtKeyBytes = 32
 

@@ -147,7 +147,7 @@ function preparedChats(
     const chat = settled
       ? prepareOrdered(route, request, settled)
       : prepareFor(route, request, native)
-    const plain = native === undefined ? chat : withLosses(chat, native)
+    const plain = native === undefined ? chat : withLosses(chat, native, route)
     const written = hints
       ? { ...plain, warnings: withHints(plain.warnings, request, hints) }
       : plain
@@ -156,11 +156,13 @@ function preparedChats(
   }
 }
 
-function withLosses(chat: PreparedChat, { lost }: NativeRequest): Prepared {
+function withLosses(chat: PreparedChat, { lost, only }: NativeRequest, route: Route): Prepared {
   const ifTranslated = joined(chat.warnings, lost)
-  return chat.isNative === true
-    ? { ...chat, warnings: [], ifTranslated }
-    : { ...chat, warnings: ifTranslated }
+  const isAsItCame = chat.isNative === true
+  if (only !== undefined && !(isAsItCame && route.provider.id === only.providerId)) {
+    return { ...chat, problems: [...chat.problems, only.problem] }
+  }
+  return isAsItCame ? { ...chat, warnings: [], ifTranslated } : { ...chat, warnings: ifTranslated }
 }
 
 function prepareOrdered(

@@ -142,7 +142,8 @@ function withResponses(overChat: Vendor): Vendor {
             const isNative = native?.api === 'responses' && translated.problems.length === 0
             if (!isNative || !isForResponses(target)) return translated
             const asItCame = responses.asItCame(native, request, target)
-            return nativeFirst(asItCame, translated, native.isTranslatable)
+            const { isTranslatable, only } = native
+            return nativeFirst(asItCame, translated, isTranslatable && only === undefined)
           },
         },
       }

@@ -1,8 +1,9 @@
 import type { components } from '../../../generated/types.ts'
-import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
 import { pictureKind } from '../../core/image/picture.ts'
+import { currentIn, readCompaction } from './compaction.ts'
 import { inputArgument, type Tools } from './tools.ts'
 
 type Schemas = components['schemas']
@@ -23,13 +24,16 @@ type Options = {
 }
 
 /** The messages of a conversation; `params[i]` is the parameter of message `i`. */
-export type Conversation = { messages: Message[]; params: string[] }
+export type Conversation = { messages: Message[]; params: string[]; only?: OnlyNative | undefined }
 
 /** Converts items to messages. Throws a GatewayError for an item that the gateway cannot read. */
 export function readItems(items: readonly InputItem[], options: Options): Conversation {
   const { tools, takesCustom, warnings } = options
   const draft = draftConversation()
+  const isCurrent = currentIn(items)
+  let only: OnlyNative | undefined
   for (const [index, given] of items.entries()) {
+    if (!isCurrent(given)) continue
     const param = `input[${index}]`
     const item = 'type' in given ? given : { type: 'message' as const, ...given }
     switch (item.type) {
@@ -74,11 +78,20 @@ export function readItems(items: readonly InputItem[], options: Options): Conver
       case 'additional_tools':
         // `request.ts` has read them: calls before the item may name them.
         break
+      case 'compaction': {
+        const found = readCompaction(item, param, options.open)
+        draft.ask({ role: 'user', content: found.text }, param)
+        only = found.only
+        break
+      }
+      case 'compaction_trigger':
+        // `request.ts` asks for a summary after the conversation.
+        break
       case 'item_reference':
         throw new TypeError(`The history has replaced the reference ${item.id}.`)
     }
   }
-  return draft.end()
+  return { ...draft.end(), only }
 }
 
 const noPicture = 'The image is neither in the item nor stored, so the model does not see it.'

@@ -16,16 +16,16 @@ import { inBackground, type OnBegun } from './background.ts'
 import type { History } from './history.ts'
 import { hostedImages, type Followed, type Following } from './hosted-images.ts'
 import type { Emit } from './item.ts'
-import { collectOutput, nativeOutput, type Output } from './output.ts'
+import { collectOutput, nativeOutput, type Ended, type Output } from './output.ts'
 import { readCall, type ReadOptions } from './read-call.ts'
 import type { ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
 
-type Options = ReadOptions & { gateway: Gateway; backgroundCalls: BackgroundCalls }
+export type CreateOptions = ReadOptions & { gateway: Gateway; backgroundCalls: BackgroundCalls }
 type Call = OperationCall<'createResponse'>
 
 /** POST /v1/responses (docs/behaviour.md#responses). */
-export function createResponse(options: Options): Operation<'createResponse'> {
+export function createResponse(options: CreateOptions): Operation<'createResponse'> {
   const { backgroundCalls } = options
   const respond = (call: Call, onBegun?: OnBegun) => answer(call, options, onBegun)
   return (call) =>
@@ -33,7 +33,11 @@ export function createResponse(options: Options): Operation<'createResponse'> {
 }
 
 /** Answers a request; `onBegun` is called for a response in the background. */
-async function answer(call: Call, options: Options, onBegun?: OnBegun): Promise<Answer> {
+export async function answer(
+  call: Call,
+  options: CreateOptions,
+  onBegun?: OnBegun,
+): Promise<Answer> {
   const { gateway, sealOf, clock } = options
   const { body, caller, texts, requestId } = call
   const seal = sealOf(caller.accountId)
@@ -57,6 +61,7 @@ async function answer(call: Call, options: Options, onBegun?: OnBegun): Promise<
       collectOutput({
         suffix,
         tools: asked.tools,
+        compacts: asked.compacts,
         showsSources: body.include?.includes('web_search_call.action.sources') === true,
         seal: seal.close,
         emit,
@@ -180,7 +185,7 @@ function streamed(
       const completedAt = Math.floor(clock() / 1000)
       if (!(outcome instanceof GatewayError)) {
         const { receipt: own, ...used } = outcome
-        const end = { ended: answer.end(), completedAt, receipt: renamed(own, asked), ...used }
+        const end = { completedAt, receipt: renamed(own, asked), ...used }
         // Clients continue a conversation as soon as they have the last event.
         const whole = await keep(endResponse(response, end))
         write(whole.status === 'completed' ? 'response.completed' : 'response.incomplete', {
@@ -211,12 +216,12 @@ function numberingSink({ onDrain, write }: EventSink, next: () => number): Event
 
 type Streaming = Pick<Replying, 'gateway' | 'following'> & { answer: Output; flush: () => void }
 
-/** Reads all answers of the model to the output; a failure becomes the result. */
+/** Reads all answers of the model to the output, and ends it; a failure becomes the result. */
 async function streamedAnswer(
   first: StreamedChat,
   sink: EventSink,
   { answer, gateway, following, flush }: Streaming,
-): Promise<Followed | GatewayError> {
+): Promise<(Followed & { ended: Ended }) | GatewayError> {
   const read = async ({ pipe }: StreamedChat) => {
     const outcome = await pipe(sink)
     if (outcome.error !== undefined) throw outcome.error
@@ -226,7 +231,7 @@ async function streamedAnswer(
     return { usage, receipt }
   }
   try {
-    return await following.follow({
+    const followed = await following.follow({
       answer,
       first: await read(first),
       ask: async (...next) => {
@@ -235,6 +240,7 @@ async function streamedAnswer(
       },
       flush,
     })
+    return { ...followed, ended: answer.end() }
   } catch (thrown) {
     if (thrown instanceof GatewayError) return thrown
     throw thrown

@@ -7,6 +7,7 @@ import type { StoredItem, StoredResponse, StoredResponses } from '../../core/sto
 import { shortened } from '../../core/words/shorten.ts'
 import type { OperationCall } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
+import { currentIn } from './compaction.ts'
 import type { InputItem } from './conversation.ts'
 import type { ItemsRequest, ResponseRequest } from './request.ts'
 
@@ -98,7 +99,7 @@ function writer({ caller, hold, texts }: Call, { before, given, responses, clock
   ) => {
     try {
       const own = restoreBase64(given, texts, hold).map((item, index) => withId(item, idAt(index)))
-      const input = [...before, ...own]
+      const input = [...before, ...own].filter(({ type }) => type !== 'compaction_trigger')
       return await how({ id: response.id, createdAtMs: clock(), input, response })
     } catch (error) {
       // No memory for the pictures of the request as texts.
@@ -209,7 +210,8 @@ async function previousItems(
     throw new GatewayError('invalid_value', text, { param: 'previous_response_id' })
   }
   // Each item of an output has an id.
-  return [...found.input, ...(found.response.output as StoredItem[])]
+  const items = [...found.input, ...(found.response.output as StoredItem[])]
+  return items.filter(currentIn(items))
 }
 
 const idLengthMax = 100
@@ -243,11 +245,13 @@ const prefixes: Readonly<Record<StoredItem['type'], string>> = {
   additional_tools: 'at',
   image_generation_call: 'ig',
   web_search_call: 'ws',
+  compaction: 'cmp',
+  compaction_trigger: 'cmt',
   item_reference: 'ref',
 }
 
 /** The stored form of an item: with an id, and a message with a list of parts, as clients expect it. */
-function withId(given: InputItem, newId: string): StoredItem {
+export function withId(given: InputItem, newId: string): StoredItem {
   const item = 'type' in given ? given : { type: 'message' as const, ...given }
   const id = item.id ?? `${prefixes[item.type]}_${newId}`
   if (item.type !== 'message' || typeof item.content !== 'string') return { ...item, id }

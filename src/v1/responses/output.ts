@@ -3,6 +3,7 @@ import type { Hold } from '../../bytes/budget.ts'
 import type { NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces, type BegunCall, type Piece } from '../../core/chat/ordered-pieces.ts'
+import { summaryWriter } from './compaction.ts'
 import type { Emit, Open, OutputItem, Place } from './item.ts'
 import { openCall, openWrapped } from './open-call.ts'
 import type { Tools } from './tools.ts'
@@ -15,6 +16,8 @@ type Options = {
   /** Ends the ids of the items; unique for each response. */
   suffix: string
   tools: Pick<Tools, 'find' | 'images'>
+  /** Whether the answer is a summary of the conversation. */
+  compacts: boolean
   /** Whether the sources of a search are in its item. */
   showsSources: boolean
   /** Writes a vendor's data of a call, so that the caller can send it back. */
@@ -56,7 +59,10 @@ export function collectOutput(options: Options): Output {
   let adopted: Ended | undefined
   let finishReason: string | undefined
   const isCut = () => finishReason === 'length' || finishReason === 'content_filter'
-  const { items, write, add, close, restart } = itemWriter(options, isCut)
+  const { items, write, add, close, restart } = {
+    ...itemWriter(options, isCut),
+    ...(options.compacts ? summaryWriter(options, isCut) : {}),
+  }
   const turns = tools.images() === undefined ? undefined : turnReader(tools, suffix)
   const take = turns === undefined ? write : (piece: Piece) => turns.read(piece) && write(piece)
   let pieces = orderedPieces(hold, take)
@@ -83,9 +89,10 @@ export function collectOutput(options: Options): Output {
     },
     adopt: (ended) => void (adopted = ended),
     end: () => {
+      if (adopted !== undefined) return adopted
       finishReason = pieces.end() ?? finishReason
       close()
-      return adopted ?? { items, finishReason, model, serviceTier }
+      return { items, finishReason, model, serviceTier }
     },
   }
 }

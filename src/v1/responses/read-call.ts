@@ -5,7 +5,7 @@ import type { ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { CheckPicture } from '../../core/image/image.ts'
 import { makesImages, type Warning } from '../../core/model.ts'
-import type { RouteTable } from '../../core/route.ts'
+import { refusalOf, type RouteTable } from '../../core/route.ts'
 import type { StoredResponses } from '../../core/stored-responses.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
 import { checkFallbacks } from '../check-fallbacks.ts'
@@ -66,9 +66,10 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
     const isNative =
       provider !== undefined &&
       options.nativeApi(provider) === 'responses' &&
-      corrected === undefined &&
+      (corrected === undefined || asked.only !== undefined) &&
       asked.tools.images() === undefined
-    const { lost } = asked
+    const { lost, only } = asked
+    if (only !== undefined && !isNative) throw refusalOf([only.problem])
     const native = isNative
       ? ({
           api: 'responses',
@@ -76,6 +77,7 @@ export async function readCall(call: AskedCall, options: ReadOptions): Promise<R
           headers: {},
           seal,
           lost,
+          only,
         } as const)
       : undefined
     const warnings = [...asked.warnings, ...(isNative ? [] : lost), ...(corrected?.warnings ?? [])]

@@ -1,13 +1,14 @@
 import type { components } from '../../../generated/types.ts'
 import { bodyMembers } from '../../../generated/operations.ts'
-import type { ChatRequest } from '../../core/chat/chat.ts'
+import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
 import { userLocation } from '../../core/chat/web-search.ts'
 import { GatewayError } from '../../core/error.ts'
 import { dropped, type Warning } from '../../core/model.ts'
+import { askForSummary, isCompacting } from './compaction.ts'
 import { readItems, type InputItem } from './conversation.ts'
 import { searchesMax } from '../../core/money/upper-cost.ts'
 import { writeChoice } from './tool-choice.ts'
-import { isSearchTool, toolTable, unsent, type SearchTool, type Tools } from './tools.ts'
+import { isHostedTool, toolTable, unsent, type SearchTool, type Tools } from './tools.ts'
 
 type Schemas = components['schemas']
 export type ResponseRequest = Schemas['CreateResponseRequest']
@@ -23,6 +24,10 @@ export type ReadRequest = {
   warnings: Warning[]
   /** What is lost when the request is translated. */
   lost: Warning[]
+  /** Absent for a request that can be translated. */
+  only: OnlyNative | undefined
+  /** Whether the answer is a compaction of the conversation. */
+  compacts: boolean
   /** The caller's name for a parameter of the canonical request. */
   nameOf: (param: string) => string
 }
@@ -43,14 +48,16 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
   const [warnings, lost]: [Warning[], Warning[]] = [[], []]
   refuseUnsupported(body)
   const { input: items } = body
-  const tools = toolTable({ ...options, warnings })
+  const compacts = isCompacting(items)
+  const tools = toolTable({ ...options, compacts, warnings })
   tools.add(body.tools ?? [], 'tools')
   for (const [index, item] of items.entries()) {
     if ('type' in item && item.type === 'additional_tools')
       tools.add(item.tools, `input[${index}].tools`)
   }
   const conversation = readItems(items, { ...options, tools, warnings })
-  const { messages, params } = conversation
+  const { messages, params, only } = conversation
+  if (compacts) askForSummary(messages)
   if (body.instructions) {
     messages.unshift({ role: 'developer', content: body.instructions })
     params.unshift('instructions')
@@ -61,14 +68,19 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
     model: body.model,
     messages,
     ...(tools.list.length === 0 ? {} : { tools: tools.list }),
-    ...writeChoice(body.tool_choice, tools, { ...options, lost }),
+    ...(compacts
+      ? { tool_choice: 'none' }
+      : writeChoice(body.tool_choice, tools, { ...options, lost })),
     ...searchOptions(tools.search(), body.max_tool_calls),
     ...(most == null ? {} : { max_completion_tokens: most }),
     ...(reasoning?.effort == null ? {} : { reasoning_effort: reasoning.effort }),
-    ...(text?.format === undefined ? {} : { response_format: writeFormat(text.format) }),
+    ...(text?.format === undefined || compacts
+      ? {}
+      : { response_format: writeFormat(text.format) }),
     ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
   }
-  return { request, tools, warnings, lost, nameOf: (param) => nameIn(param, { params, tools }) }
+  const nameOf = (param: string) => nameIn(param, { params, tools })
+  return { request, tools, warnings, lost, only, compacts, nameOf }
 }
 
 /** The search of the web as the chat API has it. The number of searches is always limited. */
@@ -116,23 +128,24 @@ export function nativeBody(
   const { tools, input } = body
   return {
     ...Object.fromEntries(members),
-    ...(tools == null ? {} : { tools: withoutSearch(tools) }),
+    ...(tools == null ? {} : { tools: withoutHosted(tools) }),
     input: input.map((item) =>
       'type' in item && item.type === 'additional_tools'
-        ? { ...item, tools: withoutSearch(item.tools) }
+        ? { ...item, tools: withoutHosted(item.tools) }
         : item,
     ),
   }
 }
 
-function withoutSearch(tools: readonly Schemas['ResponseTool'][]) {
-  return tools.filter((tool) => !isSearchTool(tool))
+function withoutHosted(tools: readonly Schemas['ResponseTool'][]) {
+  return tools.filter((tool) => !isHostedTool(tool))
 }
 
 /** Options that change the answer, and that only OpenAI itself can honour. */
 const unsupported: Readonly<Record<string, string>> = {
   access_programs: 'Leave it out.',
-  context_management: 'Leave it out, and shorten `input` when it gets too long.',
+  context_management:
+    'Leave it out, and end `input` with a `compaction_trigger` when it gets too long.',
   conversation: 'Send the whole conversation in `input`.',
   image: 'Leave it out.',
   moderation: 'Leave it out.',

@@ -3801,6 +3801,60 @@ export type CreateResponseRequest = {
 };
 
 /**
+ * OpenAI's request to compact a conversation: `input`, `previous_response_id`, or both. Members that are
+ * not listed here are dropped and reported in `warnings`.
+ *
+ */
+export type CompactResponseRequest = {
+    /**
+     * The language model that compacts the conversation.
+     */
+    model: ModelName;
+    models?: FallbackModels;
+    input?: string | Array<ResponseInputItem>;
+    /**
+     * A developer message before `input`.
+     */
+    instructions?: string | null;
+    /**
+     * A stored response, whose input and output come before `input`.
+     */
+    previous_response_id?: string | null;
+    /**
+     * The tools of the conversation, which are not called.
+     */
+    tools?: Array<ResponseTool>;
+    parallel_tool_calls?: boolean | null;
+    reasoning?: ResponseReasoningOptions | null;
+    text?: ResponseTextOptions | null;
+    service_tier?: string | null;
+    prompt_cache_key?: string | null;
+    /**
+     * Data of the client program; not passed on.
+     */
+    client_metadata?: {
+        [key: string]: unknown;
+    } | null;
+};
+
+export type CompactedResponse = {
+    id: string;
+    object: CompactedResponseObject;
+    /**
+     * Unix time in seconds.
+     */
+    created_at: number;
+    /**
+     * The next `input`, without its new items.
+     */
+    output: Array<ResponseTypedItem>;
+    usage: ResponseUsage;
+    warnings?: Array<Warning>;
+};
+
+export type CompactedResponseObject = 'response.compaction';
+
+/**
  * Maximum number of images that the tool `image_generation` makes for the response, and of searches of the
  * tool `web_search`; at most 8 and 10. Calls of other tools are not counted.
  *
@@ -3838,6 +3892,10 @@ export type ResponseTypedItem = ({
 } & ResponseImageCall) | ({
     type: 'web_search_call';
 } & ResponseSearchCall) | ({
+    type: 'compaction';
+} & ResponseCompaction) | ({
+    type: 'compaction_trigger';
+} & ResponseCompactionTrigger) | ({
     type: 'item_reference';
 } & ResponseItemReference);
 
@@ -4079,6 +4137,31 @@ export type ResponseSearchCall = {
     action?: {
         [key: string]: unknown;
     };
+};
+
+/**
+ * Stands for the items before it, except the messages of the user, the developer and the system. Items
+ * before the last compaction are not sent to the model.
+ *
+ */
+export type ResponseCompaction = {
+    type: 'compaction';
+    id?: ResponseItemId;
+    /**
+     * A summary, or data of OpenAI, signed for the account. Text that the gateway did not write is
+     * refused.
+     *
+     */
+    encrypted_content: string;
+};
+
+/**
+ * The last item of `input`: the output is one item `compaction`, and not an answer. Tools are not called.
+ *
+ */
+export type ResponseCompactionTrigger = {
+    type: 'compaction_trigger';
+    id?: ResponseItemId;
 };
 
 /**
@@ -4330,7 +4413,9 @@ export type ResponseOutputItem = ({
     type: 'image_generation_call';
 } & ResponseImageCall) | ({
     type: 'web_search_call';
-} & ResponseSearchCall);
+} & ResponseSearchCall) | ({
+    type: 'compaction';
+} & ResponseCompaction);
 
 export type ResponseUsage = {
     input_tokens: number;
@@ -4463,7 +4548,7 @@ export type ResponseItemList = {
     has_more: boolean;
 };
 
-export type ResponseEventType = 'response.created' | 'response.in_progress' | 'response.output_item.added' | 'response.output_item.done' | 'response.content_part.added' | 'response.content_part.done' | 'response.output_text.delta' | 'response.output_text.done' | 'response.output_text.annotation.added' | 'response.web_search_call.in_progress' | 'response.web_search_call.searching' | 'response.web_search_call.completed' | 'response.refusal.delta' | 'response.refusal.done' | 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done' | 'response.reasoning_summary_text.delta' | 'response.reasoning_summary_text.done' | 'response.function_call_arguments.delta' | 'response.function_call_arguments.done' | 'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done' | 'response.image_generation_call.in_progress' | 'response.image_generation_call.generating' | 'response.image_generation_call.completed' | 'response.completed' | 'response.incomplete' | 'response.failed' | 'error' | 'keepalive';
+export type ResponseEventType = 'response.created' | 'response.in_progress' | 'response.output_item.added' | 'response.output_item.done' | 'response.content_part.added' | 'response.content_part.done' | 'response.output_text.delta' | 'response.output_text.done' | 'response.output_text.annotation.added' | 'response.web_search_call.in_progress' | 'response.web_search_call.searching' | 'response.web_search_call.completed' | 'response.refusal.delta' | 'response.refusal.done' | 'response.reasoning_summary_part.added' | 'response.reasoning_summary_part.done' | 'response.reasoning_summary_text.delta' | 'response.reasoning_summary_text.done' | 'response.function_call_arguments.delta' | 'response.function_call_arguments.done' | 'response.custom_tool_call_input.delta' | 'response.custom_tool_call_input.done' | 'response.image_generation_call.in_progress' | 'response.image_generation_call.generating' | 'response.image_generation_call.completed' | 'response.compaction.compacting' | 'response.completed' | 'response.incomplete' | 'response.failed' | 'error' | 'keepalive';
 
 /**
  * One event of a streamed response, in OpenAI's form. `keepalive` has no other members.
@@ -6114,6 +6199,132 @@ export type CountResponseTokensResponses = {
 };
 
 export type CountResponseTokensResponse = CountResponseTokensResponses[keyof CountResponseTokensResponses];
+
+export type CompactResponseData = {
+    body: CompactResponseRequest;
+    headers?: {
+        /**
+         * Makes a retry safe for 24 hours: the same key with the same request returns the first
+         * response, and the call is charged once. While the first request is running, or if the
+         * request differs, the response is 409.
+         *
+         */
+        'idempotency-key'?: IdempotencyKey;
+        /**
+         * `no-cache` requests a fresh response, which is then cached; `no-store` requests a fresh
+         * response and does not cache it.
+         *
+         */
+        'cache-control'?: string;
+        /**
+         * Whole seconds, from 0 to 86400.
+         */
+        'x-gateway-cache-ttl'?: string;
+        /**
+         * With `true`, a request that would be adjusted with a warning is refused with 400.
+         */
+        'x-gateway-strict'?: Switch;
+        /**
+         * With `true`, the gateway tries only the first route of the first model.
+         */
+        'x-gateway-no-fallback'?: Switch;
+        /**
+         * With `true`, the gateway repeats an image request whose result was lost because the
+         * connection to the provider ended after the whole request was sent. The image may then be
+         * charged twice.
+         *
+         */
+        'x-gateway-allow-repeat'?: Switch;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/responses/compact';
+};
+
+export type CompactResponseErrors = {
+    /**
+     * The request is malformed or not supported.
+     */
+    400: ErrorResponse;
+    /**
+     * The API key is missing, invalid or expired.
+     */
+    401: ErrorResponse;
+    /**
+     * The remaining budget of the key or its account does not cover the maximum cost of the call.
+     *
+     */
+    402: ErrorResponse;
+    /**
+     * The key lacks the permission.
+     */
+    403: ErrorResponse;
+    /**
+     * The model or path does not exist.
+     */
+    404: ErrorResponse;
+    /**
+     * The path does not support the method; `Allow` lists the supported methods.
+     */
+    405: ErrorResponse;
+    /**
+     * The request did not arrive in time.
+     */
+    408: ErrorResponse;
+    /**
+     * The `Idempotency-Key` belongs to a request that is running, or to a different request.
+     *
+     */
+    409: ErrorResponse;
+    /**
+     * The model was deactivated.
+     */
+    410: ErrorResponse;
+    /**
+     * The request is larger than the gateway or the model accepts.
+     */
+    413: ErrorResponse;
+    /**
+     * The operation does not support the content type.
+     */
+    415: ErrorResponse;
+    /**
+     * A rate limit was reached. If it is a limit of the gateway, the headers show its state.
+     *
+     */
+    429: ErrorResponse;
+    /**
+     * The request headers are too large or too many.
+     */
+    431: ErrorResponse;
+    /**
+     * The gateway failed. Its log has the details.
+     */
+    500: ErrorResponse;
+    /**
+     * The provider, or every provider, failed.
+     */
+    502: ErrorResponse;
+    /**
+     * The gateway is overloaded or cannot record calls, or no provider of the model is configured.
+     */
+    503: ErrorResponse;
+    /**
+     * The provider did not answer in time.
+     */
+    504: ErrorResponse;
+};
+
+export type CompactResponseError = CompactResponseErrors[keyof CompactResponseErrors];
+
+export type CompactResponseResponses = {
+    /**
+     * The compacted conversation.
+     */
+    200: CompactedResponse;
+};
+
+export type CompactResponseResponse = CompactResponseResponses[keyof CompactResponseResponses];
 
 export type DeleteResponseData = {
     body?: never;

@@ -6,6 +6,7 @@ import type {
 } from '../../../core/chat/chat.ts'
 import { estimateAnswer } from '../../../core/chat/estimate.ts'
 import { ProviderFailure, type FailureKind } from '../../../core/failure.ts'
+import type { Target } from '../../../core/model.ts'
 import type { Usage } from '../../../core/money/price.ts'
 import { bodyFailure, type ErrorReading } from '../../openai-compatible/failure.ts'
 import { completeIdentity } from '../../openai-compatible/members.ts'
@@ -21,6 +22,7 @@ export type Reading = {
   request: ChatRequest
   createdSeconds: number
   upstreamModel: string
+  provider: Target['provider']
   tokensMax: TokensMax
   errors: ErrorReading
 }

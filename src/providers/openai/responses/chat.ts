@@ -44,7 +44,7 @@ export function responsesAdapter(endpoint: Endpoint): ResponsesAdapter {
   const count = inputCounter(endpoint)
 
   const asking = ({ body, seal }: Sending, request: ChatRequest, target: Target): Asking => {
-    const { upstreamModel } = target
+    const { upstreamModel, provider } = target
     const tokensMax = tokensMaxOf(target)
     /** Sends the request, and again without the reasoning that the vendor cannot decrypt. */
     const send = async <Answer>(
@@ -60,7 +60,7 @@ export function responsesAdapter(endpoint: Endpoint): ResponsesAdapter {
           return kindOfCode(complaint)
         },
       }
-      const reading = { request, createdSeconds, upstreamModel, tokensMax, errors }
+      const reading = { request, createdSeconds, upstreamModel, provider, tokensMax, errors }
       const first = withKey(requestTo(path, body), 'idempotency-key', idempotencyKey)
       try {
         return await ask(first, reading)
@@ -112,7 +112,7 @@ function readWhole(bytes: Buffer, reading: Reading, seal: Sending['seal']): Chat
   const response = membersOf(parseJson(bytes))
   const answer = { ...readResponse(response, reading), bytes: bytes.length }
   if (seal === undefined) return answer
-  return { ...answer, native: nativeAnswer(response, seal, reading.upstreamModel) }
+  return { ...answer, native: nativeAnswer(response, { ...reading, seal }) }
 }
 
 /** The request without reasoning; undefined if it has none. */

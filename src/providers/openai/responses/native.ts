@@ -1,4 +1,5 @@
 import type { NativeAnswer, NativeRequest } from '../../../core/chat/chat.ts'
+import { compactionIn, type Compaction } from '../../../core/chat/sealed-thoughts.ts'
 import type { Target } from '../../../core/model.ts'
 import { eventFailure } from '../../openai-compatible/failure.ts'
 import { itemsOf, membersOf, textIn, type Members } from '../../wire/any-json.ts'
@@ -7,45 +8,63 @@ import { openAiTier } from '../../wire/token-count.ts'
 import { brokenOff, parseEvent } from '../../wire/translated-stream.ts'
 import { failureIn, finishReasonOf, identityOf, readUsage, type Reading } from './answer.ts'
 import type { WireRequest } from './request.ts'
-import { extraOf, thoughtIn, thoughtsOfCall } from './thoughts.ts'
+import { encryptedIn, extraOf, thoughtsOfCall } from './thoughts.ts'
 
 type Seal = NativeRequest['seal']
+/** The account, and the maker of an answer. */
+type Sealing = Pick<Reading, 'provider' | 'upstreamModel'> & { seal: Seal }
 
 const encrypted = 'reasoning.encrypted_content'
 
 /** The body of a request of this API. The vendor keeps nothing, and returns its reasoning encrypted. */
-export function writeNative(
-  { body, seal }: NativeRequest,
-  { upstreamModel: model }: Target,
-): WireRequest {
+export function writeNative({ body, seal }: NativeRequest, target: Target): WireRequest {
+  const { upstreamModel: model } = target
   const include = new Set([...itemsOf(body['include']), encrypted])
-  const input = itemsOf(body['input']).flatMap((item) => opened(membersOf(item), seal, model))
+  const input = itemsOf(body['input']).flatMap((item) =>
+    opened(membersOf(item), { ...target, seal }),
+  )
   // The contract has checked the request, whose members are those of the vendor.
   return { ...body, model, input, store: false, include: [...include] } as unknown as WireRequest
 }
 
 /** An item of the conversation. Reasoning is left out unless the model made it for the account. */
-function opened(item: Members, seal: Seal, model: string): Members[] {
-  if (item['type'] !== 'reasoning') return [item]
-  const extra = seal.open(textIn(item['encrypted_content']) ?? '')
+function opened(item: Members, { seal, provider, upstreamModel }: Sealing): Members[] {
+  const { type, encrypted_content: content } = item
+  if (type !== 'reasoning' && type !== 'compaction') return [item]
+  const extra = seal.open(textIn(content) ?? '')
+  if (type === 'compaction') return openedCompaction(compactionIn(extra), provider.id)
   if (extra === undefined) return []
-  const { thoughts } = thoughtsOfCall({ extra_content: extra }, model)
+  const { thoughts } = thoughtsOfCall({ extra_content: extra }, upstreamModel)
   return thoughts.map((thought) => ({ ...item, ...thought }))
 }
 
-/** An output item as the caller gets it: the account can send its reasoning back. */
-function sealed(item: unknown, seal: Seal, model: string): unknown {
+/** The last compaction can be read, as the request was checked; an earlier one may be missing. */
+function openedCompaction(compaction: Compaction | undefined, readerId: string): Members[] {
+  if (compaction === undefined) return []
+  const { providerId, id, content } = compaction
+  if (providerId === null) return [{ type: 'message', role: 'user', content }]
+  return providerId === readerId ? [{ type: 'compaction', id, encrypted_content: content }] : []
+}
+
+/** An output item as the caller gets it: the account can send its encrypted content back. */
+function sealed(item: unknown, { seal, provider, upstreamModel }: Sealing): unknown {
   const members = membersOf(item)
-  const thought = thoughtIn(members)
-  if (thought === undefined) return item
-  return { ...members, encrypted_content: seal.close(extraOf([thought], model)) }
+  const { type } = members
+  const found = type === 'reasoning' || type === 'compaction' ? encryptedIn(members) : undefined
+  if (found === undefined) return item
+  const { id, encrypted_content: content } = found
+  const extra =
+    type === 'compaction'
+      ? { compaction: { providerId: provider.id, id, content } }
+      : extraOf([found], upstreamModel)
+  return { ...members, encrypted_content: seal.close(extra) }
 }
 
 /** A response of the vendor as the caller gets it. */
-export function nativeAnswer(response: Members, seal: Seal, model: string): NativeAnswer {
+export function nativeAnswer(response: Members, sealing: Sealing): NativeAnswer {
   return {
     service_tier: openAiTier(response['service_tier']),
-    output: itemsOf(response['output']).map((item) => sealed(item, seal, model)),
+    output: itemsOf(response['output']).map((item) => sealed(item, sealing)),
   }
 }
 
@@ -56,8 +75,8 @@ export function nativeAnswer(response: Members, seal: Seal, model: string): Nati
 const marks = ['"response":', '"item":', '"error"'].map((text) => Buffer.from(text))
 
 /** Reads the events of a response for a caller of this API (docs/behaviour.md#native-requests). */
-export function nativeReader(options: Omit<Reading, 'request'> & { seal: Seal }): NativeReader {
-  const { upstreamModel, seal, errors } = options
+export function nativeReader(options: Omit<Reading, 'request'> & Sealing): NativeReader {
+  const { errors } = options
   let identity = identityOf({}, options)
   let response: Members = {}
   let isOver = false
@@ -71,7 +90,7 @@ export function nativeReader(options: Omit<Reading, 'request'> & { seal: Seal })
           return undefined
         case 'response.output_item.added':
         case 'response.output_item.done': {
-          const item = sealed(event['item'], seal, upstreamModel)
+          const item = sealed(event['item'], options)
           return item === event['item'] ? data : JSON.stringify({ ...event, item })
         }
         case 'response.completed':
@@ -97,7 +116,7 @@ export function nativeReader(options: Omit<Reading, 'request'> & { seal: Seal })
         /^(?:function|custom_tool)_call$/.test(String(membersOf(item)['type'])),
       )
       const finishReason = finishReasonOf(response, hasCalls)
-      const answer = nativeAnswer(response, seal, upstreamModel)
+      const answer = nativeAnswer(response, options)
       return { usage: readUsage(response, options), identity, native: { answer, finishReason } }
     },
     usageSoFar: () => readUsage(response, options),

@@ -8,9 +8,14 @@ export type Thought = { id: string; encrypted_content: string }
 
 /** The thought in an output item; undefined for other items and without `encrypted_content`. */
 export function thoughtIn(item: Members): Thought | undefined {
+  return item['type'] === 'reasoning' ? encryptedIn(item) : undefined
+}
+
+/** The encrypted content of an item; undefined without it. */
+export function encryptedIn(item: Members): Thought | undefined {
   const id = textIn(item['id'])
   const encrypted = textIn(item['encrypted_content'])
-  if (item['type'] !== 'reasoning' || id === undefined || encrypted === undefined) return undefined
+  if (id === undefined || encrypted === undefined) return undefined
   return { id, encrypted_content: encrypted }
 }
 
@@ -39,7 +44,7 @@ export function thoughtsOfCall(
   const given = membersOf(extra)['openai']
   const { model: thinker, reasoning } = membersOf(given)
   const thoughts = itemsOf(reasoning).flatMap((one) =>
-    isMembers(one) ? (thoughtIn({ ...one, type: 'reasoning' }) ?? []) : [],
+    isMembers(one) ? (encryptedIn(one) ?? []) : [],
   )
   const isWhole = thinker === model && thoughts.length === itemsOf(reasoning).length
   return { thoughts: isWhole ? thoughts : [], isDropped: given !== undefined && !isWhole }
