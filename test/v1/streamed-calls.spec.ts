@@ -92,6 +92,15 @@ const streams: Pieces[] = [
     calls: [['fly', '{}']],
   },
   {
+    name: 'whose arguments have another index',
+    deltas: [
+      [piece({ name: 'look', arguments: '' }, { ...begun, index: 2 })],
+      [piece({ arguments: '{"at"' }, { index: 1 })],
+      [piece({ arguments: ':1}' }, { index: 1 })],
+    ],
+    calls: look,
+  },
+  {
     name: 'beside an empty one',
     deltas: [
       [piece({ arguments: '' })],

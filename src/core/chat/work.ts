@@ -54,8 +54,8 @@ export function chatWork(
     },
     deliver: (made, delivery) =>
       deliverWhole(made, delivery, ({ text, native: kept }): CachedChat => {
-        const native = kept && Buffer.from(JSON.stringify(kept))
-        return { text: Buffer.from(text), ...(native && { native }) }
+        const native = kept && { native: Buffer.from(JSON.stringify(kept)) }
+        return { text: Buffer.from(text), ...native }
       }),
     // Only `deliver` writes under the cache key of a request that is not streamed.
     replay: ({ result, usage }, receipt) => ({
@@ -71,10 +71,8 @@ type CachedChat = { text: Buffer; native?: Buffer }
 
 function cachedResult({ text: bytes, native }: CachedChat): ChatResult {
   const text = String(bytes)
-  const result = { text, completion: JSON.parse(text) as ChatCompletion }
-  return native === undefined
-    ? result
-    : { ...result, native: JSON.parse(String(native)) as NativeAnswer }
+  const kept = native && { native: JSON.parse(String(native)) as NativeAnswer }
+  return { text, completion: JSON.parse(text) as ChatCompletion, ...kept }
 }
 
 /** A request that is sent as it came has the warnings of its translation only if the vendor refused it. */

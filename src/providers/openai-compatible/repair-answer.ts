@@ -117,7 +117,7 @@ type CallRepair = {
   /** The number of calls that were forwarded. */
   begun(): number
   /** Final pieces: calls that are still held, and arguments of calls without any, since clients parse them as JSON. */
-  rest(): object[]
+  rest(): Members[]
 }
 
 type Tools = ChatRequest['tools']
@@ -134,13 +134,7 @@ type Call = {
   isCustom: boolean
 }
 
-type CallPiece = {
-  index: number | undefined
-  id?: string
-  type?: 'function'
-  function: { name?: string; arguments?: string }
-  extra_content?: unknown
-}
+type CallPiece = Members & { function: Members }
 
 /** A held call with longer texts is forwarded without a complete name. */
 const heldCharactersMax = 16_384
@@ -172,20 +166,20 @@ export function createCallRepair(texts: VendorTexts, tools: Tools): CallRepair {
     if (calls.length >= callsMax) malformed()
     const call = newCall(piece)
     // The name of a call is complete when another call begins.
-    const earlier = calls.filter((one) => isHeld(one) && one.name !== '').map(start)
+    const earlier = calls.filter((one) => one.index === undefined && one.name !== '').map(start)
     called.set(piece['index'] ?? calls.length, call)
     calls.push(call)
     return [...earlier, ...readPieceOf(call, piece, given)]
   }
   const readPieceOf = (call: Call, piece: Members, given: unknown): unknown[] => {
     const { id, type, index, function: said, ...rest } = piece
-    if (call.isCustom) return [{ ...piece, index: call.index ?? start(call).index }]
+    if (call.isCustom) return [{ ...piece, index: call.index ?? start(call)['index'] }]
     const { name, arguments: args, ...more } = functionOf(piece)
     const text = textOf(args)
     if (text !== '') call.hasArguments = true
-    const isFirst = isHeld(call)
+    const isFirst = call.index === undefined
     if (isFirst) {
-      hold(call, { id, name, text, extra: rest['extra_content'] })
+      hold(call, piece, text)
       if (!isNamed(call, tools)) return []
     }
     // The beginning of a call is not repeated: some clients concatenate the members of all pieces.
@@ -195,11 +189,11 @@ export function createCallRepair(texts: VendorTexts, tools: Tools): CallRepair {
     const isSame =
       piece === given &&
       said !== null &&
-      index === sent.index &&
-      id === sent.id &&
-      type === sent.type &&
-      name === sent.function.name &&
-      args === sent.function.arguments
+      index === sent['index'] &&
+      id === sent['id'] &&
+      type === sent['type'] &&
+      name === sent.function['name'] &&
+      args === sent.function['arguments']
     return [isSame ? given : { ...sent, function: { ...sent.function, ...more }, ...rest }]
   }
 
@@ -227,17 +221,13 @@ function newCall(piece: Members): Call {
   }
 }
 
-function isHeld({ index }: Call): boolean {
-  return index === undefined
-}
-
-type Held = { id: unknown; name: unknown; text: string; extra: unknown }
-
 /** Adds a piece to a held call. Some vendors split the name, others repeat it or what has arrived of it. */
-function hold(call: Call, { id, name, text, extra = call.extra }: Held): void {
+function hold(call: Call, piece: Members, text: string): void {
+  const { id, extra_content: extra } = piece
+  const { name } = functionOf(piece)
   if (isName(id)) call.vendorId = id
   if (isName(name)) call.name = name.startsWith(call.name) ? name : call.name + name
-  Object.assign(call, { text: call.text + text, extra })
+  Object.assign(call, { text: call.text + text, extra: extra ?? call.extra })
 }
 
 /** Whether the name of a call is complete: it is that of a tool, or arguments follow it. */
@@ -251,7 +241,7 @@ function isNamed({ name, text, hasArguments }: Call, tools: Tools): boolean {
 /** What is missing of a call at the end of a stream; some servers add an empty call, which is left out. */
 function finalPieces(call: Call, start: (call: Call) => CallPiece): CallPiece[] {
   const { index, name, hasArguments, isCustom } = call
-  if (isHeld(call)) {
+  if (index === undefined) {
     if (name === '' && !hasArguments) return []
     call.text ||= '{}'
     return [start(call)]
@@ -263,21 +253,28 @@ function finalPieces(call: Call, start: (call: Call) => CallPiece): CallPiece[] 
 function callOfPiece(
   piece: Members,
   calls: readonly Call[],
-  called: ReadonlyMap<unknown, Call>,
+  called: Map<unknown, Call>,
 ): Call | undefined {
   const { id, index } = piece
-  const isNamed = isName(functionOf(piece)['name'])
+  const { name, arguments: args } = functionOf(piece)
+  const isNamed = isName(name)
   const ofId = isName(id) ? calls.find((call) => call.vendorId === id) : undefined
   if (isAbsent(index)) return isName(id) ? ofId : isNamed ? undefined : calls.at(-1)
   const ofIndex = called.get(index)
+  if (ofIndex === undefined) {
+    // Some servers send the arguments with another index than the call.
+    const last = isNamed || isName(id) || textOf(args) === '' ? undefined : calls.at(-1)
+    if (!last?.name || last.hasArguments) return undefined
+    called.set(index, last)
+    return last
+  }
   // Some vendors send the same index for every call.
   const isOther =
-    ofIndex !== undefined &&
     isNamed &&
     isName(id) &&
     ofIndex.vendorId !== id &&
     // A held call may still get its id.
-    (!isHeld(ofIndex) || isName(ofIndex.vendorId))
+    (ofIndex.index !== undefined || isName(ofIndex.vendorId))
   return isOther ? ofId : ofIndex
 }
 

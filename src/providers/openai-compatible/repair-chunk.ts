@@ -182,7 +182,7 @@ function withRole(delta: Members, begun: boolean): Members {
   return begun ? rest : { role: 'assistant', ...rest }
 }
 
-function withCalls(delta: Members, more: readonly object[]): Members {
+function withCalls(delta: Members, more: readonly Members[]): Members {
   if (more.length === 0) return delta
   const { tool_calls: calls = [], ...rest } = delta
   // `readDelta` ensures that `tool_calls` is a list or absent.
