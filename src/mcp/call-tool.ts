@@ -7,14 +7,15 @@ import type { CountRefused } from '../core/limits.ts'
 import { claimed, failClaim, type ClaimKey, type KeptAnswer } from '../core/recall/idempotency.ts'
 import type { TraceCarrier, Tracing } from '../core/trace.ts'
 import { nearName } from '../core/words/near-name.ts'
+import { shortened } from '../core/words/shorten.ts'
 import { assertValid } from '../http/check-error.ts'
 import { fingerprintOf } from '../http/idempotent.ts'
+import { parsedJson, readArguments } from './arguments.ts'
 import {
   countMalformed,
   isObject,
   JsonRpcError,
   rpcCodes,
-  withoutNulls,
   type MessageId,
   type Params,
 } from './json-rpc.ts'
@@ -32,6 +33,7 @@ import {
   printFailure,
   type BoundTool,
   type PrintedResult,
+  type ToolContent,
   type ToolsInForce,
 } from './tool.ts'
 
@@ -79,11 +81,11 @@ export function createCallTool(options: Options): CallTool {
     const reports = reportsOf(tool, { params, context, answering, options })
     enter()
     try {
-      const input: object = withoutNulls(given)
+      const { input, ignored } = readArguments(given, tool.description.inputSchema)
       assertValid(tool.check, input)
       const { report } = reports
       const work = async (own: CallContext) =>
-        printContent(await tool.handle(input, { context: own, report }))
+        printContent([...(await tool.handle(input, { context: own, report })), ...noteOn(ignored)])
       const result =
         key === undefined
           ? { ...(await work(context)), meta: { requestId } }
@@ -127,11 +129,22 @@ function noTool(fault: string, near: string | undefined): JsonRpcError {
   return new JsonRpcError(rpcCodes.invalidParams, `${fault} ${remedy}`)
 }
 
+/** The arguments; some clients send the object as a JSON string. */
 function argumentsOf({ arguments: given = {} }: Params): object {
-  if (isObject(given)) return given
-  const remedy =
-    typeof given === 'string' ? ' It is a string: send the JSON object itself, without quotes.' : ''
-  throw new JsonRpcError(rpcCodes.invalidParams, `'arguments' must be an object.${remedy}`)
+  const value = typeof given === 'string' ? parsedJson(given) : given
+  if (isObject(value)) return value
+  throw new JsonRpcError(rpcCodes.invalidParams, "'arguments' must be an object.")
+}
+
+const ignoredMax = 10
+
+/** A text block that names the arguments that were ignored, so that a model does not send them again. */
+function noteOn(ignored: readonly string[]): ToolContent[] {
+  if (ignored.length === 0) return []
+  const more = ignored.length > ignoredMax ? ` and ${ignored.length - ignoredMax} more` : ''
+  const names = ignored.slice(0, ignoredMax).map((name) => `'${shortened(name, 100)}'`)
+  const text = `Ignored arguments, which this tool does not have: ${names.join(', ')}${more}.`
+  return [{ type: 'text', text }]
 }
 
 type Reported = {

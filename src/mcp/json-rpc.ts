@@ -43,7 +43,8 @@ export function readMessages(body: Buffer): Messages {
   return { isBatch: true, messages: value.map(readMessage) }
 }
 
-function readMessage(value: unknown): Message {
+function readMessage(given: unknown): Message {
+  const value = withoutEmpty(given)
   if (schemaChecks.JsonRpcRequest(value)) {
     const { id, method, params } = value
     return { kind: 'request', id, method, params: readParams(params ?? {}) }
@@ -58,6 +59,24 @@ function readMessage(value: unknown): Message {
   }
   const { message } = complaintOf(schemaChecks.JsonRpcRequest)
   return invalid(idOf(value), `This is not a JSON-RPC 2.0 message. ${message}`)
+}
+
+const objects: readonly string[] = ['arguments', '_meta']
+
+/** Removes `params`, `arguments` and `_meta` that are an empty text or list, as PHP prints an empty object. */
+function withoutEmpty(value: unknown): unknown {
+  if (!isObject(value) || !('params' in value)) return value
+  const { params: given, ...rest } = value
+  if (isEmpty(given)) return rest
+  if (!isObject(given)) return value
+  const kept = Object.entries(given).filter(
+    ([name, one]) => !(isEmpty(one) && objects.includes(name)),
+  )
+  return { ...value, params: Object.fromEntries(kept) }
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === '' || (Array.isArray(value) && value.length === 0)
 }
 
 /** Removes the id null, which some clients send with notifications. */

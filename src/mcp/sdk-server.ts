@@ -74,7 +74,8 @@ export async function callInServer(
   }
   await server.connect(transport)
   cancelled.addEventListener('abort', close)
-  transport.onmessage?.({ jsonrpc: '2.0', id, method, params })
+  // Without `params`, whose members of unsupported features, such as `task`, the SDK refuses.
+  transport.onmessage?.({ jsonrpc: '2.0', id, method })
   return response
 }
 

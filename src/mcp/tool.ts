@@ -4,6 +4,7 @@ import type { ToolName } from '../../generated/tools.ts'
 import type { CallContext } from '../core/caller.ts'
 import type { GatewayError } from '../core/error.ts'
 import type { ReferenceCount } from '../core/resilience/reference-count.ts'
+import type { InputSchema } from './arguments.ts'
 import type { PrintedJson } from './json-rpc.ts'
 
 /** The context of a call, which a handler gets in addition to the arguments. */
@@ -19,7 +20,7 @@ export type BoundTool = {
     name: string
     title?: string
     description: string
-    inputSchema: object
+    inputSchema: InputSchema
     annotations?: object
     icons?: readonly object[]
   }

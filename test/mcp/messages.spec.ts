@@ -1,7 +1,7 @@
 import { expect } from 'chai'
 import { answerComplaints } from '../support/answers.ts'
 import { startGateway, type CallOptions, type TestGateway } from '../support/gateway.ts'
-import { postMessages, request, toolCall, type RpcAnswer } from '../support/mcp-client.ts'
+import { postMessages, request, textOf, toolCall, type RpcAnswer } from '../support/mcp-client.ts'
 
 describe('messages to /mcp', () => {
   let gateway: TestGateway
@@ -64,7 +64,7 @@ describe('messages to /mcp', () => {
       },
       {
         name: 'params that are a list',
-        body: '{"jsonrpc":"2.0","id":4,"method":"ping","params":[]}',
+        body: '{"jsonrpc":"2.0","id":4,"method":"ping","params":[1]}',
         status: 400,
         code: -32600,
         id: 4,
@@ -110,13 +110,16 @@ describe('messages to /mcp', () => {
       expect(answer.result).to.have.property('tools')
     })
 
-    it('answers messages that the SDK ignores', async () => {
-      const related = { 'io.modelcontextprotocol/related-task': 7 }
-      const { answer } = await postMessages(
-        gateway,
-        request('tools/call', { name: 'list-models', _meta: related }),
-      )
-      expect(answer.error!.code).to.equal(-32602)
+    it('ignores members of features that the tool server does not have', async () => {
+      const name = 'list-image-models'
+      for (const params of [
+        { name, _meta: { 'io.modelcontextprotocol/related-task': 7, vendor: [1] } },
+        { name, task: { ttl: 60_000 } },
+        { name, task: 'later', progress: true },
+      ]) {
+        const { answer } = await postMessages(gateway, request('tools/call', params))
+        expect(textOf(answer.result!)).to.match(/^# Image Generation Models/)
+      }
     })
 
     it('requires a JSON content type', async () => {
@@ -162,7 +165,7 @@ describe('messages to /mcp', () => {
       { name: 'a call without params', message: request('tools/call'), code: -32602 },
       {
         name: 'arguments that are a list',
-        message: request('tools/call', { name: 'chat', arguments: [] }),
+        message: request('tools/call', { name: 'chat', arguments: [1] }),
         code: -32602,
       },
       {

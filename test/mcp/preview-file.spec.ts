@@ -94,7 +94,6 @@ describe('the file of generate-image-preview', () => {
     'a\\b',
     '..',
     '.',
-    '',
     ' ',
     'C:x',
     'C:\\x.png',

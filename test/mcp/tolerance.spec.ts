@@ -1,6 +1,12 @@
 import { expect } from 'chai'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
-import { connectClient, type RpcAnswer } from '../support/mcp-client.ts'
+import {
+  connectClient,
+  postMessages,
+  textOf,
+  toolCall,
+  type RpcAnswer,
+} from '../support/mcp-client.ts'
 import { sendRaw } from '../support/raw-connection.ts'
 
 const ping = '{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -54,6 +60,68 @@ describe('requests of real clients to /mcp are accepted:', () => {
     '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list-models","arguments":{"limit":null},"_meta":{"progressToken":null}}}',
     '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":null,"capabilities":null,"clientInfo":null}}',
   ]
+  const empties = [
+    '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":[]}',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":[],"cursor":""}}',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list-models","arguments":[],"_meta":[]}}',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list-models","arguments":""}}',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list-models","arguments":"{\\"limit\\":1}"}}',
+  ]
+  for (const body of empties) {
+    it(`empty lists and JSON in a string for objects: ${body.slice(24)}`, async () => {
+      const { status, answer } = await post(body)
+      expect([status, answer.error]).to.deep.equal([200, undefined])
+      expect(answer.result?.isError).to.equal(undefined)
+    })
+  }
+
+  describe('arguments of tools', () => {
+    const call = async (name: string, args: object) => {
+      const { answer } = await postMessages(gateway, toolCall(name, args))
+      expect(answer.result?.isError, JSON.stringify(answer)).to.equal(undefined)
+      return textOf(answer.result!)
+    }
+    const hello = [{ role: 'user', content: 'hello' }]
+
+    it('with JSON in a string where the schema has another type', async () => {
+      const messages = JSON.stringify(hello)
+      const args = { model: 'gpt-5-mini', messages, temperature: '0.5', max_tokens: '100' }
+      expect(await call('chat', args)).to.contain('gpt-5-mini')
+      const inner = [JSON.stringify(hello[0])]
+      expect(await call('chat', { model: 'gpt-5-mini', messages: inner })).to.contain('gpt-5-mini')
+      const two = { prompt: '[1, 2]', n: '2', fresh: 'false' }
+      expect(await call('generate-image', two)).to.match(/^2 pictures/)
+      expect(await call('list-models', { limit: '1', include_deactivated: 'null' })).to.match(/^# /)
+    })
+
+    it('with texts that stay texts', async () => {
+      const content = '{"role":"user"}'
+      const messages = [{ role: 'user', content: `Read ${content}` }]
+      expect(await call('chat', { model: 'gpt-5-mini', messages })).to.contain('role')
+    })
+
+    it('with an empty string for an argument that is not set', async () => {
+      const unset = { prompt: 'A fox', size: '', quality: '', model: '' }
+      expect(await call('generate-image', unset)).to.match(/^1 picture/)
+      expect(await call('list-models', { family: '' })).to.match(/^# Language Models/)
+    })
+
+    it('with members of the client, which are named in the result', async () => {
+      const chat = {
+        model: 'gpt-5-mini',
+        messages: [{ ...hello[0], id: 'msg-1' }],
+        toolCallId: 'call_1',
+        task_progress: '- [ ] chat',
+      }
+      const note =
+        "Ignored arguments, which this tool does not have: 'messages[0].id', 'toolCallId'"
+      expect(await call('chat', chat)).to.contain(`${note}, 'task_progress'.`)
+      expect(await call('list-image-models', { sessionId: 'x' })).to.match(/have: 'sessionId'\.$/)
+      const many = Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`zz${at}`, at]))
+      expect(await call('list-models', many)).to.match(/'zz9' and 20 more\.$/)
+    })
+  })
+
   for (const body of nulls) {
     it(`null for absent members: ${body.slice(24)}`, async () => {
       const { status, answer } = await post(body)

@@ -25,7 +25,11 @@ describe('the tools', () => {
         args: { model: 'gpt-5-mini', messages: hello, max_tokens: 1.5 },
         says: /'max_tokens'/,
       },
-      { tool: 'chat', args: { model: 'gpt-5-mini', messages: hello, top_p: 1 }, says: /'top_p'/ },
+      {
+        tool: 'chat',
+        args: { model: 'gpt-5-mini', messages: hello, temprature: 1 },
+        says: /'temprature'.* Did you mean 'temperature'/,
+      },
       { tool: 'chat', args: { model: 'no-such', messages: hello }, says: /no model 'no-such'/ },
       {
         tool: 'chat',
@@ -44,7 +48,7 @@ describe('the tools', () => {
       { tool: 'generate-image', args: { prompt: ' ' }, says: /'prompt' must not be blank/ },
       { tool: 'generate-image', args: { prompt: 'x', n: 5 }, says: /'n'/ },
       { tool: 'generate-image', args: { prompt: 'x', n: 0 }, says: /'n'/ },
-      { tool: 'generate-image', args: { prompt: 'x', n: '2' }, says: /'n'/ },
+      { tool: 'generate-image', args: { prompt: 'x', n: 'two' }, says: /'n'/ },
       { tool: 'generate-image', args: { prompt: 'x', size: 'huge' }, says: /'size'/ },
       {
         tool: 'generate-image',
@@ -85,10 +89,14 @@ describe('the tools', () => {
       },
       { tool: 'generate-image', args: { prompt: 'x', seed: 2 ** 31 }, says: /at most 2147483647/ },
       { tool: 'generate-image', args: { prompt: 'x', output_format: 'gif' }, says: /png, jpeg/ },
-      { tool: 'generate-image', args: { prompt: 'x', fresh: 'true' }, says: /Send true without/ },
+      {
+        tool: 'generate-image',
+        args: { prompt: 'x', fresh: 'yes' },
+        says: /'fresh' must be a boolean/,
+      },
       { tool: 'list-models', args: { limit: 0 }, says: /'limit'/ },
       { tool: 'list-models', args: { family: 3 }, says: /'family'/ },
-      { tool: 'list-image-models', args: { x: 1 }, says: /'x'/ },
+      { tool: 'list-models', args: { limit: '[1]' }, says: /'limit'/ },
     ]
     for (const { tool, args, says } of rows) {
       it(`${tool} ${JSON.stringify(args)}`, async () => {
