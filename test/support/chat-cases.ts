@@ -129,6 +129,11 @@ const conversations: readonly ChatCase[] = [
   ]),
   says('a file by id', shown(text, { type: 'file', file: { file_id: 'file-1' } }), ['file']),
   says('two steps of tools', twoSteps, ['tools']),
+  says(
+    'a picture in a result',
+    [...twoSteps.slice(0, -1), { ...twoSteps.at(-1), content: [image] }],
+    ['tools'],
+  ),
   says('a user message after results', [...twoSteps, ...ask], ['tools']),
   says(
     'instructions after results',

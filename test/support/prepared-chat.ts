@@ -1,12 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
+import { expect } from 'chai'
 import type { ChatRequest } from '../../src/core/chat/chat.ts'
 import { checkConversation, modelProblems } from '../../src/core/chat/check.ts'
 import { hasDefaultValue, withoutEmpty } from '../../src/core/chat/default-values.ts'
 import { orderToolResults } from '../../src/core/chat/order-tool-results.ts'
+import { placeResultMedia } from '../../src/core/chat/result-media.ts'
 import { GatewayError } from '../../src/core/error.ts'
 import type { Problem, Warning } from '../../src/core/model.ts'
 import { write } from './chat-wire.ts'
-import { modelOf } from './route.ts'
+import { modelOf, routeOf } from './route.ts'
 
 type Members = Record<string, unknown>
 
@@ -25,15 +27,25 @@ export function prepareChat(model: string, request: Members): PreparedChat {
   const asked = withoutEmpty(whole)
   const refused = refusalOf(asked)
   const settled = refused.length === 0 ? orderToolResults(asked.messages) : undefined
-  const written = write({
-    model,
-    request: settled ? { ...asked, messages: settled.messages } : asked,
-  })
-  const { body, problems } = written
-  const warnings = [...(settled?.warnings ?? []), ...written.warnings]
+  const { messages } = settled ?? asked
+  const placed = placeResultMedia(messages, routeTo(model))
+  const written = write({ model, request: { ...asked, messages: placed?.messages ?? messages } })
+  const { body } = written
+  const [problems, own] = placed
+    ? [placed.asSent(written.problems), [...placed.warnings, ...placed.asSent(written.warnings)]]
+    : [written.problems, written.warnings]
+  const warnings = [...(settled?.warnings ?? []), ...own]
   const all = [...refused, ...modelProblems(asked, modelOf(model)), ...problems]
   const sent = JSON.parse(JSON.stringify(body)) as Members
   return { asked: { ...asked }, sent, warnings, problems: all }
+}
+
+/** A route to the model at its provider, of which Anthropic and Google accept media in the results of tools. */
+function routeTo(model: string) {
+  const { provider } = modelOf(model).row
+  const chat = { takesResultMedia: true as const, prepare: () => expect.fail() }
+  const isOwn = provider === 'anthropic' || provider === 'google'
+  return routeOf(provider, { model, ...(isOwn ? { chat } : {}) })
 }
 
 function refusalOf(request: ChatRequest): Problem[] {

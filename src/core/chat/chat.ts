@@ -106,6 +106,8 @@ export type PreparedChat = {
 }
 
 export type ChatAdapter = {
+  /** The vendor accepts pictures, documents and sounds in the results of tools. */
+  takesResultMedia?: true
   /** Translates the request into the vendor's form. Pure: equal arguments, equal result. */
   prepare(request: ChatRequest, target: Target, native?: NativeRequest): PreparedChat
 }

@@ -12,9 +12,7 @@ import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
 import { orderToolResults } from './order-tool-results.ts'
 import type { CheckPicture, ExtractedTexts } from '../image/image.ts'
-import { readDataUrl } from '../../bytes/base64.ts'
-import { conversationImages } from '../image/chat-to-image.ts'
-import { readPicture } from '../image/picture.ts'
+import { hiddenPart, isMedium, tooSmallPictures, unreadable } from './media.ts'
 
 /** A generous upper bound: no tokenizer averages more characters per token on real text. */
 const charactersPerTokenMax = 10
@@ -147,20 +145,15 @@ export function modelProblems(request: ChatRequest, model: Model): Problem[] {
   if (!row.capabilities.tools && (request.tools ?? []).length > 0) {
     problems.push({ param: 'tools', message: `${row.id} does not support tools.` })
   }
-  if (!row.capabilities.vision) {
-    const param = firstPart(request, ['image_url'])
-    if (param !== undefined) problems.push({ param, message: `${row.id} does not accept images.` })
+  for (const [index, message] of request.messages.entries()) {
+    // Media in the results of tools are replaced or moved (result-media.ts).
+    if (message.role === 'tool' || !Array.isArray(message.content)) continue
+    for (const [place, part] of message.content.entries()) {
+      const problem = isMedium(part) ? unreadable(part, row) : undefined
+      if (problem) problems.push({ param: `messages[${index}].content[${place}]`, ...problem })
+    }
   }
   for (const problem of tooSmallPictures(request, row)) problems.push(problem)
-  if (!row.input_modalities.includes('pdf')) {
-    const param = firstPart(request, ['file'])
-    if (param !== undefined)
-      problems.push({ param, message: `${row.id} does not accept documents.` })
-  }
-  if (!row.input_modalities.includes('audio')) {
-    const param = firstPart(request, ['input_audio'])
-    if (param !== undefined) problems.push({ param, message: `${row.id} does not accept audio.` })
-  }
   if (request.modalities?.includes('audio') && !row.output_modalities.includes('audio')) {
     problems.push({ param: 'modalities', message: `${row.id} cannot answer with audio.` })
   }
@@ -180,16 +173,6 @@ export function doubtfulLimits(request: ChatRequest, model: Model): readonly War
       const reason = `${message} Sources disagree about this limit, so the request is sent unchanged.`
       return { param, requested: asked, applied: asked, reason }
     })
-}
-
-function firstPart({ messages }: ChatRequest, types: readonly string[]): string | undefined {
-  for (let index = 0; index < messages.length; index++) {
-    const { content } = messages[index]!
-    if (!Array.isArray(content)) continue
-    const part = content.findIndex(({ type }) => types.includes(type))
-    if (part >= 0) return `messages[${index}].content[${part}]`
-  }
-  return undefined
 }
 
 type ExceededLimit = Required<Omit<Problem, 'toolMessage'>> & {
@@ -227,7 +210,7 @@ function textLength({ messages }: ChatRequest): number {
 
 /**
  * The conversation with its pictures checked, each with its true media type; undefined when there is nothing to
- * correct. Throws a GatewayError that names the first unreadable picture.
+ * correct. Throws a GatewayError that names the first unreadable picture; in the result of a tool, a text replaces it.
  */
 export function checkedPictures(
   request: ChatRequest,
@@ -244,10 +227,24 @@ export function checkedPictures(
     isCorrected = true
     return { ...part, image_url: { ...part.image_url, url } }
   }
+  const readResult = (part: components['schemas']['ImagePart'], param: string) => {
+    try {
+      return read(part, param)
+    } catch (error) {
+      if (!(error instanceof GatewayError) || error.status >= 500) throw error
+      isCorrected = true
+      return hiddenPart({ part, param, reason: error.message }, warnings)
+    }
+  }
   const messages = request.messages.map((message, index) => {
     const content = Array.isArray(message.content)
       ? message.content.map((part, place) =>
-          part.type === 'image_url' ? read(part, `messages[${index}].content[${place}]`) : part,
+          part.type === 'image_url'
+            ? (message.role === 'tool' ? readResult : read)(
+                part,
+                `messages[${index}].content[${place}]`,
+              )
+            : part,
         )
       : message.content
     if (message.role !== 'assistant' || !message.images) return { ...message, content }
@@ -265,28 +262,4 @@ export function checkedPictures(
 function hasPictures(message: ChatRequest['messages'][0]): boolean {
   if (message.role === 'assistant' && message.images) return true
   return Array.isArray(message.content) && message.content.some(({ type }) => type === 'image_url')
-}
-
-/** Covers the header of nearly every picture; pictures with longer headers are not checked. */
-const headCharacters = 65_536
-
-/** Problems of pictures below the minimum size of the model. */
-function tooSmallPictures(request: ChatRequest, row: CatalogModel): Problem[] {
-  const { id, input_image_side_min: least } = row
-  if (least === undefined) return []
-  return conversationImages(request).flatMap(({ address, param }) => {
-    const head = readDataUrl(address)?.base64.slice(0, headCharacters)
-    const picture = head === undefined ? undefined : readPicture([Buffer.from(head)])
-    return picture === undefined ? [] : tooSmall(picture, { id, least, param })
-  })
-}
-
-/** The problem of a picture below the minimum size of the model; an empty list when it is large enough. */
-export function tooSmall(
-  { width, height }: { width: number; height: number },
-  { id, least = 0, param }: { id: string; least?: number | undefined; param: string },
-): Problem[] {
-  if (Math.min(width, height) >= least) return []
-  const message = `${id} does not accept images with a side below ${least} pixels; this one is ${width}x${height}.`
-  return [{ param, message, code: 'invalid_value' }]
 }

@@ -18,6 +18,7 @@ import { checkConversation, doubtfulLimits, modelProblems } from './check.ts'
 import { estimateMissing, estimateAnswer, tokensAsked } from './estimate.ts'
 import { finishReasonsOf } from './finish-reasons.ts'
 import { showMadePictures } from './made-pictures.ts'
+import { placeResultMedia } from './result-media.ts'
 import { lastUserText } from './prompt.ts'
 import { orderToolResults, type OrderedToolResults } from './order-tool-results.ts'
 import { deliverStream, replayStream, type StreamedChat } from './stream.ts'
@@ -173,7 +174,24 @@ function prepareOrdered(
   return { ...chat, problems: asSent(chat.problems), warnings: all }
 }
 
-function prepareFor(route: Route, asked: ChatRequest, native?: NativeRequest): PreparedChat {
+function prepareFor(
+  route: Route,
+  request: ChatRequest,
+  native?: NativeRequest,
+  refused?: Parameters<typeof placeResultMedia>[2],
+): PreparedChat {
+  const placed = placeResultMedia(request.messages, route, refused)
+  if (placed === undefined) return prepareShown(route, request, native)
+  const { messages, warnings, asSent, hiddenFor } = placed
+  const isWhole = warnings.length === 0
+  const chat = prepareShown(route, { ...request, messages }, isWhole ? native : undefined)
+  const problems = asSent(chat.problems)
+  const hidden = hiddenFor(problems)
+  if (hidden !== undefined) return prepareFor(route, request, native, hidden)
+  return { ...chat, problems, warnings: [...warnings, ...asSent(chat.warnings)] }
+}
+
+function prepareShown(route: Route, asked: ChatRequest, native?: NativeRequest): PreparedChat {
   const { request, warnings } = showMadePictures(asked, route.model)
   const chat = route.provider.chat?.prepare(request, route, native) ?? unsupportedChat(route)
   const doubts = doubtfulLimits(request, route.model)

@@ -22,7 +22,7 @@ export type ImageConfigSchema = Extract<keyof Schemas, `ImageConfig${string}`>
 const imagesMax = 10
 
 /** The input pictures: all pictures of the conversation in order, including generated pictures. */
-export function conversationImages({ messages }: ChatRequest): NamedAddress[] {
+export function conversationImages({ messages }: Pick<ChatRequest, 'messages'>): NamedAddress[] {
   return messages.flatMap((message, index) => {
     const { content } = message
     const parts = Array.isArray(content) ? content : []

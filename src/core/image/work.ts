@@ -1,6 +1,6 @@
 import { deliverWhole, type Answered, type Whole, type Work } from '../call.ts'
 import { tokensOfPrompt } from '../chat/estimate.ts'
-import { tooSmall } from '../chat/check.ts'
+import { tooSmall } from '../chat/media.ts'
 import { GatewayError } from '../error.ts'
 import { makesEmbeddings, makesImages, type Model, type Problem, type Warning } from '../model.ts'
 import type { Fingerprint } from '../recall/fingerprint.ts'

@@ -60,6 +60,7 @@ export function chatAdapter(endpoint: Endpoint): ChatAdapter {
       : openNative({ ...opening, ...failing, reader: () => nativeReader({ ...reading, seal }) })
   }
   return {
+    takesResultMedia: true,
     prepare: (request, target, native) => {
       const { body, problems, warnings } = writeChat(request, target)
       const { upstreamModel } = target

@@ -46,6 +46,7 @@ export function chatAdapter(
   const bytesMax = limits.jsonBytesMax
   const failing = { readFailure: (head: UpstreamHead) => readFailure(head, texts) }
   return {
+    takesResultMedia: true,
     prepare: (request, target) => {
       const { body, problems, warnings } = writeChat(request, target)
       const tokensMax = tokensMaxOf(target, request.n ?? 1)

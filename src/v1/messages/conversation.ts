@@ -83,23 +83,18 @@ function addInstructions(
   add({ role: 'user', content }, place)
 }
 
-/** The results of tools come before the text of the turn; their pictures are a part of the text. */
+/** The results of tools come before the text of the turn. */
 function addUserTurn(blocks: readonly Block[], place: string, add: Add): void {
-  const shown: Part[] = []
   const said: Part[] = []
   for (const [at, block] of blocks.entries()) {
     const path = `${place}.content[${at}]`
     if (block.type === 'tool_result') {
-      const { texts, media } = resultOf(block)
-      const content = texts.length === 0 ? '' : texts
-      add({ role: 'tool', tool_call_id: block.tool_use_id, content }, path)
-      for (const part of media) shown.push(part)
+      add({ role: 'tool', tool_call_id: block.tool_use_id, content: resultOf(block) }, path)
     } else if (isShown(block)) {
       for (const part of partsOf(block)) said.push(part)
     } else throw misplaced(block, 'user', path)
   }
-  const content = [...shown, ...said]
-  if (content.length > 0) add({ role: 'user', content }, place)
+  if (said.length > 0) add({ role: 'user', content: said }, place)
   else if (!blocks.some(({ type }) => type === 'tool_result'))
     add({ role: 'user', content: '' }, place)
 }
@@ -109,22 +104,15 @@ function isShown(block: Block): block is Block & Shown {
   return type === 'text' || type === 'image' || type === 'document' || type === 'search_result'
 }
 
-/** Most vendors take only texts as the result of a tool, so its pictures and documents are apart. */
-function resultOf(block: Result) {
+function resultOf(block: Result): string | Part[] {
   const { content = [], is_error: isError, cache_control: mark } = block
   const blocks: Shown[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
   const parts = blocks.flatMap(partsOf)
-  const texts = parts.filter((part) => part.type === 'text').filter(({ text }) => text !== '')
-  const media: Part[] = parts.filter((part) => part.type !== 'text')
-  if (media.length > 0) {
-    media.unshift({ type: 'text', text: `Output of the tool call ${block.tool_use_id}:` })
-    if (texts.length === 0) texts.push({ type: 'text', text: 'The output follows.' })
-  }
   // The canonical result of a tool has no member for an error.
-  if (isError === true) texts.unshift({ type: 'text', text: 'The tool failed.' })
-  const last = texts.at(-1)
+  if (isError === true) parts.unshift({ type: 'text', text: 'The tool failed.' })
+  const last = parts.at(-1)
   if (mark !== undefined && last !== undefined) last.cache_control = mark
-  return { texts, media }
+  return last === undefined ? '' : parts
 }
 
 function partsOf(block: Shown): Part[] {

@@ -64,7 +64,7 @@ export function readItems(items: readonly InputItem[], options: Options): Conver
       }
       case 'function_call_output':
       case 'custom_tool_call_output':
-        draft.result(item.call_id, resultOf(item.output), param)
+        draft.result(item.call_id, contentOf(item.output), param)
         break
       case 'image_generation_call': {
         const { result, status } = item
@@ -124,27 +124,16 @@ function readThought(
   return { text, extra }
 }
 
-type Result = {
-  content: string | ChatPart[]
-  /** Pictures and documents, which vendors take only from users. */
-  shown: ChatPart[]
-}
-
 /** Collects messages; the items of one answer of the model become one message. */
 function draftConversation() {
   const messages: Message[] = []
   const params: string[] = []
   let answer: AssistantMessage | undefined
   let thought: ExtraContent | undefined
-  let shown: { parts: ChatPart[]; param: string } | undefined
 
   const add = (message: Message, param: string) => {
     messages.push(message)
     params.push(param)
-  }
-  const endResults = () => {
-    if (shown !== undefined) add({ role: 'user', content: shown.parts }, shown.param)
-    shown = undefined
   }
   const endAnswer = () => {
     // Vendors refuse a message that only has reasoning.
@@ -157,7 +146,6 @@ function draftConversation() {
   }
   const answerAt = (param: string): AssistantMessage => {
     if (answer !== undefined) return answer
-    endResults()
     answer = { role: 'assistant', content: null }
     add(answer, param)
     return answer
@@ -165,7 +153,6 @@ function draftConversation() {
   return {
     ask: (message: Message, param: string) => {
       endAnswer()
-      endResults()
       add(message, param)
     },
     say: ({ text, refusal }: { text: string; refusal: string }, param: string) => {
@@ -187,14 +174,12 @@ function draftConversation() {
       calls.push(thought === undefined ? made : { ...made, extra_content: thought })
       thought = undefined
     },
-    result: (id: string, { content, shown: parts }: Result, param: string) => {
+    result: (id: string, content: string | ChatPart[], param: string) => {
       endAnswer()
-      add({ role: 'tool', tool_call_id: id, content }, param)
-      if (parts.length > 0) shown = { parts: [...(shown?.parts ?? []), ...parts], param }
+      add({ role: 'tool', tool_call_id: id, content: content.length > 0 ? content : '' }, param)
     },
     end: (): Conversation => {
       endAnswer()
-      endResults()
       return { messages, params }
     },
   }
@@ -256,13 +241,4 @@ function writePart(part: Part): ChatPart {
 function marksOf(part: object): object {
   const mark: unknown = Reflect.get(part, 'prompt_cache_breakpoint')
   return mark === undefined ? {} : { prompt_cache_breakpoint: mark }
-}
-
-function resultOf(output: Schemas['ResponseToolOutput']): Result {
-  if (typeof output === 'string') return { content: output, shown: [] }
-  const parts = output.map(writePart)
-  const texts = parts.filter(({ type }) => type === 'text')
-  const shown = parts.filter(({ type }) => type !== 'text')
-  if (texts.length > 0) return { content: texts, shown }
-  return { content: shown.length > 0 ? '(see the next message)' : '', shown }
 }

@@ -91,7 +91,7 @@ function lastImages({ messages }: ChatRequest): NamedAddress[] {
 }
 
 function imagesOf(message: ChatRequest['messages'][number]): NamedAddress[] {
-  return conversationImages({ model: '', messages: [message] })
+  return conversationImages({ messages: [message] })
 }
 
 /** The settings of every image. Throws a GatewayError for a mask, which cannot be left out unnoticed. */

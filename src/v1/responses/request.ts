@@ -79,7 +79,7 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
       : { response_format: writeFormat(text.format) }),
     ...(text?.verbosity == null ? {} : { verbosity: text.verbosity }),
   }
-  const nameOf = (param: string) => nameIn(param, { params, tools })
+  const nameOf = (param: string) => nameIn(param, { messages, params, tools })
   return { request, tools, warnings, lost, only, compacts, nameOf }
 }
 
@@ -221,9 +221,9 @@ function searchName(member: string, tools: Tools): string {
   return param + member.replace(/^\.(?=\w+_domains)/, '.filters.')
 }
 
-type Places = { params: readonly string[]; tools: Tools }
+type Places = ReturnType<typeof readItems> & { tools: Tools }
 
-function nameIn(param: string, { params, tools }: Places): string {
+function nameIn(param: string, { messages, params, tools }: Places): string {
   if (param.startsWith(unsent)) return param.slice(unsent.length)
   const [, list, index, rest = ''] = /^(messages|tools)\[(\d+)\](.*)$/.exec(param) ?? []
   if (list === 'tools') {
@@ -232,6 +232,7 @@ function nameIn(param: string, { params, tools }: Places): string {
   if (list === 'messages') {
     const place = params[Number(index)] ?? 'input'
     const [part = ''] = /^\.content\[\d+\]/.exec(rest) ?? []
+    if (messages[Number(index)]?.role === 'tool') return place + part.replace('content', 'output')
     return rest.startsWith('.images[') ? `${place}.result` : place + part
   }
   if (param.startsWith(searchParam)) return searchName(param.slice(searchParam.length), tools)

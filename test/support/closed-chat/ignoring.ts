@@ -50,6 +50,10 @@ export const deepseek: ClosedChat = {
         : undefined,
     ({ response_format: format }) =>
       typeOf(format) === 'json_schema' ? 'This response_format type is unavailable now' : undefined,
+    ({ model, messages }) =>
+      String(model).endsWith('-pro') && JSON.stringify(messages).includes('"image_url"')
+        ? 'unknown variant `image_url`, expected `text`'
+        : undefined,
   ],
 }
 

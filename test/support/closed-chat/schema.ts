@@ -82,8 +82,11 @@ export function checkClosed(closed: ClosedChat, body: Body): void {
     const content = message['content']
     if (Array.isArray(content)) {
       if (content.length === 0) refuse(`${where}.content is empty`)
-      for (const part of listOf(content))
+      for (const part of listOf(content)) {
         checkMembers(part, parts[String(part['type'])], `${where}.content`)
+        if (message['role'] === 'tool' && part['type'] !== 'text')
+          refuse(`Invalid value: '${String(part['type'])}'. Supported values are: 'text'.`)
+      }
     } else if (typeof content !== 'string' && content !== null && content !== undefined) {
       refuse(`${where}.content is no text`)
     }

@@ -1,0 +1,76 @@
+import type { components } from '../../../generated/types.ts'
+import { readDataUrl } from '../../bytes/base64.ts'
+import { conversationImages } from '../image/chat-to-image.ts'
+import { readPicture } from '../image/picture.ts'
+import type { CatalogModel, Model, Problem, Warning } from '../model.ts'
+import type { ChatRequest } from './chat.ts'
+
+export type Part = components['schemas']['ContentPart']
+type Medium = Extract<Part, { type: 'image_url' | 'file' | 'input_audio' }>
+
+/** Whether a part is a picture, a document or a sound. */
+export function isMedium(part: Part): part is Medium {
+  return part.type !== 'text' && part.type !== 'refusal'
+}
+
+/** Why the model cannot read a medium according to the catalog; undefined if it can. */
+export function mediumProblem(part: Medium, { row, undescribed }: Model): MediumProblem {
+  if (undescribed) return undefined
+  const messages = [{ role: 'user' as const, content: [part] }]
+  return unreadable(part, row) ?? tooSmallPictures({ messages }, row)[0]
+}
+
+type MediumProblem = Pick<Problem, 'message'> | undefined
+
+/** Why a model cannot read media of this type; undefined if it can. */
+export function unreadable({ type }: Medium, row: CatalogModel): MediumProblem {
+  const refused = (what: string) => ({ message: `${row.id} does not accept ${what}.` })
+  if (type === 'image_url') return row.capabilities.vision ? undefined : refused('images')
+  const [modality, what] =
+    type === 'file' ? ['pdf' as const, 'documents'] : ['audio' as const, 'audio']
+  return row.input_modalities.includes(modality) ? undefined : refused(what)
+}
+
+/** Covers the header of nearly every picture; pictures with longer headers are not checked. */
+const headCharacters = 65_536
+
+/** Problems of pictures below the minimum size of the model, besides those in the results of tools. */
+export function tooSmallPictures(
+  { messages }: Pick<ChatRequest, 'messages'>,
+  row: CatalogModel,
+): Problem[] {
+  const { id, input_image_side_min: least } = row
+  if (least === undefined) return []
+  const attached = messages.map((one) => (one.role === 'tool' ? { ...one, content: '' } : one))
+  return conversationImages({ messages: attached }).flatMap(({ address, param }) => {
+    const head = readDataUrl(address)?.base64.slice(0, headCharacters)
+    const picture = head === undefined ? undefined : readPicture([Buffer.from(head)])
+    return picture === undefined ? [] : tooSmall(picture, { id, least, param })
+  })
+}
+
+/** The problem of a picture below the minimum size of the model; an empty list when it is large enough. */
+export function tooSmall(
+  { width, height }: { width: number; height: number },
+  { id, least = 0, param }: { id: string; least?: number | undefined; param: string },
+): Problem[] {
+  if (Math.min(width, height) >= least) return []
+  const message = `${id} does not accept images with a side below ${least} pixels; this one is ${width}x${height}.`
+  return [{ param, message, code: 'invalid_value' }]
+}
+
+const names: Readonly<Record<string, string>> = {
+  image_url: 'a picture',
+  file: 'a document',
+  input_audio: 'a sound',
+}
+
+/** The text that replaces a medium in the result of a tool, with a warning. */
+export function hiddenPart(
+  { part: { type }, param, reason }: { part: Part; param: string; reason: string },
+  warnings: Warning[],
+): Part {
+  const text = `[The tool returned ${names[type]} that is not shown here: ${reason}]`
+  warnings.push({ param, requested: type, applied: text, reason })
+  return { type: 'text', text }
+}
