@@ -12,6 +12,10 @@ const plain = {
   response_format: 'b64_json',
   watermark: false,
 }
+const upstreamNames: Record<string, string> = {
+  pro: 'seedream-5-0-pro-260628',
+  flash: 'seedream-5-0-flash-260915',
+}
 const other = { model: 'seedream-4-5-251128' }
 
 describe('ByteDance, for pictures,', () => {
@@ -40,6 +44,20 @@ describe('ByteDance, for pictures,', () => {
         body: { output_format: 'png' },
         wire: { model: 'seedream-5-0-lite-260128', output_format: 'png' },
       },
+      ...['pro', 'flash'].flatMap((name) => [
+        {
+          name: `in the widest size of 2K, of Seedream 5.0 ${name}`,
+          model: `bytedance/seedream-5-0-${name}`,
+          body: { size: '2816x1584' },
+          wire: { model: upstreamNames[name], size: '2816x1584' },
+        },
+        {
+          name: `never with a pixel more than Seedream 5.0 ${name} makes`,
+          model: `bytedance/seedream-5-0-${name}`,
+          body: { size: '2151x2151' },
+          refused: { code: 'invalid_value', param: 'size' },
+        },
+      ]),
       {
         name: 'without a format if the model has no choice',
         body: { size: '1024x1024', output_format: 'webp' },

@@ -43,8 +43,8 @@ const models: Record<string, Model> = {
     formats: true,
   },
   'seedream-5-0-pro-260628': {
-    classes: ['1K', '2K'],
-    pixels: [921_600, 4_194_304],
+    classes: ['1K', '1.5K', '2K'],
+    pixels: [921_600, 4_624_220],
     references: 10,
     formats: true,
   },
@@ -56,10 +56,10 @@ const models: Record<string, Model> = {
     backgrounds: true,
   },
   'seedream-5-0-flash-260915': {
-    classes: ['1K', '2K'],
-    pixels: [921_600, 4_194_304],
-    references: 1,
-    formats: false,
+    classes: ['1K', '1.5K', '2K'],
+    pixels: [921_600, 4_624_220],
+    references: 10,
+    formats: true,
   },
 }
 
