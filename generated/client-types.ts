@@ -3246,6 +3246,12 @@ export interface components {
          */
         ImageModeration: "auto" | "low";
         /**
+         * @description The effort that the model spends on planning the picture. Models without the setting ignore it,
+         *     with a warning.
+         * @enum {string}
+         */
+        ImageComplexity: "low" | "medium" | "high";
+        /**
          * @description Models to try in order if `model` fails: language models for a language model, image models
          *     for an image model.
          */
@@ -3307,6 +3313,8 @@ export interface components {
             output_compression?: components["schemas"]["ImageCompression"] | null;
             user?: components["schemas"]["EndUser"] | null;
             moderation?: components["schemas"]["ImageModeration"];
+            complexity?: components["schemas"]["ImageComplexity"] | null;
+            safety_identifier?: components["schemas"]["SafetyIdentifier"];
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
         };
@@ -3358,6 +3366,8 @@ export interface components {
             response_format?: components["schemas"]["ImageResponseFormat"];
             user?: components["schemas"]["EndUser"] | null;
             moderation?: components["schemas"]["ImageModeration"];
+            complexity?: components["schemas"]["ImageComplexity"] | null;
+            safety_identifier?: components["schemas"]["SafetyIdentifier"];
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
         };
@@ -3385,6 +3395,8 @@ export interface components {
             size?: components["schemas"]["ImageEditSize"];
             response_format?: components["schemas"]["ImageResponseFormat"];
             moderation?: components["schemas"]["ImageModeration"];
+            complexity?: components["schemas"]["ImageComplexity"];
+            safety_identifier?: components["schemas"]["EndUser"];
             user?: components["schemas"]["EndUser"];
             stream?: components["schemas"]["ImageStream"];
             partial_images?: components["schemas"]["ImagePartials"];
@@ -3465,6 +3477,7 @@ export interface components {
             image_size?: components["schemas"]["ImagePixels"];
             quality?: components["schemas"]["ImageQuality"];
             background?: components["schemas"]["ImageBackground"];
+            complexity?: components["schemas"]["ImageComplexity"];
             n?: components["schemas"]["ChatImageCount"];
             output_format?: components["schemas"]["ImageFormat"];
             output_compression?: components["schemas"]["ImageCompression"];
@@ -5012,6 +5025,7 @@ export interface components {
             output_format?: components["schemas"]["ImageFormat"] | null;
             output_compression?: components["schemas"]["ImageCompression"] | null;
             moderation?: components["schemas"]["ImageModeration"];
+            complexity?: components["schemas"]["ImageComplexity"] | null;
             /** @description Only for edits. */
             input_fidelity?: components["schemas"]["ImageInputFidelity"] | null;
             /** @description The gateway sends no partial images; another number than 0 is reported in `warnings`. */
@@ -5405,6 +5419,10 @@ export interface components {
             end_user?: boolean;
             /** @description Whether the model takes `moderation`. */
             moderation?: boolean;
+            /** @description Whether the model takes `complexity`. */
+            complexity?: boolean;
+            /** @description Whether `safety_identifier` is sent to the vendor. */
+            safety_identifier?: boolean;
             images_per_call_max: number;
             reference_images_min: number;
             reference_images_max: number;

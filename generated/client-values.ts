@@ -36,6 +36,7 @@ export const ImageBackgroundValues = ["transparent","opaque","auto"] as const
 export const ImageInputFidelityValues = ["high","low"] as const
 export const ImageFormatValues = ["png","jpeg","webp"] as const
 export const ImageModerationValues = ["auto","low"] as const
+export const ImageComplexityValues = ["low","medium","high"] as const
 export const ImageSizeClassValues = ["1K","2K","4K"] as const
 export const ReasoningEffortValues = ["none","minimal","low","medium","high","xhigh","max"] as const
 export const AnsweredServiceTierValues = ["auto","default","flex","scale","priority","fast"] as const

@@ -1725,6 +1725,8 @@ export const bodyMembers = {
     "output_compression",
     "user",
     "moderation",
+    "complexity",
+    "safety_identifier",
     "stream",
     "partial_images"
   ],
@@ -1743,6 +1745,8 @@ export const bodyMembers = {
     "response_format",
     "user",
     "moderation",
+    "complexity",
+    "safety_identifier",
     "stream",
     "partial_images"
   ],

@@ -157,6 +157,14 @@ export const requestParameters: {
         "low"
       ]
     },
+    "complexity": {
+      "values": [
+        "low",
+        "medium",
+        "high"
+      ]
+    },
+    "safety_identifier": {},
     "stream": {},
     "partial_images": {},
     "style": {
@@ -298,6 +306,13 @@ export const requestParameters: {
           "transparent",
           "opaque",
           "auto"
+        ]
+      },
+      "complexity": {
+        "values": [
+          "low",
+          "medium",
+          "high"
         ]
       },
       "n": {

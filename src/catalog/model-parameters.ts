@@ -138,7 +138,9 @@ function imageParameters({ row }: Model, { imageConfigOf }: ParameterRules): Par
     background: capabilities['transparency'] === true && {},
     input_fidelity: listed(image.input_fidelities),
     moderation: image.moderation === true && {},
+    complexity: image.complexity === true && {},
     user: image.end_user === true && {},
+    safety_identifier: image.safety_identifier === true && {},
   }
   const config = requestParameters.image_config[imageConfigOf(row.provider)]!
   const ownConfig: Record<string, RequestParameter | false> = {

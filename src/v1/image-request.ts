@@ -29,7 +29,9 @@ export function imageRequest(
     ...given('outputFormat', body.output_format),
     ...given('outputCompression', body.output_compression),
     ...given('moderation', body.moderation),
+    ...given('complexity', body.complexity),
     ...given('user', body.user),
+    ...given('safetyIdentifier', body.safety_identifier || null),
   }
 }
 

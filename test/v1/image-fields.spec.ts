@@ -34,7 +34,8 @@ const refused = all('refused')
 
 const shared: Record<keyof typeof generationFields & keyof typeof editFields, Row> = {
   background: { ...refused, openai: 'sent' },
-  complexity: refused,
+  // Only GPT Image 2.6 has it, whose requests the spec of the vendor checks.
+  complexity: all('warned'),
   frame_count: refused,
   frame_duration_ms: refused,
   moderation: { ...all('warned'), openai: 'sent' },
@@ -44,7 +45,7 @@ const shared: Record<keyof typeof generationFields & keyof typeof editFields, Ro
   partial_images: refused,
   quality: { ...all('warned'), zai: 'refused', openai: 'sent', xai: 'sent' },
   response_format: refused,
-  safety_identifier: refused,
+  safety_identifier: { ...all('warned'), openai: 'sent' },
   size: {
     google: 'mapped',
     alibaba: 'mapped',

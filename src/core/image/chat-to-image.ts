@@ -64,6 +64,7 @@ const usedFields = new Set<string>([
   'n',
   'seed',
   'user',
+  'safety_identifier',
   'stream',
   'stream_options',
   'modalities',
@@ -175,8 +176,10 @@ export function chatToImage(request: ChatRequest, config: ImageConfig): AskedIma
     ...(config.output_compression === undefined
       ? {}
       : { outputCompression: config.output_compression }),
+    ...(config.complexity === undefined ? {} : { complexity: config.complexity }),
     ...seedIn(request, config),
     ...(request.user === undefined ? {} : { user: request.user }),
+    ...(request.safety_identifier ? { safetyIdentifier: request.safety_identifier } : {}),
   }
 }
 

@@ -44,7 +44,9 @@ export type AskedImage = {
   outputCompression?: Schemas['ImageCompression']
   seed?: Schemas['ImageSeed']
   moderation?: Schemas['ImageModeration']
+  complexity?: Schemas['ImageComplexity']
   user?: string
+  safetyIdentifier?: string
 }
 /** An image request with its input pictures. */
 export type ImageRequest = AskedImage & { sources: readonly ImageSource[] }
@@ -106,33 +108,34 @@ export type SizePlan = {
   targetPixels?: Pixels
 }
 
+/** Settings that are sent unchanged to models that have them. */
+export type SentSettings = Pick<
+  AskedImage,
+  'seed' | 'style' | 'moderation' | 'complexity' | 'user' | 'safetyIdentifier' | 'inputFidelity'
+>
+
 /** The request to the vendor, and the conversion of its pictures. */
-export type ImagePlan = SizePlan & {
-  /** The prompt, if the model's prompt is too short for all texts of the conversation. */
-  prompt?: string
-  /** How many of the newest input pictures are sent; all when absent. */
-  sources?: number
-  /** The quality, sent only to vendors with a quality setting. */
-  quality?: string
-  /** The format, sent only to vendors with a choice of formats. */
-  vendorFormat?: ImageFormat
-  /** The format of the delivered picture; when absent the vendor's format is delivered. */
-  targetFormat?: ImageFormat
-  /** 0 to 100, for JPEG and WebP. */
-  compression?: number
-  /** The vendor applies `compression` itself, so a matching picture is not compressed again. */
-  vendorCompresses?: true
-  inputFidelity?: string
-  /** The background, sent only to vendors with a choice of backgrounds. */
-  background?: NonNullable<AskedImage['background']>
-  moderation?: NonNullable<AskedImage['moderation']>
-  seed?: number
-  style?: string
-  /** The end user's identifier, sent only to vendors that accept one. */
-  user?: string
-  /** The pixels that the caller requested, whatever the vendor makes. */
-  askedPixels?: Pixels
-}
+export type ImagePlan = SizePlan &
+  Partial<SentSettings> & {
+    /** The prompt, if the model's prompt is too short for all texts of the conversation. */
+    prompt?: string
+    /** How many of the newest input pictures are sent; all when absent. */
+    sources?: number
+    /** The quality, sent only to vendors with a quality setting. */
+    quality?: string
+    /** The format, sent only to vendors with a choice of formats. */
+    vendorFormat?: ImageFormat
+    /** The format of the delivered picture; when absent the vendor's format is delivered. */
+    targetFormat?: ImageFormat
+    /** 0 to 100, for JPEG and WebP. */
+    compression?: number
+    /** The vendor applies `compression` itself, so a matching picture is not compressed again. */
+    vendorCompresses?: true
+    /** The background, sent only to vendors with a choice of backgrounds. */
+    background?: NonNullable<AskedImage['background']>
+    /** The pixels that the caller requested, whatever the vendor makes. */
+    askedPixels?: Pixels
+  }
 
 /** A picture in its delivered form. */
 export type FinishedPicture = {

@@ -8,6 +8,7 @@ import {
   type ImageFormat,
   type ImagePlan,
   type PromptText,
+  type SentSettings,
 } from './image.ts'
 import { planSize, readPixels } from './size.ts'
 
@@ -50,11 +51,7 @@ export function planImage(
     ...planQuality(request, subject, warnings),
     ...planFormat(request, subject, warnings),
     ...planBackground(request, subject),
-    ...planSeed(request, subject, warnings),
-    ...planStyle(request, subject, warnings),
-    ...planModeration(request, subject, warnings),
-    ...planUser(request, subject, warnings),
-    ...planFidelity(request, subject, warnings),
+    ...planSettings(request, subject, warnings),
   }
   return { plan, warnings }
 }
@@ -179,62 +176,48 @@ function planBackground(
   return background !== undefined && (isOpen || can('transparency')) ? { background } : {}
 }
 
-function planSeed(
-  { seed }: AskedImage,
-  { id, can, isOpen }: Subject,
-  warnings: Warning[],
-): Pick<ImagePlan, 'seed'> {
-  if (seed === undefined) return {}
-  if (isOpen || can('seed')) return { seed }
-  warnings.push(dropped('seed', seed, `${id} has no seed setting.`))
-  return {}
+/** `standard` is what a model without the setting does, so that it gives no warning. */
+type Setting = {
+  isTaken: (subject: Subject, value: unknown) => boolean | undefined
+  lacks: string
+  standard?: string
 }
+type Flag = 'moderation' | 'complexity' | 'end_user' | 'safety_identifier'
+const has =
+  (flag: Flag): Setting['isTaken'] =>
+  ({ abilities }) =>
+    abilities[flag]
 
-function planStyle(
-  { style }: AskedImage,
-  { id, isOpen }: Subject,
-  warnings: Warning[],
-): Pick<ImagePlan, 'style'> {
-  if (style === undefined) return {}
-  if (isOpen) return { style }
+const settings: Record<keyof SentSettings, Setting> = {
+  seed: { isTaken: ({ can }) => can('seed'), lacks: 'seed setting' },
   // OpenAI's default, which clients send even if the user chose no style.
-  if (style === 'vivid') return {}
-  warnings.push(dropped('style', style, `${id} has no style setting.`))
-  return {}
+  style: { isTaken: () => false, lacks: 'style setting', standard: 'vivid' },
+  moderation: { isTaken: has('moderation'), lacks: 'moderation setting', standard: 'auto' },
+  complexity: { isTaken: has('complexity'), lacks: 'complexity setting' },
+  user: { isTaken: has('end_user'), lacks: 'parameter for the end user' },
+  safetyIdentifier: { isTaken: has('safety_identifier'), lacks: 'safety identifier' },
+  inputFidelity: {
+    isTaken: ({ abilities }, value) => abilities.input_fidelities?.includes(String(value)),
+    lacks: 'input fidelity setting',
+  },
 }
 
-function planModeration(
-  { moderation }: AskedImage,
-  { id, abilities, isOpen }: Subject,
+function planSettings(
+  request: AskedImage,
+  subject: Subject,
   warnings: Warning[],
-): Pick<ImagePlan, 'moderation'> {
-  if (moderation === undefined) return {}
-  if (isOpen || abilities.moderation === true) return { moderation }
-  if (moderation === 'auto') return {}
-  warnings.push(dropped('moderation', moderation, `${id} has no moderation setting.`))
-  return {}
-}
-
-function planUser(
-  { user }: AskedImage,
-  { id, abilities, isOpen }: Subject,
-  warnings: Warning[],
-): Pick<ImagePlan, 'user'> {
-  if (user === undefined) return {}
-  if (isOpen || abilities.end_user === true) return { user }
-  warnings.push(dropped('user', user, `${id} has no parameter for the end user.`))
-  return {}
-}
-
-function planFidelity(
-  { inputFidelity }: AskedImage,
-  { id, abilities: { input_fidelities: fidelities = [] }, isOpen }: Subject,
-  warnings: Warning[],
-): Pick<ImagePlan, 'inputFidelity'> {
-  if (inputFidelity === undefined) return {}
-  if (isOpen || fidelities.includes(inputFidelity)) return { inputFidelity }
-  warnings.push(dropped('input_fidelity', inputFidelity, `${id} has no input fidelity setting.`))
-  return {}
+): Partial<SentSettings> {
+  const taken: Record<string, unknown> = {}
+  for (const [name, { isTaken, lacks, standard }] of Object.entries(settings)) {
+    const value = request[name as keyof SentSettings]
+    if (value === undefined) continue
+    if (subject.isOpen || isTaken(subject, value)) taken[name] = value
+    else if (value !== standard) {
+      const param = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+      warnings.push(dropped(param, value, `${subject.id} has no ${lacks}.`))
+    }
+  }
+  return taken
 }
 
 /** Leaves out texts of a conversation that exceed the model's prompt. */

@@ -118,6 +118,7 @@ function wireRequest(
 ): WireRequest {
   const { request, plan, target, count } = call
   const { quality, vendorFormat, style, background, moderation, inputFidelity, user } = plan
+  const { complexity, safetyIdentifier } = plan
   const compression = plan.vendorCompresses === true ? plan.compression : undefined
   return {
     model: target.upstreamModel,
@@ -133,7 +134,9 @@ function wireRequest(
     ...(background === undefined ? {} : { background }),
     ...(inputFidelity === undefined ? {} : { input_fidelity: inputFidelity }),
     ...(moderation === undefined ? {} : { moderation }),
+    ...(complexity === undefined ? {} : { complexity }),
     ...(user === undefined ? {} : { user }),
+    ...(safetyIdentifier === undefined ? {} : { safety_identifier: safetyIdentifier }),
     ...more(call),
   }
 }

@@ -107,6 +107,7 @@ function readSettings(given: ImageTool['settings'], param: string) {
     background = null,
     output_format = null,
     output_compression = null,
+    complexity = null,
     moderation,
     ...others
   } = given
@@ -123,7 +124,7 @@ function readSettings(given: ImageTool['settings'], param: string) {
     const reason = 'The gateway sends no partial images.'
     warnings.push(dropped(`${param}.partial_images`, partials, reason))
   }
-  const images = { size, quality, background, output_format, output_compression }
+  const images = { size, quality, background, output_format, output_compression, complexity }
   return {
     settings: { model, ...images, ...(moderation === undefined ? {} : { moderation }) },
     warnings,

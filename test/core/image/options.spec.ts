@@ -59,7 +59,9 @@ const params: Record<keyof Options, string[]> = {
   outputCompression: ['output_compression'],
   seed: ['seed'],
   moderation: ['moderation'],
+  complexity: ['complexity'],
   user: ['user'],
+  safetyIdentifier: ['safety_identifier'],
 }
 
 /** Whether the plan honours the option. */
@@ -83,8 +85,12 @@ function isHonoured(name: keyof Options, options: Options, plan: ImagePlan, mode
       return same && capabilities['seed'] === true
     case 'moderation':
       return options.moderation === 'auto' || (same && image!.moderation === true)
+    case 'complexity':
+      return same && image!.complexity === true
     case 'user':
       return same && image!.end_user === true
+    case 'safetyIdentifier':
+      return same && image!.safety_identifier === true
     case 'style':
       // `vivid` is OpenAI's default, which models without styles support too.
       return options.style === 'vivid'
@@ -161,6 +167,8 @@ const asked = {
     { seed: 0 },
     { seed: 2_147_483_647 },
     { user: 'u-1' },
+    { safetyIdentifier: 'u-1' },
+    ...values<'complexity'>('ImageComplexity').map((complexity) => ({ complexity })),
     ...values<'moderation'>('ImageModeration').map((moderation) => ({ moderation })),
   ],
 }

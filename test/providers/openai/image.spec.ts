@@ -46,6 +46,23 @@ describe('OpenAI, for pictures,', () => {
         body: { moderation: 'low' },
         wire: { moderation: 'low' },
       },
+      ...['sunburst', 'flare'].map((name) => ({
+        name: `with the effort of planning of GPT Image 2.6 ${name}`,
+        model: `gpt-image-2.6-${name}`,
+        body: { complexity: 'high' },
+        wire: { model: `gpt-image-2.6-${name}`, complexity: 'high' },
+      })),
+      {
+        name: 'without it for an older model',
+        body: { complexity: 'low' },
+        warnings: ['complexity'],
+      },
+      {
+        name: 'with the identifier of an end user',
+        body: { safety_identifier: 'u-1', user: null },
+        wire: { safety_identifier: 'u-1' },
+      },
+      { name: 'without an empty identifier', body: { safety_identifier: '' } },
       {
         name: 'without the defaults of a request without a stream',
         body: { stream: false, partial_images: 0 },

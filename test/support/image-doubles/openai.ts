@@ -15,16 +15,24 @@ type Body = {
   output_compression?: number
   input_fidelity?: string
   moderation?: string
+  complexity?: string
   user?: string
+  safety_identifier?: string
   images?: { image_url?: string; file_id?: string }[]
 }
-type Model = { freeSize: boolean; qualities: string[]; fidelities: string[] }
+type Model = {
+  freeSize: boolean
+  qualities: string[]
+  fidelities: string[]
+  /** Whether the model plans with a chosen effort. */
+  plans?: boolean
+}
 
 const four = ['auto', 'low', 'medium', 'high']
 const newest: Model = { freeSize: true, qualities: [...four, 'xhigh', 'max'], fidelities: [] }
 const models: Record<string, Model> = {
-  'gpt-image-2.6-sunburst': newest,
-  'gpt-image-2.6-flare': newest,
+  'gpt-image-2.6-sunburst': { ...newest, plans: true },
+  'gpt-image-2.6-flare': { ...newest, plans: true },
   'gpt-image-2.5-sunburst': newest,
   'gpt-image-2.5-flare': newest,
   'gpt-image-2': { freeSize: true, qualities: four, fidelities: [] },
@@ -41,7 +49,9 @@ const known = [
   'output_format',
   'output_compression',
   'moderation',
+  'complexity',
   'user',
+  'safety_identifier',
 ]
 
 /** A double of OpenAI's image API (docs/vendors.md#openai-images). */
@@ -132,12 +142,18 @@ function wrongMembers(body: Body, model: Model, edits: boolean): string[] {
     ...wrong('output_compression', compression === undefined || format !== 'png'),
     ...wrong('input_fidelity', fidelity === undefined || model.fidelities.includes(fidelity)),
     ...wrong('moderation', ['auto', 'low'].includes(body.moderation ?? 'auto')),
+    ...wrong('complexity', body.complexity === undefined || isEffort(body.complexity, model)),
+    ...wrong('safety_identifier', body.safety_identifier?.length !== 0),
     ...wrong('images', !edits || (images.length >= 1 && images.length <= 16)),
     ...wrong(
       'images',
       images.every((one) => Object.keys(one).length === 1 && isPictureUrl(one.image_url)),
     ),
   ]
+}
+
+function isEffort(complexity: string, { plans = false }: Model): boolean {
+  return plans && ['low', 'medium', 'high'].includes(complexity)
 }
 
 function isSize(size: string, { freeSize }: Model): boolean {

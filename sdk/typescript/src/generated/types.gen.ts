@@ -2214,6 +2214,13 @@ export type ImageFormat = 'png' | 'jpeg' | 'webp';
 export type ImageModeration = 'auto' | 'low';
 
 /**
+ * The effort that the model spends on planning the picture. Models without the setting ignore it,
+ * with a warning.
+ *
+ */
+export type ImageComplexity = 'low' | 'medium' | 'high';
+
+/**
  * Models to try in order if `model` fails: language models for a language model, image models
  * for an image model.
  *
@@ -2308,6 +2315,8 @@ export type CreateImageRequest = {
     output_compression?: ImageCompression | null;
     user?: EndUser | null;
     moderation?: ImageModeration;
+    complexity?: ImageComplexity | null;
+    safety_identifier?: SafetyIdentifier;
     stream?: ImageStream;
     partial_images?: ImagePartials;
 };
@@ -2356,6 +2365,8 @@ export type CreateImageEditRequest = {
     response_format?: ImageResponseFormat;
     user?: EndUser | null;
     moderation?: ImageModeration;
+    complexity?: ImageComplexity | null;
+    safety_identifier?: SafetyIdentifier;
     stream?: ImageStream;
     partial_images?: ImagePartials;
 };
@@ -2391,6 +2402,8 @@ export type CreateImageEditForm = {
     size?: ImageEditSize;
     response_format?: ImageResponseFormat;
     moderation?: ImageModeration;
+    complexity?: ImageComplexity;
+    safety_identifier?: EndUser;
     user?: EndUser;
     stream?: ImageStream;
     partial_images?: ImagePartials;
@@ -2505,6 +2518,7 @@ export type ImageConfigOpenai = {
     image_size?: ImagePixels;
     quality?: ImageQuality;
     background?: ImageBackground;
+    complexity?: ImageComplexity;
     n?: ChatImageCount;
     output_format?: ImageFormat;
     output_compression?: ImageCompression;
@@ -4274,6 +4288,7 @@ export type ResponseImageTool = {
     output_format?: ImageFormat | null;
     output_compression?: ImageCompression | null;
     moderation?: ImageModeration;
+    complexity?: ImageComplexity | null;
     /**
      * Only for edits.
      */
@@ -4820,6 +4835,14 @@ export type ImageAbilities = {
      * Whether the model takes `moderation`.
      */
     moderation?: boolean;
+    /**
+     * Whether the model takes `complexity`.
+     */
+    complexity?: boolean;
+    /**
+     * Whether `safety_identifier` is sent to the vendor.
+     */
+    safety_identifier?: boolean;
     images_per_call_max: number;
     reference_images_min: number;
     reference_images_max: number;
