@@ -33,6 +33,7 @@ import {
   settingFor,
   nativeApi,
   takesCustomTools,
+  takesImageConfig,
 } from '../providers/index.ts'
 import { v1Operations, type V1Operations } from '../v1/index.ts'
 import type { Calls } from './calls.ts'
@@ -100,6 +101,7 @@ export function createGeneration(options: Options): Generation {
         imageConfigOf,
         nativeApi,
         takesCustomTools,
+        takesImageConfig,
         checkPicture,
         sealOf: calls.sealOf,
         storedResponses,

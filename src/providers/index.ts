@@ -11,6 +11,7 @@ import { hosts } from './hosts/index.ts'
 import { mistral } from './mistral/index.ts'
 import { moonshot } from './moonshot/index.ts'
 import { azure, openai } from './openai/index.ts'
+import { plainDialect } from './openai-compatible/dialect.ts'
 import { openrouter } from './openrouter/index.ts'
 import { perplexity } from './perplexity/index.ts'
 import { together } from './together/index.ts'
@@ -55,6 +56,11 @@ export function imageConfigOf(providerId: string): ImageConfigSchema {
 /** Whether a provider's models take custom tools. */
 export function takesCustomTools(providerId: string): boolean {
   return vendorOf(providerId)?.dialect?.customTools === true
+}
+
+/** Whether a provider makes pictures in chats, by models that the catalog does not describe. */
+export function takesImageConfig(providerId: string): boolean {
+  return (vendorOf(providerId)?.dialect ?? plainDialect).takesImageConfig === true
 }
 
 /** The API of the gateway that a provider has too; undefined for most. */

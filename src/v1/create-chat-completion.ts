@@ -22,6 +22,8 @@ type Options = {
   routes: Pick<RouteTable, 'peek'>
   /** The schema of `image_config` for the models of a provider. */
   imageConfigOf: (providerId: string) => ImageConfigSchema
+  /** Whether a provider makes pictures in chats. */
+  takesImageConfig: (providerId: string) => boolean
   checkPicture: CheckPicture
   clock: () => number
 }
@@ -37,7 +39,7 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
     const context = contextOf(call, 'chat', corrected?.warnings)
     // A request for an unknown model goes to `gateway.chat`, which refuses and counts it.
     const model = routes.peek(body.model, call.caller)
-    const makesPictures = model !== undefined && isForPictures(model, body)
+    const makesPictures = model !== undefined && isForPictures(model, body, options)
     checkFallbacks(body.models ?? [], makesPictures, (name) => routes.peek(name, call.caller))
     if (makesPictures) {
       checkConversation(body)
@@ -55,9 +57,17 @@ export function createChatCompletion(options: Options): Operation<'createChatCom
   }
 }
 
-/** Whether a request is for pictures; for a model without a description `image_config` decides. */
-export function isForPictures(model: Model, { image_config: config }: ChatRequest): boolean {
-  return makesImages(model) || (model.undescribed && config !== undefined)
+/**
+ * Whether a request is for the images API of a provider. For a model without a description
+ * `image_config` decides, unless its provider makes pictures in chats.
+ */
+export function isForPictures(
+  model: Model,
+  { image_config: config }: ChatRequest,
+  { takesImageConfig }: Pick<Options, 'takesImageConfig'>,
+): boolean {
+  if (makesImages(model)) return true
+  return model.undescribed && config !== undefined && !takesImageConfig(model.row.provider)
 }
 
 type Added = Pick<components['schemas']['ChatCompletion'], 'usage' | 'warnings'>

@@ -33,6 +33,8 @@ type Options = {
   catalog: Catalog
   routes: RouteTable
   imageConfigOf: (providerId: string) => ImageConfigSchema
+  /** Whether the provider with this id makes pictures in chats. */
+  takesImageConfig: (providerId: string) => boolean
   /** Checks the pictures of conversations. */
   checkPicture: CheckPicture
   /** Whether the vendor with this id takes custom tools. */

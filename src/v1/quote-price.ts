@@ -26,6 +26,7 @@ type Schemas = components['schemas']
 type Options = Parameters<typeof readResponse>[1] & {
   gateway: Pick<Gateway, 'quoteChat' | 'quoteImage' | 'quoteEmbedding'>
   imageConfigOf: (providerId: string) => ImageConfigSchema
+  takesImageConfig: (providerId: string) => boolean
 }
 type QuoteCall = OperationCall<'quotePrice'>
 type Quote = (request: unknown, call: QuoteCall, options: Options) => Promise<Quotes>
@@ -67,7 +68,7 @@ const quoters: Readonly<Record<Schemas['QuotedOperation'], Quote>> = {
     const body = corrected?.request ?? given
     const model = options.routes.peek(body.model, caller)
     const context = contextOf(call, 'chat', corrected?.warnings)
-    const makesPictures = model !== undefined && isForPictures(model, body)
+    const makesPictures = model !== undefined && isForPictures(model, body, options)
     assertFallbacks(body, makesPictures, { call, options })
     const request: ChatRequest = restoreBase64(body, texts, call.hold)
     if (!makesPictures) return options.gateway.quoteChat(request, context)

@@ -28,7 +28,10 @@ const newKey = () => `test-${++count}`
 forEachStore('a request with an idempotency key', () => {
   let own: OwnEndpoint
   before(async () => {
-    own = await startOwnEndpoint({ limits: { cache_ttl_seconds: 0 } })
+    own = await startOwnEndpoint({
+      limits: { cache_ttl_seconds: 0 },
+      file: { routes: { 'zai/cogview-4': ['own/painter'] } },
+    })
   })
   after(() => own.stop())
 
@@ -51,7 +54,7 @@ forEachStore('a request with an idempotency key', () => {
     {
       name: 'a picture in chat',
       path: chats,
-      body: { ...chat, model: 'own/painter', image_config: {}, stream: true },
+      body: { ...chat, model: 'zai/cogview-4', stream: true },
       answer: painted,
     },
     {

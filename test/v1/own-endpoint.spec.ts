@@ -1,10 +1,13 @@
+import { randomBytes } from 'node:crypto'
 import { expect } from 'chai'
 import type OpenAI from 'openai'
 import sharp from 'sharp'
-import { completion, refusal, streamed } from '../support/chat-answers.ts'
+import { chunk, completion, refusal, roleChunk, streamed } from '../support/chat-answers.ts'
 import { expectError } from '../support/expect-error.ts'
 import { openAiClient } from '../support/openai-client.ts'
 import { hello, ownKey, startOwnEndpoint, type OwnEndpoint } from '../support/own-endpoint.ts'
+
+type Chunk = OpenAI.ChatCompletionChunk
 
 describe("OpenAI's client with a live key and the operator's own server", () => {
   let own: OwnEndpoint
@@ -60,6 +63,61 @@ describe("OpenAI's client with a live key and the operator's own server", () => 
     const { warnings } = answer as unknown as { warnings: { param: string }[] }
     expect(sent().body).to.deep.equal({ model: 'house-1', messages: hello })
     expect(warnings.map(({ param }) => param)).to.deep.equal(['image_config'])
+  })
+
+  describe('with a model that makes pictures in chats', () => {
+    const url = `data:image/png;base64,${randomBytes(1_500_000).toString('base64')}`
+    const images = [{ type: 'image_url', image_url: { url }, index: 0 }]
+    const options = {
+      modalities: ['image', 'text'],
+      // Keys of other gateways, which no schema of this gateway has.
+      image_config: { aspect_ratio: '21:9', image_size: '4K', font_inputs: [{ text: 'Fox' }] },
+    }
+    const asked = { model: 'own/google/gemini-3-pro-image', messages: hello, ...options }
+    const served = { model: 'google/gemini-3-pro-image', messages: hello, ...options }
+
+    it('sends image_config and modalities unchanged, and returns the pictures', async () => {
+      const answer = completion('A fox.').body as { choices: { message: object }[] }
+      Object.assign(answer.choices[0]!.message, { images })
+      own.upstream.answer({ body: answer })
+      // @ts-expect-error -- an extension of the gateway
+      const { choices } = await client.chat.completions.create(asked)
+      expect(sent().path).to.equal('/v1/chat/completions')
+      expect(sent().body).to.deep.equal(served)
+      expect(choices[0]!.message).to.deep.include({ content: 'A fox.', images })
+    })
+
+    it('returns the pictures of a stream', async () => {
+      const pieces = [
+        roleChunk,
+        chunk({ choices: [{ index: 0, delta: { content: '', images }, finish_reason: null }] }),
+        chunk({ choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] }),
+        'data: [DONE]\n\n',
+      ]
+      own.upstream.answer({ pieces })
+      // @ts-expect-error -- an extension of the gateway
+      const stream = await client.chat.completions.create({ ...asked, stream: true })
+      const deltas: unknown[] = []
+      for await (const { choices } of stream as unknown as AsyncIterable<Chunk>) {
+        deltas.push(...choices.map(({ delta }) => delta))
+      }
+      expect(sent().body).to.deep.include({ ...served, stream: true })
+      expect(deltas).to.deep.include({ content: '', images })
+    })
+
+    it('is quoted and fails over like another chat', async () => {
+      own.upstream.answer(refusal(400))
+      const body = { ...asked, models: ['own/house-1'] }
+      const quote = { operation: 'createChatCompletion', request: body }
+      const key = own.gateway.liveKey
+      const quoted = await own.gateway.post('/v1/prices', quote, { key })
+      expect(quoted.status, await quoted.text()).to.equal(200)
+      own.upstream.answer(({ body: served }) =>
+        (served as { model: string }).model === 'house-1' ? completion('Hi.') : refusal(503),
+      )
+      const response = await own.gateway.post('/v1/chat/completions', body, { key })
+      expect(response.headers.get('x-gateway-model')).to.equal('own/house-1')
+    })
   })
 
   it('makes the gateway request token counts of a stream, also without stream_options', async () => {

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../../core/chat/chat.ts'
-import { dropped, type Target } from '../../core/model.ts'
+import type { Target } from '../../core/model.ts'
 import { jsonInWords, type Notes, type WrittenChat } from '../wire/fields.ts'
 import { functionsOnly, type FunctionsOnly } from '../wire/function-tools.ts'
 import type { Abilities, ChatDialect } from './dialect.ts'
@@ -31,7 +31,7 @@ export function writeChat(
       ? { request: asked, problems: [], warnings: [] }
       : functionsOnly(asked, target.provider.id)
   const { request, problems, warnings } = whole
-  const { models: _models, image_config: imageConfig, ...body } = request
+  const { models: _models, ...body } = request
   body.model = target.upstreamModel
   if (needsSearch(request, target)) {
     refuseSearch(request, target, { problems, warnings })
@@ -44,8 +44,8 @@ export function writeChat(
     // The ledger needs the token counts even when the caller does not ask for them.
     body.stream_options = { ...request.stream_options, include_usage: true }
   }
-  if (imageConfig !== undefined) {
-    warnings.push(dropped('image_config', imageConfig, 'Only image models support it.'))
+  if (!target.model.undescribed || dialect.takesImageConfig !== true) {
+    drop('image_config', 'Only image models support it.', draft)
   }
   adjustToModel(draft)
   if (!isOpen) {

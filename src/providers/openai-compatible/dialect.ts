@@ -125,6 +125,8 @@ export type ChatDialect = {
   wantsReasoning?: true
   /** The vendor does not fetch images, so images are sent as data URLs. */
   inlineImages?: true
+  /** Models make pictures in chats; `image_config` is sent unchanged for models without a description. */
+  takesImageConfig?: true
 
   // Answers.
   /** The member of a chunk whose `usage` may hold the token counts. */
@@ -143,7 +145,7 @@ export function thinkingSwitch(enabled: boolean): object {
 }
 
 /** The dialect of endpoints whose differences from OpenAI are unknown. */
-export const plainDialect: ChatDialect = {}
+export const plainDialect: ChatDialect = { takesImageConfig: true }
 
 /** An item of an answer's `data`, with vendor-specific members. */
 export type ImageItem = Readonly<Record<string, unknown>>

@@ -15,6 +15,7 @@ export const openrouter = protocolVendor({
     without: ['moderation', 'n', 'prompt_cache_retention', 'safety_identifier', 'store'],
     partMark: 'prompt_cache_breakpoint',
     takesCacheControl: true,
+    takesImageConfig: true,
     takesBack: [...answerFields, 'audio'],
   },
 })
