@@ -195,7 +195,7 @@ export interface components {
                  */
                 fetches_images: boolean;
                 /**
-                 * @description `'*'` for all models of the endpoint, or a list.
+                 * @description `'*'` for all models of the endpoint, alone or in a list, or a list of names.
                  * @example *
                  */
                 models: "*" | string[];

@@ -129,7 +129,8 @@ export function ownEndpoint(
       `The base_url of the provider '${id}' must be an http(s) address without credentials.`,
     )
   }
-  const endpoint = { id, baseUrl: withoutSlash(baseUrl), models, fetchesImages }
+  const listed = models.includes('*') ? '*' : models
+  const endpoint = { id, baseUrl: withoutSlash(baseUrl), models: listed, fetchesImages }
   const source = variable === undefined ? stored && 'store' : 'environment'
   return { endpoint, keys, source }
 }

@@ -121,6 +121,14 @@ describe('settings', () => {
     expect(endpoint?.baseUrl).to.equal('http://127.0.0.1:9/v1')
   })
 
+  it("read a list of models with '*' as all models", () => {
+    const own = { id: 'own', kind: 'openai-compatible', base_url: 'http://127.0.0.1:9/v1' }
+    for (const models of [['*'], ['a', '*']]) {
+      const { endpoints } = loadBoth({}, { providers: [{ ...own, models }] }).config
+      expect(endpoints.map((one) => one.models)).to.deep.equal(['*'])
+    }
+  })
+
   it('accept an own provider, with or without a key', () => {
     const own = {
       kind: 'openai-compatible',
