@@ -51,6 +51,17 @@ describe("answers in a vendor's own format", () => {
         : (await client.chat.completions.create({ ...request, stream: false })).choices[0]!
     }
 
+    it(`${how}: \`error: null\` is no error`, async () => {
+      const candidate = { content: say('Hi'), finishReason: 'STOP' }
+      const answer = { candidates: [candidate], error: null }
+      house.upstreams.google.answer(stream ? { pieces: sse(answer) } : { body: answer })
+      expect((await choiceOf(gemini)).message.content).to.equal('Hi')
+      if (stream) return
+      const body = { content: [{ type: 'text', text: 'Hi' }], stop_reason: 'end_turn', error: null }
+      house.upstreams.anthropic.answer({ body })
+      expect((await choiceOf(claude)).message.content).to.equal('Hi')
+    })
+
     const unanswered = ['OTHER', 'LANGUAGE', 'NO_IMAGE', 'MALFORMED_FUNCTION_CALL', 'NEWS']
     for (const finishReason of unanswered) {
       it(`${how}: ${finishReason} without content is the vendor's failure, and the next route answers`, async () => {

@@ -139,7 +139,7 @@ function readMessage(bytes: Buffer, asked: Asked, seal: Sending['seal']): ChatAn
 
 function answerIn(wire: WireMessage, bytes: number, asked: Asked): ChatAnswer {
   const { texts } = asked
-  if (wire?.error !== undefined) throw bodyFailure(wire, texts)
+  if (wire?.error != null) throw bodyFailure(wire, texts)
   if (!Array.isArray(wire?.content)) {
     throw new ProviderFailure('malformed', 'The answer is not a message.')
   }

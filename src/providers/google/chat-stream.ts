@@ -110,7 +110,7 @@ export function translator(options: Options): Translator {
       }
       const answer = parseEvent<WireAnswer & { error?: unknown }>(data)
       counts.now(answer.usageMetadata)
-      if (answer.error !== undefined) throw bodyFailure(answer, texts)
+      if (answer.error != null) throw bodyFailure(answer, texts)
       refuseBlocked(answer, texts)
       if (identity === undefined) {
         identity = identityOf(answer, options)

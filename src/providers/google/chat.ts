@@ -124,7 +124,7 @@ function answerIn(
   asked: Asked,
 ): ChatAnswer {
   const { texts } = asked
-  if (answer.error !== undefined) throw bodyFailure(answer, texts)
+  if (answer.error != null) throw bodyFailure(answer, texts)
   refuseBlocked(answer, texts)
   const { candidates, responseId, modelVersion, usageMetadata } = answer
   if (!Array.isArray(candidates) || candidates.length === 0) {

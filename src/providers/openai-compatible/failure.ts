@@ -50,13 +50,14 @@ export function eventFailure(body: unknown, reading: ErrorReading): ProviderFail
   return failureOf(kindOf(status, complaint, reading), complaint, { status, texts, inBand: true })
 }
 
-/** Whether a body is an error: nested in `error`, or flat from old servers, without `choices`. */
+/** Whether a body is an error: nested in `error`, or flat from old servers, without `choices` and `data`. */
 function isError(body: unknown): boolean {
   if (typeof body !== 'object' || body === null) return false
   // Any object can be read as a record of unknown values.
   const { error, object, choices, message, detail, success } = body as Record<string, unknown>
   if (isPresent(error)) return true
-  if (choices !== undefined) return false
+  // Some servers answer pictures with `message: success`.
+  if (choices !== undefined || itemsOf(membersOf(body)['data']).length > 0) return false
   return object === 'error' || success === false || isWords(message) || isWords(detail)
 }
 

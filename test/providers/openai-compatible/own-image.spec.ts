@@ -123,6 +123,13 @@ describe("pictures of an operator's own endpoint", () => {
     }
   }
 
+  it('are returned when the answer says that it succeeded', async () => {
+    const said = { code: 0, message: 'success', detail: [], error: null }
+    own.upstream.answer({ body: { ...said, created: 1, data: [{ b64_json: base64 }] } })
+    const { data } = await ask('/v1/images/generations', {})
+    expect(data).to.deep.equal([{ b64_json: base64 }])
+  })
+
   it('are returned in order when each comes in another form', async () => {
     const [png, jpeg, webp] = pictures.map(({ bytes }) => bytes.toString('base64'))
     const items = [
@@ -143,6 +150,13 @@ describe("pictures of an operator's own endpoint", () => {
 
   it('are a failure when no form holds a picture', async () => {
     const url = `data:text/plain;base64,${base64}`
+    own.upstream.answer({ body: { code: 1, message: 'The painter is ill.', data: [] } })
+    const refused = await own.gateway.post(
+      '/v1/images/generations',
+      { model, prompt },
+      { key: own.gateway.liveKey },
+    )
+    expect(await refused.text()).to.contain('The painter is ill.')
     for (const item of [
       { url: '' },
       { b64_json: '' },
