@@ -4637,8 +4637,8 @@ export interface components {
             } | null;
         };
         /**
-         * @description OpenAI's request to compact a conversation: `input`, `previous_response_id`, or both. Members that are
-         *     not listed here are dropped and reported in `warnings`.
+         * @description OpenAI's request to compact a conversation: `input`, `previous_response_id`, or both. Other members of
+         *     a request for a response are read too, except `store`; `stream` and `background` are refused.
          */
         CompactResponseRequest: {
             /**

@@ -122,12 +122,6 @@ describe('POST /v1/responses/compact', () => {
       param: 'background',
     },
     {
-      name: 'a limit of its output',
-      body: { input: 'Hi.', max_output_tokens: 50 },
-      code: 'unsupported_parameter',
-      param: 'max_output_tokens',
-    },
-    {
       name: 'a compaction of another origin',
       body: { input: [user('Hi.'), { type: 'compaction', encrypted_content: 'gAAAA' }] },
       code: 'invalid_value',

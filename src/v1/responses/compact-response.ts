@@ -1,45 +1,45 @@
 import { randomUUID } from 'node:crypto'
-import { bodyMembers } from '../../../generated/operations.ts'
 import type { components } from '../../../generated/types.ts'
 import { GatewayError } from '../../core/error.ts'
 import type { Warning } from '../../core/model.ts'
 import type { Operation } from '../../http/operation.ts'
 import { restoreBase64 } from '../../http/read-body.ts'
-import { currentIn, isCompacting, isMessage, noSummary } from './compaction.ts'
-import { answer, type CreateOptions } from './create-response.ts'
+import { currentIn, isCompacting, noSummary } from './compaction.ts'
+import { answer } from './create-response.ts'
 import { readHistory, withId } from './history.ts'
+import type { ResponseRequest } from './request.ts'
 import type { ModelResponse } from './response.ts'
 
 type Schemas = components['schemas']
 
 /** POST /v1/responses/compact (docs/behaviour.md#compaction). */
-export function compactResponse(options: CreateOptions): Operation<'compactResponse'> {
+export function compactResponse(
+  options: Parameters<typeof answer>[1],
+): Operation<'compactResponse'> {
   return async (call) => {
-    const { body, texts, hold } = call
-    refuseOthers(body)
-    const whole = { ...call, body: { ...body, input: body.input ?? [] } }
-    const { body: asked, nameOf } = await readHistory(whole, options.storedResponses, options.clock)
-    const { input } = asked
-    const named = (warning: Warning) => ({ ...warning, param: nameOf(warning.param) })
+    const { texts, hold } = call
+    const given: ResponseRequest = { ...call.body, input: call.body.input ?? [] }
+    for (const name of ['stream', 'background'] as const) if (given[name]) throw unsupported(name)
+    const asked = { ...call, body: { ...given, store: false } }
+    const { body, nameOf } = await readHistory(asked, options.storedResponses, options.clock)
+    const { input } = body
     if (input.length === 0) throw nothingToCompact()
-    const members = { stream: false, background: false, store: false, previous_response_id: null }
-    const trigger = isCompacting(input) ? [] : [{ type: 'compaction_trigger' as const }]
-    const request = { ...asked, ...members, input: [...input, ...trigger] }
+    const named = (warning: Warning) => ({ ...warning, param: nameOf(warning.param) })
     try {
-      const answered = await answer({ ...call, body: request }, options)
-      // Only a stream has another body.
+      const trigger = isCompacting(input) ? [] : [{ type: 'compaction_trigger' as const }]
+      const whole = { ...body, input: [...input, ...trigger], previous_response_id: null }
+      const answered = await answer({ ...call, body: whole }, options)
+      // The answer to a request without `stream`.
       const { id, created_at, output, usage, warnings = [] } = answered.json as ModelResponse
       const made = output.findLast((item) => item.type === 'compaction')
       if (made === undefined || usage === null) throw noSummary()
       const items = [...restoreBase64(input, texts, hold), made]
+      const kept = items.filter(currentIn(items)).map((item) => withId(item, newId()))
       const json: Schemas['CompactedResponse'] = {
         id,
         object: 'response.compaction',
         created_at,
-        output: items
-          .filter(currentIn(items))
-          .filter((item) => item === made || isMessage(item))
-          .map((item) => withId(item, randomUUID().replaceAll('-', ''))),
+        output: kept.filter(({ type }) => type !== 'additional_tools'),
         usage,
         ...(warnings.length === 0 ? {} : { warnings: warnings.map(named) }),
       }
@@ -50,16 +50,11 @@ export function compactResponse(options: CreateOptions): Operation<'compactRespo
   }
 }
 
-const own: ReadonlySet<string> = new Set(bodyMembers.compactResponse)
+const newId = () => randomUUID().replaceAll('-', '')
 
-/** Refuses what a response has and a compaction does not. */
-function refuseOthers(body: object): void {
-  for (const name of bodyMembers.createResponse) {
-    const value: unknown = Reflect.get(body, name)
-    if (own.has(name) || value == null || value === false) continue
-    const text = `A compaction has no '${name}'. Leave it out, or send the item \`compaction_trigger\` to /v1/responses.`
-    throw new GatewayError('unsupported_parameter', text, { param: name })
-  }
+function unsupported(param: string): GatewayError {
+  const text = `A compaction has no '${param}'. Send an item \`compaction_trigger\` to /v1/responses.`
+  return new GatewayError('unsupported_parameter', text, { param })
 }
 
 function nothingToCompact(): GatewayError {

@@ -1,14 +1,12 @@
 import type { components } from '../../../generated/types.ts'
 import type { ChatRequest, OnlyNative } from '../../core/chat/chat.ts'
-import type { Piece } from '../../core/chat/ordered-pieces.ts'
 import { compactionIn, type ThoughtSeal } from '../../core/chat/sealed-thoughts.ts'
 import { GatewayError } from '../../core/error.ts'
 import { ProviderFailure, UnknownOutcome } from '../../core/failure.ts'
-import type { Emit, OutputItem } from './item.ts'
+import type { OutputItem, Place } from './item.ts'
 
 type Schemas = components['schemas']
 type InputItem = Schemas['ResponseInputItem']
-type Message = Schemas['ResponseTypedMessage'] | Schemas['ResponseInputMessage']
 
 /** What the model reads in place of a trigger (docs/behaviour.md#compaction). */
 const instruction = `Summarize the whole conversation above, so that it can go on with your summary in its place. The messages of the user may be kept, and everything else will be gone.
@@ -27,15 +25,11 @@ const summaryHead =
 
 /** Whether the last item is a trigger. Throws a GatewayError for a trigger elsewhere, or without a conversation. */
 export function isCompacting(items: readonly InputItem[]): boolean {
-  const at = items.findIndex((item) => typeOf(item) === 'compaction_trigger')
+  const at = items.findIndex((item) => 'type' in item && item.type === 'compaction_trigger')
   if (at < 0) return false
   if (at > 0 && at === items.length - 1) return true
   const text = 'An item `compaction_trigger` must be the last one, after the conversation.'
   throw new GatewayError('invalid_value', text, { param: `input[${at}]` })
-}
-
-function typeOf(item: InputItem): string {
-  return 'type' in item ? item.type : 'message'
 }
 
 /** Asks for a summary, in the last message of the user or in a new one. */
@@ -55,26 +49,21 @@ const keptLengthMax = 256_000
  * the model's, of the user only the newest.
  */
 export function currentIn(items: readonly InputItem[]): (item: InputItem) => boolean {
-  const last = items.findLastIndex((item) => typeOf(item) === 'compaction')
+  const last = items.findLastIndex((item) => 'type' in item && item.type === 'compaction')
   if (last < 0) return () => true
   let left = keptLengthMax
   const replaced = items
     .slice(0, last)
     .toReversed()
     .filter((item) => {
-      if (typeOf(item) === 'additional_tools') return false
-      if (!isMessage(item) || item.role === 'assistant') return true
+      if ('type' in item && item.type === 'additional_tools') return false
+      if (!('role' in item) || item.role === 'assistant') return true
       if (item.role !== 'user') return false
       left -= lengthOf(item.content)
       return left < 0
     })
   const gone = new Set(replaced)
   return (item) => !gone.has(item)
-}
-
-/** Whether an item is a message. */
-export function isMessage(item: InputItem): item is Message {
-  return typeOf(item) === 'message'
 }
 
 function lengthOf(content: Schemas['ResponseMessageContent']): number {
@@ -101,35 +90,18 @@ export function readCompaction(
   return { text, only: { providerId, problem: { param, message } } }
 }
 
-type Options = {
-  suffix: string
-  seal: ThoughtSeal['close']
-  emit: Emit
-}
-
-/** Collects a summary, and writes it as an item. `close` throws a GatewayError if there is none. */
-export function summaryWriter({ suffix, seal, emit }: Options, isCut: () => boolean) {
-  const items: OutputItem[] = []
-  let summary = ''
-  return {
-    items,
-    write: (piece: Piece) => {
-      if (piece.kind === 'text') summary += piece.text
-    },
-    close: () => {
-      // A part of a summary would lose the rest of the conversation.
-      if (isCut()) return
-      if (summary.trim() === '') throw noSummary()
-      const id = `cmp_${suffix}0`
-      const item = { id, type: 'compaction' as const }
-      const at = { output_index: 0 }
-      emit('response.output_item.added', { ...at, item: { ...item, encrypted_content: '' } })
-      const compaction = { providerId: null, id, content: summaryHead + summary }
-      const whole = { ...item, encrypted_content: seal({ compaction }) }
-      emit('response.output_item.done', { ...at, item: whole })
-      items.push(whole)
-    },
-  }
+/** Writes a summary as an item. Throws a GatewayError if there is none. */
+export function writeSummary(
+  summary: string,
+  { index: output_index, suffix, emit }: Place,
+  seal: ThoughtSeal['close'],
+): OutputItem {
+  if (summary.trim() === '') throw noSummary()
+  const id = `cmp_${suffix}`
+  const item = { id, type: 'compaction' as const, encrypted_content: '' }
+  emit('response.output_item.added', { output_index, item })
+  const compaction = { providerId: null, id, content: summaryHead + summary }
+  return { ...item, encrypted_content: seal({ compaction }) }
 }
 
 /** The answer is paid, so it is not requested again. */

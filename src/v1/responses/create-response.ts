@@ -21,11 +21,11 @@ import { readCall, type ReadOptions } from './read-call.ts'
 import type { ReadRequest } from './request.ts'
 import { beginResponse, endResponse, failureForm, type ModelResponse } from './response.ts'
 
-export type CreateOptions = ReadOptions & { gateway: Gateway; backgroundCalls: BackgroundCalls }
+type Options = ReadOptions & { gateway: Gateway; backgroundCalls: BackgroundCalls }
 type Call = OperationCall<'createResponse'>
 
 /** POST /v1/responses (docs/behaviour.md#responses). */
-export function createResponse(options: CreateOptions): Operation<'createResponse'> {
+export function createResponse(options: Options): Operation<'createResponse'> {
   const { backgroundCalls } = options
   const respond = (call: Call, onBegun?: OnBegun) => answer(call, options, onBegun)
   return (call) =>
@@ -33,11 +33,7 @@ export function createResponse(options: CreateOptions): Operation<'createRespons
 }
 
 /** Answers a request; `onBegun` is called for a response in the background. */
-export async function answer(
-  call: Call,
-  options: CreateOptions,
-  onBegun?: OnBegun,
-): Promise<Answer> {
+export async function answer(call: Call, options: Options, onBegun?: OnBegun): Promise<Answer> {
   const { gateway, sealOf, clock } = options
   const { body, caller, texts, requestId } = call
   const seal = sealOf(caller.accountId)

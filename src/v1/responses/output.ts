@@ -3,7 +3,7 @@ import type { Hold } from '../../bytes/budget.ts'
 import type { NativeAnswer } from '../../core/chat/chat.ts'
 import type { ChatChunk } from '../../core/chat/chunks.ts'
 import { orderedPieces, type BegunCall, type Piece } from '../../core/chat/ordered-pieces.ts'
-import { summaryWriter } from './compaction.ts'
+import { writeSummary } from './compaction.ts'
 import type { Emit, Open, OutputItem, Place } from './item.ts'
 import { openCall, openWrapped } from './open-call.ts'
 import type { Tools } from './tools.ts'
@@ -54,17 +54,19 @@ export type Ended = {
 }
 
 export function collectOutput(options: Options): Output {
-  const { suffix, tools, hold } = options
+  const { suffix, tools, compacts, seal, hold } = options
   let [model, serviceTier]: (string | undefined)[] = []
   let adopted: Ended | undefined
   let finishReason: string | undefined
   const isCut = () => finishReason === 'length' || finishReason === 'content_filter'
-  const { items, write, add, close, restart } = {
-    ...itemWriter(options, isCut),
-    ...(options.compacts ? summaryWriter(options, isCut) : {}),
+  const { items, write, put, add, close, restart } = itemWriter(options, isCut)
+  let summary = ''
+  const sumUp = (piece: Piece) => {
+    if (piece.kind === 'text') summary += piece.text
   }
   const turns = tools.images() === undefined ? undefined : turnReader(tools, suffix)
-  const take = turns === undefined ? write : (piece: Piece) => turns.read(piece) && write(piece)
+  const said = compacts ? sumUp : write
+  const take = turns === undefined ? said : (piece: Piece) => turns.read(piece) && write(piece)
   let pieces = orderedPieces(hold, take)
   return {
     read: (chunk) => {
@@ -92,6 +94,8 @@ export function collectOutput(options: Options): Output {
       if (adopted !== undefined) return adopted
       finishReason = pieces.end() ?? finishReason
       close()
+      // A part of a summary would lose the rest of the conversation.
+      if (compacts && !isCut()) put((place) => writeSummary(summary, place, seal))
       return { items, finishReason, model, serviceTier }
     },
   }
@@ -131,6 +135,7 @@ function itemWriter({ suffix, tools, showsSources, seal, emit }: Options, isCut:
     close,
     /** Called before the next answer of the model. */
     restart: () => void (said = 0),
+    put: (make: (place: Place) => OutputItem) => done(make(place())),
     add: async (make: MakeItem) => {
       close()
       done(await make(place()))

@@ -8,7 +8,7 @@ import { askForSummary, isCompacting } from './compaction.ts'
 import { readItems, type InputItem } from './conversation.ts'
 import { searchesMax } from '../../core/money/upper-cost.ts'
 import { writeChoice } from './tool-choice.ts'
-import { isHostedTool, toolTable, unsent, type SearchTool, type Tools } from './tools.ts'
+import { isSearchTool, toolTable, unsent, type SearchTool, type Tools } from './tools.ts'
 
 type Schemas = components['schemas']
 export type ResponseRequest = Schemas['CreateResponseRequest']
@@ -49,7 +49,9 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
   refuseUnsupported(body)
   const { input: items } = body
   const compacts = isCompacting(items)
-  const tools = toolTable({ ...options, compacts, warnings })
+  const table = toolTable({ ...options, warnings })
+  const none = () => undefined
+  const tools = compacts ? { ...table, images: none, search: none } : table
   tools.add(body.tools ?? [], 'tools')
   for (const [index, item] of items.entries()) {
     if ('type' in item && item.type === 'additional_tools')
@@ -138,7 +140,7 @@ export function nativeBody(
 }
 
 function withoutHosted(tools: readonly Schemas['ResponseTool'][]) {
-  return tools.filter((tool) => !isHostedTool(tool))
+  return tools.filter((tool) => !isSearchTool(tool) && tool.type !== 'image_generation')
 }
 
 /** Options that change the answer, and that only OpenAI itself can honour. */

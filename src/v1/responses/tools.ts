@@ -49,14 +49,12 @@ type Options = {
   editsImages: (model: string) => boolean
   /** Whether the vendor of the model searches without access to the web. */
   searchesOffline: boolean
-  /** Whether the request is for a compaction, in which no tool runs. */
-  compacts: boolean
   warnings: Warning[]
 }
 
 /** Collects tools. Throws a GatewayError if a tool has the name `image_generation` beside the hosted one. */
 export function toolTable(options: Options): Tools {
-  const { takesCustom, editsImages, searchesOffline, compacts, warnings } = options
+  const { takesCustom, editsImages, searchesOffline, warnings } = options
   const list: Tools['list'] = []
   const params: string[] = []
   const known = new Map<string, ToolName>()
@@ -105,8 +103,8 @@ export function toolTable(options: Options): Tools {
   }
   return {
     list,
-    images: () => (compacts ? undefined : images),
-    search: () => (compacts ? undefined : search),
+    images: () => images,
+    search: () => search,
     nameOf,
     find: (name) => known.get(name) ?? { name, isCustom: false },
     paramOf: (index) => params[index] ?? 'tools',
@@ -133,11 +131,6 @@ export function isSearchTool<Tool extends { type: string }>(
   tool: Tool,
 ): tool is Tool & { type: 'web_search' | 'web_search_preview' } {
   return tool.type === 'web_search' || tool.type === 'web_search_preview'
-}
-
-/** Whether the gateway or the vendor runs the tool. */
-export function isHostedTool(tool: Schemas['ResponseTool']): boolean {
-  return isSearchTool(tool) || tool.type === 'image_generation'
 }
 
 const onlyOne = 'A request can have one tool `image_generation`.'

@@ -3815,8 +3815,8 @@ export type CreateResponseRequest = {
 };
 
 /**
- * OpenAI's request to compact a conversation: `input`, `previous_response_id`, or both. Members that are
- * not listed here are dropped and reported in `warnings`.
+ * OpenAI's request to compact a conversation: `input`, `previous_response_id`, or both. Other members of
+ * a request for a response are read too, except `store`; `stream` and `background` are refused.
  *
  */
 export type CompactResponseRequest = {

@@ -1,5 +1,5 @@
 import type { NativeAnswer, NativeRequest } from '../../../core/chat/chat.ts'
-import { compactionIn, type Compaction } from '../../../core/chat/sealed-thoughts.ts'
+import { compactionIn } from '../../../core/chat/sealed-thoughts.ts'
 import type { Target } from '../../../core/model.ts'
 import { eventFailure } from '../../openai-compatible/failure.ts'
 import { itemsOf, membersOf, textIn, type Members } from '../../wire/any-json.ts'
@@ -32,18 +32,15 @@ function opened(item: Members, { seal, provider, upstreamModel }: Sealing): Memb
   const { type, encrypted_content: content } = item
   if (type !== 'reasoning' && type !== 'compaction') return [item]
   const extra = seal.open(textIn(content) ?? '')
-  if (type === 'compaction') return openedCompaction(compactionIn(extra), provider.id)
+  if (type === 'compaction') {
+    const { providerId, id, content: own } = compactionIn(extra) ?? {}
+    if (providerId === null) return [{ type: 'message', role: 'user', content: own }]
+    // The last one is readable, as the request was checked; earlier ones may be missing.
+    return providerId === provider.id ? [{ type, id, encrypted_content: own }] : []
+  }
   if (extra === undefined) return []
   const { thoughts } = thoughtsOfCall({ extra_content: extra }, upstreamModel)
   return thoughts.map((thought) => ({ ...item, ...thought }))
-}
-
-/** The last compaction can be read, as the request was checked; an earlier one may be missing. */
-function openedCompaction(compaction: Compaction | undefined, readerId: string): Members[] {
-  if (compaction === undefined) return []
-  const { providerId, id, content } = compaction
-  if (providerId === null) return [{ type: 'message', role: 'user', content }]
-  return providerId === readerId ? [{ type: 'compaction', id, encrypted_content: content }] : []
 }
 
 /** An output item as the caller gets it: the account can send its encrypted content back. */
