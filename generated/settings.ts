@@ -162,7 +162,7 @@ export interface components {
              */
             default_tool_image_model: string;
             /**
-             * @description Origins of web pages that may call `/mcp`, in addition to this machine and `BASE_URL`.
+             * @description Origins of pages and desktop programs that may call `/mcp`, beside this machine and `BASE_URL`.
              * @default []
              */
             allowed_origins: string[];
@@ -549,7 +549,7 @@ export const settings = [
     "variable": null,
     "standard": [],
     "needsRestart": false,
-    "description": "Origins of web pages that may call `/mcp`, in addition to this machine and `BASE_URL`."
+    "description": "Origins of pages and desktop programs that may call `/mcp`, beside this machine and `BASE_URL`."
   },
   {
     "group": "Requests",

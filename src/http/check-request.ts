@@ -78,9 +78,11 @@ function joinCredentials({ rawHeaders, headers }: IncomingMessage): GatewayError
   const keys = new Set<string>()
   for (let at = 0; at < rawHeaders.length; at += 2) {
     const name = rawHeaders[at]!.toLowerCase()
-    const key = rawHeaders[at + 1]!.replace(/^bearer +/i, '')
+    const key = rawHeaders[at + 1]!.replace(/^bearer(?: +|$)/i, '')
     const isApiKey = name === 'x-api-key' && key !== ''
-    if (name === 'authorization' || isApiKey) keys.add(key)
+    // Clients with an unset token send `Bearer ` beside the other header.
+    if (name === 'authorization' && key === '') delete headers.authorization
+    if ((name === 'authorization' && key !== '') || isApiKey) keys.add(key)
     // Replaces the value that Node joined from repeated headers.
     if (isApiKey) headers[name] = key
   }

@@ -15,9 +15,17 @@ const loopback = /^https?:\/\/(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/
  */
 export function createOriginRule({ baseUrl, allowedOrigins }: Options): AllowsOrigin {
   const addresses = [...(baseUrl === undefined ? [] : [baseUrl]), ...allowedOrigins]
-  // Normalized as in browsers: in lower case and without a default port.
-  const listed = new Set(addresses.map((address) => URL.parse(address)?.origin ?? address))
+  const listed = new Set(addresses.map(originOf))
   return (origin) => listed.has(origin) || loopback.test(origin)
+}
+
+/**
+ * An origin as browsers send it: in lower case and without a default port. URL reports `null` for the origin of
+ * other schemes such as `tauri:`, which any sandboxed page sends too.
+ */
+function originOf(address: string): string {
+  const origin = URL.parse(address)?.origin
+  return origin === undefined || origin === 'null' ? address.toLowerCase() : origin
 }
 
 /** Answers pages of other origins with 403 (MCP specification, transports, security warning). */
@@ -28,9 +36,11 @@ export function guarded<Id extends 'postMcp' | 'getMcp' | 'deleteMcp'>(
   return async (call) => {
     const { origin } = call.request.headers
     if (origin === undefined || allowsOrigin(origin)) return handle(call)
-    const text =
-      `Pages of ${shortened(origin, 200)} may not use the tool server. ` +
-      'The operator can add the origin to the setting allowed_origins.'
+    const remedy =
+      origin === 'null'
+        ? 'This origin belongs to any sandboxed page, so it cannot be allowed.'
+        : 'The operator can add the origin to the setting allowed_origins.'
+    const text = `Pages of ${shortened(origin, 200)} may not use the tool server. ${remedy}`
     return { status: 403, json: errorMessage(null, rpcCodes.refused, text) }
   }
 }

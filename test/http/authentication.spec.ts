@@ -69,6 +69,16 @@ describe('authentication', () => {
       status: 400,
     },
     {
+      name: 'a key beside an empty Bearer token',
+      headers: (key) => [bearer, 'Bearer ', apiKey, key],
+      status: 200,
+    },
+    {
+      name: 'a key before an empty Authorization',
+      headers: (key) => [apiKey, key, bearer, ''],
+      status: 200,
+    },
+    {
       name: 'a key followed by one of another service',
       headers: (key) => [bearer, `Bearer ${key}`, apiKey, elsewhere],
       status: 400,

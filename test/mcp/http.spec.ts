@@ -10,7 +10,7 @@ describe('/mcp over plain HTTP', () => {
   before(async () => {
     gateway = await startGateway({
       variables: { BASE_URL: 'https://gateway.example' },
-      file: { allowed_origins: ['https://app.example'] },
+      file: { allowed_origins: ['https://app.example', 'tauri://Localhost', 'app://x.y'] },
     })
   })
   after(() => gateway.stop())
@@ -109,16 +109,21 @@ describe('/mcp over plain HTTP', () => {
       'null',
       'http://localhost.evil.example',
       'http://127.0.0.1.evil.example',
+      'tauri://localhost.evil.example',
+      'chrome-extension://abcdefghijklmnop',
     ]) {
       it(`refuses pages of ${origin}`, async () => {
         const { response, answer } = await postMessages(gateway, list, { headers: { origin } })
         expect(response.status).to.equal(403)
-        expect(answer.error!.message).to.contain('allowed_origins')
+        const remedy = origin === 'null' ? 'cannot be allowed' : 'allowed_origins'
+        expect(answer.error!.message).to.contain(remedy)
         expect(response.headers.get('access-control-allow-origin')).to.equal(null)
       })
     }
 
     for (const origin of [
+      'tauri://localhost',
+      'app://x.y',
       'http://localhost:6274',
       'http://127.0.0.1',
       'http://[::1]:3000',

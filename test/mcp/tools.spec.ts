@@ -233,9 +233,25 @@ describe('the tools, through the SDK of the protocol', () => {
       expect(entries).to.not.have.length(0)
       for (const entry of entries) {
         expect(entry).to.match(
-          /^## .+\n- \*\*Model ID:\*\* \S+\n- \*\*Description:\*\* .+\n- \*\*Price:\*\* (\$\d+(\.\d+)? per request.*|not known.*)$/,
+          /^## .+\n- \*\*Model ID:\*\* \S+\n- \*\*Description:\*\* .+\n- \*\*Price:\*\* (\$\d+(\.\d+)? per request.*|not known)$/,
         )
       }
+    })
+
+    it('has the amount of a request for each model with a price, typical where tokens decide', async () => {
+      const text = textOf(await call('list-image-models'))
+      const priceless = text.split('\n\n').filter((entry) => entry.endsWith('not known'))
+      expect(priceless.map((entry) => entry.split('\n')[0])).to.deep.equal([
+        '## Qwen Image 2.1 Pro',
+      ])
+      const amounts = [...text.matchAll(/Model ID:\*\* (\S+)\n.*\n- \*\*Price:\*\* (.*)/g)]
+      const price = Object.fromEntries(amounts.map(([, id, amount]) => [id, amount]))
+      expect(price['gpt-image-2.5-flare']).to.equal('$0.053 per request (typical)')
+      expect(price['gpt-image-2']).to.match(/^\$0\.053 per request, up to \$0\.211 .*\(typical\)$/)
+      expect(price['gemini-3.1-flash-image']).to.match(
+        /^\$0\.067 per request, up to .*\(typical\)$/,
+      )
+      expect(text).to.not.contain('(estimated)')
     })
 
     it('has the documented models and prices, including the default model', async () => {
@@ -260,7 +276,7 @@ describe('the tools, through the SDK of the protocol', () => {
       expect(entry('zai/cogview-4')).to.not.contain('edits')
       expect(entry('gpt-image-1.5')).to.contain('; deprecated until 2026-12-01, then ')
       expect(entry('gemini-3-pro-image-preview')).to.match(
-        /Price:\*\* \$0.134 per request, up to \$0.24 by size \(estimated\)$/,
+        /Price:\*\* \$0.134 per request, up to \$0.24 by size \(typical\)$/,
       )
       expect(entry('gpt-image-1.5')).to.match(/per request, up to \$\S+ by size and quality/)
       expect(entry('bytedance/seedream-5-5')).to.match(

@@ -24,7 +24,7 @@ function entry(model: Model): string {
     `## ${row.name}`,
     `- **Model ID:** ${row.id}`,
     `- **Description:** ${descriptionOf(model)}`,
-    `- **Price:** ${priceText(prices)}`,
+    `- **Price:** ${priceText(prices, row.image)}`,
   ].join('\n')
 }
 
@@ -45,20 +45,34 @@ function descriptionOf(model: Model): string {
   ].join('; ')
 }
 
-/** The price of a request without size and quality, which is the first row, and the highest price. */
-function priceText({
-  perImage,
-  perImageIsEstimate,
-  referenceImageNanoUsd: perInput,
-  tokens,
-}: Prices): string {
-  const [first] = perImage
-  if (first === undefined) return tokens === null ? 'not known' : 'not known; billed by tokens'
+/** A square picture of medium quality costs $0.053 by gpt-image-2, whose million output tokens cost $30. */
+const typicalShare = { of: 53n, in: 30_000n }
+
+/** The price of a request without size and quality, and the highest price. */
+function priceText(prices: Prices, image: Model['row']['image']): string {
+  const { perImage, perImageIsEstimate, referenceImageNanoUsd: perInput, tokens } = prices
+  const standard = standardPrice(perImage, image?.size.default_size)
+  if (standard === undefined) {
+    const perMillion = tokens?.imageOutput ?? null
+    if (perMillion === null) return 'not known'
+    const amount = (perMillion * typicalShare.of) / typicalShare.in
+    return `$${usdText(amount)} per request (typical)`
+  }
   const most = Math.max(...perImage.map(({ nanoUsd }) => nanoUsd))
-  const upTo = most > first.nanoUsd ? `, up to $${usdText(most)} by ${traitsOf(perImage)}` : ''
-  const estimated = perImageIsEstimate ? ' (estimated)' : ''
+  const upTo = most > standard.nanoUsd ? `, up to $${usdText(most)} by ${traitsOf(perImage)}` : ''
+  const typical = perImageIsEstimate ? ' (typical)' : ''
   const inputs = perInput > 0 ? `, and $${usdText(perInput)} for each picture that it edits` : ''
-  return `$${usdText(first.nanoUsd)} per request${upTo}${inputs}${estimated}`
+  return `$${usdText(standard.nanoUsd)} per request${upTo}${inputs}${typical}`
+}
+
+/** The row of the default size at medium quality, which vendors choose by default. */
+function standardPrice(
+  rows: Prices['perImage'],
+  defaultSize: string | undefined,
+): Prices['perImage'][number] | undefined {
+  const ofSize = rows.filter(({ size, sizeClass }) => [size, sizeClass].includes(defaultSize))
+  const fitting = ofSize.length === 0 ? rows : ofSize
+  return fitting.find(({ quality = 'medium' }) => quality === 'medium') ?? fitting[0]
 }
 
 /** The parameters that the price of a picture depends on. */
