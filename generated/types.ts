@@ -3350,7 +3350,7 @@ export interface components {
         };
         CreateImageEditRequest: {
             /**
-             * @description The input images, each at most 20 MiB of base64.
+             * @description The input images, each at most 50 MB, and 64 MiB together.
              * @example [
              *       {
              *         "image_url": "https://example.com/boat.png"

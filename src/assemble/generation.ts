@@ -223,6 +223,7 @@ function gatewayOf(
     onFault: events.faulted,
     readSources,
     finishPicture: createFinish(pixelQueue),
+    shrinkPicture: createShrink(pixelQueue),
     startDeadline: createDeadlines({ occupancy: underWay }),
     clock,
     monotonic,

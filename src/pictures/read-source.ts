@@ -13,7 +13,7 @@ import { checkScheme, decodeDataUrl, isDataUrl, refusal, tooLarge } from './data
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
 
 /** The most bytes of all input pictures of a call, which stay in memory until the call ends. */
-const allBytesMax = 32 * 1024 * 1024
+const allBytesMax = 64 * 1024 * 1024
 
 /** Reads input pictures and checks that each is complete and within the limits. */
 export function createReadSources({ fetch }: Pick<GuardedFetch, 'fetch'>): ReadSources {

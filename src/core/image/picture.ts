@@ -3,8 +3,8 @@ import { base64Bytes, decodeBase64 } from '../../bytes/base64.ts'
 import type { Pieces } from '../../bytes/pieces.ts'
 import type { ImageFormat, Picture } from './image.ts'
 
-/** The most bytes of an input picture, which the gateway holds in memory and sends to the vendor. */
-export const pictureBytesMax = 10 * 1024 * 1024
+/** The most bytes of an input picture: the largest limit of a vendor, OpenAI's (docs/vendors.md#input-pictures). */
+export const pictureBytesMax = 50_000_000
 
 /** The signature at the start of each format. */
 const beginnings: readonly { format: ImageFormat; pattern: RegExp }[] = [

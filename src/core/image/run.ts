@@ -6,6 +6,7 @@ import type { Warning } from '../model.ts'
 import type { PictureTraits } from '../money/pricing.ts'
 import { noUsage } from '../money/price.ts'
 import type { Route, Selection } from '../route.ts'
+import { createFitSources } from './fit-sources.ts'
 import { generate, merge, usageOf } from './generate.ts'
 import {
   splitCalls,
@@ -18,11 +19,13 @@ import {
   type ImageResult,
   type Picture,
   type Pixels,
+  type ShrinkPicture,
 } from './image.ts'
 import { pixelsText } from './size.ts'
 
 export type ImageParts = {
   finishPicture: FinishPicture
+  shrinkPicture: ShrinkPicture
   limits: { imageCallsConcurrentMax?: number }
 }
 
@@ -147,6 +150,7 @@ type Part = Pick<ImageCall, 'count' | 'index'>
 function makerOf(options: Options, concurrency: number) {
   const { parts, request, planOf, call } = options
   const { hold, deadline, allowRepeat } = call
+  const fitSources = createFitSources(request.sources, parts.shrinkPicture, hold)
   return async (
     route: Route,
     part: Part,
@@ -157,8 +161,10 @@ function makerOf(options: Options, concurrency: number) {
     const callOptions = { idempotencyKey, traceHeaders, hold, signal: deadline.signal }
     let made: ImageResult | undefined
     try {
-      const asked = { request, plan, target: route, ...part, ...callOptions }
-      made = await generate(adapterOf(route), asked, concurrency)
+      const adapter = adapterOf(route)
+      const sent = { ...request, sources: await fitSources(adapter) }
+      const asked = { request: sent, plan, target: route, ...part, ...callOptions }
+      made = await generate(adapter, asked, concurrency)
       const finished = await Promise.all(made.pictures.map((one) => parts.finishPicture(one, plan)))
       const pictures = finished.map(({ picture }) => picture)
       const lostFor = finished.find((one) => one.credentialsLostFor)?.credentialsLostFor

@@ -14,6 +14,7 @@ import type {
   NamedAddress,
   ReadSources,
 } from './image.ts'
+import { oversizeWarnings } from './fit-sources.ts'
 import { planImage } from './plan.ts'
 import { requestFor, runImage, type ImageParts } from './run.ts'
 import { exactImageUsage, upperImageUsage } from './usage.ts'
@@ -39,7 +40,7 @@ type Options = {
   parts: ImageParts & { readSources: ReadSources; fingerprint: Fingerprint }
   timeoutMs: number
 }
-type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
+type Planned = { plan: ImagePlan; warnings: readonly Warning[]; routes: Route[] }
 
 /** The work of an image request, which is answered in one piece. */
 export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
@@ -55,13 +56,14 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     const problem = modelProblem(route)
     if (problem !== undefined) return { problems: [problem], warnings: [] }
     const planned = plans.get(route.model) ?? planFor(route)
+    if ('plan' in planned) planned.routes.push(route)
     return 'plan' in planned ? { problems: [], warnings: planned.warnings } : planned
   }
   const planFor = ({ model, provider }: Route): Planned | Readiness => {
     try {
       const inputs = { count: addresses.length, param, newCount }
       const { plan, warnings } = planImage(request, model, inputs, provider.image?.unlisted)
-      const planned = { plan, warnings: named(warnings) }
+      const planned = { plan, warnings: named(warnings), routes: [] }
       plans.set(model, planned)
       return planned
     } catch (error) {
@@ -88,20 +90,20 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     canonical: () => ({
       ...request,
       sources: request.sources.map(({ base64 }) => parts.fingerprint(base64)),
-      adjustments: adjustmentsOf(options, plans),
+      adjustments: adjustmentsOf(options, plans, request),
     }),
     isShared: true,
     make: async (call, selection) => {
       // `check` has made a plan for each remaining route.
       const planned = ({ model }: Route) => plans.get(model)!
       const planOf = (route: Route) => planned(route).plan
-      const routes = selection.routes.filter((route) =>
-        selection.admits(route, sides(requestFor(request, planOf(route)), route)),
-      )
+      const inputsOf = (route: Route) => checkInputs(requestFor(request, planOf(route)), route)
+      const routes = selection.routes.filter((route) => selection.admits(route, inputsOf(route)))
       if (routes.length === 0) throw selection.refusal()
       const able = { ...selection, routes }
       const made = await runImage({ parts, request, planOf, call, selection: able })
-      return { ...made, warnings: [...planned(made.route).warnings, ...named(made.warnings)] }
+      const given = [...planned(made.route).warnings, ...inputsOf(made.route).warnings]
+      return { ...made, warnings: [...given, ...named(made.warnings)] }
     },
     // The result is cached unserialized: its pictures are Buffers, outside the JavaScript heap.
     deliver: (made, delivery) => deliverWhole(made, delivery, (result) => result),
@@ -120,11 +122,11 @@ function readinessOf(error: unknown, nameOf: (param: string) => string): Readine
   return { problems: [{ param, message, toolMessage, code }], warnings: [] }
 }
 
-/** Checks the sides of the input pictures, once they are read, against the model's minimum. */
-function sides({ sources }: ImageRequest, { model: { row } }: Route): Readiness {
-  const { id, input_image_side_min: least } = row
+/** Checks the sides and bytes of the input pictures, once they are read. */
+function checkInputs({ sources }: ImageRequest, route: Route): Readiness {
+  const { id, input_image_side_min: least } = route.model.row
   const problems = sources.flatMap((source) => tooSmall(source, { id, least, param: source.param }))
-  return { problems, warnings: [] }
+  return { problems, warnings: oversizeWarnings(sources, route) }
 }
 
 /**
@@ -134,11 +136,16 @@ function sides({ sources }: ImageRequest, { model: { row } }: Route): Readiness 
 function adjustmentsOf(
   { request, inputs: { warnings = [], nameOf } = {} }: Options,
   plans: ReadonlyMap<Model, Planned>,
+  read: ImageRequest,
 ): object {
+  const ofPlan = ({ plan, warnings, routes }: Planned) => {
+    const { sources } = requestFor(read, plan)
+    return [...warnings, ...routes.flatMap((route) => oversizeWarnings(sources, route))]
+  }
   const adjustable = Object.keys(request).filter((name) => name !== 'prompt')
   const names = nameOf === undefined ? [] : adjustable.map(nameOf)
   return {
-    warnings: [...warnings, ...[...plans.values()].flatMap((one) => one.warnings)],
+    warnings: [...warnings, ...[...plans.values()].flatMap(ofPlan)],
     names: names.filter((name) => !(name in request)),
   }
 }

@@ -33,7 +33,8 @@ import { type OpenAiEndpoint, asBase64, type ImageDialect, type ImageItem } from
 import { bodyFailure, readFailure } from './failure.ts'
 import type { ReadCost } from './usage.ts'
 import { randomUUID } from 'node:crypto'
-import { decodeBase64 } from '../../bytes/base64.ts'
+import { decodeBase64, decodedLength } from '../../bytes/base64.ts'
+import { memoryError } from '../../core/error.ts'
 
 /** The members of an answer that the adapter reads; compatible servers may omit any of them. */
 type WireImages = {
@@ -71,13 +72,18 @@ export function imageAdapter(endpoint: OpenAiEndpoint): ImageAdapter {
       const { signal, hold, traceHeaders, count } = call
       const tokensMax = tokensMaxOf(call.target, count)
       const reading = { count, texts, tokensMax, readCost, isRefused }
+      // A form has copies of the pictures, without base64.
+      const { sources } = imageDialect.edits ? { sources: [] } : call.request
+      const copied = sources.reduce((sum, { base64 }) => sum + decodedLength(base64), 0)
+      const refusal = copied === 0 ? undefined : hold.takeMore(copied)
+      if (refusal !== undefined) throw memoryError(refusal)
       const request = requestFor(call)
       const how = { dispatch, request, signal, hold, traceHeaders, bytesMax }
       const { items, ...rest } = await receive(how, (head) => {
         if (head.status !== 200) return readFailure(head, endpoint)
         const reader = base64Reader('b64_json')
         return { push: reader.push, finish: () => readImages(reader.finish(), reading) }
-      })
+      }).finally(() => hold.give(copied))
       const pictures = items.map(async ({ picture, revisedPrompt }) => {
         const made = typeof picture === 'string' ? await fetchPicture(picture, call) : picture
         return revisedPrompt === undefined ? made : { ...made, revisedPrompt }

@@ -103,7 +103,8 @@ function complaintAbout(body: Body, model: Model): string | undefined {
   if (images.length < least || images.length > most) {
     return most === 0 ? 'the model does not support image input' : 'wrong number of images'
   }
-  if (!images.every(isPictureUrl)) return 'the image format is illegal and cannot be opened'
+  if (!images.every((one) => isPictureUrl(one, 10_000_000)))
+    return 'the image format is illegal and cannot be opened'
   const { size, n = 1, seed = 0, watermark = false } = parameters
   if (model.picturesMax === 1 && n !== 1) return 'num_images_per_prompt must be 1'
   if (!Number.isInteger(n) || n < 1 || n > model.picturesMax) return 'n is out of range'

@@ -130,7 +130,8 @@ function refusal({ path, headers, body }: ReceivedRequest): ScriptedAnswer | und
 function wrongMembers(body: Omit<Body, 'model'>, model: Model): string[] {
   const { image = [], response_format: answer = 'url', watermark = true } = body
   const images = [image].flat()
-  const imagesRight = images.length <= model.references && images.every(isPictureUrl)
+  const imagesRight =
+    images.length <= model.references && images.every((one) => isPictureUrl(one, 10_000_000))
   return [
     ...(imagesRight ? [] : ['image']),
     ...(['url', 'b64_json'].includes(answer) ? [] : ['response_format']),

@@ -126,7 +126,8 @@ export function isPicture(mediaType: string, base64: string): boolean {
 type PictureName = keyof typeof magics
 
 /** Whether a text is a data URL of a picture that vendors accept. */
-export function isPictureUrl(text: unknown): boolean {
+export function isPictureUrl(text: unknown, bytesMax = 50_000_000): boolean {
   const found = typeof text === 'string' ? /^data:(image\/[a-z]+);base64,(.*)$/.exec(text) : null
-  return found !== null && isPicture(found[1]!, found[2]!)
+  if (found === null || Buffer.byteLength(found[2]!, 'base64') > bytesMax) return false
+  return isPicture(found[1]!, found[2]!)
 }

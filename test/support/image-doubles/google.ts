@@ -134,6 +134,8 @@ function complaintAbout(body: Body, model: Model): string | undefined {
   const parts = contents.flatMap((content) => content.parts)
   if (!parts.some(({ text = '' }) => text !== '')) return 'A text part is needed.'
   const pictures = parts.flatMap(({ inlineData }) => inlineData ?? [])
+  const characters = pictures.reduce((sum, { data }) => sum + data.length, 0)
+  if (characters > 20 * 2 ** 20) return 'Request payload size exceeds the limit: 20971520 bytes.'
   if (pictures.length > model.references) return `At most ${model.references} images are supported.`
   if (!pictures.every(({ mimeType, data }) => isPicture(mimeType, data))) {
     return 'Unable to process input image.'

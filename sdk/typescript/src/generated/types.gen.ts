@@ -2340,7 +2340,7 @@ export type ImageReference = {
 
 export type CreateImageEditRequest = {
     /**
-     * The input images, each at most 20 MiB of base64.
+     * The input images, each at most 50 MB, and 64 MiB together.
      */
     images: Array<ImageReference>;
     /**
