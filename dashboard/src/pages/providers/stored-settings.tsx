@@ -12,7 +12,7 @@ const example = `providers:
   - id: local
     kind: openai-compatible
     base_url: https://example.com/v1
-    models: ['*']
+    models: '*'
 aliases:
   house: local/our-model
 routes:
