@@ -4690,7 +4690,7 @@ export interface components {
         ResponseTokensCountObject: "response.input_tokens";
         /** @description A message, or another item that names its `type`. */
         ResponseInputItem: components["schemas"]["ResponseTypedItem"] | components["schemas"]["ResponseInputMessage"];
-        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseCompaction"] | components["schemas"]["ResponseCompactionTrigger"] | components["schemas"]["ResponseItemReference"];
+        ResponseTypedItem: components["schemas"]["ResponseTypedMessage"] | components["schemas"]["ResponseFunctionCall"] | components["schemas"]["ResponseFunctionCallOutput"] | components["schemas"]["ResponseCustomToolCall"] | components["schemas"]["ResponseCustomToolCallOutput"] | components["schemas"]["ResponseReasoning"] | components["schemas"]["ResponseAdditionalTools"] | components["schemas"]["ResponseImageCall"] | components["schemas"]["ResponseSearchCall"] | components["schemas"]["ResponseConfigurationUpdate"] | components["schemas"]["ResponseCompaction"] | components["schemas"]["ResponseCompactionTrigger"] | components["schemas"]["ResponseItemReference"];
         /** @description Any text; the gateway does not read it. */
         ResponseItemId: string | null;
         /** @enum {string} */
@@ -4914,6 +4914,17 @@ export interface components {
             action?: {
                 [key: string]: unknown;
             };
+        };
+        /** @description Replaces `reasoning.effort` and `text.format` of the request. The last one of each counts. */
+        ResponseConfigurationUpdate: {
+            /**
+             * @description discriminator enum property added by openapi-typescript
+             * @enum {string}
+             */
+            type: "configuration_update";
+            id?: components["schemas"]["ResponseItemId"];
+            reasoning?: components["schemas"]["ResponseReasoningOptions"] | null;
+            text?: components["schemas"]["ResponseTextOptions"] | null;
         };
         /**
          * @description Stands for the items before it, except the messages of the user, the developer and the system. Items

@@ -22,6 +22,7 @@ const itemFields: Readonly<Record<string, string[]>> = {
   web_search_call: ['type', 'id', 'status', 'action'],
   compaction: ['type', 'id', 'encrypted_content'],
   compaction_trigger: ['type', 'id'],
+  configuration_update: ['type', 'id', 'reasoning', 'text'],
 }
 const partFields: Readonly<Record<string, string[]>> = {
   input_text: ['type', 'text', 'prompt_cache_breakpoint'],

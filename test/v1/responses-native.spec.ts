@@ -1,5 +1,6 @@
 import { expect } from 'chai'
 import type OpenAI from 'openai'
+import { anthropicDouble } from '../support/anthropic-upstream.ts'
 import { startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
 import { codex } from '../support/codex-requests.ts'
 import { openAiClient } from '../support/openai-client.ts'
@@ -141,6 +142,21 @@ describe('a request of the Responses API to a model of OpenAI that was made for 
     const { warnings = [] } = await wholeOf({ ...asked, input: [...asked.input, foreign] })
     expect(warnings.map(({ param }) => param)).to.deep.equal(['input[3].encrypted_content'])
     expect(sent().at(-1)![1]).to.deep.equal({ ...asked, stream: false })
+  })
+
+  it('can change its settings in an item, as Codex does, also for models of other vendors', async () => {
+    answers(says)
+    const asked = codex(model)
+    const update = { type: 'configuration_update', reasoning: { effort: 'high' } }
+    const input = [...asked.input, update]
+    await wholeOf({ ...asked, input })
+    expect(sent().at(-1)![1]).to.deep.equal({ ...asked, input, stream: false })
+    house.upstreams.anthropic.answer(anthropicDouble(() => says))
+    const schema = { type: 'object', properties: {}, additionalProperties: false }
+    const text = { format: { type: 'json_schema', name: 'boats', schema } }
+    await wholeOf({ ...asked, model: 'claude-sonnet-4-6', input: [...input, { ...update, text }] })
+    const { output_config } = house.upstreams.anthropic.requests.at(-1)!.body as Body
+    expect(output_config).to.deep.include({ effort: 'high' }).and.to.have.property('format')
   })
 
   it('is translated if the vendor refuses it', async () => {

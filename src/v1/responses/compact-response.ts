@@ -39,7 +39,7 @@ export function compactResponse(
         id,
         object: 'response.compaction',
         created_at,
-        output: kept.filter(({ type }) => type !== 'additional_tools'),
+        output: kept.filter(({ type }) => type === 'message' || type === 'compaction'),
         usage,
         ...(warnings.length === 0 ? {} : { warnings: warnings.map(named) }),
       }

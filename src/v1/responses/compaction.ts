@@ -45,8 +45,8 @@ export function askForSummary(messages: ChatRequest['messages']): void {
 const keptLengthMax = 256_000
 
 /**
- * Whether an item still counts: of those before the last compaction the tools and the messages that are not
- * the model's, of the user only the newest.
+ * Whether an item still counts: of those before the last compaction the tools, settings and messages that
+ * are not the model's, of the user only the newest.
  */
 export function currentIn(items: readonly InputItem[]): (item: InputItem) => boolean {
   const last = items.findLastIndex((item) => 'type' in item && item.type === 'compaction')
@@ -56,7 +56,7 @@ export function currentIn(items: readonly InputItem[]): (item: InputItem) => boo
     .slice(0, last)
     .toReversed()
     .filter((item) => {
-      if ('type' in item && item.type === 'additional_tools') return false
+      if ('type' in item && isSetting(item.type)) return false
       if (!('role' in item) || item.role === 'assistant') return true
       if (item.role !== 'user') return false
       left -= lengthOf(item.content)
@@ -64,6 +64,10 @@ export function currentIn(items: readonly InputItem[]): (item: InputItem) => boo
     })
   const gone = new Set(replaced)
   return (item) => !gone.has(item)
+}
+
+function isSetting(type: string): boolean {
+  return type === 'additional_tools' || type === 'configuration_update'
 }
 
 function lengthOf(content: Schemas['ResponseMessageContent']): number {

@@ -75,6 +75,7 @@ export function readItems(items: readonly InputItem[], options: Options): Conver
       case 'web_search_call':
         // The text after it says what was found; only OpenAI takes the item back.
         break
+      case 'configuration_update':
       case 'additional_tools':
         // `request.ts` has read them: calls before the item may name them.
         break

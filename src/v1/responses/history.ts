@@ -245,6 +245,7 @@ const prefixes: Readonly<Record<StoredItem['type'], string>> = {
   additional_tools: 'at',
   image_generation_call: 'ig',
   web_search_call: 'ws',
+  configuration_update: 'cu',
   compaction: 'cmp',
   compaction_trigger: 'cmt',
   item_reference: 'ref',

@@ -64,7 +64,7 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
     messages.unshift({ role: 'developer', content: body.instructions })
     params.unshift('instructions')
   }
-  const { reasoning, text, max_output_tokens: most } = body
+  const { reasoning, text, max_output_tokens: most } = configured(body)
   const request: ChatRequest = {
     ...sameFields(body, warnings),
     model: body.model,
@@ -83,6 +83,19 @@ export function readRequest(body: ItemsRequest, options: Options): ReadRequest {
   }
   const nameOf = (param: string) => nameIn(param, { messages, params, tools })
   return { request, tools, warnings, lost, only, compacts, nameOf }
+}
+
+/** The request with the settings of its items. */
+function configured(body: ItemsRequest): ItemsRequest {
+  return body.input.reduce((before, item) => {
+    if (!('type' in item) || item.type !== 'configuration_update') return before
+    const { reasoning, text } = item
+    return {
+      ...before,
+      reasoning: { ...before.reasoning, ...reasoning },
+      text: { ...before.text, ...text },
+    }
+  }, body)
 }
 
 /** The search of the web as the chat API has it. The number of searches is always limited. */

@@ -3906,6 +3906,8 @@ export type ResponseTypedItem = ({
 } & ResponseImageCall) | ({
     type: 'web_search_call';
 } & ResponseSearchCall) | ({
+    type: 'configuration_update';
+} & ResponseConfigurationUpdate) | ({
     type: 'compaction';
 } & ResponseCompaction) | ({
     type: 'compaction_trigger';
@@ -4151,6 +4153,16 @@ export type ResponseSearchCall = {
     action?: {
         [key: string]: unknown;
     };
+};
+
+/**
+ * Replaces `reasoning.effort` and `text.format` of the request. The last one of each counts.
+ */
+export type ResponseConfigurationUpdate = {
+    type: 'configuration_update';
+    id?: ResponseItemId;
+    reasoning?: ResponseReasoningOptions | null;
+    text?: ResponseTextOptions | null;
 };
 
 /**
