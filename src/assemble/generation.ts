@@ -22,7 +22,7 @@ import { createOriginRule, type AllowsOrigin } from '../mcp/origin.ts'
 import type { BoundTool, ToolsInForce } from '../mcp/tool.ts'
 import { createTools } from '../mcp/tools/index.ts'
 import { checkNamedPicture as checkPicture } from '../pictures/check-picture.ts'
-import { createFinish } from '../pictures/finish.ts'
+import { createDecoder, createFinish } from '../pictures/finish.ts'
 import { createReadSources } from '../pictures/read-source.ts'
 import { createShrink } from '../pictures/shrink.ts'
 import { createRouteOrder } from '../policy/route-order.ts'
@@ -143,7 +143,7 @@ function modelsOf(
   const listed = readCatalogRows()
   const catalog = configuredCatalog({ ...config, rows: listed, prefixes, clock })
   const { rows } = configuredRows({ ...config, rows: listed, prefixes })
-  const readSources = createReadSources(guarded)
+  const readSources = createReadSources(guarded, createDecoder(pixelQueue))
   const routesMax = Math.max(1, ...Object.values(config.routes).map((routes) => routes.length))
   const providers = createProviders({
     endpoints,

@@ -5,7 +5,8 @@ import type { Warning } from '../core/model.ts'
 import { pictureBytesMax, pictureKind, pictureKinds, readPicture } from '../core/image/picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal } from './data-url.ts'
 import { isPrivateHost } from '../core/public-address.ts'
-import { isWhole } from './whole.ts'
+import { isWhole, withEnd, type DecodesPicture } from './whole.ts'
+import type { GatewayError } from '../core/error.ts'
 
 /** The most pixels of an input picture: a conversion takes four bytes per pixel, 200 MB. */
 const pixelsMax = 50_000_000
@@ -13,16 +14,46 @@ const pixelsMax = 50_000_000
 /** The smallest side that vendors document (docs/vendors.md#input-pictures). */
 const sideMin = 8
 
-/** A PNG, JPEG or WebP that is complete and within the limits. Throws a GatewayError. */
+/**
+ * A PNG, JPEG or WebP that is complete and within the limits; the end of a PNG's file is added if it is
+ * missing. Throws a GatewayError.
+ */
 export function checkPicture(base64: Pieces, param: string): Picture {
-  const picture = readPicture(base64)
-  if (picture === undefined) {
-    throw refusal('invalid_value', 'This is not a PNG, JPEG or WebP image.', param)
-  }
-  checkSize(picture, param)
+  const picture = readWithin(base64, param)
   if (isWhole(picture)) return picture
-  // Vendors refuse broken images too, each with a different message.
-  throw refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
+  const ended = picture.format === 'png' ? withEnd(picture) : undefined
+  if (ended === undefined) throw broken(param)
+  return ended
+}
+
+/** The same, also for a JPEG without the end of its file, which is decoded to see that it is complete. */
+export async function checkSource(
+  base64: Pieces,
+  param: string,
+  decodes: DecodesPicture,
+): Promise<Picture> {
+  const picture = readWithin(base64, param)
+  if (isWhole(picture)) return picture
+  const ended = withEnd(picture)
+  const isPng = ended?.format === 'png'
+  if (ended === undefined || !(isPng || (await decodes(ended)))) throw broken(param)
+  return ended
+}
+
+/** Vendors refuse broken images too, each with a different message. */
+function broken(param: string): GatewayError {
+  return refusal('invalid_value', 'The image is broken: it cannot be decoded.', param)
+}
+
+function readWithin(base64: Pieces, param: string): Picture {
+  const picture = readPicture(base64)
+  if (picture !== undefined) {
+    checkSize(picture, param)
+    return picture
+  }
+  const kind = pictureKind(base64)
+  const what = kind === undefined ? 'This' : `This is a ${kind.toUpperCase()} image. It`
+  throw refusal('invalid_value', `${what} is not a PNG, JPEG or WebP image.`, param)
 }
 
 type Size = { width: number; height: number }
@@ -49,9 +80,10 @@ export const checkNamedPicture: CheckPicture = (named, texts, warnings) => {
   if (kind === undefined) {
     throw refusal('invalid_value', 'This is not a PNG, JPEG, WebP or GIF image.', param)
   }
-  if (readByAll.has(kind)) checkPicture(base64, param)
+  const checked = readByAll.has(kind) ? checkPicture(base64, param).base64 : base64
   if (kind === 'gif') checkSize(gifSize(base64), param)
-  return labelled(named, kind, read, warnings)
+  const isCanonical = read.isCanonical && checked === base64
+  return labelled(named, kind, { base64: checked, isCanonical }, warnings)
 }
 
 /**

@@ -5,6 +5,7 @@ import { type PixelQueue, readPicture } from '../core/image/picture.ts'
 import type { FinishedPicture, FinishPicture, ImagePlan, Picture } from '../core/image/image.ts'
 import { createQueue } from '../core/resilience/queue.ts'
 import { hasContentCredentials } from './content-credentials.ts'
+import { isWhole, withEnd, type DecodesPicture } from './whole.ts'
 
 type Limits = { rendersConcurrentMax?: number; rendersQueuedMax?: number }
 
@@ -42,14 +43,14 @@ export function createPixelQueue(
 
 /**
  * Converts a vendor's picture as planned: rotates it upright, scales it, crops it at the centre
- * where the ratios differ, and changes the format. A matching picture stays unchanged. Metadata
+ * where the ratios differ, and changes the format. A matching picture whose file is whole stays unchanged. Metadata
  * stays where the format supports it; content credentials are lost. Throws a ProviderFailure for a
  * broken picture.
  */
 export function createFinish(pixelQueue: PixelQueue): FinishPicture {
   return async (picture, plan) => {
     const change = changeOf(picture, plan)
-    if (change === undefined) return { picture }
+    if (change === undefined && isWhole(picture)) return { picture }
     if (picture.width * picture.height > pixelsMax) {
       throw new ProviderFailure('malformed', "The provider's picture is too large to be converted.")
     }
@@ -80,12 +81,26 @@ function changeOf(picture: Picture, plan: ImagePlan): FinishedPicture['credentia
   return compression === undefined || vendorCompresses === true ? undefined : 'output_compression'
 }
 
+/** Returns whether all pixels of a picture can be decoded. */
+export function createDecoder(pixelQueue: PixelQueue): DecodesPicture {
+  return ({ base64, width, height }) =>
+    pixelQueue(width * height, async () => {
+      const { default: sharp } = await import('sharp')
+      const decoded = sharp(decodeBase64(base64)).raw().toBuffer()
+      return decoded.then(
+        () => true,
+        () => false,
+      )
+    })
+}
+
 async function convert(picture: Picture, plan: ImagePlan): Promise<Picture> {
   const { targetFormat: format = picture.format, compression } = plan
   const pixels = plan.targetPixels ?? plan.askedPixels
   // sharp is loaded on first use: it takes memory, and many gateways never convert a picture.
   const { default: sharp } = await import('sharp')
-  const image = sharp(decodeBase64(picture.base64)).autoOrient().keepMetadata()
+  const { base64 } = isWhole(picture) ? picture : (withEnd(picture) ?? picture)
+  const image = sharp(decodeBase64(base64)).autoOrient().keepMetadata()
   if (pixels !== undefined) image.resize(pixels.width, pixels.height, { fit: 'cover' })
   const quality = compression === undefined ? {} : { quality: Math.max(1, compression) }
   if (format === 'png') image.png()

@@ -8,15 +8,19 @@ import {
   type ReadSources,
 } from '../core/image/image.ts'
 import { pictureBytesMax } from '../core/image/picture.ts'
-import { checkPicture } from './check-picture.ts'
+import { checkSource } from './check-picture.ts'
 import { checkScheme, decodeDataUrl, isDataUrl, refusal, tooLarge } from './data-url.ts'
+import type { DecodesPicture } from './whole.ts'
 import { FetchRefusal, type GuardedFetch } from './guarded-fetch.ts'
 
 /** The most bytes of all input pictures of a call, which stay in memory until the call ends. */
 const allBytesMax = 64 * 1024 * 1024
 
 /** Reads input pictures and checks that each is complete and within the limits. */
-export function createReadSources({ fetch }: Pick<GuardedFetch, 'fetch'>): ReadSources {
+export function createReadSources(
+  { fetch }: Pick<GuardedFetch, 'fetch'>,
+  decodes: DecodesPicture,
+): ReadSources {
   return async (addresses, { signal, hold }, texts = noTexts) => {
     let left = allBytesMax
     const spend = (bytes: number, param: string) => {
@@ -49,11 +53,11 @@ export function createReadSources({ fetch }: Pick<GuardedFetch, 'fetch'>): ReadS
       const { address, param } = named
       checkScheme(named)
       const isData = isDataUrl(address)
-      const base64 = isData
+      const text = isData
         ? decodeDataUrl(named, texts, pictureBytesMax).base64
         : await fetchText(named)
-      if (isData) spend(decodedLength(base64), param)
-      const { format, width, height } = checkPicture(base64, param)
+      if (isData) spend(decodedLength(text), param)
+      const { base64, format, width, height } = await checkSource(text, param, decodes)
       return { base64, format, width, height, param }
     }
     try {

@@ -1,5 +1,8 @@
-import { base64Bytes, decodedLength } from '../bytes/base64.ts'
+import { base64Bytes, decodeBase64, decodedLength, encodeBase64 } from '../bytes/base64.ts'
 import type { Picture } from '../core/image/image.ts'
+
+/** Whether all pixels of a picture can be decoded. Throws a ProviderFailure when memory is short. */
+export type DecodesPicture = (picture: Picture) => Promise<boolean>
 
 type File = {
   read: (start: number, length: number) => Buffer
@@ -16,6 +19,17 @@ type File = {
 export function isWhole({ format, base64, width, height }: Picture): boolean {
   const [read, bytes] = [base64Bytes(base64), decodedLength(base64)]
   return checks[format]({ read, bytes, width, height })
+}
+
+/**
+ * The picture with the end of its file, which some programs leave out; undefined if more is missing. Of a
+ * JPEG only a decoder can see that its pixels are complete.
+ */
+export function withEnd(picture: Picture): Picture | undefined {
+  const end = ends[picture.format]
+  if (end === undefined) return undefined
+  const ended = { ...picture, base64: encodeBase64([decodeBase64(picture.base64), end]) }
+  return isWhole(ended) ? ended : undefined
 }
 
 const checks: Record<Picture['format'], (file: File) => boolean> = {
@@ -72,6 +86,12 @@ function endsAfter(start: number, { read, bytes }: Pick<File, 'read' | 'bytes'>)
 }
 
 const lookBytes = 4096
+
+/** The last chunk of a PNG and the last marker of a JPEG. */
+const ends: Partial<Record<Picture['format'], Buffer>> = {
+  png: Buffer.from('0000000049454e44ae426082', 'hex'),
+  jpeg: endOfImage,
+}
 
 /** Checks the chunks up to the pixels, within the length that the file declares (RFC 9649, section 2.3). */
 function isWholeWebp({ read, bytes }: File): boolean {

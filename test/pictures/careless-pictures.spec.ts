@@ -142,6 +142,23 @@ describe('invalid pictures', () => {
     expect((await chat('claude-sonnet-4-5', url(gif, 'image/gif'))).status).to.equal(200)
   })
 
+  const withoutEnds: [string, Buffer, string][] = [
+    ['a PNG without its last chunk', png.subarray(0, -12), 'image/png'],
+    ['a PNG without its last bytes', png.subarray(0, -3), 'image/png'],
+    ['a JPEG without its end marker', jpeg.subarray(0, -2), 'image/jpeg'],
+    ['a JPEG without its last byte', jpeg.subarray(0, -1), 'image/jpeg'],
+  ]
+  for (const { name: face, ask } of faces) {
+    for (const [name, bytes, type] of withoutEnds) {
+      // The check of a conversation has no decoder, which a JPEG needs.
+      if (type === 'image/jpeg' && face !== 'an edit') continue
+      it(`are not those that lack only the end of their file: ${name}, in ${face}`, async () => {
+        const response = await ask(url(bytes, type))
+        expect(response.status, await response.text()).to.equal(200)
+      })
+    }
+  }
+
   it('are accepted by the images API with a wrong media type', async () => {
     const images = [{ image_url: url(jpeg, 'image/png') }]
     const body = { model: 'gpt-image-2', images, prompt: 'a hat' }

@@ -49,7 +49,7 @@ const wrong: { name: string; bytes: Buffer; status?: number; says?: RegExp }[] =
   { name: 'an SVG after a byte order mark', bytes: Buffer.from(`\ufeff${String(svg)}`) },
   { name: 'a GIF', bytes: gif, says: /not a PNG|are image\/gif/ },
   { name: 'a BMP', bytes: bmpHeader },
-  { name: 'a HEIC', bytes: heicHeader },
+  { name: 'a HEIC', bytes: heicHeader, says: /This is a HEIC image/ },
   { name: 'a PDF', bytes: Buffer.from('%PDF-1.7') },
   { name: 'a PNG within gzip', bytes: gzipSync(picture) },
   { name: 'a PNG of 60,000 by 60,000', bytes: hugePng(60_000, 60_000), says: /60000x60000/ },

@@ -77,7 +77,7 @@ describe('a conversation with an image model', () => {
     { vendor: 'alibaba', model: 'alibaba/qwen-image-3.0', most: 3 },
     { vendor: 'alibaba', model: 'alibaba/qwen-image-2.1-pro', most: 10 },
     { vendor: 'bytedance', model: 'bytedance/seedream-4-5', most: 14 },
-    { vendor: 'bytedance', model: 'bytedance/seedream-5-0-flash', most: 1 },
+    { vendor: 'bytedance', model: 'bytedance/seedream-5-0-flash', most: 10 },
     { vendor: 'xai', model: 'xai/grok-imagine-image-2.0', most: 3 },
     { vendor: 'openai', model: 'gpt-image-2', most: 16 },
     { vendor: 'zai', model: 'zai/cogview-4', most: 0 },
@@ -138,13 +138,13 @@ describe('a conversation with an image model', () => {
   it('keeps the pictures of the last message, which are refused if they are too many', async () => {
     const url = await pictureOf(9)
     const part = { type: 'image_url' as const, image_url: { url } }
-    const content = [part, part, { type: 'text' as const, text: 'Join them' }]
-    const model = 'bytedance/seedream-5-0-flash'
+    const content = [part, part, part, part, { type: 'text' as const, text: 'Join them' }]
+    const model = 'xai/grok-imagine-image-2.0'
     const messages = [...(await shown(2)), { role: 'user', content }]
     const response = await vendors.post(chat, { model, messages })
     const expected = { status: 400, code: 'model_capability_mismatch', param: 'messages' }
     const { message } = await expectError(response, expected)
-    expect(message).to.include('at most 1 input image.')
+    expect(message).to.include('at most 3 input images.')
   })
 
   it('does not fetch an old picture that is left out', async () => {
@@ -158,16 +158,16 @@ describe('a conversation with an image model', () => {
 
   it('is answered by a fallback model with as many pictures as that takes', async () => {
     const busy = { status: 503, body: {} }
-    vendors.doubles.xai.play(busy, busy)
-    const models = ['xai/grok-imagine-image-2.0', 'bytedance/seedream-5-0-flash']
+    vendors.doubles.bytedance.play(busy, busy)
+    const models = ['bytedance/seedream-4-5', 'xai/grok-imagine-image-2.0']
     const messages = [...(await shown(4)), user('Once more')]
     const response = await vendors.post(chat, { model: models[0], models, messages })
     const { warnings } = (await response.json()) as ChatImagesBody
-    expect(response.headers.get('x-gateway-attempts')).to.include('bytedance=ok')
+    expect(response.headers.get('x-gateway-attempts')).to.include('xai=ok')
+    expect(sentTo('bytedance').pictures).to.have.length(4)
     expect(sentTo('xai').pictures).to.have.length(3)
-    expect(sentTo('bytedance').pictures).to.have.length(1)
     expect(warnings!.map(({ reason }) => reason)).to.deep.equal([
-      'bytedance/seedream-5-0-flash takes at most 1 input image, so the oldest 3 of the conversation are left out.',
+      'xai/grok-imagine-image-2.0 takes at most 3 input images, so the oldest 1 of the conversation are left out.',
     ])
   })
 

@@ -65,6 +65,49 @@ describe("OpenAI's client with a live key and the operator's own server", () => 
     expect(warnings.map(({ param }) => param)).to.deep.equal(['image_config'])
   })
 
+  describe('with a model whose pictures are not converted', () => {
+    const fox = { create: { width: 64, height: 48, channels: 3, background: '#c63' } } as const
+    const noise = { type: 'gaussian', mean: 128, sigma: 40 } as const
+    const painted = sharp({ create: { ...fox.create, noise } })
+    const paint = async (format: 'png' | 'jpeg' | 'webp', missing: number) => {
+      const bytes = await painted.clone().toFormat(format).toBuffer()
+      const b64_json = bytes.subarray(0, bytes.length - missing).toString('base64')
+      own.upstream.answer({ body: { created: 1, data: [{ b64_json }] } })
+      const prompt = `A fox ${format} ${missing}`
+      return own.gateway.post(
+        '/v1/images/generations',
+        { model: 'own/painter', prompt },
+        { key: own.gateway.liveKey },
+      )
+    }
+
+    for (const [format, missing] of [
+      ['png', 40],
+      ['jpeg', 40],
+      ['webp', 10],
+    ] as const) {
+      it(`fails for a broken ${format}, and counts it`, async () => {
+        const response = await paint(format, missing)
+        await expectError(response, { status: 502, code: 'provider_error', type: 'upstream_error' })
+        const row = (await own.gateway.usage()).at(-1)!
+        expect(row).to.include({ outcome: 'failed', images: 1 })
+      })
+    }
+
+    it('completes a file without its last bytes', async () => {
+      for (const [format, missing] of [
+        ['png', 12],
+        ['jpeg', 2],
+      ] as const) {
+        const response = await paint(format, missing)
+        const { data } = (await response.json()) as { data: { b64_json: string }[] }
+        const whole = Buffer.from(data[0]!.b64_json, 'base64')
+        const { channels } = await sharp(whole, { failOn: 'truncated' }).stats()
+        expect(channels).to.have.length(3)
+      }
+    })
+  })
+
   describe('with a model that makes pictures in chats', () => {
     const url = `data:image/png;base64,${randomBytes(1_500_000).toString('base64')}`
     const images = [{ type: 'image_url', image_url: { url }, index: 0 }]
