@@ -369,6 +369,7 @@ export interface paths {
         /**
          * Retrieve a model
          * @description Retrieves a model that the API key can use, by its identifier or one of its aliases.
+         *     With the header `anthropic-version` the model and errors have the form of Anthropic's API.
          */
         get: operations["retrieveModel"];
         put?: never;

@@ -37,6 +37,7 @@ import { createEvents, type Events } from './telemetry/events.ts'
 import type { Log } from './telemetry/log.ts'
 import { createMetrics, type Metrics } from './telemetry/metrics.ts'
 import { startTracing, type Started } from './telemetry/tracing.ts'
+import { sendsVersion } from './v1/messages/models.ts'
 
 export type Assembled = {
   server: GatewayServer
@@ -221,10 +222,10 @@ function serverOf(parts: Built, faces: Faces, onPortClosed: () => void) {
     contract,
     router,
     limits: config.limits,
-    errorAnswerAt: errorAnswersByPath({
-      'json-rpc': toolServer.errorAnswer,
-      oauth: oauth.errorAnswer,
-    }),
+    errorAnswerAt: errorAnswersByPath(
+      { 'json-rpc': toolServer.errorAnswer, oauth: oauth.errorAnswer },
+      sendsVersion,
+    ),
     onRefused: (error, refused) => {
       const address = current().addressOf(refused.request)
       store.noteRefusal(error, { ...refused, address })

@@ -1,6 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import { operations, type ErrorForm, type OperationId } from '../../generated/operations.ts'
 import { errorAnswer, type ErrorAnswer } from './error-answer.ts'
 import { messageErrorAnswer } from './message-error.ts'
+
+/** Paths of Anthropic's API, also those that the gateway does not have. */
+const messagesPlaces = /^\/v1\/messages\//
 
 /** The forms of errors that need no other part of the gateway. */
 const own = { rest: errorAnswer, messages: messageErrorAnswer }
@@ -22,17 +26,21 @@ const startsOfOwnForm = ofOwnForm
 const oauthPlaces = /^\/(?:oauth\/|\.well-known\/(?:oauth|openid)-)/
 
 /**
- * Finds the error format of a path by its operations in the contract; for an unknown path, `oauth`
- * or `rest`.
+ * Finds the error format of a path by its operations in the contract; for an unknown path, `oauth`,
+ * `messages` or `rest`. `isForMessages` finds clients of the Messages API, which get its form instead of `rest`.
  */
 export function errorAnswersByPath(
   others: Record<Exclude<ErrorForm, keyof typeof own>, ErrorAnswer>,
+  isForMessages: (request: IncomingMessage) => boolean,
 ): (path: string) => ErrorAnswer {
-  const answers: Record<ErrorForm, ErrorAnswer> = { ...own, ...others }
+  const rest: ErrorAnswer = (error, refused) =>
+    own[isForMessages(refused.request) ? 'messages' : 'rest'](error, refused)
+  const answers: Record<ErrorForm, ErrorAnswer> = { ...own, rest, ...others }
   return (path) => {
     const known = pathsOfOwnForm.get(path.replace(/\/$/, ''))
     const began = startsOfOwnForm.find(({ start }) => path.startsWith(start))
-    const elsewhere = oauthPlaces.test(path) ? 'oauth' : 'rest'
+    const unknown = messagesPlaces.test(path) ? 'messages' : 'rest'
+    const elsewhere = oauthPlaces.test(path) ? 'oauth' : unknown
     return answers[known ?? began?.errorForm ?? elsewhere]
   }
 }

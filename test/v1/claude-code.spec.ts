@@ -1,3 +1,4 @@
+import { NotFoundError } from '@anthropic-ai/sdk'
 import { expect } from 'chai'
 import { anthropicClient } from '../support/anthropic-client.ts'
 import { chatVendors, startVendorGateway, type VendorGateway } from '../support/chat-vendors.ts'
@@ -248,6 +249,25 @@ describe('Claude Code', () => {
     const page = await client.models.list({ limit: 2, before_id: ids[5]! })
     expect(page.data.map(({ id }) => id)).to.deep.equal(ids.slice(3, 5))
     expect(page).to.include({ has_more: true, first_id: ids[3]!, last_id: ids[4]! })
+  })
+
+  it('retrieves a model by its name or alias, and gets errors in its own form', async () => {
+    const client = anthropicClient(house.gateway)
+    const [{ data }, model] = await Promise.all([
+      client.models.list({ limit: 1 }),
+      client.models.retrieve('gpt-4.1'),
+    ])
+    expect(model).to.include({ type: 'model', id: 'gpt-4.1', display_name: 'GPT-4.1' })
+    expect(Object.keys(model)).to.deep.equal(Object.keys(data[0]!))
+    expect(await client.models.retrieve('claude-house')).to.include({ id: 'gpt-4.1' })
+    const unknown: unknown = await client.models
+      .retrieve('no-such')
+      .catch((error: unknown) => error)
+    expect(unknown).to.be.instanceOf(NotFoundError)
+    expect((unknown as NotFoundError).error).to.have.nested.property(
+      'error.type',
+      'not_found_error',
+    )
   })
 
   it('offers a model under its alias, if the key may call it', async () => {

@@ -46,6 +46,22 @@ describe('the errors of the Messages API', () => {
     return { status: response.status, ...error }
   }
 
+  for (const [path, sent, type] of [
+    ['/v1/messages/batches', {}, 'error'],
+    ['/v1/messages/batches/b1/results', {}, 'error'],
+    ['/v1/files', { 'anthropic-version': '2023-06-01' }, 'error'],
+    ['/v1/files', {}, undefined],
+  ] as const) {
+    it(`have ${type ? "Anthropic's" : "OpenAI's"} form at the unknown path ${path}`, async () => {
+      const { liveKey: key } = house.gateway
+      const response = await house.gateway.fetch(path, { key, headers: sent })
+      const body = (await response.json()) as Record<string, unknown>
+      expect(response.status).to.equal(404)
+      expect(body['type']).to.equal(type)
+      if (type) expect(body['error']).to.include({ type: 'not_found_error' })
+    })
+  }
+
   it('have the classes and types of Anthropic’s client', async () => {
     const narrow = await house.gateway.createKey('live', { models: ['gpt-5'] })
     const poor = await house.gateway.createKey('live')

@@ -222,6 +222,23 @@ describe('a picture or document in the result of a tool', () => {
     expect(last.content).to.deep.equal([{ type: 'text', text: 'A dot.' }])
   })
 
+  it('may be beside the result, as Claude Code sends a PDF that its tool has read', async () => {
+    const { messages, ...rest } = requests['messages']!.body('document') as { messages: Body[] }
+    const [result] = messages[2]!['content'] as { content: [object, object] }[]
+    const turn = {
+      role: 'user',
+      content: [{ ...result, content: 'PDF file read' }, result!.content[1]],
+    }
+    const asked = { ...rest, messages: [...messages.slice(0, 2), turn] }
+    const { warnings = [] } = await answered(await post('messages', blind, asked))
+    expect(warnings.map(({ param }) => param)).to.deep.equal(['messages[2].content[0]'])
+    expect(sentTo('deepseek')).to.contain('a document that is not shown').and.not.contain(pdfData)
+    for (const { id, model } of chatVendors) {
+      await answered(await post('messages', model, asked))
+      expect(sentTo(id)).to.contain(pdfData)
+    }
+  })
+
   it('is refused as before if the user attaches it', async () => {
     const image = { type: 'image_url', image_url: { url: pixel } }
     const asked = { messages: [{ role: 'user', content: [image] }] }

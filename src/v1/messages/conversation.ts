@@ -83,20 +83,28 @@ function addInstructions(
   add({ role: 'user', content }, place)
 }
 
-/** The results of tools come before the text of the turn. */
+/**
+ * The results of tools come before the text of the turn. Pictures and documents beside them belong to the last result:
+ * Claude Code sends a PDF that its tool has read so.
+ */
 function addUserTurn(blocks: readonly Block[], place: string, add: Add): void {
+  const results: { block: Result; content: Part[]; path: string }[] = []
   const said: Part[] = []
   for (const [at, block] of blocks.entries()) {
     const path = `${place}.content[${at}]`
-    if (block.type === 'tool_result') {
-      add({ role: 'tool', tool_call_id: block.tool_use_id, content: resultOf(block) }, path)
-    } else if (isShown(block)) {
-      for (const part of partsOf(block)) said.push(part)
-    } else throw misplaced(block, 'user', path)
+    if (block.type === 'tool_result') results.push({ block, content: resultOf(block), path })
+    else if (isShown(block)) for (const part of partsOf(block)) said.push(part)
+    else throw misplaced(block, 'user', path)
   }
-  if (said.length > 0) add({ role: 'user', content: said }, place)
-  else if (!blocks.some(({ type }) => type === 'tool_result'))
-    add({ role: 'user', content: '' }, place)
+  const last = results.at(-1)
+  const own = last === undefined ? said : said.filter(({ type }) => type === 'text')
+  last?.content.push(...said.filter(({ type }) => type !== 'text'))
+  for (const { block, content, path } of results) {
+    const text = content.length === 0 ? '' : content
+    add({ role: 'tool', tool_call_id: block.tool_use_id, content: text }, path)
+  }
+  if (own.length > 0) add({ role: 'user', content: own }, place)
+  else if (last === undefined) add({ role: 'user', content: '' }, place)
 }
 
 function isShown(block: Block): block is Block & Shown {
@@ -104,7 +112,7 @@ function isShown(block: Block): block is Block & Shown {
   return type === 'text' || type === 'image' || type === 'document' || type === 'search_result'
 }
 
-function resultOf(block: Result): string | Part[] {
+function resultOf(block: Result): Part[] {
   const { content = [], is_error: isError, cache_control: mark } = block
   const blocks: Shown[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content
   const parts = blocks.flatMap(partsOf)
@@ -112,7 +120,7 @@ function resultOf(block: Result): string | Part[] {
   if (isError === true) parts.unshift({ type: 'text', text: 'The tool failed.' })
   const last = parts.at(-1)
   if (mark !== undefined && last !== undefined) last.cache_control = mark
-  return last === undefined ? '' : parts
+  return parts
 }
 
 function partsOf(block: Shown): Part[] {

@@ -50,14 +50,15 @@ export function modelPage(models: readonly Named[], page: Asked): ModelPage {
   const isBackwards = after === undefined && before !== undefined
   const shown = isBackwards ? asked.slice(-limit) : asked.slice(0, limit)
   return {
-    data: shown.map(modelOf),
+    data: shown.map(messagesModel),
     has_more: shown.length < asked.length,
     first_id: shown[0]?.id ?? null,
     last_id: shown.at(-1)?.id ?? null,
   }
 }
 
-function modelOf({ id, model: { row } }: Named): MessagesModel {
+/** A model in Anthropic's form. */
+export function messagesModel({ id, model: { row } }: Named): MessagesModel {
   return {
     type: 'model',
     id,

@@ -312,6 +312,7 @@ export const listModels = <ThrowOnError extends boolean = false>(options?: Optio
  * Retrieve a model
  *
  * Retrieves a model that the API key can use, by its identifier or one of its aliases.
+ * With the header `anthropic-version` the model and errors have the form of Anthropic's API.
  *
  */
 export const retrieveModel = <ThrowOnError extends boolean = false>(options: Options<RetrieveModelData, ThrowOnError>): RequestResult<RetrieveModelResponses, RetrieveModelErrors, ThrowOnError> => (options.client ?? client).get<RetrieveModelResponses, RetrieveModelErrors, ThrowOnError>({
