@@ -4157,14 +4157,14 @@ export interface components {
             source: components["schemas"]["MessageBase64Source"] | components["schemas"]["MessageUrlSource"];
             cache_control?: components["schemas"]["CacheControl"];
         };
-        /** @description A PDF as base64, or a text. */
+        /** @description A PDF as base64, or a text. An address is refused; in the result of a tool, a text replaces it. */
         MessageDocumentBlock: {
             /**
              * @description discriminator enum property added by openapi-typescript
              * @enum {string}
              */
             type: "document";
-            source: components["schemas"]["MessagePdfSource"] | components["schemas"]["MessageTextSource"];
+            source: components["schemas"]["MessagePdfSource"] | components["schemas"]["MessageTextSource"] | components["schemas"]["MessageUrlSource"];
             title?: string;
             context?: string;
             cache_control?: components["schemas"]["CacheControl"];
@@ -4738,7 +4738,9 @@ export interface components {
              */
             type: "input_file";
             /** @description A base64 data URL. */
-            file_data: string;
+            file_data?: string;
+            /** @description Refused; a text replaces it in the output of a tool. */
+            file_url?: string;
             filename?: string | null;
         };
         ResponseInputAudio: {

@@ -66,8 +66,8 @@ describe('requests to /v1/responses', () => {
     [
       'a file to fetch',
       { input: [{ role: 'user', content: [{ type: 'input_file', file_url: 'https://a.b/c' }] }] },
-      'input[0].content[0].file_data',
-      /is required/,
+      'input[0].content[0]',
+      /Download the document and send it in base64/,
     ],
     ['an image model', { model: 'gemini-3-pro-image-preview' }, 'model', /images\/generations/],
   ]

@@ -222,6 +222,34 @@ describe('a picture or document in the result of a tool', () => {
     expect(last.content).to.deep.equal([{ type: 'text', text: 'A dot.' }])
   })
 
+  const url = 'https://10.0.0.1/a.pdf'
+  const inBase64 = { type: 'base64', media_type: 'application/pdf', data: pdfData }
+  const remotes: Record<string, [from: string, to: string]> = {
+    chat: [pdf, url],
+    responses: [`"file_data":"${pdf}"`, `"file_url":"${url}"`],
+    messages: [JSON.stringify(inBase64), JSON.stringify({ type: 'url', url })],
+  }
+  for (const [api, [from, to]] of Object.entries(remotes)) {
+    it(`becomes a text if it is the address of a document, which is never sent: ${api}`, async () => {
+      const { param, body } = requests[api]!
+      const asked = JSON.parse(JSON.stringify(body('document')).replace(from, to)) as Body
+      for (const { id, model } of chatVendors) {
+        const { warnings = [] } = await answered(await post(api, model, asked))
+        expect(warnings.map((one) => one.param)).to.include(param)
+        expect(sentTo(id)).to.contain('Documents are not fetched').and.not.contain(url)
+      }
+    })
+  }
+
+  it('is refused with the remedy if the user attaches the address of a document', async () => {
+    const document = { type: 'document', source: { type: 'url', url } }
+    const asked = { max_tokens: 9, messages: [{ role: 'user', content: [document] }] }
+    const response = await post('messages', 'claude-sonnet-4-6', asked)
+    expect(response.status).to.equal(400)
+    expect(await response.text()).to.contain('a `source` of the type `base64`')
+    expect(upstreams.anthropic.requests).to.have.length(0)
+  })
+
   it('may be beside the result, as Claude Code sends a PDF that its tool has read', async () => {
     const { messages, ...rest } = requests['messages']!.body('document') as { messages: Body[] }
     const [result] = messages[2]!['content'] as { content: [object, object] }[]

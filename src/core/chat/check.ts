@@ -12,7 +12,14 @@ import type { ChatRequest } from './chat.ts'
 import { schemaComplaint } from './json-schema.ts'
 import { orderToolResults } from './order-tool-results.ts'
 import type { CheckPicture, ExtractedTexts } from '../image/image.ts'
-import { hiddenPart, isMedium, tooSmallPictures, unreadable } from './media.ts'
+import {
+  addressIn,
+  hiddenPart,
+  isMedium,
+  notFetched,
+  tooSmallPictures,
+  unreadable,
+} from './media.ts'
 
 /** A generous upper bound: no tokenizer averages more characters per token on real text. */
 const charactersPerTokenMax = 10
@@ -44,22 +51,16 @@ export function checkConversation(request: ChatRequest): void {
   })
 }
 
-/** A URL that a server might fetch; data URLs are excluded. */
-const address = /^\s*(?!data:)[a-z][a-z0-9+.-]*:/i
-
 /** Refuses documents given as URLs: an endpoint of the operator could fetch internal URLs (SSRF). */
 function checkDocuments(messages: ChatRequest['messages']): void {
-  for (const [index, { content }] of messages.entries()) {
-    if (!Array.isArray(content)) continue
+  for (const [index, { role, content }] of messages.entries()) {
+    // In the result of a tool, a text replaces the document (result-media.ts).
+    if (role === 'tool' || !Array.isArray(content)) continue
     for (const [place, part] of content.entries()) {
-      if (part.type !== 'file') continue
-      const { file_data: data = '', file_id: id = '' } = part.file
-      const name = address.test(data) ? 'file_data' : address.test(id) ? 'file_id' : undefined
+      const name = part.type === 'file' ? addressIn(part.file) : undefined
       if (name === undefined) continue
-      const message =
-        'Documents are not fetched from URLs. Send it in `file_data` as a base64 data URL.'
       const param = `messages[${index}].content[${place}].file.${name}`
-      throw new GatewayError('invalid_value', message, { param })
+      throw new GatewayError('invalid_value', notFetched, { param })
     }
   }
 }

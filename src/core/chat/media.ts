@@ -13,8 +13,20 @@ export function isMedium(part: Part): part is Medium {
   return part.type !== 'text' && part.type !== 'refusal'
 }
 
-/** Why the model cannot read a medium according to the catalog; undefined if it can. */
+/** A URL that a server might fetch; data URLs are excluded. */
+const address = /^\s*(?!data:)[a-z][a-z0-9+.-]*:/i
+export const notFetched =
+  'Documents are not fetched from URLs. Download the document and send it in base64: as a data URL in ' +
+  '`file_data`, or in the Messages API as a `source` of the type `base64`.'
+
+/** The member of a document that is a URL; undefined if none is. */
+export function addressIn(file: Extract<Medium, { type: 'file' }>['file']) {
+  return (['file_data', 'file_id'] as const).find((name) => address.test(file[name] ?? ''))
+}
+
+/** Why the model cannot read a medium in the result of a tool; undefined if it can, according to the catalog. */
 export function mediumProblem(part: Medium, { row, undescribed }: Model): MediumProblem {
+  if (part.type === 'file' && addressIn(part.file)) return { message: notFetched }
   if (undescribed) return undefined
   const messages = [{ role: 'user' as const, content: [part] }]
   return unreadable(part, row) ?? tooSmallPictures({ messages }, row)[0]

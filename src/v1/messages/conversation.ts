@@ -152,8 +152,8 @@ function documentParts(block: Schemas['MessageDocumentBlock']): Part[] {
     const text = title === undefined ? source.data : `${title}\n\n${source.data}`
     return [...about, { type: 'text', text, ...markOf(block) }]
   }
-  const { media_type: type, data } = source
-  const file = { file_data: `data:${type};base64,${data}`, filename: title ?? 'document.pdf' }
+  const url = source.type === 'url' ? source.url : `data:${source.media_type};base64,${source.data}`
+  const file = { file_data: url, filename: title ?? 'document.pdf' }
   return [...about, { type: 'file', file, ...markOf(block) }]
 }
 

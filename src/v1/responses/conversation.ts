@@ -228,7 +228,7 @@ function writePart(part: Part): ChatPart {
       return { ...marksOf(part), type: 'image_url', image_url: { url, ...asked } }
     }
     case 'input_file': {
-      const { file_data, filename } = part
+      const { file_url: url = '', file_data = url, filename } = part
       const named = filename == null ? {} : { filename }
       return { ...marksOf(part), type: 'file', file: { file_data, ...named } }
     }

@@ -3266,7 +3266,8 @@ export type MessageImageBlock = {
 };
 
 /**
- * A PDF as base64, or a text.
+ * A PDF as base64, or a text. An address is refused; in the result of a tool, a text replaces it.
+ *
  */
 export type MessageDocumentBlock = {
     type: 'document';
@@ -3274,7 +3275,9 @@ export type MessageDocumentBlock = {
         type: 'base64';
     } & MessagePdfSource) | ({
         type: 'text';
-    } & MessageTextSource);
+    } & MessageTextSource) | ({
+        type: 'url';
+    } & MessageUrlSource);
     title?: string;
     context?: string;
     cache_control?: CacheControl;
@@ -3961,7 +3964,11 @@ export type ResponseInputFile = {
     /**
      * A base64 data URL.
      */
-    file_data: string;
+    file_data?: string;
+    /**
+     * Refused; a text replaces it in the output of a tool.
+     */
+    file_url?: string;
     filename?: string | null;
 };
 
