@@ -5767,6 +5767,10 @@ export interface components {
             context_window?: number;
             /** @description The shortest side of an input image that the vendor reads, in pixels. */
             input_image_side_min?: number;
+            /** @description The largest input image that the vendor takes for images. */
+            input_image_bytes_max?: number;
+            /** @description The most bytes of all input images of a request for images. */
+            input_images_bytes_max?: number;
             max_output_tokens?: number;
             /** @description The prices until the first of `price_changes`. */
             pricing: components["schemas"]["ModelPricing"];

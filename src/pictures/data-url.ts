@@ -46,6 +46,9 @@ export function checkScheme({ address, param }: NamedAddress): void {
 }
 
 const remedy = 'Give an https address or a base64 data URL of a PNG, JPEG or WebP.'
+const fileRemedy = 'Send a file that is a PNG, JPEG or WebP.'
+/** The parameter of a picture in a form, which is a file. */
+const fileField = /^image(?:\[\d+\])?$/
 
 /** An error with the remedy appended. */
 export function refusal(
@@ -54,7 +57,8 @@ export function refusal(
   param: string,
   cause?: unknown,
 ): GatewayError {
-  return new GatewayError(code, `${message} ${remedy}`, { param, cause })
+  const then = fileField.test(param) ? fileRemedy : remedy
+  return new GatewayError(code, `${message} ${then}`, { param, cause })
 }
 
 export function tooLarge(message: string, param: string): GatewayError {

@@ -185,6 +185,7 @@ describe('image edits', () => {
       name: 'with a text file called PNG as the second one',
       fields: [file('image[]'), ['image[]', new File(['hello'], 'a.png')], ['prompt', prompt]],
       param: 'image[1]',
+      says: 'Send a file that is a PNG, JPEG or WebP.',
     },
     {
       name: 'with 17 files',

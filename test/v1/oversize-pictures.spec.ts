@@ -2,7 +2,7 @@ import { expect } from 'chai'
 import sharp from 'sharp'
 import { toFile } from 'openai'
 import { expectError } from '../support/expect-error.ts'
-import { startImageVendors, type ImageVendors } from '../support/image-vendors.ts'
+import { startImageVendors, type ImagesBody, type ImageVendors } from '../support/image-vendors.ts'
 import { openAiClient } from '../support/openai-client.ts'
 import type { ChatImagesBody } from '../support/pictures.ts'
 
@@ -82,7 +82,7 @@ describe('an input picture that is larger than most vendors take', () => {
         param: 'images[0].image_url',
         requested: `${large.length} bytes`,
         applied: `at most ${most} bytes`,
-        reason: `'${vendor}' takes at most ${most} bytes for this picture, so a smaller copy is sent.`,
+        reason: `${model} takes at most ${most} bytes for this picture, so a smaller copy is sent.`,
       })
       for (const { bytes } of vendors.doubles[vendor].calls) {
         const texts = String(bytes).split('"')
@@ -107,6 +107,13 @@ describe('an input picture that is larger than most vendors take', () => {
     const param = 'images[0].image_url'
     await expectError(response, { status: 400, code: 'unsupported_parameter', param })
     expect(vendors.doubles.alibaba.calls).to.deep.equal([])
+  })
+
+  it('has the same warning with a test key', async () => {
+    const body = { model: bounds[0].model, images: [{ image_url: dataUrl(large) }], prompt }
+    const response = await vendors.gateway.post('/v1/images/edits', body)
+    const { warnings } = (await response.json()) as ImagesBody
+    expect(warnings!.map(({ applied }) => applied)).to.include('at most 10000000 bytes')
   })
 
   it('stays transparent in its smaller copy', async () => {

@@ -176,8 +176,6 @@ export type DescribedImages = Pick<CatalogModel, 'image'> & {
 export type ImageAdapter = {
   /** The abilities of models without a catalog row; when absent, no setting is checked. */
   unlisted?: DescribedImages
-  /** The most bytes of an input picture and of all; undefined where the vendor's limit is not known. */
-  sourceBytes?: { eachMax?: number; allMax?: number }
   /** The vendor reports its charge, which replaces the catalog's price. */
   reportsCost?: true
   /** The most pictures that one upstream call makes. */

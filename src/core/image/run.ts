@@ -6,7 +6,7 @@ import type { Warning } from '../model.ts'
 import type { PictureTraits } from '../money/pricing.ts'
 import { noUsage } from '../money/price.ts'
 import type { Route, Selection } from '../route.ts'
-import { createFitSources } from './fit-sources.ts'
+import { fitSources } from './fit-sources.ts'
 import { generate, merge, usageOf } from './generate.ts'
 import {
   splitCalls,
@@ -52,8 +52,12 @@ export async function runImage(options: Options): Promise<Whole<ImageResult>> {
   const { call, selection } = options
   const failures: ProviderFailure[] = []
   for (const ofModel of selectionsByModel(selection)) {
-    const request = requestFor(options.request, options.planOf(ofModel.routes[0]!))
+    const [first] = ofModel.routes
+    const planned = requestFor(options.request, options.planOf(first!))
+    const fitting = { shrink: options.parts.shrinkPicture, hold: call.hold }
     try {
+      const sources = await fitSources(planned.sources, first!.model, fitting)
+      const request = { ...planned, sources }
       return await runModel({ ...options, request, selection: ofModel })
     } catch (error) {
       const mayContinue = error instanceof ProviderFailure && error.mayTryNext
@@ -150,7 +154,6 @@ type Part = Pick<ImageCall, 'count' | 'index'>
 function makerOf(options: Options, concurrency: number) {
   const { parts, request, planOf, call } = options
   const { hold, deadline, allowRepeat } = call
-  const fitSources = createFitSources(request.sources, parts.shrinkPicture, hold)
   return async (
     route: Route,
     part: Part,
@@ -161,10 +164,8 @@ function makerOf(options: Options, concurrency: number) {
     const callOptions = { idempotencyKey, traceHeaders, hold, signal: deadline.signal }
     let made: ImageResult | undefined
     try {
-      const adapter = adapterOf(route)
-      const sent = { ...request, sources: await fitSources(adapter) }
-      const asked = { request: sent, plan, target: route, ...part, ...callOptions }
-      made = await generate(adapter, asked, concurrency)
+      const asked = { request, plan, target: route, ...part, ...callOptions }
+      made = await generate(adapterOf(route), asked, concurrency)
       const finished = await Promise.all(made.pictures.map((one) => parts.finishPicture(one, plan)))
       const pictures = finished.map(({ picture }) => picture)
       const lostFor = finished.find((one) => one.credentialsLostFor)?.credentialsLostFor

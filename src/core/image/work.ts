@@ -40,7 +40,7 @@ type Options = {
   parts: ImageParts & { readSources: ReadSources; fingerprint: Fingerprint }
   timeoutMs: number
 }
-type Planned = { plan: ImagePlan; warnings: readonly Warning[]; routes: Route[] }
+type Planned = { plan: ImagePlan; warnings: readonly Warning[] }
 
 /** The work of an image request, which is answered in one piece. */
 export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<ImageResult>> {
@@ -56,14 +56,13 @@ export function imageWork(options: Options): Work<Whole<ImageResult>, Answered<I
     const problem = modelProblem(route)
     if (problem !== undefined) return { problems: [problem], warnings: [] }
     const planned = plans.get(route.model) ?? planFor(route)
-    if ('plan' in planned) planned.routes.push(route)
     return 'plan' in planned ? { problems: [], warnings: planned.warnings } : planned
   }
   const planFor = ({ model, provider }: Route): Planned | Readiness => {
     try {
       const inputs = { count: addresses.length, param, newCount }
       const { plan, warnings } = planImage(request, model, inputs, provider.image?.unlisted)
-      const planned = { plan, warnings: named(warnings), routes: [] }
+      const planned = { plan, warnings: named(warnings) }
       plans.set(model, planned)
       return planned
     } catch (error) {
@@ -126,7 +125,7 @@ function readinessOf(error: unknown, nameOf: (param: string) => string): Readine
 function checkInputs({ sources }: ImageRequest, route: Route): Readiness {
   const { id, input_image_side_min: least } = route.model.row
   const problems = sources.flatMap((source) => tooSmall(source, { id, least, param: source.param }))
-  return { problems, warnings: oversizeWarnings(sources, route) }
+  return { problems, warnings: oversizeWarnings(sources, route.model) }
 }
 
 /**
@@ -138,14 +137,14 @@ function adjustmentsOf(
   plans: ReadonlyMap<Model, Planned>,
   read: ImageRequest,
 ): object {
-  const ofPlan = ({ plan, warnings, routes }: Planned) => {
-    const { sources } = requestFor(read, plan)
-    return [...warnings, ...routes.flatMap((route) => oversizeWarnings(sources, route))]
-  }
+  const ofPlan = ([model, { plan, warnings }]: [Model, Planned]) => [
+    ...warnings,
+    ...oversizeWarnings(requestFor(read, plan).sources, model),
+  ]
   const adjustable = Object.keys(request).filter((name) => name !== 'prompt')
   const names = nameOf === undefined ? [] : adjustable.map(nameOf)
   return {
-    warnings: [...warnings, ...[...plans.values()].flatMap(ofPlan)],
+    warnings: [...warnings, ...[...plans].flatMap(ofPlan)],
     names: names.filter((name) => !(name in request)),
   }
 }

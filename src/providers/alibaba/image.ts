@@ -29,7 +29,6 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   const requestTo = jsonRequests(endpoint, { print: printJson })
   const bytesMax = limits.jsonBytesMax
   return {
-    sourceBytes: { eachMax: 10_000_000 },
     picturesPerCall: ({ model }) => model.row.image?.images_per_call_max ?? 1,
     generate: async (call) => {
       const { signal, hold, traceHeaders, count } = call

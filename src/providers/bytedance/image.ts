@@ -31,7 +31,6 @@ export function imageAdapter(endpoint: Endpoint): ImageAdapter {
   return {
     // The API has no field for the number of images.
     picturesPerCall: () => 1,
-    sourceBytes: { eachMax: 10_000_000 },
     generate: (call) => {
       const request = requestTo('/images/generations', wireRequest(call))
       const { signal, hold, traceHeaders } = call

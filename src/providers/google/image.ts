@@ -50,8 +50,6 @@ export function imageAdapter(endpoint: Endpoint, modelsPath: string): ImageAdapt
   const bytesMax = limits.answerBytesMax
   return {
     picturesPerCall: () => 1,
-    // An inline request has at most 20 MiB with its base64.
-    sourceBytes: { allMax: 15_000_000 },
     generate: (call) => {
       const path = `${modelsPath}/${encodeURIComponent(call.target.upstreamModel)}:generateContent`
       const request = requestTo(path, wireRequest(call))
