@@ -1,9 +1,7 @@
 import { expect } from 'chai'
-import { anthropicEvents } from '../support/anthropic-answers.ts'
 import { setBudgetOfKey } from '../support/budgets.ts'
 import {
   askers,
-  messages,
   messageTool,
   paramsOf,
   searched,
@@ -93,28 +91,6 @@ describe('the limits of a search of the web', () => {
     const { body: none } = await respond(gpt)
     expect(none['tool_usage']).to.equal(undefined)
     expect(none).to.have.nested.property('output[0].status', 'failed')
-  })
-
-  it('are counted, and cost, in a stream that breaks off', async () => {
-    const events = anthropicEvents(searched, claude)
-    const end = events.findIndex((event) => event.includes('text_delta')) + 1
-    for (const [path, body] of [
-      ['/v1/messages', { max_tokens: 1000, messages, tools: [messageTool] }],
-      ['/v1/chat/completions', { messages, web_search_options: {} }],
-    ] as const) {
-      house.upstreams.anthropic.answer({ pieces: events.slice(0, end) })
-      const asked = { model: claude, stream: true, ...body }
-      const response = await house.gateway.post(path, asked, { key: house.gateway.liveKey })
-      expect(await response.text()).to.contain('error')
-      const row = (await house.gateway.usage()).at(-1)!
-      const { prices, webSearches } = JSON.parse(row.pricing!) as {
-        prices: Body
-        webSearches: number
-      }
-      expect([webSearches, Number(prices['web_searches'])]).to.deep.equal([2, 0.01])
-      expect(Number(row.cost_nano_usd)).to.be.above(20_000_000)
-      expect(row.cost_status).to.equal('estimated')
-    }
   })
 
   it('leave an answer after an image only those that are left', async () => {

@@ -146,8 +146,9 @@ export function replayStream(
 function partialUsage(stream: ChatStream, estimated: Usage): Usage {
   const counted = stream.usageSoFar?.()
   if (counted === undefined) return estimated
+  const inputTokens = counted.inputTokens || estimated.inputTokens
   const outputTokens = Math.max(counted.outputTokens, estimated.outputTokens)
-  return { ...counted, outputTokens, estimated: true }
+  return { ...counted, inputTokens, outputTokens, estimated: true }
 }
 
 type KeptEvents = {

@@ -20,9 +20,10 @@ import {
   type Translator,
 } from '../wire/translated-stream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
+import { withCounted } from '../wire/web-search.ts'
 import { bodyFailure } from './failure.ts'
 import { finishReasonOf, refusalOf } from './finish-reason.ts'
-import { streamedSearches, withCounted } from './search.ts'
+import { streamedSearches } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 import { readUsage, type WireUsage } from './usage.ts'
 

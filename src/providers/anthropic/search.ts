@@ -1,4 +1,3 @@
-import type { Usage } from '../../core/money/price.ts'
 import { itemsOf, membersOf, textIn, type Members } from '../wire/any-json.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
 import {
@@ -7,7 +6,6 @@ import {
   queryIn,
   searchesShownMax,
   sourcesIn,
-  withSearches,
   type WebCitation,
   type WebSearch,
 } from '../wire/web-search.ts'
@@ -70,11 +68,6 @@ export function isSearch(block: Members): boolean {
 /** Whether the block is the result of a search that did not fail. */
 export function isCharged({ type, content }: Members): boolean {
   return type === 'web_search_tool_result' && Array.isArray(content)
-}
-
-/** A usage of a stream that breaks off before the vendor has counted the searches. */
-export function withCounted(usage: Usage | undefined, counted: number): Usage | undefined {
-  return usage === undefined || usage.webSearches ? usage : withSearches(usage, counted)
 }
 
 /** The searches of a whole answer and the citations of its text, which is that of all blocks. */

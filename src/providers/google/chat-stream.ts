@@ -15,6 +15,7 @@ import {
   type Translator,
 } from '../wire/translated-stream.ts'
 import type { VendorTexts } from '../transport/vendor-texts.ts'
+import { withCounted } from '../wire/web-search.ts'
 import {
   choiceIndex,
   finishReasonOf,
@@ -28,7 +29,7 @@ import {
   type WirePart,
 } from './answer.ts'
 import { bodyFailure } from './failure.ts'
-import { searchesIn, withGrounding } from './search.ts'
+import { searchesCharged, searchesIn } from './search.ts'
 import { readUsage } from './usage.ts'
 
 /** Matches most events of a stream: their JSON string is copied without being parsed. */
@@ -63,7 +64,7 @@ export function translator(options: Options): Translator {
   let finished = false
   const choices = new Map<number, Choice>()
   const searches = options.request.web_search_options != null
-  const counted = () => withSearches(counts.read(), choices, options.target)
+  const counted = () => withCounted(counts.read(), searchesOf(choices, finished, options))
   const readCandidate = (candidate: WireCandidate): string => {
     const { content, finishReason, logprobsResult } = candidate
     const index = choiceIndex(candidate, 0)
@@ -126,6 +127,19 @@ export function translator(options: Options): Translator {
   }
 }
 
+/** The searches that the vendor charges. The last event lists them; until then one is assumed to precede the text. */
+function searchesOf(
+  choices: ReadonlyMap<number, Choice>,
+  finished: boolean,
+  { target, request: { web_search_options: asked } }: Options,
+): number {
+  const grounding = [...choices.values()].map((choice) => choice.grounding)
+  const listed = searchesCharged(grounding, target)
+  if (finished || listed > 0 || choices.size === 0) return listed
+  const isLive = asked != null && asked.external_web_access !== false
+  return isLive && target.model.prices.webSearch !== undefined ? 1 : 0
+}
+
 function identityOf(
   { responseId, modelVersion }: WireAnswer,
   { createdSeconds: created, upstreamModel, texts }: Options,
@@ -135,15 +149,6 @@ function identityOf(
     created,
     model: texts.name(modelVersion) ?? upstreamModel,
   }
-}
-
-function withSearches(
-  usage: Usage | undefined,
-  choices: ReadonlyMap<number, Choice>,
-  target: Target,
-): Usage | undefined {
-  const grounding = [...choices.values()].map((choice) => choice.grounding)
-  return usage && withGrounding(usage, grounding, target)
 }
 
 function newChoice(): Choice {

@@ -18,6 +18,7 @@ import { countInput } from '../wire/count-input.ts'
 import { inlineImages, needsInlining } from '../wire/inline-images.ts'
 import { tokensMaxOf, type TokensMax } from '../wire/token-count.ts'
 import { openTranslated } from '../wire/translated-stream.ts'
+import { withSearches } from '../wire/web-search.ts'
 import {
   choiceIndex,
   finishReasonOf,
@@ -32,7 +33,7 @@ import {
 import { writeChat, type WireRequest } from './chat-request.ts'
 import { translator } from './chat-stream.ts'
 import { bodyFailure, readFailure } from './failure.ts'
-import { searchesIn, withGrounding } from './search.ts'
+import { searchesCharged, searchesIn } from './search.ts'
 import { readUsage } from './usage.ts'
 
 /** Chat over `generateContent` and `streamGenerateContent`. */
@@ -143,7 +144,8 @@ function answerIn(
   const said = completion.choices.map(({ message }) => message)
   const counted = readUsage(usageMetadata, asked.tokensMax) ?? estimateAnswer(asked.request, said)
   const grounding = candidates.map(({ groundingMetadata }) => groundingMetadata)
-  return { completion, usage: withGrounding(counted, grounding, asked.target), bytes }
+  const searches = searchesCharged(grounding, asked.target)
+  return { completion, usage: withSearches(counted, searches), bytes }
 }
 
 type MadeBy = Pick<CallPlace, 'answer' | 'provider'>

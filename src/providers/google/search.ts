@@ -1,5 +1,4 @@
 import { dropped, type Target } from '../../core/model.ts'
-import type { Usage } from '../../core/money/price.ts'
 import { itemsOf, membersOf, textIn } from '../wire/any-json.ts'
 import type { Notes } from '../wire/fields.ts'
 import type { FunctionRequest } from '../wire/function-tools.ts'
@@ -10,7 +9,6 @@ import {
   queryIn,
   searchesShownMax,
   sourcesIn,
-  withSearches,
   type WebCitation,
   type WebSearch,
 } from '../wire/web-search.ts'
@@ -115,12 +113,8 @@ export function searchesIn(metadata: unknown, about: { text: string; answer: str
   return citations.length === 0 ? searched : { annotations: citations, ...searched }
 }
 
-/** A usage with the searches that the vendor charges: each query, or the answer. */
-export function withGrounding(
-  usage: Usage,
-  metadata: readonly unknown[],
-  { model }: Target,
-): Usage {
+/** The searches that the vendor charges: each query, or the answer. */
+export function searchesCharged(metadata: readonly unknown[], { model }: Target): number {
   const found = metadata.map((one) => {
     const { webSearchQueries, groundingChunks } = membersOf(one)
     const queries = itemsOf(webSearchQueries).filter((query) => textIn(query) !== undefined).length
@@ -128,5 +122,5 @@ export function withGrounding(
   })
   const queries = found.reduce((sum, count) => sum + count, 0)
   const isPerAnswer = model.prices.webSearch?.unit === 'answer'
-  return withSearches(usage, isPerAnswer ? Math.min(queries, 1) : queries)
+  return isPerAnswer ? Math.min(queries, 1) : queries
 }

@@ -1,7 +1,7 @@
 import type { components } from '../../../generated/types.ts'
 import type { SearchRequest } from '../../core/chat/web-search.ts'
 import { dropped, type Target } from '../../core/model.ts'
-import type { Usage } from '../../core/money/price.ts'
+import { noUsage, type Usage } from '../../core/money/price.ts'
 import type { Notes } from './fields.ts'
 import { countIn } from './token-count.ts'
 
@@ -133,4 +133,13 @@ export function withSearches(usage: Usage, count: unknown): Usage {
   const webSearches = Math.min(countIn(count) ?? 0, searchesCountedMax)
   const estimated = usage.estimated || webSearches !== count
   return webSearches === 0 ? { ...usage, estimated } : { ...usage, estimated, webSearches }
+}
+
+/**
+ * A usage with the searches in the events of a stream, if the vendor has not counted them. Without other counts, all
+ * tokens are 0.
+ */
+export function withCounted(usage: Usage | undefined, searches: number): Usage | undefined {
+  if (searches === 0 || usage?.webSearches) return usage
+  return withSearches(usage ?? noUsage, searches)
 }

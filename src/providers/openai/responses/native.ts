@@ -8,6 +8,7 @@ import { openAiTier } from '../../wire/token-count.ts'
 import { brokenOff, parseEvent } from '../../wire/translated-stream.ts'
 import { failureIn, finishReasonOf, identityOf, readUsage, type Reading } from './answer.ts'
 import type { WireRequest } from './request.ts'
+import { searchCounter } from './search.ts'
 import { encryptedIn, extraOf, thoughtsOfCall } from './thoughts.ts'
 
 type Seal = NativeRequest['seal']
@@ -77,6 +78,8 @@ export function nativeReader(options: Omit<Reading, 'request'> & Sealing): Nativ
   let identity = identityOf({}, options)
   let response: Members = {}
   let isOver = false
+  const searches = searchCounter()
+  const counted = () => searches.addTo(readUsage(response, options))
   return {
     marks,
     read: (data) => {
@@ -87,6 +90,7 @@ export function nativeReader(options: Omit<Reading, 'request'> & Sealing): Nativ
           return undefined
         case 'response.output_item.added':
         case 'response.output_item.done': {
+          searches.read(event)
           const item = sealed(event['item'], options)
           return item === event['item'] ? data : JSON.stringify({ ...event, item })
         }
@@ -114,9 +118,9 @@ export function nativeReader(options: Omit<Reading, 'request'> & Sealing): Nativ
       )
       const finishReason = finishReasonOf(response, hasCalls)
       const answer = nativeAnswer(response, options)
-      return { usage: readUsage(response, options), identity, native: { answer, finishReason } }
+      return { usage: counted(), identity, native: { answer, finishReason } }
     },
-    usageSoFar: () => readUsage(response, options),
+    usageSoFar: counted,
     isOver: () => isOver,
   }
 }

@@ -15,6 +15,7 @@ import {
   searchesShownMax,
   searchOf,
   sourcesIn,
+  withCounted,
   withSearches,
   type WebCitation,
   type WebSearch,
@@ -93,12 +94,28 @@ export function citationsIn(item: Members, start: number): WebCitation[] {
 
 /** A usage with the searches among the output items. Failed ones and other actions are not charged. */
 export function withSearchCalls(usage: Usage, output: unknown): Usage {
-  const calls = itemsOf(output).map(membersOf)
-  const charged = calls.filter(({ type, status, action }) => {
-    const isSearch = type === 'web_search_call' && membersOf(action)['type'] === 'search'
-    return isSearch && status !== 'failed'
-  })
-  return withSearches(usage, charged.length)
+  return withSearches(usage, itemsOf(output).map(membersOf).filter(isCharged).length)
+}
+
+function isCharged({ type, status, action }: Members): boolean {
+  const isSearch = type === 'web_search_call' && membersOf(action)['type'] === 'search'
+  return isSearch && status !== 'failed'
+}
+
+/** Counts the searches of a stream from its events about items; a search that has begun counts until it fails. */
+export function searchCounter() {
+  const charged = new Set<unknown>()
+  return {
+    read: ({ type, item, output_index: at }: Members): void => {
+      const { type: kind, ...call } = membersOf(item)
+      if (kind !== 'web_search_call' || charged.size > searchesShownMax) return
+      if (type === 'response.output_item.added' || isCharged({ type: kind, ...call }))
+        charged.add(at)
+      else charged.delete(at)
+    },
+    /** The usage of the stream so far. */
+    addTo: (usage: Usage | undefined) => withCounted(usage, charged.size),
+  }
 }
 
 /** The searches of an answer and the sources of its text. */

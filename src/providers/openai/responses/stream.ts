@@ -23,7 +23,7 @@ import {
   readUsage,
   type Reading,
 } from './answer.ts'
-import { citationsIn, searchIn, searchMembers } from './search.ts'
+import { citationsIn, searchCounter, searchIn, searchMembers } from './search.ts'
 import { thoughtIn, withThoughts, type Thought } from './thoughts.ts'
 
 type Options = Omit<Reading, 'request'> & { answerBytesMax: number }
@@ -43,6 +43,8 @@ export function translator(options: Options): Translator {
   let begun = false
   let end: string | undefined
   const output = outputReader(options)
+  const searches = searchCounter()
+  const counted = () => searches.addTo(readUsage(response, options))
 
   const delta = (members: string | undefined) => {
     if (members === undefined) return ''
@@ -72,14 +74,15 @@ export function translator(options: Options): Translator {
         case 'error':
           throw eventFailure({ error: event }, options.errors)
         default:
+          searches.read(event)
           return delta(output.read(event))
       }
     },
     finish: () => {
       if (end === undefined) throw brokenOff()
-      return { usage: readUsage(response, options), identity }
+      return { usage: counted(), identity }
     },
-    usageSoFar: () => readUsage(response, options),
+    usageSoFar: counted,
     isOver: () => end !== undefined,
   }
 }
