@@ -61,7 +61,7 @@ function readMessage(given: unknown): Message {
   return invalid(idOf(value), `This is not a JSON-RPC 2.0 message. ${message}`)
 }
 
-const objects: readonly string[] = ['arguments', '_meta']
+const objects: ReadonlySet<string> = new Set(['arguments', '_meta'])
 
 /** Removes `params`, `arguments` and `_meta` that are an empty text or list, as PHP prints an empty object. */
 function withoutEmpty(value: unknown): unknown {
@@ -69,9 +69,7 @@ function withoutEmpty(value: unknown): unknown {
   const { params: given, ...rest } = value
   if (isEmpty(given)) return rest
   if (!isObject(given)) return value
-  const kept = Object.entries(given).filter(
-    ([name, one]) => !(isEmpty(one) && objects.includes(name)),
-  )
+  const kept = Object.entries(given).filter(([name, one]) => !(isEmpty(one) && objects.has(name)))
   return { ...value, params: Object.fromEntries(kept) }
 }
 

@@ -53,12 +53,25 @@ export async function showError(context: KoaContextWithOIDC, out: ErrorOut): Pro
   const { error, error_description: description = 'no reason was given' } = out
   const { headers = {}, pieces = [] } = stopPage({
     title: 'The connection failed',
-    message:
-      'The request of the application that sent you here is invalid, or this sign-in has expired. ' +
-      'Go back to the application and connect again.',
+    message: messageFor(error, description),
     detail: `${error}: ${description}`,
     status: context.status,
   })
   context.set(headers)
   context.body = pieces.join('')
+}
+
+/** The remedy for a person; unknown clients need one of their own, since they repeat a stored id for ever. */
+function messageFor(error: string, description: string): string {
+  if (error !== 'invalid_client')
+    return (
+      'The request of the application that sent you here is invalid, or this sign-in has expired. ' +
+      'Go back to the application and connect again.'
+    )
+  return description.includes('metadata document')
+    ? 'This gateway could not fetch the document that describes the application. The log of the gateway has ' +
+        'the reason. Its operator can let it reach that address, or you can connect with an API key.'
+    : 'This gateway does not know the application: its registration is of another gateway, or was removed ' +
+        'after weeks without use. Make the application forget its sign-in, and connect again: in Claude ' +
+        'Code with `claude mcp logout NAME`, for mcp-remote by deleting the folder ~/.mcp-auth.'
 }

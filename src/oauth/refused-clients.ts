@@ -28,7 +28,7 @@ export function watchRefusals(provider: Provider, log: Log): void {
       const name = client?.clientName ?? client?.clientId ?? body?.['client_name']
       log.refused({
         reason,
-        message: error.error_description ?? error.message,
+        message: messageOf(error),
         face: 'oauth',
         client: reportedClient(name, undefined),
         keyId: entities?.RefreshToken?.accountId,
@@ -36,6 +36,12 @@ export function watchRefusals(provider: Provider, log: Log): void {
       })
     })
   }
+}
+
+/** The message of an error, with that of its cause, such as a document that could not be fetched. */
+function messageOf({ error_description: text, message, cause }: Parameters<Listener>[1]): string {
+  const reason = cause instanceof Error ? `: ${cause.message}` : ''
+  return (text ?? message) + reason
 }
 
 type Listener = (

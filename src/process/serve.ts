@@ -13,7 +13,7 @@ import { takeFolder } from './take-folder.ts'
 import { listenFailure } from './start-failure.ts'
 import { createStop, type Stop } from './stop.ts'
 import type { Events } from '../telemetry/events.ts'
-import { createLog } from '../telemetry/log.ts'
+import { createLog, logConsole } from '../telemetry/log.ts'
 import { welcome } from './welcome.ts'
 
 export type ServeOptions = {
@@ -34,6 +34,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { config, secrets } = settings
   setFontConfiguration(fontConfigurationFile)
   const log = createLog(config, worker && { worker: worker.id })
+  logConsole(log)
   const { readSettings } = options
   const onWait = (text: string) => log.warn(text)
   // The primary holds the lock for its workers.

@@ -1,6 +1,8 @@
 import { fstatSync } from 'node:fs'
+import { format } from 'node:util'
 import { pino, type DestinationStream, type Logger } from 'pino'
 import type { components } from '../../generated/settings.ts'
+import { shortened } from '../core/words/shorten.ts'
 import { textLine } from './log-text.ts'
 
 export type Log = Logger & {
@@ -49,6 +51,20 @@ export function createLog(
   )
   return Object.assign(logger, { defer, settle })
 }
+
+/**
+ * Makes texts that libraries print to the console lines of the log, which otherwise has lines that are no JSON, such as
+ * those of oidc-provider.
+ */
+export function logConsole(log: Pick<Log, 'info' | 'warn' | 'error'>): void {
+  for (const level of ['info', 'warn', 'error'] as const) {
+    console[level] = (...words: unknown[]) => {
+      log[level]({ text: shortened(format(...words), consoleTextMax) }, 'printed by a library')
+    }
+  }
+}
+
+const consoleTextMax = 1000
 
 /** The member `time` of a line; the text up to the second is printed once. */
 function createTimestamp(now: () => number): () => string {

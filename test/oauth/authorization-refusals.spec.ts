@@ -72,6 +72,8 @@ describe('an authorization request', () => {
       expect(page.headers['content-type']).to.include('text/html')
       expect(page.headers['content-security-policy']).to.include("frame-ancestors 'none'")
       expect(page.text).to.include('invalid_client').and.to.not.include('evil.example')
+      // Claude Code and mcp-remote repeat the id that they have stored.
+      expect(page.text).to.include('claude mcp logout NAME').and.to.include('~/.mcp-auth')
       const json = await getAs(url, { accept: 'application/json' })
       expect(JSON.parse(json.text)).to.include({ error: 'invalid_client' })
     })

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http'
 import { expect } from 'chai'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
-import { authorize } from '../support/oauth-client.ts'
+import { authorize, getAs } from '../support/oauth-client.ts'
 import { startPublicHost, type PublicHost } from '../support/public-host.ts'
 import { until } from '../support/until.ts'
 
@@ -122,6 +122,19 @@ describe('a client with a metadata document', () => {
       await expectRefused(await authorize(gateway, id, { redirect_uri: redirect }))
     }
     expect(host.requests).to.have.length(1)
+  })
+
+  it('shows a person that the document could not be fetched, and an operator why', async () => {
+    const path = `/gone-${++published}.json`
+    host.serve(path, (response) => void response.writeHead(200).end('no JSON'))
+    const id = host.address(path, 'app.public.example')
+    const query = new URLSearchParams({ client_id: id, redirect_uri: redirect })
+    const page = await getAs(`${gateway.url}/oauth/authorize?${String(query)}`, {
+      accept: 'text/html',
+    })
+    expect(page.text).to.include('could not fetch the document that describes the application')
+    const seen = await gateway.fetch('/api/attempts/unknown', { key: gateway.adminKey })
+    expect(await seen.text()).to.match(/metadata document fetch failed: Unexpected token/)
   })
 
   it('cannot have its document on an internal address', async () => {

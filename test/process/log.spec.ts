@@ -37,6 +37,13 @@ describe('the log of a running server', () => {
     expect(requests()[0]).to.include({ path: '/v1/models', status: 200 })
   })
 
+  it('has JSON lines of what libraries print', async () => {
+    // The first request to the authorization server loads oidc-provider, which warns of this release of Node.
+    await ask('/oauth/jwks')
+    await until('the line is logged', () => requests().length === 1)
+    expect(lines().filter(({ msg }) => msg === 'printed by a library')).to.have.length(1)
+  })
+
   it('has every line in order and with its own time, including the last ones', async () => {
     const from = new Date().toISOString()
     for (let count = 0; count < 120; count += 1) await ask(count === 60 ? '/none' : '/v1/models')

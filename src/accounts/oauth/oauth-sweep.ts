@@ -6,6 +6,7 @@ import type { Store } from '../../storage/store.ts'
 import type { Tables } from '../../storage/tables.ts'
 import { inState } from '../key-list.ts'
 import { sweepAgain, takeTurn, type Sweep } from '../sweep.ts'
+import { clientsMax, countRegistered } from './registered-clients.ts'
 
 type Options = {
   store: Pick<Store, 'db'>
@@ -18,6 +19,7 @@ type Options = {
 }
 
 type SweepLimits = {
+  oauthClientsMax?: number
   oauthSweepMs?: number
   oauthSweepRowsMax?: number
   oauthUnusedClientTtlSeconds?: number
@@ -28,8 +30,10 @@ type SweepLimits = {
 const sweepMs = 60_000
 /** Rows that one statement removes: few enough not to delay calls. */
 const sweepRowsMax = 1000
-/** An unused client is removed after a day: people usually connect a client on the day it registers. */
-const unusedClientTtlSeconds = 86_400
+/** An unused client is removed after four weeks: its program may keep the id, and does not register again. */
+const unusedClientTtlSeconds = 28 * 86_400
+/** Beyond half of the limit of clients, after a day: many registrations in a short time are no people. */
+const crowdedClientTtlSeconds = 86_400
 /** A client that is no longer used is removed after a quarter of a year. */
 const idleClientTtlSeconds = 90 * 86_400
 
@@ -123,7 +127,9 @@ async function removeUnusedClients(
   now: number,
   limits: Options['limits'],
 ): Promise<number> {
-  const unused = now - (limits.oauthUnusedClientTtlSeconds ?? unusedClientTtlSeconds) * 1000
+  const isCrowded = (await countRegistered(db)) > (limits.oauthClientsMax ?? clientsMax) / 2
+  const standard = isCrowded ? crowdedClientTtlSeconds : unusedClientTtlSeconds
+  const unused = now - (limits.oauthUnusedClientTtlSeconds ?? standard) * 1000
   const idle = now - (limits.oauthIdleClientTtlSeconds ?? idleClientTtlSeconds) * 1000
   const keysOfIt = inState(db.selectFrom('api_keys').select('id'), 'active', now).where(
     'client_id',

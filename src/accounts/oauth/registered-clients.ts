@@ -17,22 +17,15 @@ type Options = {
   limits: { oauthClientsMax?: number }
 }
 
-/** Any client can register, with about a kilobyte of metadata; unused clients are removed after a day. */
-const clientsMax = 100_000
+/** Maximum of clients that registered themselves: any client can register, with about a kilobyte of metadata. */
+export const clientsMax = 100_000
 
 /** Clients that registered themselves, and clients of accounts. */
 export function createRegisteredClients({ db, clock, limits }: Options) {
   const rowLimit = createRowLimit({
     max: limits.oauthClientsMax ?? clientsMax,
     clock,
-    count: async () => {
-      const { count } = await db
-        .selectFrom('oauth_clients')
-        .select((one) => one.fn.countAll<number>().as('count'))
-        .where('account_id', 'is', null)
-        .executeTakeFirstOrThrow()
-      return count
-    },
+    count: () => countRegistered(db),
   })
   return {
     /** Stores a client that registers itself. Throws a StoreRefusal. */
@@ -63,6 +56,16 @@ export function createRegisteredClients({ db, clock, limits }: Options) {
       await db.deleteFrom('oauth_clients').where('id', '=', id).execute()
     },
   }
+}
+
+/** The number of clients that registered themselves. */
+export async function countRegistered(db: Kysely<Tables>): Promise<number> {
+  const { count } = await db
+    .selectFrom('oauth_clients')
+    .select((one) => one.fn.countAll<number>().as('count'))
+    .where('account_id', 'is', null)
+    .executeTakeFirstOrThrow()
+  return count
 }
 
 /** The digests of a client's valid secrets, separated by spaces. */

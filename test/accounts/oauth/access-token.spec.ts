@@ -67,7 +67,8 @@ forEachStore('identifying a caller by an access token', () => {
 
   it('finds the connection in either header, without administrative scopes', async () => {
     await keep()
-    const caller: Caller = callerOf({ accountId: consent.accountId, keyId })
+    const ofKey: Caller = callerOf({ accountId: consent.accountId, keyId })
+    const caller: Caller = { ...ofKey, hasToken: true }
     expect(await identify()).to.deep.equal(caller)
     expect(await known.identify({ authorization: undefined, apiKey: token })).to.deep.equal(caller)
     expect(used).to.deep.equal([keyId])

@@ -133,4 +133,35 @@ forEachStore('the sweep of OAuth artifacts', () => {
     await later(10 * dayMs)
     expect(await clients()).to.deep.equal([names[1], names[3]])
   })
+
+  it('keeps a client that was never connected for four weeks, and for a day when half of the places are taken', async () => {
+    const { oauthUnusedClientTtlSeconds: _, ...standard } = limits
+    const options = {
+      store,
+      announce: oauth.announce,
+      clock: () => oauth.time.now,
+      onSwept: () => {},
+    }
+    const sweepWith = (more: object) => {
+      const sweep = sweepOAuth({
+        ...options,
+        limits: { ...standard, oauthIdleClientTtlSeconds: 1e9, ...more },
+      })
+      sweeps.push(sweep)
+      return sweep
+    }
+    const [roomy, crowded] = [sweepWith({}), sweepWith({ oauthClientsMax: 3 })]
+    for (const id of ['a', 'b']) await oauth.artifacts.upsert('Client', id, { client_id: id })
+    oauth.time.now += 27 * dayMs
+    await roomy.look()
+    expect(await clients()).to.deep.equal(['a', 'b'])
+    oauth.time.now += dayMs
+    await oauth.artifacts.upsert('Client', 'c', { client_id: 'c' })
+    await roomy.look()
+    expect(await clients()).to.deep.equal(['c'])
+    await oauth.artifacts.upsert('Client', 'd', { client_id: 'd' })
+    oauth.time.now += dayMs
+    await crowded.look()
+    expect(await clients()).to.deep.equal([])
+  })
 })
