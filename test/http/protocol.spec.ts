@@ -1,3 +1,5 @@
+import { Agent, get, type IncomingMessage, type RequestOptions } from 'node:http'
+import { text } from 'node:stream/consumers'
 import { expect } from 'chai'
 import { expectError } from '../support/expect-error.ts'
 import { startGateway, type TestGateway } from '../support/gateway.ts'
@@ -61,6 +63,20 @@ describe('the HTTP server', () => {
       const response = await gateway.fetch(path, { method })
       await expectError(response, { status: 405, code: 'method_not_allowed' })
       expect(response.headers.get('allow')).to.equal(allow)
+    })
+  }
+
+  for (const path of ['/v1/responses', '/v1/chat/completions']) {
+    it(`answers 426 to a WebSocket on ${path}, and serves the connection on`, async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+      const headers = { connection: 'Upgrade', upgrade: 'WebSocket' }
+      const refusal = await answerTo(`${gateway.url}${path}`, { agent, headers })
+      expect(refusal.head).to.include({ upgrade: 'HTTP/1.1', connection: 'upgrade', allow: 'POST' })
+      expect(refusal.status).to.equal(426)
+      expect(refusal.body).to.contain(`"message":"${path} has no WebSocket. It takes POST."`)
+      const next = await answerTo(`${gateway.url}/health`, { agent })
+      expect([next.status, next.port]).to.deep.equal([200, refusal.port])
+      agent.destroy()
     })
   }
 
@@ -173,3 +189,11 @@ describe('the HTTP server', () => {
     expect(new Set(ids).size).to.equal(20)
   })
 })
+
+async function answerTo(url: string, options: RequestOptions) {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  get(url, options, resolve).on('error', reject)
+  const answer = await promise
+  const { statusCode: status, headers: head, socket } = answer
+  return { status, head, port: socket.localPort, body: await text(answer) }
+}
